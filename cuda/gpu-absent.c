@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* gpu in a build without CUDA: no device is ever found. */
+#include "gpu.h"
+
+static bool
+absent (Fault *fault)
+{
+  return fault_set (fault, FAULT_NOT_FOUND, "This build has no CUDA support.");
+}
+
+int
+gpu_count (Fault *fault)
+{
+  absent (fault);
+  return 0;
+}
+
+Gpu *
+gpu_open (int id, Fault *fault)
+{
+  (void) id;
+  absent (fault);
+  return NULL;
+}
+
+void
+gpu_close (Gpu *gpu)
+{
+  (void) gpu;
+}
+
+int
+gpu_id (const Gpu *gpu)
+{
+  (void) gpu;
+  return -1;
+}
+
+const char *
+gpu_name (const Gpu *gpu)
+{
+  (void) gpu;
+  return "none";
+}
+
+int
+gpu_capability (const Gpu *gpu)
+{
+  (void) gpu;
+  return 0;
+}
+
+int
+gpu_multiprocessors (const Gpu *gpu)
+{
+  (void) gpu;
+  return 0;
+}
+
+bool
+gpu_push (Gpu *gpu, Fault *fault)
+{
+  (void) gpu;
+  return absent (fault);
+}
+
+void
+gpu_pop (Gpu *gpu)
+{
+  (void) gpu;
+}
+
+void *
+gpu_malloc_host (size_t bytes, Fault *fault)
+{
+  (void) bytes;
+  absent (fault);
+  return NULL;
+}
+
+void
+gpu_free_host (void *memory)
+{
+  (void) memory;
+}
+
+void *
+gpu_malloc (size_t bytes, Fault *fault)
+{
+  (void) bytes;
+  absent (fault);
+  return NULL;
+}
+
+void
+gpu_free (void *memory)
+{
+  (void) memory;
+}
+
+bool
+gpu_stream_new (GpuStream *stream, Fault *fault)
+{
+  *stream = NULL;
+  return absent (fault);
+}
+
+void
+gpu_stream_free (GpuStream stream)
+{
+  (void) stream;
+}
+
+bool
+gpu_stream_wait_event (GpuStream stream, GpuEvent event, Fault *fault)
+{
+  (void) stream;
+  (void) event;
+  return absent (fault);
+}
+
+bool
+gpu_stream_synchronize (GpuStream stream, Fault *fault)
+{
+  (void) stream;
+  return absent (fault);
+}
+
+bool
+gpu_event_new (GpuEvent *event, Fault *fault)
+{
+  *event = NULL;
+  return absent (fault);
+}
+
+void
+gpu_event_free (GpuEvent event)
+{
+  (void) event;
+}
+
+bool
+gpu_event_record (GpuEvent event, GpuStream stream, Fault *fault)
+{
+  (void) event;
+  (void) stream;
+  return absent (fault);
+}
+
+bool
+gpu_event_synchronize (GpuEvent event, Fault *fault)
+{
+  (void) event;
+  return absent (fault);
+}
+
+bool
+gpu_event_elapsed (GpuEvent start, GpuEvent end, double *ns, Fault *fault)
+{
+  (void) start;
+  (void) end;
+  *ns = 0.0;
+  return absent (fault);
+}
+
+bool
+gpu_copy_rows (void *dst, size_t dst_stride, const void *src, size_t src_stride,
+    size_t row_bytes, int height, GpuCopy kind, GpuStream stream, Fault *fault)
+{
+  (void) dst;
+  (void) dst_stride;
+  (void) src;
+  (void) src_stride;
+  (void) row_bytes;
+  (void) height;
+  (void) kind;
+  (void) stream;
+  return absent (fault);
+}

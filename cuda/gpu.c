@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gpu.h"
+
+#include "gpu-check.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+/* The runtime is linked statically; the driver is looked up when first needed,
+ * so that nothing here keeps a program from loading where there is none. */
+static struct
+{
+  CUresult (*device_get) (CUdevice *, int);
+  CUresult (*context_retain) (CUcontext *, CUdevice);
+  CUresult (*context_release) (CUdevice);
+  CUresult (*context_push) (CUcontext);
+  CUresult (*context_pop) (CUcontext *);
+  bool ready;
+} driver;
+
+static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
+
+struct Gpu
+{
+  int id;
+  CUdevice device;
+  CUcontext context;
+  char name[256];
+  int capability;
+  int multiprocessors;
+};
+
+bool
+gpu_fault (Fault *fault, int status, const char *call)
+{
+  const cudaError_t error = (cudaError_t) status;
+  FaultKind kind = FAULT_FAILED;
+  const char *what = "The GPU reported an error";
+
+  if (error == cudaErrorMemoryAllocation) {
+    kind = FAULT_NO_SPACE;
+    what = "The GPU's driver is out of memory";
+  } else if (error == cudaErrorNoKernelImageForDevice) {
+    kind = FAULT_NOT_FOUND;
+    what = "This build has no kernels for the GPU";
+  }
+  fault_set (fault, kind, "%s: %s.", what, cudaGetErrorString (error));
+  fault_detail (fault, "%s: %s", call, cudaGetErrorName (error));
+  /* Forget an error that is not sticky; the next call reports one that is. */
+  (void) cudaGetLastError ();
+  return false;
+}
+
+static void
+load_driver (void)
+{
+  void *library = dlopen ("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  CUresult (*init) (unsigned) = NULL;
+
+  if (library == NULL)
+    return;
+  /* POSIX lets dlsym() results be stored through a void pointer's address. */
+  *(void **) &init = dlsym (library, "cuInit");
+  *(void **) &driver.device_get = dlsym (library, "cuDeviceGet");
+  *(void **) &driver.context_retain =
+      dlsym (library, "cuDevicePrimaryCtxRetain");
+  *(void **) &driver.context_release =
+      dlsym (library, "cuDevicePrimaryCtxRelease_v2");
+  *(void **) &driver.context_push = dlsym (library, "cuCtxPushCurrent_v2");
+  *(void **) &driver.context_pop = dlsym (library, "cuCtxPopCurrent_v2");
+  driver.ready = init != NULL && driver.device_get != NULL
+      && driver.context_retain != NULL && driver.context_release != NULL
+      && driver.context_push != NULL && driver.context_pop != NULL
+      && init (0) == CUDA_SUCCESS;
+}
+
+static bool
+driver_fault (Fault *fault, CUresult status, const char *call)
+{
+  fault_set (fault,
+      status == CUDA_ERROR_OUT_OF_MEMORY ? FAULT_NO_SPACE : FAULT_FAILED,
+      "The GPU's driver reported error %d.", (int) status);
+  fault_detail (fault, "%s: CUresult %d", call, (int) status);
+  return false;
+}
+
+int
+gpu_count (Fault *fault)
+{
+  int n = 0;
+  cudaError_t status;
+
+  pthread_once (&driver_once, load_driver);
+  if (!driver.ready) {
+    fault_set (fault, FAULT_NOT_FOUND, "There is no working NVIDIA driver.");
+    fault_detail (fault, "libcuda.so.1 cannot be loaded or initialised");
+    return 0;
+  }
+  status = cudaGetDeviceCount (&n);
+  if (status != cudaSuccess) {
+    gpu_fault (fault, status, "cudaGetDeviceCount");
+    if (fault != NULL)
+      fault->kind = FAULT_NOT_FOUND;
+    return 0;
+  }
+  if (n == 0)
+    fault_set (fault, FAULT_NOT_FOUND, "The NVIDIA driver shows no GPU.");
+  return n;
+}
+
+static bool
+describe (Gpu *gpu, Fault *fault)
+{
+  struct cudaDeviceProp properties;
+  bool ok = false;
+
+  GPU_CHECK (cudaGetDeviceProperties (&properties, gpu->id), fault);
+  gpu->capability = 10 * properties.major + properties.minor;
+  gpu->multiprocessors = properties.multiProcessorCount;
+  for (size_t i = 0; i + 1 < sizeof gpu->name && properties.name[i]; i++)
+    gpu->name[i] = properties.name[i];
+  ok = true;
+done:
+  return ok;
+}
+
+/* Opens one device, without looking for another if it does not do. */
+static Gpu *
+open_device (int id, Fault *fault)
+{
+  Gpu *gpu = calloc (1, sizeof *gpu);
+  CUresult status;
+  bool ok;
+
+  if (gpu == NULL) {
+    fault_set (fault, FAULT_NO_SPACE, "Out of memory for a GPU's handle.");
+    return NULL;
+  }
+  gpu->id = id;
+  status = driver.device_get (&gpu->device, id);
+  if (status == CUDA_SUCCESS)
+    status = driver.context_retain (&gpu->context, gpu->device);
+  if (status != CUDA_SUCCESS) {
+    driver_fault (fault, status, "cuDevicePrimaryCtxRetain");
+    free (gpu);
+    return NULL;
+  }
+  ok = gpu_push (gpu, fault);
+  if (ok) {
+    ok = describe (gpu, fault) && gpu_probe (fault);
+    gpu_pop (gpu);
+  }
+  if (!ok) {
+    gpu_close (gpu);
+    return NULL;
+  }
+  return gpu;
+}
+
+Gpu *
+gpu_open (int id, Fault *fault)
+{
+  const int n = gpu_count (fault);
+  Gpu *gpu = NULL;
+
+  if (n == 0)
+    return NULL;
+  if (id >= n || id < -1) {
+    fault_set (fault, FAULT_NOT_FOUND,
+        "There is no CUDA device %d; this machine has %d.", id, n);
+    return NULL;
+  }
+  if (id >= 0)
+    return open_device (id, fault);
+  for (int i = 0; i < n && gpu == NULL; i++)
+    gpu = open_device (i, fault);
+  return gpu;
+}
+
+void
+gpu_close (Gpu *gpu)
+{
+  if (gpu == NULL)
+    return;
+  driver.context_release (gpu->device);
+  free (gpu);
+}
+
+int
+gpu_id (const Gpu *gpu)
+{
+  return gpu->id;
+}
+
+const char *
+gpu_name (const Gpu *gpu)
+{
+  return gpu->name;
+}
+
+int
+gpu_capability (const Gpu *gpu)
+{
+  return gpu->capability;
+}
+
+int
+gpu_multiprocessors (const Gpu *gpu)
+{
+  return gpu->multiprocessors;
+}
+
+bool
+gpu_push (Gpu *gpu, Fault *fault)
+{
+  const CUresult status = driver.context_push (gpu->context);
+
+  return status == CUDA_SUCCESS
+      || driver_fault (fault, status, "cuCtxPushCurrent");
+}
+
+void
+gpu_pop (Gpu *gpu)
+{
+  CUcontext popped;
+
+  (void) gpu;
+  driver.context_pop (&popped);
+}
+
+void *
+gpu_malloc_host (size_t bytes, Fault *fault)
+{
+  void *memory = NULL;
+
+  GPU_CHECK (cudaHostAlloc (&memory, bytes, cudaHostAllocPortable), fault);
+done:
+  if (memory == NULL && fault != NULL && fault->kind == FAULT_NO_SPACE)
+    fault_set (fault, FAULT_NO_SPACE,
+        "Out of pinned host memory: %zu KiB more cannot be had.", bytes >> 10);
+  return memory;
+}
+
+void
+gpu_free_host (void *memory)
+{
+  if (memory != NULL)
+    (void) cudaFreeHost (memory);
+}
+
+static bool
+clear (void *memory, size_t bytes, Fault *fault)
+{
+  GpuStream stream = NULL;
+  bool ok = false;
+
+  if (!gpu_stream_new (&stream, fault))
+    return false;
+  GPU_CHECK (cudaMemsetAsync (memory, 0, bytes, stream), fault);
+  ok = gpu_stream_synchronize (stream, fault);
+done:
+  gpu_stream_free (stream);
+  return ok;
+}
+
+void *
+gpu_malloc (size_t bytes, Fault *fault)
+{
+  void *memory = NULL;
+  const cudaError_t status = cudaMalloc (&memory, bytes);
+
+  if (status != cudaSuccess) {
+    gpu_fault (fault, status, "cudaMalloc");
+    if (fault != NULL && fault->kind == FAULT_NO_SPACE) {
+      fault_set (fault, FAULT_NO_SPACE,
+          "Out of GPU memory: %zu KiB more cannot be had.", bytes >> 10);
+      fault_detail (fault, "cudaMalloc: %s", cudaGetErrorName (status));
+    }
+    return NULL;
+  }
+  if (!clear (memory, bytes, fault)) {
+    gpu_free (memory);
+    return NULL;
+  }
+  return memory;
+}
+
+void
+gpu_free (void *memory)
+{
+  if (memory != NULL)
+    (void) cudaFree (memory);
+}
+
+bool
+gpu_stream_new (GpuStream *stream, Fault *fault)
+{
+  bool ok = false;
+
+  *stream = NULL;
+  GPU_CHECK (cudaStreamCreateWithFlags (stream, cudaStreamNonBlocking), fault);
+  ok = true;
+done:
+  return ok;
+}
+
+void
+gpu_stream_free (GpuStream stream)
+{
+  if (stream != NULL)
+    (void) cudaStreamDestroy (stream);
+}
+
+bool
+gpu_stream_wait_event (GpuStream stream, GpuEvent event, Fault *fault)
+{
+  bool ok = false;
+
+  GPU_CHECK (cudaStreamWaitEvent (stream, event, 0), fault);
+  ok = true;
+done:
+  return ok;
+}
+
+bool
+gpu_stream_synchronize (GpuStream stream, Fault *fault)
+{
+  bool ok = false;
+
+  GPU_CHECK (cudaStreamSynchronize (stream), fault);
+  ok = true;
+done:
+  return ok;
+}
+
+bool
+gpu_event_new (GpuEvent *event, Fault *fault)
+{
+  bool ok = false;
+
+  *event = NULL;
+  GPU_CHECK (cudaEventCreateWithFlags (event, cudaEventBlockingSync), fault);
+  ok = true;
+done:
+  return ok;
+}
+
+void
+gpu_event_free (GpuEvent event)
+{
+  if (event != NULL)
+    (void) cudaEventDestroy (event);
+}
+
+bool
+gpu_event_record (GpuEvent event, GpuStream stream, Fault *fault)
+{
+  bool ok = false;
+
+  GPU_CHECK (cudaEventRecord (event, stream), fault);
+  ok = true;
+done:
+  return ok;
+}
+
+bool
+gpu_event_synchronize (GpuEvent event, Fault *fault)
+{
+  bool ok = false;
+
+  GPU_CHECK (cudaEventSynchronize (event), fault);
+  ok = true;
+done:
+  return ok;
+}
+
+bool
+gpu_event_elapsed (GpuEvent start, GpuEvent end, double *ns, Fault *fault)
+{
+  float ms = 0.0f;
+  bool ok = false;
+
+  GPU_CHECK (cudaEventElapsedTime (&ms, start, end), fault);
+  ok = true;
+done:
+  *ns = 1e6 * (double) ms;
+  return ok;
+}
+
+bool
+gpu_copy_rows (void *dst, size_t dst_stride, const void *src, size_t src_stride,
+    size_t row_bytes, int height, GpuCopy kind, GpuStream stream, Fault *fault)
+{
+  static const enum cudaMemcpyKind kinds[] = {
+    [GPU_COPY_UP] = cudaMemcpyHostToDevice,
+    [GPU_COPY_DOWN] = cudaMemcpyDeviceToHost,
+    [GPU_COPY_DEVICE] = cudaMemcpyDeviceToDevice,
+  };
+  bool ok = false;
+
+  GPU_CHECK (cudaMemcpy2DAsync (dst, dst_stride, src, src_stride, row_bytes,
+                 (size_t) height, kinds[kind], stream),
+      fault);
+  ok = true;
+done:
+  return ok;
+}

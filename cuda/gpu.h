@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* gpu: one CUDA device and its context, and the few runtime services that the
+ * engine's host code needs, each with its result checked and told in words.
+ *
+ * A build without CUDA has the same functions; gpu_open() then reports
+ * FAULT_NOT_FOUND and nothing else can be reached.
+ *
+ * The context is the device's primary one, retained, so that it is shared with
+ * other CUDA libraries in the process. It is never assumed to be current: wrap
+ * every use in gpu_push() and gpu_pop(), on whatever thread. The legacy default
+ * stream, cudaSetDevice and device-wide synchronisation are never used.
+ *
+ * Thread safety: a Gpu may be used from any number of threads at once; streams,
+ * events and memory as CUDA allows. */
+#pragma once
+
+#include "fault.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct Gpu Gpu;
+/* The CUDA runtime's own handle types, without its headers. */
+typedef struct CUstream_st *GpuStream;
+typedef struct CUevent_st *GpuEvent;
+
+/* Number of devices that the driver shows; 0 and a fault when there are none,
+ * no driver, or no CUDA in this build. */
+int gpu_count (Fault *fault);
+
+/* Opens device `id`; -1 takes the first that can run this build's kernels.
+ * FAULT_NOT_FOUND: no such device, no driver, or kernels built for other
+ * architectures. The caller owns the result. */
+Gpu *gpu_open (int id, Fault *fault);
+/* NULL is allowed. All streams, events and memory made from it must be gone. */
+void gpu_close (Gpu *gpu);
+
+int gpu_id (const Gpu *gpu);
+const char *gpu_name (const Gpu *gpu);
+/* Compute capability as 10 * major + minor. */
+int gpu_capability (const Gpu *gpu);
+int gpu_multiprocessors (const Gpu *gpu);
+
+/* Makes the context current on this thread, above whatever was; pushes nest. */
+bool gpu_push (Gpu *gpu, Fault *fault);
+void gpu_pop (Gpu *gpu);
+
+/* Everything below needs the context pushed. Frees accept NULL. */
+
+/* Pinned host memory and device memory, at least 256-byte aligned. Device
+ * memory starts zeroed, so that padding never shows another program's data.
+ * FAULT_NO_SPACE says how much was asked for. */
+void *gpu_malloc_host (size_t bytes, Fault *fault);
+void gpu_free_host (void *memory);
+void *gpu_malloc (size_t bytes, Fault *fault);
+void gpu_free (void *memory);
+
+/* Streams do not synchronise with the legacy default stream. */
+bool gpu_stream_new (GpuStream *stream, Fault *fault);
+void gpu_stream_free (GpuStream stream);
+bool gpu_stream_wait_event (GpuStream stream, GpuEvent event, Fault *fault);
+/* Blocks until the stream's work is done; errors of that work come out here. */
+bool gpu_stream_synchronize (GpuStream stream, Fault *fault);
+
+/* Events time the work between them; waiting for one blocks, never spins. */
+bool gpu_event_new (GpuEvent *event, Fault *fault);
+void gpu_event_free (GpuEvent event);
+bool gpu_event_record (GpuEvent event, GpuStream stream, Fault *fault);
+bool gpu_event_synchronize (GpuEvent event, Fault *fault);
+/* Nanoseconds from one completed event to another. */
+bool gpu_event_elapsed (GpuEvent start, GpuEvent end, double *ns, Fault *fault);
+
+typedef enum
+{
+  GPU_COPY_UP,
+  GPU_COPY_DOWN,
+  GPU_COPY_DEVICE
+} GpuCopy;
+
+/* Copies `height` rows of `row_bytes` each; strides in bytes, positive. */
+bool gpu_copy_rows (void *dst, size_t dst_stride, const void *src,
+    size_t src_stride, size_t row_bytes, int height, GpuCopy kind,
+    GpuStream stream, Fault *fault);
+
+#ifdef __cplusplus
+}
+#endif

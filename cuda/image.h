@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* image: what a picture in memory is.
+ *
+ * An image is 1 to 4 blocks of rows ("memories") and 1 to 4 planes laid over
+ * them. A plane is a set of interleaved channels that share one sampling grid:
+ *
+ *   format   memories  planes (channels, pixel stride, channel stride in bytes)
+ *   I420     3         Y (1, 1, -)   U (1, 1, -)   V (1, 1, -)
+ *   NV12     2         Y (1, 1, -)   UV (2, 2, 1)
+ *   P010     2         Y (1, 2, -)   UV (2, 4, 2)        depth 10, shift 6
+ *   YUY2     1         Y (1, 2, -)   UV (2, 4, 2) at byte 1
+ *   RGBx     1         RGBx (4, 4, 1)
+ *
+ * Sample (x, y, c) of a plane starts at byte
+ *   memory.data + y * memory.stride
+ *     + plane.offset + x * plane.pixel_stride + c * plane.channel_stride
+ * takes 1 byte where depth + shift <= 8, else 2 in the host's byte order, and
+ * its code is (raw >> shift), in [0, 2^depth).
+ *
+ * Images are plain values: they own nothing, and may be copied freely. */
+#pragma once
+
+#include "fault.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define IMAGE_MAX_MEMORIES 4
+#define IMAGE_MAX_PLANES 4
+#define IMAGE_MAX_CHANNELS 4 /* in one plane */
+
+typedef struct
+{
+  uint8_t *data;    /* first byte of row 0; host or device address */
+  ptrdiff_t stride; /* bytes from a row to the next; may be negative */
+  size_t row_bytes; /* bytes of a row that belong to the picture */
+  int height;       /* rows, >= 1: the height of every plane on it */
+} ImageMemory;
+
+typedef struct
+{
+  int memory;         /* index into Image.memory */
+  int offset;         /* byte of pixel 0, channel 0 in its row */
+  int width;          /* pixels, >= 1 */
+  int channels;       /* 1..IMAGE_MAX_CHANNELS */
+  int pixel_stride;   /* bytes */
+  int channel_stride; /* bytes */
+  int depth;          /* significant bits of a sample, 1..16 */
+  int shift;          /* bits below the significant ones */
+} ImagePlane;
+
+typedef struct
+{
+  int n_memories;
+  int n_planes;
+  ImageMemory memory[IMAGE_MAX_MEMORIES];
+  ImagePlane plane[IMAGE_MAX_PLANES];
+} Image;
+
+/* Bytes from a row's start to the end of the plane's last sample in it: the
+ * least that row_bytes must be. */
+size_t image_plane_row_bytes (const ImagePlane *plane);
+
+/* Checks every invariant above but the addresses (a layout may have none yet);
+ * FAULT_SETTINGS says which one does not hold. */
+bool image_validate (const Image *image, Fault *fault);
+
+/* True when both have the same planes and memories but for addresses and
+ * strides: such images can be source and destination of one filter run. */
+bool image_same_layout (const Image *a, const Image *b);
+
+/* One field (parity 0: rows 0, 2, 4...; 1: rows 1, 3, 5...) of an interlaced
+ * image as an image of its own. A memory of one row has only field 0: in field 1
+ * its height is 0, which sepconv_plan_run() accepts. Returns false when no memory
+ * has a row of this field. */
+bool image_field (const Image *image, int parity, Image *field);
+
+static inline int
+image_sample_bytes (const ImagePlane *plane)
+{
+  return plane->depth + plane->shift <= 8 ? 1 : 2;
+}
+
+static inline int
+image_plane_height (const Image *image, int plane)
+{
+  return image->memory[image->plane[plane].memory].height;
+}
+
+/* The code of sample (x, y, c) of a plane of an image on the host. */
+int image_code (const Image *image, int plane, int x, int y, int c);
+
+/* Bytes of all rows of all memories, without padding between rows. */
+size_t image_bytes (const Image *image);
+
+/* Copies rows on the host, memory by memory; layouts must be the same. */
+void image_copy (const Image *dst, const Image *src);
+
+/* Lays `layout` out in one block: fills `packed` with the same planes and rows,
+ * strides rounded up to `alignment` bytes (a power of two), and addresses from
+ * `base` on. Returns the bytes the block needs; `base` may be NULL to ask for
+ * just that. */
+size_t image_pack (
+    const Image *layout, size_t alignment, uint8_t *base, Image *packed);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sepconv.h"
+
+#include "sepconv/method.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A .cu method exists only in builds with CUDA; methods.def is the same in all. */
+#define OPS_CPU(name) &sepconv_##name##_ops
+#ifdef HAVE_CUDA
+#define OPS_CUDA(name) &sepconv_##name##_ops
+#else
+#define OPS_CUDA(name) NULL
+#endif
+
+#define SEPCONV_METHOD(name, backend, description) \
+  extern const SepconvMethodOps sepconv_##name##_ops;
+#include "sepconv/methods.def"
+#undef SEPCONV_METHOD
+
+#define SEPCONV_METHOD(name, backend, description) \
+  { #name, description, SEPCONV_##backend, OPS_##backend (name) },
+static const SepconvMethod methods[] = {
+#include "sepconv/methods.def"
+};
+#undef SEPCONV_METHOD
+
+#define N_METHODS ((int) (sizeof methods / sizeof methods[0]))
+
+int
+sepconv_n_methods (void)
+{
+  return N_METHODS;
+}
+
+const SepconvMethod *
+sepconv_method (int index)
+{
+  return index >= 0 && index < N_METHODS ? &methods[index] : NULL;
+}
+
+const SepconvMethod *
+sepconv_method_by_name (const char *name)
+{
+  for (int i = 0; i < N_METHODS; i++)
+    if (strcmp (methods[i].name, name) == 0)
+      return &methods[i];
+  return NULL;
+}
+
+static double
+full_code (const ImagePlane *plane)
+{
+  return (double) ((1 << plane->depth) - 1);
+}
+
+static double
+center_code (const ImagePlane *plane)
+{
+  return (double) (1 << (plane->depth - 1));
+}
+
+static bool
+validate_taps (const Taps *taps, const char *axis, int plane, Fault *fault)
+{
+  if (taps == NULL || taps->n < 1 || taps->n > TAPS_MAX)
+    return fault_set (fault, FAULT_SETTINGS,
+        "Plane %d has %d taps along %s; 1 to %d are allowed.", plane,
+        taps == NULL ? 0 : taps->n, axis, TAPS_MAX);
+  for (int i = 0; i < taps->n; i++)
+    if (!isfinite (taps->tap[i]))
+      return fault_set (fault, FAULT_SETTINGS,
+          "Tap %d along %s is not a finite number.", i, axis);
+  return true;
+}
+
+static bool
+validate_plane (
+    const SepconvSpec *spec, const Image *layout, int p, Fault *fault)
+{
+  const SepconvPlane *plane = &spec->plane[p];
+  const double full = full_code (&layout->plane[p]);
+  double gain;
+
+  if (plane->channels >> layout->plane[p].channels != 0)
+    return fault_set (fault, FAULT_SETTINGS,
+        "Plane %d has %d channels; mask 0x%x selects others.", p,
+        layout->plane[p].channels, plane->channels);
+  if (plane->channels == 0)
+    return true;
+  if (!validate_taps (plane->x, "x", p, fault)
+      || !validate_taps (plane->y, "y", p, fault))
+    return false;
+  gain = fabs (spec->scale) * taps_norm (plane->x) * taps_norm (plane->y);
+  if (!(gain <= SEPCONV_MAX_GAIN))
+    return fault_set (fault, FAULT_SETTINGS,
+        "The taps and scale amplify by up to %g; the limit is %g.", gain,
+        SEPCONV_MAX_GAIN);
+  for (int c = 0; c < layout->plane[p].channels; c++)
+    if (!(plane->zero[c] >= 0.0 && plane->zero[c] <= full)
+        || !(plane->border_value[c] >= 0.0 && plane->border_value[c] <= full))
+      return fault_set (fault, FAULT_SETTINGS,
+          "Zero level %g or border value %g is outside the codes 0 to %g.",
+          plane->zero[c], plane->border_value[c], full);
+  return true;
+}
+
+bool
+sepconv_validate (const SepconvSpec *spec, const Image *layout, Fault *fault)
+{
+  if (!image_validate (layout, fault))
+    return false;
+  if ((int) spec->border < SEPCONV_REPLICATE
+      || (int) spec->border > SEPCONV_CONSTANT)
+    return fault_set (fault, FAULT_SETTINGS, "There is no border mode %d.",
+        (int) spec->border);
+  if (!isfinite (spec->scale) || !(fabs (spec->bias) <= SEPCONV_MAX_BIAS))
+    return fault_set (fault, FAULT_SETTINGS,
+        "scale %g must be finite and bias %g at most %g.", spec->scale,
+        spec->bias, SEPCONV_MAX_BIAS);
+  for (int p = 0; p < layout->n_planes; p++)
+    if (!validate_plane (spec, layout, p, fault))
+      return false;
+  return true;
+}
+
+bool
+sepconv_is_identity (const SepconvSpec *spec, const Image *layout)
+{
+  for (int p = 0; p < layout->n_planes; p++) {
+    const SepconvPlane *plane = &spec->plane[p];
+
+    if (plane->channels != 0
+        && (spec->scale != 1.0 || spec->bias != 0.0
+            || !taps_is_identity (plane->x) || !taps_is_identity (plane->y)))
+      return false;
+  }
+  return true;
+}
+
+/* The number of roundings that one sample of a sum of n taps goes through: its
+ * tap's own, a block of products and sums, and the sum of the blocks. */
+static double
+roundings (int n)
+{
+  const int block = n < SEPCONV_SUM_BLOCK ? n : SEPCONV_SUM_BLOCK;
+
+  return 1 + block + (n + SEPCONV_SUM_BLOCK - 1) / SEPCONV_SUM_BLOCK;
+}
+
+/* The standard forward error bound of recursive summation (Higham, Accuracy and
+ * Stability of Numerical Algorithms, 2nd ed., section 4.2, to first order):
+ * |error| <= roundings * unit * sum |tap| |sample|, once per pass. */
+double
+sepconv_rounding_bound (
+    const SepconvSpec *spec, const Image *layout, double unit)
+{
+  double worst = 0.0;
+
+  for (int p = 0; p < layout->n_planes; p++) {
+    const SepconvPlane *plane = &spec->plane[p];
+    const double center = center_code (&layout->plane[p]);
+    const double full = full_code (&layout->plane[p]);
+    double gain, sums, offset, bound;
+
+    if (plane->channels == 0)
+      continue;
+    gain = fabs (spec->scale) * taps_norm (plane->x) * taps_norm (plane->y);
+    sums = (roundings (plane->x->n) + roundings (plane->y->n)) * unit * gain
+        * center;
+    /* |zero| and |center - zero| are at most `full`. */
+    offset = full * (1.0 + fabs (spec->bias) + gain);
+    bound = sums + 2.0 * unit * (offset + gain * center);
+    if (worst < bound)
+      worst = bound;
+  }
+  return worst;
+}
+
+bool
+sepconv_float_holds (const SepconvSpec *spec, const Image *layout, Fault *why)
+{
+  const double bound = sepconv_rounding_bound (spec, layout, 0x1p-24);
+  double allowed = 0.5;
+
+  /* Rounding to a code takes 0.5 of the error allowed per depth. */
+  for (int p = 0; p < layout->n_planes; p++)
+    if (layout->plane[p].depth <= 12)
+      allowed = 0.25;
+  if (bound < allowed)
+    return true;
+  return fault_set (why, FAULT_UNSUPPORTED,
+      "single precision could be off by %.2f code values with these taps",
+      bound);
+}
+
+bool
+sepconv_method_supports (const SepconvMethod *method, const SepconvSpec *spec,
+    const Image *layout, Fault *why)
+{
+  if (method->ops == NULL)
+    return fault_set (why, FAULT_UNSUPPORTED, "it is not in this build");
+  return method->ops->supports == NULL
+      || method->ops->supports (spec, layout, why);
+}
+
+static const SepconvMethod *
+cheapest_method (
+    const SepconvSpec *spec, const Image *layout, SepconvBackend backend)
+{
+  const SepconvMethod *best = NULL;
+  double best_cost = INFINITY;
+
+  for (int i = 0; i < N_METHODS; i++) {
+    double cost;
+
+    if (methods[i].backend != backend
+        || !sepconv_method_supports (&methods[i], spec, layout, NULL))
+      continue;
+    cost = methods[i].ops->cost (spec, layout);
+    if (cost < best_cost) {
+      best = &methods[i];
+      best_cost = cost;
+    }
+  }
+  return best;
+}
+
+const SepconvMethod *
+sepconv_choose_method (const SepconvSpec *spec, const Image *layout,
+    SepconvBackend backend, const SepconvMethod *wanted, Fault *fault)
+{
+  Fault why;
+
+  if (wanted == NULL) {
+    const SepconvMethod *best = cheapest_method (spec, layout, backend);
+
+    if (best == NULL)
+      fault_set (
+          fault, FAULT_UNSUPPORTED, "No method in this build can do it.");
+    return best;
+  }
+  if (wanted->backend != backend) {
+    fault_set (fault, FAULT_SETTINGS, "Method %s runs on the %s only.",
+        wanted->name, wanted->backend == SEPCONV_CPU ? "CPU" : "GPU");
+    return NULL;
+  }
+  if (!sepconv_method_supports (wanted, spec, layout, &why)) {
+    fault_set (fault, FAULT_UNSUPPORTED,
+        "Method %s cannot do this: %s. method=auto finds one that can.",
+        wanted->name, why.message);
+    return NULL;
+  }
+  return wanted;
+}
+
+static void
+add_channel (SepconvPlan *plan, const SepconvSpec *spec, int p, int c)
+{
+  const ImagePlane *plane = &plan->layout.plane[p];
+  const SepconvPlane *how = &spec->plane[p];
+  SepconvChannel *channel = &plan->channel[plan->n_channels++];
+
+  channel->plane = p;
+  channel->memory = plane->memory;
+  channel->byte_offset = plane->offset + c * plane->channel_stride;
+  channel->pixel_stride = plane->pixel_stride;
+  channel->width = plane->width;
+  channel->sample_bytes = image_sample_bytes (plane);
+  channel->shift = plane->shift;
+  channel->max_code = (1 << plane->depth) - 1;
+  channel->filter = (how->channels >> c) & 1;
+  channel->center = center_code (plane);
+  channel->border = how->border_value[c] - channel->center;
+  channel->offset = 0.0;
+  if (channel->filter)
+    channel->offset = how->zero[c] + spec->bias * full_code (plane)
+        + spec->scale * taps_sum (how->x) * taps_sum (how->y)
+            * (channel->center - how->zero[c]);
+}
+
+/* Writes a valid spec into the plan. */
+static void
+adopt_spec (SepconvPlan *plan, const SepconvSpec *spec)
+{
+  plan->border = spec->border;
+  plan->float_holds = sepconv_float_holds (spec, &plan->layout, NULL);
+  plan->n_channels = 0;
+  for (int p = 0; p < plan->layout.n_planes; p++) {
+    for (int c = 0; c < plan->layout.plane[p].channels; c++)
+      add_channel (plan, spec, p, c);
+    if (spec->plane[p].channels != 0) {
+      plan->taps[p].x = *spec->plane[p].x;
+      plan->taps[p].y = *spec->plane[p].y;
+      for (int i = 0; i < plan->taps[p].y.n; i++)
+        plan->taps[p].y.tap[i] *= spec->scale;
+    } else {
+      plan->taps[p].x.n = plan->taps[p].y.n = 0;
+    }
+  }
+  plan->revision++;
+}
+
+SepconvPlan *
+sepconv_plan_new (const SepconvSpec *spec, const Image *layout,
+    SepconvBackend backend, const SepconvMethod *method, Gpu *gpu, Fault *fault)
+{
+  SepconvPlan *plan;
+
+  if (!sepconv_validate (spec, layout, fault))
+    return NULL;
+  method = sepconv_choose_method (spec, layout, backend, method, fault);
+  if (method == NULL)
+    return NULL;
+
+  plan = calloc (1, sizeof *plan);
+  if (plan != NULL)
+    plan->taps = calloc ((size_t) layout->n_planes, sizeof *plan->taps);
+  if (plan == NULL || plan->taps == NULL) {
+    free (plan);
+    fault_set (fault, FAULT_NO_SPACE, "Out of memory for a filter's taps.");
+    return NULL;
+  }
+  plan->method = method;
+  plan->gpu = gpu;
+  plan->layout = *layout;
+  adopt_spec (plan, spec);
+  if (!method->ops->prepare (plan, fault)) {
+    sepconv_plan_free (plan);
+    return NULL;
+  }
+  return plan;
+}
+
+void
+sepconv_plan_free (SepconvPlan *plan)
+{
+  if (plan == NULL)
+    return;
+  plan->method->ops->release (plan);
+  free (plan->taps);
+  free (plan);
+}
+
+bool
+sepconv_plan_update (SepconvPlan *plan, const SepconvSpec *spec, Fault *fault)
+{
+  if (!sepconv_validate (spec, &plan->layout, fault)
+      || sepconv_choose_method (
+             spec, &plan->layout, plan->method->backend, plan->method, fault)
+          == NULL)
+    return false;
+  adopt_spec (plan, spec);
+  return true;
+}
+
+const SepconvMethod *
+sepconv_plan_method (const SepconvPlan *plan)
+{
+  return plan->method;
+}
+
+/* Same planes as the plan's, no larger than it. */
+static bool
+fits_plan (const SepconvPlan *plan, const Image *image)
+{
+  const Image *layout = &plan->layout;
+
+  if (image->n_planes != layout->n_planes
+      || image->n_memories != layout->n_memories)
+    return false;
+  for (int m = 0; m < layout->n_memories; m++)
+    if (image->memory[m].height < 0
+        || image->memory[m].height > layout->memory[m].height)
+      return false;
+  return memcmp (image->plane, layout->plane,
+             sizeof image->plane[0] * (size_t) layout->n_planes)
+      == 0;
+}
+
+bool
+sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
+    GpuStream stream, Fault *fault)
+{
+  if (!fits_plan (plan, src) || !image_same_layout (src, dst))
+    return fault_set (fault, FAULT_SETTINGS,
+        "The images do not have the layout that the filter was made for.");
+  return plan->method->ops->run (plan, src, dst, stream, fault);
+}

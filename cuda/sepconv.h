@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* sepconv: separable convolution of an image, by any of several methods.
+ *
+ * What is computed, for each selected channel (correlation, taps not flipped;
+ * anchors at nx/2 and ny/2):
+ *
+ *   out(x,y) = zero + bias * full + scale *
+ *       sum_j sum_i ty[j] * tx[i] * (in(x + i - nx/2, y + j - ny/2) - zero)
+ *
+ * with full = 2^depth - 1, rounded to nearest and clamped to [0, full]. Channels
+ * that are not selected are copied bit by bit.
+ *
+ *   allowed     range
+ *   size        any >= 1x1, also smaller than the kernel
+ *   depth       1 to 16 bits, samples shifted by any number of bits
+ *   channels    1 to 4 interleaved, any pixel and row stride
+ *   taps        1 to TAPS_MAX an axis, odd or even
+ *   borders     all five, also where they repeat
+ *   gain        |scale| * sum|tx| * sum|ty| <= SEPCONV_MAX_GAIN
+ *
+ * Every method keeps the error against that formula in exact arithmetic below
+ * 0.75 code value up to 12 bits and 1.0 above, or says it does not support the
+ * spec. The same input gives the same output on every run of one method. */
+#pragma once
+
+#include "gpu.h"
+#include "image.h"
+#include "taps.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SEPCONV_MAX_GAIN 1e6
+#define SEPCONV_MAX_BIAS 1e3
+
+/* What lies outside the image abcd. Reflections repeat as often as needed. */
+typedef enum
+{
+  SEPCONV_REPLICATE,   /* aaa|abcd|ddd */
+  SEPCONV_REFLECT,     /* cba|abcd|dcb, edge sample repeated */
+  SEPCONV_REFLECT_101, /* dcb|abcd|cba, edge sample not repeated */
+  SEPCONV_WRAP,        /* bcd|abcd|abc */
+  SEPCONV_CONSTANT,    /* vvv|abcd|vvv, v = border_value */
+} SepconvBorder;
+
+typedef enum
+{
+  SEPCONV_CPU,
+  SEPCONV_CUDA
+} SepconvBackend;
+
+/* What to do with one plane. Values are per channel, in codes. */
+typedef struct
+{
+  const Taps *x, *y; /* borrowed; must be set if channels != 0 */
+  unsigned channels; /* bit c set: filter channel c, else copy it */
+  double zero[IMAGE_MAX_CHANNELS];         /* zero level */
+  double border_value[IMAGE_MAX_CHANNELS]; /* in [0, 2^depth) */
+} SepconvPlane;
+
+typedef struct
+{
+  SepconvBorder border;
+  double scale, bias;
+  SepconvPlane plane[IMAGE_MAX_PLANES]; /* of the image's n_planes */
+} SepconvSpec;
+
+/* One way to compute it: a row of sepconv/methods.def. */
+typedef struct
+{
+  const char *name;
+  const char *description; /* a phrase, for menus and tables */
+  SepconvBackend backend;
+  const struct SepconvMethodOps *ops; /* NULL: not in this build */
+} SepconvMethod;
+
+/* All known methods, built or not, in a fixed order. */
+int sepconv_n_methods (void);
+const SepconvMethod *sepconv_method (int index);
+const SepconvMethod *sepconv_method_by_name (const char *name);
+
+/* Whether a method can do this, within the accuracy above; `why` says what it
+ * cannot. Addresses and sizes in `layout` do not matter. */
+bool sepconv_method_supports (const SepconvMethod *method,
+    const SepconvSpec *spec, const Image *layout, Fault *why);
+
+/* The method that a plan of `backend` takes: `method` itself if it can do the
+ * spec, or for NULL the one that is expected to be fastest. NULL and a fault when
+ * there is none. */
+const SepconvMethod *sepconv_choose_method (const SepconvSpec *spec,
+    const Image *layout, SepconvBackend backend, const SepconvMethod *method,
+    Fault *fault);
+
+/* Checks all ranges above. */
+bool sepconv_validate (
+    const SepconvSpec *spec, const Image *layout, Fault *fault);
+/* True when every selected channel comes out as it went in, for any content. */
+bool sepconv_is_identity (const SepconvSpec *spec, const Image *layout);
+
+/* A validated spec, the method that computes it, and its buffers. */
+typedef struct SepconvPlan SepconvPlan;
+
+/* `backend` and `method` as for sepconv_choose_method(). `layout` gives planes and the largest size to be filtered; its
+ * addresses are not used. `gpu` is needed for SEPCONV_CUDA, must outlive the
+ * plan, and its context must be pushed here and for every call below. The
+ * caller owns the plan. */
+SepconvPlan *sepconv_plan_new (const SepconvSpec *spec, const Image *layout,
+    SepconvBackend backend, const SepconvMethod *method, Gpu *gpu,
+    Fault *fault);
+/* No run of the plan may be unfinished. NULL is allowed. */
+void sepconv_plan_free (SepconvPlan *plan);
+
+/* Changes taps, borders and levels from the next run on, without waiting for
+ * earlier ones and without allocating. Returns false with FAULT_UNSUPPORTED and
+ * leaves the plan as it was when its method cannot do the new spec: make a new
+ * plan then. */
+bool sepconv_plan_update (
+    SepconvPlan *plan, const SepconvSpec *spec, Fault *fault);
+
+const SepconvMethod *sepconv_plan_method (const SepconvPlan *plan);
+
+/* Filters src into dst, which must not overlap it and have the plan's planes; no
+ * memory may be larger than in the plan's layout. CPU: the addresses are the
+ * host's, and the call returns when the work is done. CUDA: they are the
+ * device's, and the work is queued on `stream`, the same for all runs of a plan.
+ * One thread at a time. */
+bool sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
+    GpuStream stream, Fault *fault);
+
+#ifdef __cplusplus
+}
+#endif

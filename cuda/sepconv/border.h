@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* border: which sample stands for one outside the image. Host and device. */
+#pragma once
+
+#include "../sepconv.h"
+
+#ifdef __CUDACC__
+#define BORDER_FUNCTION static __host__ __device__ __forceinline__
+#else
+#define BORDER_FUNCTION static inline
+#endif
+
+/* Maps coordinate i of a line of n >= 1 samples to [0, n), or to -1 where the
+ * border constant is meant. |i| may be any multiple of n. */
+BORDER_FUNCTION int
+border_index (int i, int n, SepconvBorder border)
+{
+  int period;
+
+  if (i >= 0 && i < n)
+    return i;
+  switch (border) {
+    case SEPCONV_REPLICATE:
+      return i < 0 ? 0 : n - 1;
+    case SEPCONV_REFLECT:
+      period = 2 * n;
+      i %= period;
+      if (i < 0)
+        i += period;
+      return i < n ? i : period - 1 - i;
+    case SEPCONV_REFLECT_101:
+      if (n == 1)
+        return 0;
+      period = 2 * n - 2;
+      i %= period;
+      if (i < 0)
+        i += period;
+      return i < n ? i : period - i;
+    case SEPCONV_WRAP:
+      i %= n;
+      return i < 0 ? i + n : i;
+    default:
+      return -1;
+  }
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* method: what sepconv.c and the methods share. Not a public header. */
+#pragma once
+
+#include "../sepconv.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SEPCONV_MAX_CHANNELS (IMAGE_MAX_PLANES * IMAGE_MAX_CHANNELS)
+
+/* Methods sum taps in blocks of this many, then the blocks: rounding errors
+ * grow with block + n / block instead of n. */
+#define SEPCONV_SUM_BLOCK 32
+
+/* One channel of one plane, with the formula rearranged around the middle of the
+ * code range, c = 2^(depth-1), which halves the numbers that floats must hold:
+ *
+ *   out = offset + sum_j ty'[j] sum_i tx[i] * (in - c)
+ *   ty' = scale * ty
+ *   offset = zero + bias * full + scale * sum(tx) * sum(ty) * (c - zero)
+ */
+typedef struct
+{
+  int plane, memory;
+  int byte_offset;  /* of sample (0, 0) in its row */
+  int pixel_stride; /* bytes */
+  int width;        /* pixels */
+  int sample_bytes; /* 1 or 2 */
+  int shift;
+  int max_code; /* 2^depth - 1 */
+  bool filter;  /* else copy the raw sample */
+  double center;
+  double offset;
+  double border; /* border_value - center */
+} SepconvChannel;
+
+/* The taps of one plane, scale folded into y. */
+typedef struct
+{
+  Taps x, y;
+} SepconvPlaneTaps;
+
+struct SepconvPlan
+{
+  const SepconvMethod *method;
+  Gpu *gpu;
+  Image layout;
+  SepconvBorder border;
+  int n_channels;
+  SepconvChannel channel[SEPCONV_MAX_CHANNELS];
+  SepconvPlaneTaps *taps; /* [layout.n_planes] */
+  bool float_holds;       /* sepconv_float_holds() of the spec */
+  unsigned revision;      /* grows with each spec, from 1 */
+  void *state;            /* the method's own */
+};
+
+typedef struct SepconvMethodOps
+{
+  /* Beyond what sepconv_validate() has already accepted; NULL: everything. */
+  bool (*supports) (const SepconvSpec *spec, const Image *layout, Fault *why);
+  /* Expected time per filtered sample in arbitrary but common units, for the
+   * choice among the methods of one backend. */
+  double (*cost) (const SepconvSpec *spec, const Image *layout);
+  /* Allocates plan->state for the plan's layout and any taps. */
+  bool (*prepare) (SepconvPlan *plan, Fault *fault);
+  void (*release) (SepconvPlan *plan);
+  bool (*run) (SepconvPlan *plan, const Image *src, const Image *dst,
+      GpuStream stream, Fault *fault);
+} SepconvMethodOps;
+
+/* Where channel c of an image starts, and how tall it is. */
+static inline uint8_t *
+sepconv_channel_data (const SepconvChannel *channel, const Image *image)
+{
+  return image->memory[channel->memory].data + channel->byte_offset;
+}
+
+static inline int
+sepconv_channel_height (const SepconvChannel *channel, const Image *image)
+{
+  return image->memory[channel->memory].height;
+}
+
+/* An upper bound, in code values and before the final rounding, on the error of
+ * a two-pass sum in floating point with unit roundoff `unit` (2^-24 for float)
+ * and blocks of SEPCONV_SUM_BLOCK taps; the largest over all channels. */
+double sepconv_rounding_bound (
+    const SepconvSpec *spec, const Image *layout, double unit);
+
+/* Whether two-pass float arithmetic keeps the promised accuracy. */
+bool sepconv_float_holds (
+    const SepconvSpec *spec, const Image *layout, Fault *why);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "twopass.cuh"
+
+#include <stdlib.h>
+
+bool
+twopass_prepare (SepconvPlan *plan, Fault *fault)
+{
+  TwopassState *state = (TwopassState *) calloc (1, sizeof *state);
+  size_t sums = 0;
+
+  plan->state = state;
+  if (state == NULL)
+    return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
+  state->taps_bytes =
+      sizeof (double) * 2 * TAPS_MAX * (size_t) plan->layout.n_planes;
+  state->taps = gpu_malloc (state->taps_bytes, fault);
+  if (state->taps == NULL)
+    return false;
+  for (int i = 0; i < TWOPASS_STAGES; i++) {
+    state->stage[i] = gpu_malloc_host (state->taps_bytes, fault);
+    if (state->stage[i] == NULL || !gpu_event_new (&state->staged[i], fault))
+      return false;
+  }
+  for (int p = 0; p < plan->layout.n_planes; p++)
+    sums += (size_t) plan->layout.plane[p].width
+        * (size_t) image_plane_height (&plan->layout, p)
+        * (size_t) plan->layout.plane[p].channels;
+  state->sums_bytes =
+      sums * (plan->float_holds ? sizeof (float) : sizeof (double));
+  state->sums = gpu_malloc (state->sums_bytes, fault);
+  return state->sums != NULL;
+}
+
+void
+twopass_release (SepconvPlan *plan)
+{
+  TwopassState *state = (TwopassState *) plan->state;
+
+  if (state == NULL)
+    return;
+  for (int i = 0; i < TWOPASS_STAGES; i++) {
+    gpu_event_free (state->staged[i]);
+    gpu_free_host (state->stage[i]);
+  }
+  gpu_free (state->taps);
+  gpu_free (state->sums);
+  free (state);
+}
+
+bool
+twopass_load_kernel (const void *kernel, Fault *fault)
+{
+  struct cudaFuncAttributes attributes;
+  bool ok = false;
+
+  GPU_CHECK (cudaFuncGetAttributes (&attributes, kernel), fault);
+  ok = true;
+done:
+  return ok;
+}
+
+/* A plan that first meets taps that need double sums outgrows its buffer, once;
+ * cudaFree() waits for the frames that still use it. */
+static bool
+reserve_sums (TwopassState *state, size_t bytes, Fault *fault)
+{
+  if (bytes <= state->sums_bytes)
+    return true;
+  gpu_free (state->sums);
+  state->sums_bytes = 0;
+  state->sums = gpu_malloc (bytes, fault);
+  if (state->sums == NULL)
+    return false;
+  state->sums_bytes = bytes;
+  return true;
+}
+
+/* Where plane p's taps lie in the buffer, in taps: x first, then y. */
+static size_t
+taps_offset (const SepconvPlan *plan, int p)
+{
+  size_t offset = 0;
+
+  for (int i = 0; i < p; i++)
+    offset += (size_t) (plan->taps[i].x.n + plan->taps[i].y.n);
+  return offset;
+}
+
+template <typename Real>
+static size_t
+write_taps (const SepconvPlan *plan, Real *to)
+{
+  size_t n = 0;
+
+  for (int p = 0; p < plan->layout.n_planes; p++) {
+    const SepconvPlaneTaps *taps = &plan->taps[p];
+
+    for (int i = 0; i < taps->x.n; i++)
+      to[n++] = (Real) taps->x.tap[i];
+    for (int i = 0; i < taps->y.n; i++)
+      to[n++] = (Real) taps->y.tap[i];
+  }
+  return n;
+}
+
+template <typename Real>
+static bool
+upload_taps (SepconvPlan *plan, GpuStream stream, Fault *fault)
+{
+  TwopassState *state = (TwopassState *) plan->state;
+  const int i = state->next_stage;
+  bool ok = false;
+  size_t n;
+
+  if (state->revision == plan->revision
+      && state->taps_in_float == (sizeof (Real) == sizeof (float)))
+    return true;
+  /* The stage is free again when its last copy has been made. */
+  if (!gpu_event_synchronize (state->staged[i], fault))
+    return false;
+  n = write_taps<Real> (plan, (Real *) state->stage[i]);
+  GPU_CHECK (cudaMemcpyAsync (state->taps, state->stage[i], n * sizeof (Real),
+                 cudaMemcpyHostToDevice, stream),
+      fault);
+  if (!gpu_event_record (state->staged[i], stream, fault))
+    goto done;
+  state->next_stage = (i + 1) % TWOPASS_STAGES;
+  state->revision = plan->revision;
+  state->taps_in_float = sizeof (Real) == sizeof (float);
+  ok = true;
+done:
+  return ok;
+}
+
+template <typename Real>
+static TwopassChannel<Real>
+describe_channel (const SepconvPlan *plan, const SepconvChannel *channel,
+    const Image *src, const Image *dst, Real *sums)
+{
+  const TwopassState *state = (const TwopassState *) plan->state;
+  const SepconvPlaneTaps *taps = &plan->taps[channel->plane];
+  const Real *tap =
+      (const Real *) state->taps + taps_offset (plan, channel->plane);
+  TwopassChannel<Real> out;
+
+  out.src = sepconv_channel_data (channel, src);
+  out.dst = sepconv_channel_data (channel, dst);
+  out.src_stride = src->memory[channel->memory].stride;
+  out.dst_stride = dst->memory[channel->memory].stride;
+  out.pixel_stride = channel->pixel_stride;
+  out.width = channel->width;
+  out.height = sepconv_channel_height (channel, src);
+  out.sample_bytes = channel->sample_bytes;
+  out.shift = channel->shift;
+  out.max_code = channel->max_code;
+  out.filter = channel->filter;
+  out.nx = taps->x.n;
+  out.ny = taps->y.n;
+  out.tx = tap;
+  out.ty = tap + taps->x.n;
+  out.sums = sums;
+  out.center = (Real) channel->center;
+  out.offset = (Real) channel->offset;
+  out.border = (Real) channel->border;
+  out.row_outside = channel->filter
+      ? (Real) (taps_sum (&taps->x) * channel->border)
+      : (Real) 0;
+  return out;
+}
+
+template <typename Real>
+bool
+twopass_begin (SepconvPlan *plan, const Image *src, const Image *dst,
+    GpuStream stream, TwopassFrame<Real> *frame, TwopassExtent *extent,
+    Fault *fault)
+{
+  TwopassState *state = (TwopassState *) plan->state;
+  size_t sums = 0;
+
+  for (int i = 0; i < plan->n_channels; i++)
+    if (plan->channel[i].filter)
+      sums += (size_t) plan->channel[i].width
+          * (size_t) sepconv_channel_height (&plan->channel[i], src);
+  if (!reserve_sums (state, sums * sizeof (Real), fault)
+      || !upload_taps<Real> (plan, stream, fault))
+    return false;
+
+  frame->border = plan->border;
+  extent->width = extent->height = 0;
+  extent->channels = plan->n_channels;
+  sums = 0;
+  for (int i = 0; i < plan->n_channels; i++) {
+    frame->channel[i] = describe_channel<Real> (
+        plan, &plan->channel[i], src, dst, (Real *) state->sums + sums);
+    if (frame->channel[i].filter)
+      sums +=
+          (size_t) frame->channel[i].width * (size_t) frame->channel[i].height;
+    extent->width = max (extent->width, frame->channel[i].width);
+    extent->height = max (extent->height, frame->channel[i].height);
+  }
+  return true;
+}
+
+template bool twopass_begin<float> (SepconvPlan *, const Image *, const Image *,
+    GpuStream, TwopassFrame<float> *, TwopassExtent *, Fault *);
+template bool twopass_begin<double> (SepconvPlan *, const Image *,
+    const Image *, GpuStream, TwopassFrame<double> *, TwopassExtent *, Fault *);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* taps: the coefficients of a separable kernel, in double precision.
+ *
+ * Pure mathematics: no image, no device. All functions are reentrant. */
+#pragma once
+
+#include "fault.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Largest number of taps on one axis; the largest radius of a generated kernel
+ * is half of it. */
+#define TAPS_MAX 4097
+#define TAPS_MAX_RADIUS (TAPS_MAX / 2)
+
+/* The taps of one axis. Tap i weighs the sample at distance i - n/2. */
+typedef struct
+{
+  int n; /* 1..TAPS_MAX */
+  double tap[TAPS_MAX];
+} Taps;
+
+typedef enum
+{
+  TAPS_GAUSSIAN,
+  TAPS_BOX,
+  TAPS_BINOMIAL,
+  TAPS_SOBEL_X,
+  TAPS_SOBEL_Y,
+  TAPS_SCHARR_X,
+  TAPS_SCHARR_Y,
+  TAPS_PREWITT_X,
+  TAPS_PREWITT_Y,
+  TAPS_CUSTOM,
+} TapsKernel;
+
+/* A two-dimensional separable kernel as a user describes it. */
+typedef struct
+{
+  TapsKernel kernel;
+  /* Gaussian width per axis, in pixels of the finest plane, >= 0; a negative
+   * sigma_y means sigma_x. */
+  double sigma_x, sigma_y;
+  /* Half length per axis, 0..TAPS_MAX_RADIUS. A negative radius_y means
+   * radius_x; if that is negative too, the kernel's own default: ceil(3 sigma)
+   * of the axis for gaussian, box and binomial, 1 for the derivatives. */
+  int radius_x, radius_y;
+  /* TAPS_CUSTOM: the taps, borrowed. n_y == 0 means the same taps as on x. */
+  const double *custom_x, *custom_y;
+  int n_x, n_y;
+  bool normalize; /* divide custom taps by their sum */
+} TapsSettings;
+
+/* Makes both axes' taps for a plane that is subsampled by sub_x and sub_y (>= 1;
+ * 1: not at all). Blurs (gaussian, box, binomial) shrink with the subsampling so
+ * that they cover the same part of the picture: the standard deviation of the
+ * taps is divided by it, and the radius too, rounded up. Derivatives and custom
+ * taps stay as they are. FAULT_SETTINGS: empty, too long, NaN or infinite taps,
+ * a sum of 0 with `normalize`, a radius that the kernel does not have. */
+bool taps_make (const TapsSettings *settings, int sub_x, int sub_y, Taps *x,
+    Taps *y, Fault *fault);
+
+/* The generators. Each fills 2*radius+1 taps; radius 0..TAPS_MAX_RADIUS.
+ *
+ * gaussian: exp(-i^2 / 2 sigma^2), divided by their sum; sigma 0 gives 1 tap. */
+void taps_gaussian (Taps *taps, double sigma, int radius);
+/* box: the average over `width` pixels, 2*radius-1 < width <= 2*radius+1; the
+ * two outermost taps take the fraction that is left. */
+void taps_box (Taps *taps, double width, int radius);
+/* binomial: [q, 1-2q, q] convolved `radius` times with itself. q = 1/4 gives the
+ * binomial coefficients of order 2*radius; the variance is 2*q*radius. */
+void taps_binomial (Taps *taps, double q, int radius);
+/* sobel: central difference [-1, 0, 1] and binomial smoothing, as integers; for
+ * a larger radius the difference is smoothed by the binomial of order
+ * 2*radius-2, as OpenCV's getDerivKernels() does. radius >= 1. */
+void taps_sobel_derivative (Taps *taps, int radius);
+void taps_sobel_smooth (Taps *taps, int radius);
+/* prewitt: the ramp -radius..radius and the box of ones, whose product is the
+ * least-squares slope over the window, unnormalised. radius >= 1. */
+void taps_prewitt_derivative (Taps *taps, int radius);
+void taps_prewitt_smooth (Taps *taps, int radius);
+
+/* Sum of the taps, and of their absolute values. */
+double taps_sum (const Taps *taps);
+double taps_norm (const Taps *taps);
+
+/* True when the taps copy their input: one tap of 1 at the anchor, zeros
+ * elsewhere. */
+bool taps_is_identity (const Taps *taps);
+
+#ifdef __cplusplus
+}
+#endif

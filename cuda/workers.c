@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "workers.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#define MAX_WORKERS 64
+
+typedef struct
+{
+  Workers *workers;
+  int index;
+  pthread_t thread;
+} Worker;
+
+struct Workers
+{
+  int count;
+  Worker worker[MAX_WORKERS];
+
+  WorkersJob job; /* written before `round` grows, then read-only */
+  void *user;
+  int n, grain;
+  atomic_int next; /* first item that nobody has taken */
+
+  pthread_mutex_t lock; /* protects the three below */
+  pthread_cond_t work, done;
+  unsigned round; /* grows with each job */
+  int busy;       /* threads that have not finished this round */
+  bool quit;
+};
+
+static void
+take_parts (Workers *workers, int index)
+{
+  for (;;) {
+    const int first = atomic_fetch_add (&workers->next, workers->grain);
+    const int last = first + workers->grain;
+
+    if (first >= workers->n)
+      return;
+    workers->job (
+        workers->user, index, first, last < workers->n ? last : workers->n);
+  }
+}
+
+static void *
+worker_main (void *data)
+{
+  Worker *worker = data;
+  Workers *workers = worker->workers;
+  unsigned seen = 0;
+
+  pthread_mutex_lock (&workers->lock);
+  for (;;) {
+    while (workers->round == seen && !workers->quit)
+      pthread_cond_wait (&workers->work, &workers->lock);
+    if (workers->quit)
+      break;
+    seen = workers->round;
+    pthread_mutex_unlock (&workers->lock);
+    take_parts (workers, worker->index);
+    pthread_mutex_lock (&workers->lock);
+    if (--workers->busy == 0)
+      pthread_cond_signal (&workers->done);
+  }
+  pthread_mutex_unlock (&workers->lock);
+  return NULL;
+}
+
+static int
+usable_cores (void)
+{
+  cpu_set_t set;
+  int n = 1;
+
+  if (sched_getaffinity (0, sizeof set, &set) == 0)
+    n = CPU_COUNT (&set);
+  return n < 1 ? 1 : n > MAX_WORKERS ? MAX_WORKERS : n;
+}
+
+Workers *
+workers_new (Fault *fault)
+{
+  Workers *workers = calloc (1, sizeof *workers);
+
+  if (workers == NULL) {
+    fault_set (fault, FAULT_NO_SPACE, "Out of memory for worker threads.");
+    return NULL;
+  }
+  pthread_mutex_init (&workers->lock, NULL);
+  pthread_cond_init (&workers->work, NULL);
+  pthread_cond_init (&workers->done, NULL);
+  atomic_init (&workers->next, 0);
+  workers->count = 1;
+  /* A system that gives fewer threads than cores still works, with fewer. */
+  for (int i = 1, cores = usable_cores (); i < cores; i++) {
+    Worker *worker = &workers->worker[workers->count];
+
+    worker->workers = workers;
+    worker->index = workers->count;
+    if (pthread_create (&worker->thread, NULL, worker_main, worker) != 0)
+      break;
+    workers->count++;
+  }
+  return workers;
+}
+
+void
+workers_free (Workers *workers)
+{
+  if (workers == NULL)
+    return;
+  pthread_mutex_lock (&workers->lock);
+  workers->quit = true;
+  pthread_cond_broadcast (&workers->work);
+  pthread_mutex_unlock (&workers->lock);
+  for (int i = 1; i < workers->count; i++)
+    pthread_join (workers->worker[i].thread, NULL);
+  pthread_cond_destroy (&workers->done);
+  pthread_cond_destroy (&workers->work);
+  pthread_mutex_destroy (&workers->lock);
+  free (workers);
+}
+
+int
+workers_count (const Workers *workers)
+{
+  return workers->count;
+}
+
+void
+workers_run (Workers *workers, int n, int grain, WorkersJob job, void *user)
+{
+  workers->job = job;
+  workers->user = user;
+  workers->n = n;
+  workers->grain = grain;
+  atomic_store (&workers->next, 0);
+  if (workers->count == 1 || n <= grain) {
+    take_parts (workers, 0);
+    return;
+  }
+
+  pthread_mutex_lock (&workers->lock);
+  workers->busy = workers->count - 1;
+  workers->round++;
+  pthread_cond_broadcast (&workers->work);
+  pthread_mutex_unlock (&workers->lock);
+
+  take_parts (workers, 0);
+
+  pthread_mutex_lock (&workers->lock);
+  while (workers->busy > 0)
+    pthread_cond_wait (&workers->done, &workers->lock);
+  pthread_mutex_unlock (&workers->lock);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* workers: a few threads that share the rows of an image.
+ *
+ * The threads sleep between jobs. One job at a time: workers_run() may not be
+ * called by two threads at once, nor from within a job. */
+#pragma once
+
+#include "fault.h"
+
+typedef struct Workers Workers;
+
+/* Handles items [first, last) as worker `worker`, in 0..workers_count()-1. */
+typedef void (*WorkersJob) (void *user, int worker, int first, int last);
+
+/* As many workers as there are cores this process may use, at most 64; the
+ * calling thread is one of them. */
+Workers *workers_new (Fault *fault);
+void workers_free (Workers *workers);
+int workers_count (const Workers *workers);
+
+/* Calls `job` for all of [0, n) in parts of at most `grain` items (>= 1), and
+ * returns when all are done. */
+void workers_run (
+    Workers *workers, int n, int grain, WorkersJob job, void *user);

@@ -1,0 +1,715 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/**
+ * SECTION:element-cudasepconv
+ * @title: cudasepconv
+ * @short_description: filters video with a separable kernel
+ *
+ * cudasepconv blurs, finds edges, or applies any separable kernel to raw video,
+ * on an NVIDIA GPU, or on the CPU where there is none, with the same result.
+ * It takes the common 8 to 16-bit formats, with every stride, and filters
+ * interlaced frames field by field.
+ *
+ * For each selected component, with the taps tx and ty, correlated, not flipped,
+ * and anchored at their middle:
+ *
+ * |[
+ * out(x,y) = zero + bias * full + scale *
+ *     sum_j sum_i ty[j] * tx[i] * (in(x + i - nx/2, y + j - ny/2) - zero)
+ * ]|
+ *
+ * where `zero` is the component's zero level (black for luma, grey for chroma),
+ * and `full` its largest code; rounded and clamped.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 videotestsrc ! cudasepconv sigma=5 ! videoconvert ! autovideosink
+ * gst-launch-1.0 videotestsrc ! cudasepconv kernel=sobel-x bias=0.5 planes=luma ! videoconvert ! autovideosink
+ * gst-launch-1.0 videotestsrc ! cudasepconv kernel=custom taps-x="<0.25,0.5,0.25>" border=reflect-101 ! videoconvert ! autovideosink
+ * ]|
+ */
+#include "gstcudasepconv.h"
+
+#include "sepconv.h"
+
+#include <math.h>
+
+GST_DEBUG_CATEGORY_STATIC (gst_cuda_sepconv_debug);
+#define GST_CAT_DEFAULT gst_cuda_sepconv_debug
+
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (GST_VIDEO_CAPS_MAKE (GST_GPU_FILTER_FORMATS)));
+
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (GST_VIDEO_CAPS_MAKE (GST_GPU_FILTER_FORMATS)));
+
+/* Which components are filtered. */
+typedef enum
+{
+  PLANES_LUMA = 1 << 0,
+  PLANES_CHROMA = 1 << 1,
+  PLANES_ALPHA = 1 << 2,
+  PLANES_COLOR = PLANES_LUMA | PLANES_CHROMA,
+  PLANES_ALL = PLANES_COLOR | PLANES_ALPHA,
+} GstCudaSepconvPlanes;
+
+/* Value 0 of the property is auto; method i of the engine's table is i + 1. */
+#define METHOD_AUTO 0
+
+/* 3 * sigma must fit the longest kernel. */
+#define MAX_SIGMA 500.0
+#define MAX_SCALE 1e4
+#define MAX_BIAS SEPCONV_MAX_BIAS
+
+#define DEFAULT_KERNEL TAPS_GAUSSIAN
+#define DEFAULT_SIGMA 2.0
+#define DEFAULT_SIGMA_Y -1.0
+#define DEFAULT_RADIUS -1
+#define DEFAULT_NORMALIZE FALSE
+#define DEFAULT_SCALE 1.0
+#define DEFAULT_BIAS 0.0
+#define DEFAULT_BORDER SEPCONV_REPLICATE
+#define DEFAULT_BORDER_COLOR 0xff000000
+#define DEFAULT_PLANES PLANES_COLOR
+#define DEFAULT_SCALE_CHROMA TRUE
+
+enum
+{
+  PROP_0,
+  PROP_KERNEL,
+  PROP_SIGMA,
+  PROP_SIGMA_Y,
+  PROP_RADIUS,
+  PROP_RADIUS_Y,
+  PROP_TAPS_X,
+  PROP_TAPS_Y,
+  PROP_NORMALIZE,
+  PROP_SCALE,
+  PROP_BIAS,
+  PROP_BORDER,
+  PROP_BORDER_COLOR,
+  PROP_PLANES,
+  PROP_SCALE_CHROMA,
+  PROP_METHOD,
+};
+
+/* The taps of luma, or of planes at full size, and those of chroma. */
+typedef struct
+{
+  Taps x, y;
+} PlaneTaps;
+
+struct _GstCudaSepconv
+{
+  GstGpuFilter parent;
+
+  /* Settings; protected by the object lock. */
+  TapsSettings taps;       /* without the custom taps */
+  GArray *taps_x, *taps_y; /* of gdouble */
+  gdouble scale, bias;
+  SepconvBorder border;
+  guint border_color;
+  GstCudaSepconvPlanes planes;
+  gboolean scale_chroma;
+  guint method;
+  gboolean dirty; /* changed since the last frame */
+
+  /* Of the streaming thread. */
+  SepconvSpec spec;      /* of the settings, its taps in plane_taps */
+  PlaneTaps *plane_taps; /* [IMAGE_MAX_PLANES] */
+  gboolean have_spec;
+  guint spec_method;
+  gboolean identity;
+  SepconvPlan *plan;
+};
+
+G_DEFINE_TYPE (GstCudaSepconv, gst_cuda_sepconv, GST_TYPE_GPU_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (
+    cudasepconv, "cudasepconv", GST_RANK_NONE, GST_TYPE_CUDA_SEPCONV)
+
+/* Enumerations */
+
+#define GST_TYPE_CUDA_SEPCONV_KERNEL (kernel_get_type ())
+static GType
+kernel_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    { TAPS_GAUSSIAN, "Gaussian blur of width sigma", "gaussian" },
+    { TAPS_BOX, "Average over a box", "box" },
+    { TAPS_BINOMIAL, "Blur by binomial coefficients", "binomial" },
+    { TAPS_SOBEL_X, "Sobel derivative along x (vertical edges)", "sobel-x" },
+    { TAPS_SOBEL_Y, "Sobel derivative along y (horizontal edges)", "sobel-y" },
+    { TAPS_SCHARR_X, "Scharr derivative along x", "scharr-x" },
+    { TAPS_SCHARR_Y, "Scharr derivative along y", "scharr-y" },
+    { TAPS_PREWITT_X, "Prewitt derivative along x", "prewitt-x" },
+    { TAPS_PREWITT_Y, "Prewitt derivative along y", "prewitt-y" },
+    { TAPS_CUSTOM, "The taps of taps-x and taps-y", "custom" },
+    { 0, NULL, NULL }
+  };
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (
+        &type, g_enum_register_static ("GstCudaSepconvKernel", values));
+  return type;
+}
+
+#define GST_TYPE_CUDA_SEPCONV_BORDER (border_get_type ())
+static GType
+border_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    { SEPCONV_REPLICATE, "The edge sample goes on (aaa|abcd|ddd)",
+        "replicate" },
+    { SEPCONV_REFLECT, "Mirrored with the edge sample (cba|abcd|dcb)",
+        "reflect" },
+    { SEPCONV_REFLECT_101, "Mirrored at the edge sample (dcb|abcd|cba)",
+        "reflect-101" },
+    { SEPCONV_WRAP, "The opposite side (bcd|abcd|abc)", "wrap" },
+    { SEPCONV_CONSTANT, "The colour of border-color", "constant" },
+    { 0, NULL, NULL }
+  };
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (
+        &type, g_enum_register_static ("GstCudaSepconvBorder", values));
+  return type;
+}
+
+#define GST_TYPE_CUDA_SEPCONV_PLANES (planes_get_type ())
+static GType
+planes_get_type (void)
+{
+  static gsize type = 0;
+  static const GFlagsValue values[] = { { PLANES_COLOR, "All but alpha",
+                                            "color" },
+    { PLANES_LUMA, "Luma, or grey", "luma" },
+    { PLANES_CHROMA, "Chroma", "chroma" }, { PLANES_ALPHA, "Alpha", "alpha" },
+    { PLANES_ALL, "Everything", "all" }, { 0, NULL, NULL } };
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (
+        &type, g_flags_register_static ("GstCudaSepconvPlanes", values));
+  return type;
+}
+
+/* The engine's table of methods, behind auto. */
+#define GST_TYPE_CUDA_SEPCONV_METHOD (method_get_type ())
+static GType
+method_get_type (void)
+{
+  static gsize type = 0;
+
+  if (g_once_init_enter (&type)) {
+    const gint n = sepconv_n_methods ();
+    GEnumValue *values = g_new0 (GEnumValue, n + 2);
+
+    values[0] =
+        (GEnumValue){ METHOD_AUTO, "The fastest that is exact enough", "auto" };
+    for (gint i = 0; i < n; i++) {
+      const SepconvMethod *method = sepconv_method (i);
+
+      values[i + 1].value = i + 1;
+      values[i + 1].value_nick = method->name;
+      values[i + 1].value_name = g_strdup_printf ("%s: %s",
+          method->backend == SEPCONV_CPU ? "CPU" : "GPU", method->description);
+    }
+    g_once_init_leave (
+        &type, g_enum_register_static ("GstCudaSepconvMethod", values));
+  }
+  return type;
+}
+
+/* From settings to a spec */
+
+static const SepconvMethod *
+chosen_method (guint method)
+{
+  return method == METHOD_AUTO ? NULL : sepconv_method ((gint) method - 1);
+}
+
+static gboolean
+role_selected (GstFrameChannelRole role, GstCudaSepconvPlanes planes)
+{
+  switch (role) {
+    case GST_FRAME_CHANNEL_LUMA:
+      return (planes & PLANES_LUMA) != 0;
+    case GST_FRAME_CHANNEL_CHROMA:
+      return (planes & PLANES_CHROMA) != 0;
+    case GST_FRAME_CHANNEL_RGB:
+      return (planes & PLANES_COLOR) == PLANES_COLOR;
+    case GST_FRAME_CHANNEL_ALPHA:
+      return (planes & PLANES_ALPHA) != 0;
+    default:
+      return FALSE;
+  }
+}
+
+/* Fills the spec for one plane; `taps` are the settings with custom taps. */
+static gboolean
+build_plane (GstCudaSepconv *self, const GstFrameLayout *layout, gint p,
+    const TapsSettings *taps, Fault *fault)
+{
+  SepconvPlane *plane = &self->spec.plane[p];
+  const gint channels = layout->layout.plane[p].channels;
+
+  plane->channels = 0;
+  for (gint c = 0; c < channels; c++) {
+    plane->zero[c] = layout->channel[p][c].zero;
+    if (role_selected (layout->channel[p][c].role, self->planes))
+      plane->channels |= 1u << c;
+  }
+  plane->x = &self->plane_taps[p].x;
+  plane->y = &self->plane_taps[p].y;
+  return taps_make (taps, self->scale_chroma ? layout->subsampling_x[p] : 1,
+      self->scale_chroma ? layout->subsampling_y[p] : 1, &self->plane_taps[p].x,
+      &self->plane_taps[p].y, fault);
+}
+
+static gboolean
+build_border (GstCudaSepconv *self, const GstFrameLayout *layout,
+    const GstVideoInfo *info, Fault *fault)
+{
+  gdouble codes[IMAGE_MAX_PLANES][IMAGE_MAX_CHANNELS] = { { 0 } };
+
+  self->spec.border = self->border;
+  if (self->border == SEPCONV_CONSTANT
+      && !gst_frame_layout_convert_color (
+          layout, info, self->border_color, codes))
+    return fault_set (fault, FAULT_FORMAT,
+        "border-color cannot be converted to the video's format.");
+  for (gint p = 0; p < layout->layout.n_planes; p++)
+    memcpy (self->spec.plane[p].border_value, codes[p], sizeof codes[p]);
+  return TRUE;
+}
+
+/* With the object lock held: the spec of the settings, for the caps. */
+static gboolean
+build_spec (GstCudaSepconv *self, Fault *fault)
+{
+  GstGpuFilter *filter = GST_GPU_FILTER (self);
+  const GstFrameLayout *layout = gst_gpu_filter_get_layout (filter);
+  const GstVideoInfo *info = gst_gpu_filter_get_info (filter);
+  const guint color = self->planes & PLANES_COLOR;
+  TapsSettings taps = self->taps;
+
+  taps.custom_x = (const gdouble *) self->taps_x->data;
+  taps.n_x = (gint) self->taps_x->len;
+  taps.custom_y = (const gdouble *) self->taps_y->data;
+  taps.n_y = (gint) self->taps_y->len;
+
+  if (GST_VIDEO_INFO_IS_RGB (info) && color != 0 && color != PLANES_COLOR)
+    return fault_set (fault, FAULT_FORMAT,
+        "planes selects luma or chroma alone, which %s video does not have.",
+        gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (info)));
+  self->spec.scale = self->scale;
+  self->spec.bias = self->bias;
+  self->spec_method = self->method;
+  for (gint p = 0; p < layout->layout.n_planes; p++)
+    if (!build_plane (self, layout, p, &taps, fault))
+      return FALSE;
+  return build_border (self, layout, info, fault)
+      && sepconv_validate (&self->spec, &layout->layout, fault);
+}
+
+/* GstGpuFilter */
+
+static GstGpuFilterBackend
+gst_cuda_sepconv_wanted_backend (GstGpuFilter *filter)
+{
+  GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
+  const SepconvMethod *method;
+
+  GST_OBJECT_LOCK (self);
+  method = chosen_method (self->method);
+  GST_OBJECT_UNLOCK (self);
+  if (method == NULL)
+    return GST_GPU_FILTER_BACKEND_AUTO;
+  return method->backend == SEPCONV_CPU ? GST_GPU_FILTER_BACKEND_CPU
+                                        : GST_GPU_FILTER_BACKEND_CUDA;
+}
+
+/* Gives the plan the spec of now, in place if its method can take it. */
+static gboolean
+update_plan (GstCudaSepconv *self, Fault *fault)
+{
+  GstGpuFilter *filter = GST_GPU_FILTER (self);
+  const Image *layout = &gst_gpu_filter_get_layout (filter)->layout;
+  Gpu *gpu = gst_gpu_filter_get_gpu (filter);
+  const SepconvBackend backend = gpu != NULL ? SEPCONV_CUDA : SEPCONV_CPU;
+  const SepconvMethod *method = chosen_method (self->spec_method);
+
+  /* backend=auto fell back to the CPU: so does the method. */
+  if (method != NULL && backend == SEPCONV_CPU
+      && method->backend == SEPCONV_CUDA)
+    method = NULL;
+  method = sepconv_choose_method (&self->spec, layout, backend, method, fault);
+  if (method == NULL)
+    return FALSE;
+  if (self->plan != NULL && sepconv_plan_method (self->plan) == method)
+    return sepconv_plan_update (self->plan, &self->spec, fault);
+  sepconv_plan_free (self->plan);
+  self->plan =
+      sepconv_plan_new (&self->spec, layout, backend, method, gpu, fault);
+  return self->plan != NULL;
+}
+
+static gboolean
+gst_cuda_sepconv_prepare (
+    GstGpuFilter *filter, gboolean *untouched, Fault *fault)
+{
+  GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
+  const Image *layout = &gst_gpu_filter_get_layout (filter)->layout;
+  gboolean changed, ok = TRUE;
+
+  GST_OBJECT_LOCK (self);
+  changed = self->dirty || !self->have_spec;
+  if (changed) {
+    ok = build_spec (self, fault);
+    self->have_spec = ok;
+    self->dirty = FALSE;
+  }
+  GST_OBJECT_UNLOCK (self);
+  if (!ok)
+    return FALSE;
+
+  if (changed)
+    self->identity = sepconv_is_identity (&self->spec, layout);
+  *untouched = self->identity;
+  if (self->identity)
+    return TRUE;
+  if ((changed || self->plan == NULL) && !update_plan (self, fault)) {
+    self->have_spec = FALSE;
+    return FALSE;
+  }
+  gst_gpu_filter_set_active_method (
+      filter, sepconv_plan_method (self->plan)->name);
+  return TRUE;
+}
+
+static gboolean
+gst_cuda_sepconv_compute (GstGpuFilter *filter, const Image *src,
+    const Image *dst, GpuStream stream, Fault *fault)
+{
+  return sepconv_plan_run (
+      GST_CUDA_SEPCONV (filter)->plan, src, dst, stream, fault);
+}
+
+static void
+gst_cuda_sepconv_release (GstGpuFilter *filter)
+{
+  GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
+
+  sepconv_plan_free (self->plan);
+  self->plan = NULL;
+  self->have_spec = FALSE;
+}
+
+/* Properties */
+
+/* A number that is none becomes NaN, which the kernel's check then names. */
+static void
+set_taps (GArray *taps, const GValue *value)
+{
+  const guint n = gst_value_array_get_size (value);
+
+  g_array_set_size (taps, n);
+  for (guint i = 0; i < n; i++) {
+    GValue number = G_VALUE_INIT;
+
+    g_value_init (&number, G_TYPE_DOUBLE);
+    g_array_index (taps, gdouble, i) =
+        g_value_transform (gst_value_array_get_value (value, i), &number)
+        ? g_value_get_double (&number)
+        : NAN;
+    g_value_unset (&number);
+  }
+}
+
+static void
+get_taps (const GArray *taps, GValue *value)
+{
+  for (guint i = 0; i < taps->len; i++) {
+    GValue number = G_VALUE_INIT;
+
+    g_value_init (&number, G_TYPE_DOUBLE);
+    g_value_set_double (&number, g_array_index (taps, gdouble, i));
+    gst_value_array_append_and_take_value (value, &number);
+  }
+}
+
+static void
+gst_cuda_sepconv_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  GstCudaSepconv *self = GST_CUDA_SEPCONV (object);
+
+  GST_OBJECT_LOCK (self);
+  self->dirty = TRUE;
+  switch (id) {
+    case PROP_KERNEL:
+      self->taps.kernel = (TapsKernel) g_value_get_enum (value);
+      break;
+    case PROP_SIGMA:
+      self->taps.sigma_x = g_value_get_double (value);
+      break;
+    case PROP_SIGMA_Y:
+      self->taps.sigma_y = g_value_get_double (value);
+      break;
+    case PROP_RADIUS:
+      self->taps.radius_x = g_value_get_int (value);
+      break;
+    case PROP_RADIUS_Y:
+      self->taps.radius_y = g_value_get_int (value);
+      break;
+    case PROP_TAPS_X:
+      set_taps (self->taps_x, value);
+      break;
+    case PROP_TAPS_Y:
+      set_taps (self->taps_y, value);
+      break;
+    case PROP_NORMALIZE:
+      self->taps.normalize = g_value_get_boolean (value);
+      break;
+    case PROP_SCALE:
+      self->scale = g_value_get_double (value);
+      break;
+    case PROP_BIAS:
+      self->bias = g_value_get_double (value);
+      break;
+    case PROP_BORDER:
+      self->border = (SepconvBorder) g_value_get_enum (value);
+      break;
+    case PROP_BORDER_COLOR:
+      self->border_color = g_value_get_uint (value);
+      break;
+    case PROP_PLANES:
+      self->planes = (GstCudaSepconvPlanes) g_value_get_flags (value);
+      break;
+    case PROP_SCALE_CHROMA:
+      self->scale_chroma = g_value_get_boolean (value);
+      break;
+    case PROP_METHOD:
+      self->method = (guint) g_value_get_enum (value);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      break;
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_cuda_sepconv_get_property (
+    GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  GstCudaSepconv *self = GST_CUDA_SEPCONV (object);
+
+  GST_OBJECT_LOCK (self);
+  switch (id) {
+    case PROP_KERNEL:
+      g_value_set_enum (value, (gint) self->taps.kernel);
+      break;
+    case PROP_SIGMA:
+      g_value_set_double (value, self->taps.sigma_x);
+      break;
+    case PROP_SIGMA_Y:
+      g_value_set_double (value, self->taps.sigma_y);
+      break;
+    case PROP_RADIUS:
+      g_value_set_int (value, self->taps.radius_x);
+      break;
+    case PROP_RADIUS_Y:
+      g_value_set_int (value, self->taps.radius_y);
+      break;
+    case PROP_TAPS_X:
+      get_taps (self->taps_x, value);
+      break;
+    case PROP_TAPS_Y:
+      get_taps (self->taps_y, value);
+      break;
+    case PROP_NORMALIZE:
+      g_value_set_boolean (value, self->taps.normalize);
+      break;
+    case PROP_SCALE:
+      g_value_set_double (value, self->scale);
+      break;
+    case PROP_BIAS:
+      g_value_set_double (value, self->bias);
+      break;
+    case PROP_BORDER:
+      g_value_set_enum (value, (gint) self->border);
+      break;
+    case PROP_BORDER_COLOR:
+      g_value_set_uint (value, self->border_color);
+      break;
+    case PROP_PLANES:
+      g_value_set_flags (value, self->planes);
+      break;
+    case PROP_SCALE_CHROMA:
+      g_value_set_boolean (value, self->scale_chroma);
+      break;
+    case PROP_METHOD:
+      g_value_set_enum (value, (gint) self->method);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      break;
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+/* GObject */
+
+static void
+gst_cuda_sepconv_finalize (GObject *object)
+{
+  GstCudaSepconv *self = GST_CUDA_SEPCONV (object);
+
+  g_array_unref (self->taps_x);
+  g_array_unref (self->taps_y);
+  g_free (self->plane_taps);
+  G_OBJECT_CLASS (gst_cuda_sepconv_parent_class)->finalize (object);
+}
+
+static void
+gst_cuda_sepconv_init (GstCudaSepconv *self)
+{
+  self->taps.kernel = DEFAULT_KERNEL;
+  self->taps.sigma_x = DEFAULT_SIGMA;
+  self->taps.sigma_y = DEFAULT_SIGMA_Y;
+  self->taps.radius_x = self->taps.radius_y = DEFAULT_RADIUS;
+  self->taps.normalize = DEFAULT_NORMALIZE;
+  self->taps_x = g_array_new (FALSE, FALSE, sizeof (gdouble));
+  self->taps_y = g_array_new (FALSE, FALSE, sizeof (gdouble));
+  self->scale = DEFAULT_SCALE;
+  self->bias = DEFAULT_BIAS;
+  self->border = DEFAULT_BORDER;
+  self->border_color = DEFAULT_BORDER_COLOR;
+  self->planes = DEFAULT_PLANES;
+  self->scale_chroma = DEFAULT_SCALE_CHROMA;
+  self->method = METHOD_AUTO;
+  self->plane_taps = g_new0 (PlaneTaps, IMAGE_MAX_PLANES);
+}
+
+static void
+install_kernel_properties (GObjectClass *object_class, GParamFlags flags)
+{
+  const GParamFlags controllable = flags | GST_PARAM_CONTROLLABLE;
+
+  g_object_class_install_property (object_class, PROP_KERNEL,
+      g_param_spec_enum ("kernel", "Kernel", "The kernel to filter with",
+          GST_TYPE_CUDA_SEPCONV_KERNEL, DEFAULT_KERNEL, flags));
+  g_object_class_install_property (object_class, PROP_SIGMA,
+      g_param_spec_double ("sigma", "Sigma",
+          "Width (standard deviation) of the gaussian in luma pixels, "
+          "0 = no blur; along x only if sigma-y is set",
+          0.0, MAX_SIGMA, DEFAULT_SIGMA, controllable));
+  g_object_class_install_property (object_class, PROP_SIGMA_Y,
+      g_param_spec_double ("sigma-y", "Sigma along y",
+          "Width of the gaussian along y in luma pixels (-1 = as sigma)", -1.0,
+          MAX_SIGMA, DEFAULT_SIGMA_Y, controllable));
+  g_object_class_install_property (object_class, PROP_RADIUS,
+      g_param_spec_int ("radius", "Radius",
+          "Half length of a generated kernel in luma pixels: it has "
+          "2 * radius + 1 taps (-1 = 3 * sigma rounded up; 1 for derivatives)",
+          -1, TAPS_MAX_RADIUS, DEFAULT_RADIUS, flags));
+  g_object_class_install_property (object_class, PROP_RADIUS_Y,
+      g_param_spec_int ("radius-y", "Radius along y",
+          "Half length of a generated kernel along y in luma pixels "
+          "(-1 = as radius)",
+          -1, TAPS_MAX_RADIUS, DEFAULT_RADIUS, flags));
+  /* Without a spec for the elements: GStreamer would turn integers, as in
+   * <1,2,1>, into zeros. */
+  g_object_class_install_property (object_class, PROP_TAPS_X,
+      gst_param_spec_array ("taps-x", "Taps along x",
+          "The taps of kernel=custom, 1 to 4097 numbers, in pixels of each "
+          "plane; correlated, anchored at n/2",
+          NULL, flags));
+  g_object_class_install_property (object_class, PROP_TAPS_Y,
+      gst_param_spec_array ("taps-y", "Taps along y",
+          "The taps of kernel=custom along y (empty = as taps-x)", NULL,
+          flags));
+  g_object_class_install_property (object_class, PROP_NORMALIZE,
+      g_param_spec_boolean ("normalize", "Normalize",
+          "Divide the taps of kernel=custom by their sum, on each axis",
+          DEFAULT_NORMALIZE, flags));
+}
+
+static void
+install_filter_properties (GObjectClass *object_class, GParamFlags flags)
+{
+  const GParamFlags controllable = flags | GST_PARAM_CONTROLLABLE;
+
+  g_object_class_install_property (object_class, PROP_SCALE,
+      g_param_spec_double ("scale", "Scale",
+          "Factor on the filtered values, around each component's zero level",
+          -MAX_SCALE, MAX_SCALE, DEFAULT_SCALE, controllable));
+  g_object_class_install_property (object_class, PROP_BIAS,
+      g_param_spec_double ("bias", "Bias",
+          "Added to the filtered values, in units of full scale "
+          "(0.5 = half the code range)",
+          -MAX_BIAS, MAX_BIAS, DEFAULT_BIAS, controllable));
+  g_object_class_install_property (object_class, PROP_BORDER,
+      g_param_spec_enum ("border", "Border",
+          "What lies beyond the edges of the picture",
+          GST_TYPE_CUDA_SEPCONV_BORDER, DEFAULT_BORDER, flags));
+  g_object_class_install_property (object_class, PROP_BORDER_COLOR,
+      g_param_spec_uint ("border-color", "Border color",
+          "Colour beyond the edges with border=constant, as 0xAARRGGBB", 0,
+          G_MAXUINT32, DEFAULT_BORDER_COLOR, flags));
+  g_object_class_install_property (object_class, PROP_PLANES,
+      g_param_spec_flags ("planes", "Planes",
+          "The components to filter; the others are copied. RGB has neither "
+          "luma nor chroma alone",
+          GST_TYPE_CUDA_SEPCONV_PLANES, DEFAULT_PLANES, flags));
+  g_object_class_install_property (object_class, PROP_SCALE_CHROMA,
+      g_param_spec_boolean ("scale-chroma", "Scale chroma",
+          "Shrink blurs on subsampled planes so that they cover the same part "
+          "of the picture",
+          DEFAULT_SCALE_CHROMA, flags));
+  g_object_class_install_property (object_class, PROP_METHOD,
+      g_param_spec_enum ("method", "Method",
+          "How to compute; the result is the same up to rounding",
+          GST_TYPE_CUDA_SEPCONV_METHOD, METHOD_AUTO, flags));
+}
+
+static void
+gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstGpuFilterClass *filter_class = GST_GPU_FILTER_CLASS (klass);
+  const GParamFlags flags =
+      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING;
+
+  GST_DEBUG_CATEGORY_INIT (
+      gst_cuda_sepconv_debug, "cudasepconv", 0, "CUDA separable convolution");
+
+  object_class->set_property = gst_cuda_sepconv_set_property;
+  object_class->get_property = gst_cuda_sepconv_get_property;
+  object_class->finalize = gst_cuda_sepconv_finalize;
+  install_kernel_properties (object_class, flags);
+  install_filter_properties (object_class, flags);
+
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class,
+      "CUDA separable convolution", "Filter/Effect/Video/Hardware",
+      "Blurs, finds edges, or applies any separable kernel to video, on an "
+      "NVIDIA GPU or on the CPU",
+      "gst-cudasepconv developers");
+
+  filter_class->wanted_backend =
+      GST_DEBUG_FUNCPTR (gst_cuda_sepconv_wanted_backend);
+  filter_class->prepare = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_prepare);
+  filter_class->compute = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_compute);
+  filter_class->release = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_release);
+
+  gst_type_mark_as_plugin_api (GST_TYPE_CUDA_SEPCONV_KERNEL, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_CUDA_SEPCONV_BORDER, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_CUDA_SEPCONV_PLANES, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_CUDA_SEPCONV_METHOD, 0);
+}

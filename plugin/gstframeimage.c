@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gstframeimage.h"
+
+/* Frames of one colour are converted at this size: even for every subsampling. */
+#define COLOR_FRAME_SIZE 8
+
+static GstFrameChannelRole
+component_role (const GstVideoFormatInfo *finfo, gint component)
+{
+  if (component == GST_VIDEO_COMP_A)
+    return GST_FRAME_CHANNEL_ALPHA;
+  if (GST_VIDEO_FORMAT_INFO_IS_RGB (finfo))
+    return GST_FRAME_CHANNEL_RGB;
+  return component == GST_VIDEO_COMP_Y ? GST_FRAME_CHANNEL_LUMA
+                                       : GST_FRAME_CHANNEL_CHROMA;
+}
+
+/* Grey and RGB count from 0, also where their range is limited. */
+static gint
+component_zero (const GstVideoInfo *info, gint component)
+{
+  gint offset[GST_VIDEO_MAX_COMPONENTS], scale[GST_VIDEO_MAX_COMPONENTS];
+
+  if (component == GST_VIDEO_COMP_A || !GST_VIDEO_INFO_IS_YUV (info))
+    return 0;
+  gst_video_color_range_offsets (
+      info->colorimetry.range, info->finfo, offset, scale);
+  return offset[component];
+}
+
+/* Components that belong into one image plane: same memory, same grid. */
+static gboolean
+same_plane (const GstVideoFormatInfo *f, gint a, gint b)
+{
+  return f->plane[a] == f->plane[b] && f->w_sub[a] == f->w_sub[b]
+      && f->h_sub[a] == f->h_sub[b] && f->pixel_stride[a] == f->pixel_stride[b];
+}
+
+/* Fills image plane p with all components that share a plane with `first`. */
+static void
+add_plane (GstFrameLayout *self, const GstVideoInfo *info, gint first)
+{
+  const GstVideoFormatInfo *f = info->finfo;
+  const gint p = self->layout.n_planes++;
+  ImagePlane *plane = &self->layout.plane[p];
+  gint order[GST_VIDEO_MAX_COMPONENTS], n = 0, bytes;
+  gboolean padded;
+
+  for (gint c = 0; c < (gint) f->n_components; c++) {
+    gint at = n;
+
+    if (!same_plane (f, first, c))
+      continue;
+    for (; at > 0 && f->poffset[order[at - 1]] > f->poffset[c]; at--)
+      order[at] = order[at - 1];
+    order[at] = c;
+    n++;
+  }
+
+  bytes = (gint) (f->depth[first] + f->shift[first]) <= 8 ? 1 : 2;
+  /* Three samples in the room of four: the fourth is padding. */
+  padded = n == 3 && f->pixel_stride[first] == 4 * bytes;
+
+  plane->memory = (gint) f->plane[first];
+  plane->width = GST_VIDEO_INFO_COMP_WIDTH (info, first);
+  plane->channels = padded ? 4 : n;
+  plane->pixel_stride = f->pixel_stride[first];
+  /* Not from the components' offsets: that of V in P010 is wrong by one byte in
+   * every GStreamer so far. */
+  plane->channel_stride = plane->pixel_stride / plane->channels;
+  plane->offset = padded ? 0 : f->poffset[order[0]];
+  plane->depth = (gint) f->depth[first];
+  plane->shift = (gint) f->shift[first];
+  self->subsampling_x[p] = 1 << f->w_sub[first];
+  self->subsampling_y[p] = 1 << f->h_sub[first];
+
+  for (gint c = 0; c < plane->channels; c++)
+    self->channel[p][c] = (GstFrameChannel){ GST_FRAME_CHANNEL_PADDING, -1, 0 };
+  for (gint i = 0; i < n; i++) {
+    const gint slot = padded ? (gint) f->poffset[order[i]] / bytes : i;
+
+    self->channel[p][slot] = (GstFrameChannel){ component_role (f, order[i]),
+      order[i], component_zero (info, order[i]) };
+  }
+}
+
+gboolean
+gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info)
+{
+  const GstVideoFormatInfo *f = info->finfo;
+  Image *layout = &self->layout;
+
+  memset (self, 0, sizeof *self);
+  if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (f) || GST_VIDEO_FORMAT_INFO_IS_TILED (f)
+      || GST_VIDEO_FORMAT_INFO_HAS_PALETTE (f))
+    return FALSE;
+
+  layout->n_memories = (gint) GST_VIDEO_INFO_N_PLANES (info);
+  for (gint c = 0; c < (gint) f->n_components; c++) {
+    gint earlier = 0;
+
+    while (!same_plane (f, c, earlier))
+      earlier++;
+    if (earlier == c)
+      add_plane (self, info, c);
+    layout->memory[f->plane[c]].height = GST_VIDEO_INFO_COMP_HEIGHT (info, c);
+    layout->memory[f->plane[c]].stride =
+        GST_VIDEO_INFO_PLANE_STRIDE (info, f->plane[c]);
+  }
+  /* A row ends with its last sample: frames need not pad beyond. */
+  for (gint p = 0; p < layout->n_planes; p++) {
+    const ImagePlane *plane = &layout->plane[p];
+    ImageMemory *memory = &layout->memory[plane->memory];
+
+    memory->row_bytes = MAX (memory->row_bytes, image_plane_row_bytes (plane));
+  }
+  return image_validate (layout, NULL);
+}
+
+void
+gst_frame_layout_get_image (
+    const GstFrameLayout *self, const GstVideoFrame *frame, Image *image)
+{
+  *image = self->layout;
+  for (gint m = 0; m < image->n_memories; m++) {
+    image->memory[m].data = GST_VIDEO_FRAME_PLANE_DATA (frame, m);
+    image->memory[m].stride = GST_VIDEO_FRAME_PLANE_STRIDE (frame, m);
+  }
+}
+
+/* A small frame of one colour, in `info`'s format and colorimetry. */
+static GstBuffer *
+make_color_frame (const GstVideoInfo *info, guint argb, GstVideoInfo *small)
+{
+  GstVideoInfo from;
+  GstVideoFrame in_frame, out_frame;
+  GstVideoConverter *converter;
+  GstBuffer *in = NULL, *out = NULL;
+  gboolean ok = FALSE;
+
+  gst_video_info_set_format (
+      &from, GST_VIDEO_FORMAT_ARGB, COLOR_FRAME_SIZE, COLOR_FRAME_SIZE);
+  gst_video_info_set_format (
+      small, GST_VIDEO_INFO_FORMAT (info), COLOR_FRAME_SIZE, COLOR_FRAME_SIZE);
+  small->colorimetry = info->colorimetry;
+  small->chroma_site = info->chroma_site;
+  converter = gst_video_converter_new (&from, small,
+      gst_structure_new ("options", GST_VIDEO_CONVERTER_OPT_DITHER_METHOD,
+          GST_TYPE_VIDEO_DITHER_METHOD, GST_VIDEO_DITHER_NONE, NULL));
+  if (converter == NULL)
+    return NULL;
+
+  in = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (&from), NULL);
+  out = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (small), NULL);
+  if (in == NULL || out == NULL
+      || !gst_video_frame_map (&in_frame, &from, in, GST_MAP_WRITE))
+    goto done;
+  for (gint y = 0; y < COLOR_FRAME_SIZE; y++) {
+    guint8 *row = (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&in_frame, 0)
+        + y * GST_VIDEO_FRAME_PLANE_STRIDE (&in_frame, 0);
+
+    for (gint x = 0; x < COLOR_FRAME_SIZE; x++)
+      GST_WRITE_UINT32_BE (row + 4 * x, argb);
+  }
+  if (gst_video_frame_map (&out_frame, small, out, GST_MAP_WRITE)) {
+    gst_video_converter_frame (converter, &in_frame, &out_frame);
+    gst_video_frame_unmap (&out_frame);
+    ok = TRUE;
+  }
+  gst_video_frame_unmap (&in_frame);
+
+done:
+  gst_clear_buffer (&in);
+  if (!ok)
+    gst_clear_buffer (&out);
+  gst_video_converter_free (converter);
+  return out;
+}
+
+gboolean
+gst_frame_layout_convert_color (const GstFrameLayout *self,
+    const GstVideoInfo *info, guint argb,
+    gdouble codes[IMAGE_MAX_PLANES][IMAGE_MAX_CHANNELS])
+{
+  GstVideoInfo small;
+  GstVideoFrame frame;
+  Image image;
+  GstBuffer *buffer = make_color_frame (info, argb, &small);
+
+  if (buffer == NULL)
+    return FALSE;
+  if (!gst_video_frame_map (&frame, &small, buffer, GST_MAP_READ)) {
+    gst_buffer_unref (buffer);
+    return FALSE;
+  }
+  gst_frame_layout_get_image (self, &frame, &image);
+  for (gint p = 0; p < image.n_planes; p++)
+    for (gint c = 0; c < image.plane[p].channels; c++)
+      codes[p][c] = image_code (&image, p, 0, 0, c);
+  gst_video_frame_unmap (&frame);
+  gst_buffer_unref (buffer);
+  return TRUE;
+}

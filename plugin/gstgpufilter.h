@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* gstgpufilter: base class of the elements. It chooses the backend, owns the
+ * GPU and the ring, walks each frame through it, and keeps count. Subclasses
+ * say what to compute. */
+#pragma once
+
+#include <gst/video/gstvideofilter.h>
+
+#include "gstframeimage.h"
+#include "ring.h"
+
+G_BEGIN_DECLS
+
+/* The formats that every subclass takes. */
+#define GST_GPU_FILTER_FORMATS \
+  "{ GRAY8, GRAY16_LE, I420, YV12, NV12, NV21, Y42B, Y444, YUY2, UYVY, AYUV, " \
+  "VUYA, I420_10LE, I422_10LE, Y444_10LE, I420_12LE, P010_10LE, P016_LE, " \
+  "Y444_16LE, RGB, BGR, RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, " \
+  "RGBP, BGRP, GBR, GBRA, GBR_10LE, ARGB64, RGBA64_LE }"
+
+typedef enum
+{
+  GST_GPU_FILTER_BACKEND_AUTO,
+  GST_GPU_FILTER_BACKEND_CUDA,
+  GST_GPU_FILTER_BACKEND_CPU,
+} GstGpuFilterBackend;
+
+#define GST_TYPE_GPU_FILTER_BACKEND (gst_gpu_filter_backend_get_type ())
+GType gst_gpu_filter_backend_get_type (void);
+
+#define GST_TYPE_GPU_FILTER (gst_gpu_filter_get_type ())
+G_DECLARE_DERIVABLE_TYPE (
+    GstGpuFilter, gst_gpu_filter, GST, GPU_FILTER, GstVideoFilter)
+
+/* All but wanted_backend are called on the streaming thread, with the GPU's
+ * context pushed where there is one. */
+struct _GstGpuFilterClass
+{
+  GstVideoFilterClass parent_class;
+
+  /* The backend that the element's own settings need, or AUTO for any. */
+  GstGpuFilterBackend (*wanted_backend) (GstGpuFilter *self);
+
+  /* Gets ready for the next frame with the settings of now; called before each
+   * frame and when caps are set. `backend_changed` means that what was made for
+   * the last backend or caps has been released. Sets *untouched when frames are
+   * to pass as they are. */
+  gboolean (*prepare) (GstGpuFilter *self, gboolean *untouched, Fault *fault);
+
+  /* Queues the work on one image, as RingCompute does. */
+  gboolean (*compute) (GstGpuFilter *self, const Image *src, const Image *dst,
+      GpuStream stream, Fault *fault);
+
+  /* Frees what was made in prepare(), before backend or caps change. */
+  void (*release) (GstGpuFilter *self);
+};
+
+/* For subclasses, on the streaming thread. NULL: frames are computed on the
+ * CPU. */
+Gpu *gst_gpu_filter_get_gpu (GstGpuFilter *self);
+/* Valid once caps are set. */
+const GstFrameLayout *gst_gpu_filter_get_layout (GstGpuFilter *self);
+const GstVideoInfo *gst_gpu_filter_get_info (GstGpuFilter *self);
+
+/* Names the method in use, for the property active-method. Any thread; `name`
+ * must be static. */
+void gst_gpu_filter_set_active_method (GstGpuFilter *self, const gchar *name);
+
+G_END_DECLS
