@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The passes of reference.c for one type of sums: the includer defines SUM and
  * NAME(). Loops over RUN samples have a constant length, so that the compiler
- * keeps them in vector registers. */
+ * keeps them in vector registers.
+ *
+ * clang-format does not see that NAME (x) (...) is one function. */
+/* clang-format off */
 
 static void
 NAME (load_taps) (void *taps, const Taps *from)
@@ -36,26 +39,33 @@ NAME (unpack) (SUM *line, const uint8_t *row, const SepconvChannel *channel)
   }
 }
 
-/* out[k] = sum over i of taps[i] * in[k + i], k in [0, RUN). */
+/* 64 bytes of sums, wherever they lie; the compiler splits them to the size of
+ * the machine's vectors. */
+typedef SUM NAME (Vector)
+    __attribute__ ((vector_size (64), aligned (sizeof (SUM)), may_alias));
+
+/* out[k] = sum over i of taps[i] * in[k], k in [0, RUN), where in_address is the
+ * address of `in` for tap i. */
 #define SUM_RUN(out, n_taps, tap_values, in_address) \
   do { \
-    SUM total[RUN] = { 0 }; \
+    enum { N = RUN * sizeof (SUM) / sizeof (NAME (Vector)) }; \
+    NAME (Vector) *to = (NAME (Vector) *) (out); \
+    NAME (Vector) total[N] = { 0 }; \
     for (int first = 0; first < (n_taps); first += SEPCONV_SUM_BLOCK) { \
       const int last = first + SEPCONV_SUM_BLOCK < (n_taps) \
-          ? first + SEPCONV_SUM_BLOCK \
-          : (n_taps); \
-      SUM block[RUN] = { 0 }; \
+          ? first + SEPCONV_SUM_BLOCK : (n_taps); \
+      NAME (Vector) block[N] = { 0 }; \
       for (int i = first; i < last; i++) { \
         const SUM tap = (tap_values)[i]; \
-        const SUM *in = (in_address); \
-        for (int k = 0; k < RUN; k++) \
+        const NAME (Vector) *in = (const NAME (Vector) *) (in_address); \
+        for (int k = 0; k < N; k++) \
           block[k] += tap * in[k]; \
       } \
-      for (int k = 0; k < RUN; k++) \
+      for (int k = 0; k < N; k++) \
         total[k] += block[k]; \
     } \
-    for (int k = 0; k < RUN; k++) \
-      (out)[k] = total[k]; \
+    for (int k = 0; k < N; k++) \
+      to[k] = total[k]; \
   } while (0)
 
 MULTIVERSION static void
@@ -87,16 +97,15 @@ NAME (row_pass) (void *user, int worker, int first, int last)
 
       inside[i] = x < 0 ? (SUM) channel->border : inside[x];
     }
-    NAME (sum_row)
-    ((SUM *) job->state->sums + (size_t) y * job->sums_stride, line, job->taps,
-        n, width);
+    NAME (sum_row) ((SUM *) job->state->sums + (size_t) y * job->sums_stride,
+        line, job->state->taps_x, n, width);
   }
 }
 
 /* Rounds to the nearest code (ties to even), clamps, and stores. */
 MULTIVERSION static void
-NAME (pack) (
-    uint8_t *row, const SUM *sums, const SepconvChannel *channel, int n)
+NAME (pack) (uint8_t *row, const SUM *sums, const SepconvChannel *channel,
+    int n)
 {
   const SUM offset = (SUM) channel->offset, top = (SUM) channel->max_code;
   const ptrdiff_t step = channel->pixel_stride;
@@ -125,42 +134,50 @@ NAME (pack) (
   }
 }
 
-/* rows[i]: sums of the row that tap i weighs, or NULL for the border constant. */
+/* rows[i]: sums of the row that tap i weighs. */
 MULTIVERSION static void
 NAME (sum_column) (SUM *out, const SUM *const *rows, const SUM *taps, int n,
-    SUM outside, int x)
+    int x)
 {
-  SUM constant[RUN];
-
-  for (int k = 0; k < RUN; k++)
-    constant[k] = outside;
-  SUM_RUN (out, n, taps, rows[i] == NULL ? constant : rows[i] + x);
+  SUM_RUN (out, n, taps, rows[i] + x);
 }
 
+static void
+NAME (fill) (void *row, double value, size_t n)
+{
+  SUM *to = row;
+
+  for (size_t i = 0; i < n; i++)
+    to[i] = (SUM) value;
+}
+
+/* Walks down a strip of RUN columns at a time: the rows that neighbouring rows of
+ * the result share stay in the first-level cache. */
 static void
 NAME (column_pass) (void *user, int worker, int first, int last)
 {
   const ChannelJob *job = user;
   const SepconvChannel *channel = job->channel;
   const int width = channel->width, n = job->y->n, anchor = n / 2;
-  const SUM *sums = job->state->sums, *rows[TAPS_MAX];
+  const SUM *sums = job->state->sums, *rows[MAX_GRAIN + TAPS_MAX];
 
   (void) worker;
-  for (int y = first; y < last; y++) {
-    uint8_t *row = job->dst + y * job->dst_stride;
+  for (int i = 0; i < last - first + n - 1; i++) {
+    const int from =
+        border_index (first + i - anchor, job->height, job->border);
 
-    for (int i = 0; i < n; i++) {
-      const int from = border_index (y + i - anchor, job->height, job->border);
+    rows[i] = from < 0 ? (const SUM *) job->state->outside
+                       : sums + (size_t) from * job->sums_stride;
+  }
+  for (int x = 0; x < width; x += RUN) {
+    uint8_t *column = job->dst + (ptrdiff_t) x * channel->pixel_stride;
+    const int n_samples = width - x < RUN ? width - x : RUN;
 
-      rows[i] = from < 0 ? NULL : sums + (size_t) from * job->sums_stride;
-    }
-    for (int x = 0; x < width; x += RUN) {
+    for (int y = first; y < last; y++) {
       SUM out[RUN];
 
-      NAME (sum_column) (out, rows, job->taps, n, (SUM) job->row_outside, x);
-      NAME (pack)
-      (row + (ptrdiff_t) x * channel->pixel_stride, out, channel,
-          width - x < RUN ? width - x : RUN);
+      NAME (sum_column) (out, rows + (y - first), job->state->taps_y, n, x);
+      NAME (pack) (column + y * job->dst_stride, out, channel, n_samples);
     }
   }
 }

@@ -17,6 +17,9 @@
 /* Samples that the inner loops keep in registers: two to sixteen vectors. */
 #define RUN 64
 
+/* Rows that a worker takes at a time, at most. */
+#define MAX_GRAIN 64
+
 /* One build of the inner loops for each generation of vector units. */
 #if defined __x86_64__ && defined __has_attribute
 #if __has_attribute(target_clones) && !defined __SANITIZE_ADDRESS__
@@ -32,8 +35,9 @@ typedef struct
 {
   Workers *workers;
   size_t sums_bytes;
-  void *sums; /* one channel: rows of `width` sums, padded */
-  void *taps; /* one axis, as the sums' type */
+  void *sums;            /* one channel: rows of `width` sums, padded */
+  void *taps_x, *taps_y; /* of the channel, as the sums' type */
+  void *outside;         /* the row of sums beyond the edges, padded */
   size_t line_bytes;
   void *lines; /* a row with its borders, per worker */
 } ReferenceState;
@@ -45,10 +49,8 @@ typedef struct
   const SepconvChannel *channel;
   SepconvBorder border;
   const Taps *x, *y;
-  const void *taps;
   int height;
   size_t sums_stride; /* in sums */
-  double row_outside; /* row sum of a row that is all border */
   const uint8_t *src;
   ptrdiff_t src_stride;
   uint8_t *dst;
@@ -97,30 +99,32 @@ grain (int width, int n_taps)
 {
   const int rows = 65536 / (width * (n_taps < 8 ? 1 : n_taps / 8) + 1);
 
-  return rows < 1 ? 1 : rows > 64 ? 64 : rows;
+  return rows < 1 ? 1 : rows > MAX_GRAIN ? MAX_GRAIN : rows;
 }
 
 static void
 run_channel (const SepconvPlan *plan, ChannelJob *job)
 {
-  ReferenceState *state = plan->state;
-  const int width = job->channel->width;
-  const bool in_float = plan->float_holds;
+  const ReferenceState *state = job->state;
+  const SepconvChannel *channel = job->channel;
+  const int width = channel->width;
 
   job->sums_stride = round_up ((size_t) width, RUN);
-  job->row_outside = taps_sum (job->x) * job->channel->border;
-  if (in_float)
-    load_taps_float (state->taps, job->x);
-  else
-    load_taps_double (state->taps, job->x);
+  if (plan->float_holds) {
+    load_taps_float (state->taps_x, job->x);
+    load_taps_float (state->taps_y, job->y);
+    fill_float (
+        state->outside, taps_sum (job->x) * channel->border, job->sums_stride);
+  } else {
+    load_taps_double (state->taps_x, job->x);
+    load_taps_double (state->taps_y, job->y);
+    fill_double (
+        state->outside, taps_sum (job->x) * channel->border, job->sums_stride);
+  }
   workers_run (state->workers, job->height, grain (width, job->x->n),
-      in_float ? row_pass_float : row_pass_double, job);
-  if (in_float)
-    load_taps_float (state->taps, job->y);
-  else
-    load_taps_double (state->taps, job->y);
+      plan->float_holds ? row_pass_float : row_pass_double, job);
   workers_run (state->workers, job->height, grain (width, job->y->n),
-      in_float ? column_pass_float : column_pass_double, job);
+      plan->float_holds ? column_pass_float : column_pass_double, job);
 }
 
 static bool
@@ -139,7 +143,6 @@ reference_run (SepconvPlan *plan, const Image *src, const Image *dst,
       .border = plan->border,
       .x = &plan->taps[channel->plane].x,
       .y = &plan->taps[channel->plane].y,
-      .taps = state->taps,
       .height = sepconv_channel_height (channel, src),
       .src = sepconv_channel_data (channel, src),
       .src_stride = src->memory[channel->memory].stride,
@@ -165,7 +168,9 @@ reference_release (SepconvPlan *plan)
     return;
   workers_free (state->workers);
   free (state->sums);
-  free (state->taps);
+  free (state->taps_x);
+  free (state->taps_y);
+  free (state->outside);
   free (state->lines);
   free (state);
 }
@@ -195,11 +200,14 @@ reference_prepare (SepconvPlan *plan, Fault *fault)
   state->line_bytes = line * sizeof (double);
   state->sums_bytes = sums * sizeof (double);
   state->sums = malloc (state->sums_bytes);
-  state->taps = malloc (TAPS_MAX * sizeof (double));
+  state->taps_x = malloc (TAPS_MAX * sizeof (double));
+  state->taps_y = malloc (TAPS_MAX * sizeof (double));
+  state->outside = malloc (state->line_bytes);
   /* Zeroed, because runs past a line's end are summed and thrown away. */
   state->lines =
       calloc ((size_t) workers_count (state->workers), state->line_bytes);
-  if (state->sums == NULL || state->taps == NULL || state->lines == NULL)
+  if (state->sums == NULL || state->taps_x == NULL || state->taps_y == NULL
+      || state->outside == NULL || state->lines == NULL)
     return fault_set (fault, FAULT_NO_SPACE,
         "Out of memory: %zu MiB for the filter's intermediate sums.",
         state->sums_bytes >> 20);
