@@ -85,6 +85,13 @@ image_sample_bytes (const ImagePlane *plane)
   return plane->depth + plane->shift <= 8 ? 1 : 2;
 }
 
+/* The largest code. */
+static inline int
+image_full_code (const ImagePlane *plane)
+{
+  return (1 << plane->depth) - 1;
+}
+
 static inline int
 image_plane_height (const Image *image, int plane)
 {

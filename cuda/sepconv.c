@@ -51,15 +51,27 @@ sepconv_method_by_name (const char *name)
 }
 
 static double
-full_code (const ImagePlane *plane)
-{
-  return (double) ((1 << plane->depth) - 1);
-}
-
-static double
 center_code (const ImagePlane *plane)
 {
   return (double) (1 << (plane->depth - 1));
+}
+
+/* The exponent of a norm: ldexp (norm, -exponent) is in [1, 2). */
+static int
+exponent_of (double norm)
+{
+  return norm > 0.0 ? ilogb (norm) : 0;
+}
+
+/* |scale| * sum|tx| * sum|ty|, by way of factors near 1: the plain product could
+ * overflow or vanish on the way. */
+static double
+gain_of (const SepconvSpec *spec, const SepconvPlane *plane)
+{
+  const double x = taps_norm (plane->x), y = taps_norm (plane->y);
+  const int ex = exponent_of (x), ey = exponent_of (y);
+
+  return fabs (ldexp (spec->scale, ex + ey)) * ldexp (x, -ex) * ldexp (y, -ey);
 }
 
 static bool
@@ -81,7 +93,7 @@ validate_plane (
     const SepconvSpec *spec, const Image *layout, int p, Fault *fault)
 {
   const SepconvPlane *plane = &spec->plane[p];
-  const double full = full_code (&layout->plane[p]);
+  const double full = image_full_code (&layout->plane[p]);
   double gain;
 
   if (plane->channels >> layout->plane[p].channels != 0)
@@ -93,7 +105,7 @@ validate_plane (
   if (!validate_taps (plane->x, "x", p, fault)
       || !validate_taps (plane->y, "y", p, fault))
     return false;
-  gain = fabs (spec->scale) * taps_norm (plane->x) * taps_norm (plane->y);
+  gain = gain_of (spec, plane);
   if (!(gain <= SEPCONV_MAX_GAIN))
     return fault_set (fault, FAULT_SETTINGS,
         "The taps and scale amplify by up to %g; the limit is %g.", gain,
@@ -162,12 +174,12 @@ sepconv_rounding_bound (
   for (int p = 0; p < layout->n_planes; p++) {
     const SepconvPlane *plane = &spec->plane[p];
     const double center = center_code (&layout->plane[p]);
-    const double full = full_code (&layout->plane[p]);
+    const double full = image_full_code (&layout->plane[p]);
     double gain, sums, offset, bound;
 
     if (plane->channels == 0)
       continue;
-    gain = fabs (spec->scale) * taps_norm (plane->x) * taps_norm (plane->y);
+    gain = gain_of (spec, plane);
     sums = (roundings (plane->x->n) + roundings (plane->y->n)) * unit * gain
         * center;
     /* |zero| and |center - zero| are at most `full`. */
@@ -270,15 +282,31 @@ add_channel (SepconvPlan *plan, const SepconvSpec *spec, int p, int c)
   channel->width = plane->width;
   channel->sample_bytes = image_sample_bytes (plane);
   channel->shift = plane->shift;
-  channel->max_code = (1 << plane->depth) - 1;
+  channel->max_code = image_full_code (plane);
   channel->filter = (how->channels >> c) & 1;
   channel->center = center_code (plane);
   channel->border = how->border_value[c] - channel->center;
   channel->offset = 0.0;
   if (channel->filter)
-    channel->offset = how->zero[c] + spec->bias * full_code (plane)
-        + spec->scale * taps_sum (how->x) * taps_sum (how->y)
+    channel->offset = how->zero[c] + spec->bias * image_full_code (plane)
+        + taps_sum (&plan->taps[p].x) * taps_sum (&plan->taps[p].y)
             * (channel->center - how->zero[c]);
+}
+
+static void
+adopt_taps (
+    SepconvPlaneTaps *taps, const SepconvSpec *spec, const SepconvPlane *plane)
+{
+  const int ex = exponent_of (taps_norm (plane->x));
+  const int ey = exponent_of (taps_norm (plane->y));
+  const double scale = ldexp (spec->scale, ex + ey);
+
+  taps->x.n = plane->x->n;
+  for (int i = 0; i < taps->x.n; i++)
+    taps->x.tap[i] = ldexp (plane->x->tap[i], -ex);
+  taps->y.n = plane->y->n;
+  for (int i = 0; i < taps->y.n; i++)
+    taps->y.tap[i] = scale * ldexp (plane->y->tap[i], -ey);
 }
 
 /* Writes a valid spec into the plan. */
@@ -289,16 +317,12 @@ adopt_spec (SepconvPlan *plan, const SepconvSpec *spec)
   plan->float_holds = sepconv_float_holds (spec, &plan->layout, NULL);
   plan->n_channels = 0;
   for (int p = 0; p < plan->layout.n_planes; p++) {
+    if (spec->plane[p].channels != 0)
+      adopt_taps (&plan->taps[p], spec, &spec->plane[p]);
+    else
+      plan->taps[p].x.n = plan->taps[p].y.n = 0;
     for (int c = 0; c < plan->layout.plane[p].channels; c++)
       add_channel (plan, spec, p, c);
-    if (spec->plane[p].channels != 0) {
-      plan->taps[p].x = *spec->plane[p].x;
-      plan->taps[p].y = *spec->plane[p].y;
-      for (int i = 0; i < plan->taps[p].y.n; i++)
-        plan->taps[p].y.tap[i] *= spec->scale;
-    } else {
-      plan->taps[p].x.n = plan->taps[p].y.n = 0;
-    }
   }
   plan->revision++;
 }

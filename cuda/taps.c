@@ -4,13 +4,14 @@
 #include <math.h>
 #include <string.h>
 
+/* Divides each tap: the reciprocal of a tiny sum would be infinite. */
 static void
-scale_to_sum (Taps *taps, double sum)
+normalize (Taps *taps)
 {
-  const double factor = sum / taps_sum (taps);
+  const double sum = taps_sum (taps);
 
   for (int i = 0; i < taps->n; i++)
-    taps->tap[i] *= factor;
+    taps->tap[i] /= sum;
 }
 
 void
@@ -23,7 +24,7 @@ taps_gaussian (Taps *taps, double sigma, int radius)
   for (int i = 1; i <= radius; i++)
     taps->tap[radius - i] = taps->tap[radius + i] =
         exp (-0.5 * (i / sigma) * (i / sigma));
-  scale_to_sum (taps, 1.0);
+  normalize (taps);
 }
 
 void
@@ -35,7 +36,7 @@ taps_box (Taps *taps, double width, int radius)
   for (int i = 0; i < taps->n; i++)
     taps->tap[i] = 1.0;
   taps->tap[0] = taps->tap[2 * radius] = edge;
-  scale_to_sum (taps, 1.0);
+  normalize (taps);
 }
 
 void
@@ -147,7 +148,7 @@ taps_is_identity (const Taps *taps)
 }
 
 static bool
-make_custom (Taps *taps, const double *custom, int n, bool normalize,
+make_custom (Taps *taps, const double *custom, int n, bool unit_sum,
     const char *axis, Fault *fault)
 {
   if (n < 1 || custom == NULL)
@@ -162,14 +163,14 @@ make_custom (Taps *taps, const double *custom, int n, bool normalize,
           "Tap %d of taps-%s is not a finite number.", i, axis);
   taps->n = n;
   memcpy (taps->tap, custom, sizeof (double) * (size_t) n);
-  if (normalize) {
+  if (unit_sum) {
     const double sum = taps_sum (taps);
 
     /* A sum lost in the rounding of its terms is no sum to divide by. */
     if (!(fabs (sum) > 1e-12 * taps_norm (taps)) || !isfinite (sum))
       return fault_set (fault, FAULT_SETTINGS,
           "The taps of taps-%s sum to zero and cannot be normalized.", axis);
-    scale_to_sum (taps, 1.0);
+    normalize (taps);
   }
   return true;
 }

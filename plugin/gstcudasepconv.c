@@ -268,21 +268,16 @@ build_plane (GstCudaSepconv *self, const GstFrameLayout *layout, gint p,
       &self->plane_taps[p].y, fault);
 }
 
-static gboolean
+static void
 build_border (GstCudaSepconv *self, const GstFrameLayout *layout,
-    const GstVideoInfo *info, Fault *fault)
+    const GstVideoInfo *info)
 {
   gdouble codes[IMAGE_MAX_PLANES][IMAGE_MAX_CHANNELS] = { { 0 } };
 
   self->spec.border = self->border;
-  if (self->border == SEPCONV_CONSTANT
-      && !gst_frame_layout_convert_color (
-          layout, info, self->border_color, codes))
-    return fault_set (fault, FAULT_FORMAT,
-        "border-color cannot be converted to the video's format.");
+  gst_frame_layout_convert_color (layout, info, self->border_color, codes);
   for (gint p = 0; p < layout->layout.n_planes; p++)
     memcpy (self->spec.plane[p].border_value, codes[p], sizeof codes[p]);
-  return TRUE;
 }
 
 /* With the object lock held: the spec of the settings, for the caps. */
@@ -310,8 +305,8 @@ build_spec (GstCudaSepconv *self, Fault *fault)
   for (gint p = 0; p < layout->layout.n_planes; p++)
     if (!build_plane (self, layout, p, &taps, fault))
       return FALSE;
-  return build_border (self, layout, info, fault)
-      && sepconv_validate (&self->spec, &layout->layout, fault);
+  build_border (self, layout, info);
+  return sepconv_validate (&self->spec, &layout->layout, fault);
 }
 
 /* GstGpuFilter */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstframeimage.h"
 
-/* Frames of one colour are converted at this size: even for every subsampling. */
-#define COLOR_FRAME_SIZE 8
+#include "color.h"
 
 static GstFrameChannelRole
 component_role (const GstVideoFormatInfo *finfo, gint component)
@@ -128,76 +127,49 @@ gst_frame_layout_get_image (
   }
 }
 
-/* A small frame of one colour, in `info`'s format and colorimetry. */
-static GstBuffer *
-make_color_frame (const GstVideoInfo *info, guint argb, GstVideoInfo *small)
-{
-  GstVideoInfo from;
-  GstVideoFrame in_frame, out_frame;
-  GstVideoConverter *converter;
-  GstBuffer *in = NULL, *out = NULL;
-  gboolean ok = FALSE;
-
-  gst_video_info_set_format (
-      &from, GST_VIDEO_FORMAT_ARGB, COLOR_FRAME_SIZE, COLOR_FRAME_SIZE);
-  gst_video_info_set_format (
-      small, GST_VIDEO_INFO_FORMAT (info), COLOR_FRAME_SIZE, COLOR_FRAME_SIZE);
-  small->colorimetry = info->colorimetry;
-  small->chroma_site = info->chroma_site;
-  converter = gst_video_converter_new (&from, small,
-      gst_structure_new ("options", GST_VIDEO_CONVERTER_OPT_DITHER_METHOD,
-          GST_TYPE_VIDEO_DITHER_METHOD, GST_VIDEO_DITHER_NONE, NULL));
-  if (converter == NULL)
-    return NULL;
-
-  in = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (&from), NULL);
-  out = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (small), NULL);
-  if (in == NULL || out == NULL
-      || !gst_video_frame_map (&in_frame, &from, in, GST_MAP_WRITE))
-    goto done;
-  for (gint y = 0; y < COLOR_FRAME_SIZE; y++) {
-    guint8 *row = (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&in_frame, 0)
-        + y * GST_VIDEO_FRAME_PLANE_STRIDE (&in_frame, 0);
-
-    for (gint x = 0; x < COLOR_FRAME_SIZE; x++)
-      GST_WRITE_UINT32_BE (row + 4 * x, argb);
-  }
-  if (gst_video_frame_map (&out_frame, small, out, GST_MAP_WRITE)) {
-    gst_video_converter_frame (converter, &in_frame, &out_frame);
-    gst_video_frame_unmap (&out_frame);
-    ok = TRUE;
-  }
-  gst_video_frame_unmap (&in_frame);
-
-done:
-  gst_clear_buffer (&in);
-  if (!ok)
-    gst_clear_buffer (&out);
-  gst_video_converter_free (converter);
-  return out;
-}
-
-gboolean
+/* Not by GstVideoConverter, which works in 8 bits for many formats and truncates:
+ * its colours are off by a code, or by many of a 16-bit format. */
+void
 gst_frame_layout_convert_color (const GstFrameLayout *self,
     const GstVideoInfo *info, guint argb,
     gdouble codes[IMAGE_MAX_PLANES][IMAGE_MAX_CHANNELS])
 {
-  GstVideoInfo small;
-  GstVideoFrame frame;
-  Image image;
-  GstBuffer *buffer = make_color_frame (info, argb, &small);
+  const Color color = color_from_argb (argb);
+  /* Of BT.601, for grey and for a matrix that the caps do not name. */
+  gdouble kr = 0.299, kb = 0.114;
+  gdouble value[GST_VIDEO_MAX_COMPONENTS];
+  gint offset[GST_VIDEO_MAX_COMPONENTS], scale[GST_VIDEO_MAX_COMPONENTS];
 
-  if (buffer == NULL)
-    return FALSE;
-  if (!gst_video_frame_map (&frame, &small, buffer, GST_MAP_READ)) {
-    gst_buffer_unref (buffer);
-    return FALSE;
+  gst_video_color_range_offsets (
+      info->colorimetry.range, info->finfo, offset, scale);
+  if (GST_VIDEO_INFO_IS_RGB (info)) {
+    value[GST_VIDEO_COMP_R] = color.r;
+    value[GST_VIDEO_COMP_G] = color.g;
+    value[GST_VIDEO_COMP_B] = color.b;
+  } else {
+    ColorYcbcr ycbcr;
+
+    gst_video_color_matrix_get_Kr_Kb (info->colorimetry.matrix, &kr, &kb);
+    ycbcr = color_to_ycbcr (color, kr, kb);
+    value[GST_VIDEO_COMP_Y] = ycbcr.y;
+    value[GST_VIDEO_COMP_U] = ycbcr.cb;
+    value[GST_VIDEO_COMP_V] = ycbcr.cr;
   }
-  gst_frame_layout_get_image (self, &frame, &image);
-  for (gint p = 0; p < image.n_planes; p++)
-    for (gint c = 0; c < image.plane[p].channels; c++)
-      codes[p][c] = image_code (&image, p, 0, 0, c);
-  gst_video_frame_unmap (&frame);
-  gst_buffer_unref (buffer);
-  return TRUE;
+
+  for (gint p = 0; p < self->layout.n_planes; p++) {
+    const ImagePlane *plane = &self->layout.plane[p];
+    const gdouble full = image_full_code (plane);
+
+    for (gint c = 0; c < plane->channels; c++) {
+      const gint component = self->channel[p][c].component;
+
+      if (component < 0)
+        codes[p][c] = 0.0;
+      else if (component == GST_VIDEO_COMP_A)
+        codes[p][c] = color_code (color.a, 0.0, full, full);
+      else
+        codes[p][c] = color_code (
+            value[component], offset[component], scale[component], full);
+    }
+  }
 }

@@ -42,9 +42,9 @@ gboolean gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info);
 void gst_frame_layout_get_image (
     const GstFrameLayout *self, const GstVideoFrame *frame, Image *image);
 
-/* Converts a colour (0xAARRGGBB) to the codes that frames of `info` hold it in.
- * FALSE, and codes untouched, if GStreamer cannot convert to that format. */
-gboolean gst_frame_layout_convert_color (const GstFrameLayout *self,
+/* The codes that frames of `info` hold a colour (0xAARRGGBB) in, by the matrix and
+ * range of its colorimetry. */
+void gst_frame_layout_convert_color (const GstFrameLayout *self,
     const GstVideoInfo *info, guint argb,
     gdouble codes[IMAGE_MAX_PLANES][IMAGE_MAX_CHANNELS]);
 

@@ -381,7 +381,6 @@ gst_gpu_filter_set_info (GstVideoFilter *filter, GstCaps *incaps,
         ("caps %" GST_PTR_FORMAT, (gpointer) incaps));
     return FALSE;
   }
-  priv->failed = FALSE;
   priv->have_layout = prepare_or_post (self);
   return priv->have_layout;
 }

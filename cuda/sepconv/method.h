@@ -17,8 +17,8 @@ extern "C" {
 /* One channel of one plane, with the formula rearranged around the middle of the
  * code range, c = 2^(depth-1), which halves the numbers that floats must hold:
  *
- *   out = offset + sum_j ty'[j] sum_i tx[i] * (in - c)
- *   ty' = scale * ty
+ *   out = offset + sum_j ty'[j] sum_i tx'[i] * (in - c)
+ *   tx' ty' = scale * tx * ty
  *   offset = zero + bias * full + scale * sum(tx) * sum(ty) * (c - zero)
  */
 typedef struct
@@ -36,7 +36,8 @@ typedef struct
   double border; /* border_value - center */
 } SepconvChannel;
 
-/* The taps of one plane, scale folded into y. */
+/* The taps of one plane, scale folded into y. Powers of two are moved between x
+ * and y so that sum|x| is in [1, 2): however lopsided the spec, both fit float. */
 typedef struct
 {
   Taps x, y;
