@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# From a fresh checkout to a filtered video in one command: installs what is
+# missing, builds into build/, then decodes, filters and encodes INPUT.
+# Exit status 0 means that all results named at the end are there.
+set -euo pipefail
+
+usage() {
+  cat <<'END'
+pipelines/demo.sh [--filter DESCRIPTION] [INPUT [OUTPUT-DIR]]
+
+INPUT        any video file; without one, the street scene of OpenCV's examples
+OUTPUT-DIR   where the results go: output/ of this checkout unless you name one
+--filter     the filter as gst-launch-1.0 takes it,
+             "cudasepconv kernel=gaussian sigma=6" unless you name one
+
+Results: NAME-filtered.mp4 (.webm where no H.264 encoder is installed), and
+before-after.png, one frame with its left half as it was.
+END
+}
+
+filter="cudasepconv kernel=gaussian sigma=6"
+arguments=()
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    -h | --help) usage; exit ;;
+    --filter=*) filter=${1#*=} ;;
+    --filter) filter=${2?--filter takes a description}; shift ;;
+    --) shift; arguments+=("$@"); break ;;
+    -*) usage >&2; exit 2 ;;
+    *) arguments+=("$1") ;;
+  esac
+  shift
+done
+if [[ ${#arguments[@]} -gt 2 ]]; then
+  usage >&2
+  exit 2
+fi
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+# Paths as the user sees them, from where the user is.
+input=${arguments[0]-}
+output=${arguments[1]-$root/output}
+
+# shellcheck source=pipelines/setup.sh
+. "$root/pipelines/setup.sh"
+
+if [[ -n $input && ! -r $input ]]; then
+  die "$input cannot be read"
+fi
+clip_package=()
+[[ -n $input ]] || clip_package=(opencv-doc)
+(cd "$root" && set_up "${clip_package[@]}" && build_release build -Dtests=disabled)
+mkdir -p "$output"
+[[ -n $input ]] || input=$(default_clip "$output")
+
+name=${input##*/}
+GST_PLUGIN_PATH=$root/build/plugin${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH} \
+  "$root/build/pipelines/filter-file" --filter "$filter" \
+  --picture "$output/before-after.png" -- "$input" "$output/${name%.*}-filtered"

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "elements-main.h"
+#include "filter-fixture.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const Test *const tables[] = { tests_templates, tests_properties,
+  tests_errors, tests_fallback, tests_negotiation, tests_kernels, tests_layouts,
+  tests_interlace, tests_metas, tests_flow, tests_stats, tests_formats,
+  tests_pipelines };
+
+static const struct
+{
+  Variant variant;
+  const char *name;
+} variants[] = {
+  { VARIANT_ANY, "any" },
+  { VARIANT_CPU, "cpu" },
+  { VARIANT_CUDA, "cuda" },
+  { VARIANT_BARE, "bare" },
+};
+
+typedef struct
+{
+  unsigned variants;
+  gboolean list;
+  char **names; /* of whole tests, or what they begin with; NULL: all */
+} Choice;
+
+static struct
+{
+  const Test *test;
+  Variant variant;
+  char title[128]; /* elements/cpu/name */
+  char context[1024];
+  int passed, failed, skipped;
+} now;
+
+const char *
+test_backend (void)
+{
+  return now.variant == VARIANT_CUDA ? "cuda" : "cpu";
+}
+
+gboolean
+test_on_cuda (void)
+{
+  return now.variant == VARIANT_CUDA;
+}
+
+void
+test_context (const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  g_vsnprintf (now.context, sizeof now.context, format, args);
+  va_end (args);
+}
+
+void
+test_fail (
+    const char *file, int line, const char *condition, const char *format, ...)
+{
+  /* libcheck ends the process over messages of 4 KiB. */
+  static char message[3000];
+  va_list args;
+
+  va_start (args, format);
+  g_vsnprintf (message, sizeof message, format, args);
+  va_end (args);
+  _ck_assert_failed (
+      file, line, condition, "%s (expected %s)", message, condition, NULL);
+  abort (); /* not reached: the line above jumps out of the test */
+}
+
+static void
+print_totals (void)
+{
+  printf ("elements: %d passed, %d failed, %d skipped\n", now.passed,
+      now.failed, now.skipped);
+  fflush (stdout);
+}
+
+/* A test that hangs or crashes takes the process with it, but not its name. */
+static void
+on_fatal_signal (int number)
+{
+  signal (number, SIG_DFL);
+  now.failed++;
+  printf ("FAIL %s [backend=%s %s]: %s\n", now.title, test_backend (),
+      now.context, number == SIGALRM ? "timed out" : strsignal (number));
+  print_totals ();
+  raise (number);
+}
+
+static void
+catch_signal (int number)
+{
+  struct sigaction action;
+
+  /* A sanitizer that has one installed already knows more. */
+  if (sigaction (number, NULL, &action) == 0 && action.sa_handler == SIG_DFL) {
+    memset (&action, 0, sizeof action);
+    action.sa_handler = on_fatal_signal;
+    action.sa_flags = SA_NODEFER;
+    sigaction (number, &action, NULL);
+  }
+}
+
+static unsigned
+time_limit (void)
+{
+  const char *text = g_getenv ("CK_DEFAULT_TIMEOUT");
+  const int seconds = text ? atoi (text) : 0;
+
+  return seconds > 0 ? (unsigned) seconds : 120;
+}
+
+/* What GST_START_TEST and GST_END_TEST would make of it, in pedantic C. */
+static void
+run_test (int index)
+{
+  (void) index;
+  tcase_fn_start (now.test->name, __FILE__, __LINE__);
+  now.test->run ();
+  gst_task_cleanup_all ();
+}
+
+/* Runs the test that `now` names in this process; returns what went wrong, or
+ * NULL. */
+static char *
+run_here (void)
+{
+  Suite *suite = suite_create ("elements");
+  TCase *tcase = tcase_create (now.test->name);
+  SRunner *runner = srunner_create (suite);
+  char *problem = NULL;
+
+  tcase_add_test (tcase, run_test);
+  suite_add_tcase (suite, tcase);
+  srunner_set_fork_status (runner, CK_NOFORK);
+  alarm (time_limit ());
+  srunner_run_all (runner, CK_SILENT);
+  alarm (0);
+  if (srunner_ntests_failed (runner) > 0) {
+    TestResult **failures = srunner_failures (runner);
+    char *file = g_path_get_basename (tr_lfile (failures[0]));
+
+    problem = g_strdup_printf (
+        "%s (%s:%d)", tr_msg (failures[0]), file, tr_lno (failures[0]));
+    g_free (file);
+    free (failures);
+  }
+  srunner_free (runner);
+  return problem;
+}
+
+static gboolean device_usable;
+
+static void
+probe_device (void)
+{
+  device_usable = filter_cuda_is_usable ();
+}
+
+/* Asked once, as a test of its own: gst-check works only within tests. A probe
+ * that fails counts as a device, so that the tests tell what is wrong. */
+static gboolean
+device_is_usable (void)
+{
+  static const Test probe = { "probe", probe_device, VARIANT_ANY };
+  static gboolean known;
+  const Test *test = now.test;
+  char *problem;
+
+  if (!known) {
+    known = device_usable = TRUE;
+    now.test = &probe;
+    problem = run_here ();
+    now.test = test;
+    g_free (problem);
+  }
+  return device_usable;
+}
+
+/* Set in a process that run_without_device() has started: it runs the test
+ * itself, whatever it finds. */
+#define CHILD_MARK "ELEMENTS_WITHOUT_DEVICE"
+
+/* The same in a process that sees no CUDA device. */
+static char *
+run_without_device (const char *program)
+{
+  const char *const argv[] = { program, "--backend", "bare", now.test->name,
+    NULL };
+  char **envp = g_environ_setenv (g_get_environ (), CHILD_MARK, "1", TRUE);
+  char *output = NULL, *problem = NULL;
+  GError *error = NULL;
+  int status = 0;
+
+  envp = g_environ_setenv (envp, "CUDA_VISIBLE_DEVICES", "-1", TRUE);
+  if (!g_spawn_sync (NULL, (char **) argv, envp, G_SPAWN_SEARCH_PATH, NULL,
+          NULL, &output, NULL, &status, &error)) {
+    problem = g_strdup (error->message);
+    g_error_free (error);
+  } else if (status != 0) {
+    problem = g_strdup_printf ("without a device:\n%s", output);
+  }
+  g_free (output);
+  g_strfreev (envp);
+  return problem;
+}
+
+static void
+run_one (const Test *test, int variant, const char *program)
+{
+  char *problem;
+
+  now.test = test;
+  now.variant = variants[variant].variant;
+  now.context[0] = '\0';
+  g_snprintf (now.title, sizeof now.title, "elements/%s/%s",
+      variants[variant].name, test->name);
+  if (now.variant == VARIANT_CUDA && !device_is_usable ()) {
+    printf ("SKIP %s: no usable CUDA device\n", now.title);
+    now.skipped++;
+    return;
+  }
+  problem = now.variant == VARIANT_BARE && !g_getenv (CHILD_MARK)
+          && device_is_usable ()
+      ? run_without_device (program)
+      : run_here ();
+  if (problem == NULL) {
+    printf ("ok %s\n", now.title);
+    now.passed++;
+  } else {
+    printf ("FAIL %s [backend=%s %s]: %s\n", now.title, test_backend (),
+        now.context, problem);
+    now.failed++;
+  }
+  fflush (stdout);
+  g_free (problem);
+}
+
+static gboolean
+is_chosen (const Choice *choice, const Test *test)
+{
+  if (choice->names == NULL)
+    return TRUE;
+  for (int i = 0; choice->names[i]; i++)
+    if (g_str_has_prefix (test->name, choice->names[i]))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+run_variant (const Choice *choice, int variant, const char *program)
+{
+  for (guint t = 0; t < G_N_ELEMENTS (tables); t++) {
+    for (const Test *test = tables[t]; test->name; test++) {
+      if (!(test->variants & variants[variant].variant)
+          || !is_chosen (choice, test))
+        continue;
+      if (choice->list)
+        printf ("elements/%s/%s\n", variants[variant].name, test->name);
+      else
+        run_one (test, variant, program);
+    }
+  }
+}
+
+static gboolean
+parse_arguments (int argc, char **argv, Choice *choice)
+{
+  *choice = (Choice){ .variants = ~0u };
+  for (int i = 1; i < argc; i++) {
+    if (g_str_equal (argv[i], "--list")) {
+      choice->list = TRUE;
+    } else if (g_str_equal (argv[i], "--backend") && i + 1 < argc) {
+      choice->variants = 0;
+      i++;
+      for (guint v = 0; v < G_N_ELEMENTS (variants); v++)
+        if (g_str_equal (argv[i], variants[v].name))
+          choice->variants = variants[v].variant;
+      if (choice->variants == 0)
+        return FALSE;
+    } else if (argv[i][0] == '-') {
+      return FALSE;
+    } else {
+      choice->names = argv + i;
+      break;
+    }
+  }
+  return TRUE;
+}
+
+int
+main (int argc, char **argv)
+{
+  Choice choice;
+  int argc_for_gst = 1; /* GStreamer refuses options that are not its own */
+
+  /* For a run by hand; the build's own environment comes first. */
+  g_setenv ("GST_PLUGIN_PATH", PLUGIN_DIR, FALSE);
+  if (!parse_arguments (argc, argv, &choice)) {
+    fprintf (stderr,
+        "usage: %s [--backend any|cpu|cuda|bare] [--list] [NAME...]\n"
+        "NAME chooses every test whose name begins with it.\n",
+        argv[0]);
+    return 2;
+  }
+  gst_check_init (&argc_for_gst, &argv);
+  if (!choice.list
+      && !gst_registry_check_feature_version (
+          gst_registry_get (), "cudasepconv", 0, 0, 0)) {
+    printf ("FAIL elements: no element cudasepconv in %s\n",
+        g_getenv ("GST_PLUGIN_PATH"));
+    now.failed++;
+    print_totals ();
+    return 1;
+  }
+  catch_signal (SIGALRM);
+  catch_signal (SIGABRT);
+  catch_signal (SIGSEGV);
+  catch_signal (SIGFPE);
+  for (guint v = 0; v < G_N_ELEMENTS (variants); v++)
+    if (choice.variants & variants[v].variant)
+      run_variant (&choice, (int) v, argv[0]);
+  if (choice.list)
+    return 0;
+  print_totals ();
+  return now.failed != 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* elements-main: the list of tests, how they are chosen, run and reported.
+ *
+ * A test is a function that returns if it passes and calls expect() if it might
+ * not. Each runs in the variants that it needs:
+ *
+ *   variant   runs
+ *   any       once; the test does not filter
+ *   cpu       once, with backend=cpu
+ *   cuda      once, with backend=cuda; skipped by name where that has no device
+ *   bare      once, where no CUDA device can be seen: on a machine with one, in
+ *             a process of its own from which it is hidden */
+#pragma once
+
+#include <gst/check/gstcheck.h>
+
+typedef enum
+{
+  VARIANT_ANY = 1 << 0,
+  VARIANT_CPU = 1 << 1,
+  VARIANT_CUDA = 1 << 2,
+  VARIANT_BARE = 1 << 3,
+  VARIANT_BOTH = VARIANT_CPU | VARIANT_CUDA,
+} Variant;
+
+typedef struct
+{
+  const char *name;
+  void (*run) (void);
+  unsigned variants;
+} Test;
+
+/* One table a file, ended by a row without a name. */
+extern const Test tests_errors[], tests_fallback[], tests_flow[],
+    tests_formats[], tests_interlace[], tests_kernels[], tests_layouts[],
+    tests_metas[], tests_negotiation[], tests_pipelines[], tests_properties[],
+    tests_stats[], tests_templates[];
+
+/* The variant that is running, as a value of the property backend. */
+const char *test_backend (void);
+gboolean test_on_cuda (void);
+
+/* What is being tried just now (format, size, settings): printed with a failure
+ * and with a crash. Replaces what was said before. */
+void test_context (const char *format, ...) G_GNUC_PRINTF (1, 2);
+
+/* Ends the test. Only for the thread that runs it: other threads leave word for
+ * that one. */
+void test_fail (const char *file, int line, const char *condition,
+    const char *format, ...) G_GNUC_PRINTF (4, 5) G_GNUC_NORETURN;
+
+/* expect (condition, format, ...): what should hold, and what to print if it
+ * does not. */
+#define expect(condition, ...) \
+  do { \
+    if (!(condition)) \
+      test_fail (__FILE__, __LINE__, #condition, __VA_ARGS__); \
+  } while (0)

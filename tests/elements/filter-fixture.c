@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "filter-fixture.h"
+
+#include <string.h>
+
+const char *const video_formats[] = { "GRAY8", "GRAY16_LE", "I420", "YV12",
+  "NV12", "NV21", "Y42B", "Y444", "YUY2", "UYVY", "AYUV", "VUYA", "I420_10LE",
+  "I422_10LE", "Y444_10LE", "I420_12LE", "P010_10LE", "P016_LE", "Y444_16LE",
+  "RGB", "BGR", "RGBA", "BGRA", "ARGB", "ABGR", "RGBx", "BGRx", "xRGB", "xBGR",
+  "RGBP", "BGRP", "GBR", "GBRA", "GBR_10LE", "ARGB64", "RGBA64_LE", NULL };
+
+char *
+settings_get (const char *settings, const char *key)
+{
+  char **pairs = g_strsplit (settings, " ", -1), *value = NULL;
+  const gsize length = strlen (key);
+
+  for (int i = 0; pairs[i]; i++)
+    if (strncmp (pairs[i], key, length) == 0 && pairs[i][length] == '=') {
+      g_free (value);
+      value = g_strdup (pairs[i] + length + 1);
+    }
+  g_strfreev (pairs);
+  return value;
+}
+
+void
+settings_apply (GstElement *element, const char *settings)
+{
+  char **pairs = g_strsplit (settings, " ", -1);
+
+  for (int i = 0; pairs[i]; i++) {
+    char *value = strchr (pairs[i], '=');
+
+    if (value == NULL)
+      continue;
+    *value++ = '\0';
+    expect (
+        g_object_class_find_property (G_OBJECT_GET_CLASS (element), pairs[i]),
+        "no property %s", pairs[i]);
+    gst_util_set_object_arg (G_OBJECT (element), pairs[i], value);
+  }
+  g_strfreev (pairs);
+}
+
+void
+filter_make (Filter *filter, const char *settings)
+{
+  char *backend = settings_get (settings, "backend");
+
+  memset (filter, 0, sizeof *filter);
+  filter->element = gst_element_factory_make ("cudasepconv", NULL);
+  expect (filter->element != NULL, "cudasepconv cannot be made");
+  gst_object_ref_sink (filter->element);
+  filter->bus = gst_bus_new ();
+  gst_element_set_bus (filter->element, filter->bus);
+  if (backend == NULL)
+    gst_util_set_object_arg (
+        G_OBJECT (filter->element), "backend", test_backend ());
+  settings_apply (filter->element, settings);
+  g_free (backend);
+}
+
+void
+filter_plug (Filter *filter)
+{
+  filter->harness =
+      gst_harness_new_with_element (filter->element, "sink", "src");
+}
+
+void
+filter_open (Filter *filter, const char *settings)
+{
+  filter_make (filter, settings);
+  filter_plug (filter);
+}
+
+void
+filter_close (Filter *filter)
+{
+  gst_element_set_state (filter->element, GST_STATE_NULL);
+  if (filter->harness)
+    gst_harness_teardown (filter->harness);
+  gst_element_set_bus (filter->element, NULL);
+  gst_bus_set_flushing (filter->bus, TRUE);
+  gst_object_unref (filter->bus);
+  ASSERT_OBJECT_REFCOUNT (filter->element, "cudasepconv", 1);
+  gst_object_unref (filter->element);
+  memset (filter, 0, sizeof *filter);
+}
+
+GstCaps *
+video_caps (const char *format, int width, int height, const char *more)
+{
+  char *text = g_strdup_printf (
+      "video/x-raw, format=%s, width=%d, height=%d, framerate=30/1%s%s", format,
+      width, height, more ? ", " : "", more ? more : "");
+  GstCaps *caps = gst_caps_from_string (text);
+
+  expect (caps != NULL, "no caps: %s", text);
+  g_free (text);
+  return caps;
+}
+
+void
+video_info (GstVideoInfo *info, const char *format, int width, int height,
+    const char *more)
+{
+  GstCaps *caps = video_caps (format, width, height, more);
+
+  expect (
+      gst_video_info_from_caps (info, caps), "no video info for %s", format);
+  gst_caps_unref (caps);
+}
+
+gboolean
+filter_caps (Filter *filter, GstCaps *caps)
+{
+  GstHarness *harness = filter->harness;
+  GstPad *sink = GST_PAD_PEER (harness->srcpad);
+  GstSegment segment;
+  GstCaps *current;
+  gboolean accepted;
+
+  if (!gst_pad_has_current_caps (sink))
+    gst_harness_push_event (harness, gst_event_new_stream_start ("elements"));
+  gst_harness_push_event (harness, gst_event_new_caps (caps));
+  /* Pushing a sticky event tells nothing: it stays for later. A pad keeps the
+   * caps that it took. */
+  current = gst_pad_get_current_caps (sink);
+  accepted = current && gst_caps_is_strictly_equal (current, caps);
+  gst_caps_replace (&current, NULL);
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_harness_push_event (harness, gst_event_new_segment (&segment));
+  gst_caps_unref (caps);
+  return accepted;
+}
+
+GstBuffer *
+filter_process (Filter *filter, GstBuffer *in)
+{
+  const GstFlowReturn flow = gst_harness_push (filter->harness, in);
+  GstBuffer *out;
+
+  expect (flow == GST_FLOW_OK, "pushing gave %s", gst_flow_get_name (flow));
+  out = gst_harness_pull (filter->harness);
+  expect (out != NULL, "nothing came out");
+  return out;
+}
+
+void
+filter_start (Filter *filter, const char *settings, GstVideoInfo *info,
+    const char *format, int width, int height, const char *more)
+{
+  test_context ("format=%s size=%dx%d caps=%s settings=%.400s", format, width,
+      height, more ? more : "-", settings);
+  video_info (info, format, width, height, more);
+  filter_open (filter, settings);
+  expect (filter_caps (filter, video_caps (format, width, height, more)),
+      "caps refused");
+}
+
+void
+filter_restart (Filter *filter)
+{
+  expect (gst_element_set_state (filter->element, GST_STATE_NULL)
+          == GST_STATE_CHANGE_SUCCESS,
+      "going to NULL failed");
+  expect (gst_element_set_state (filter->element, GST_STATE_PLAYING)
+          == GST_STATE_CHANGE_SUCCESS,
+      "going to PLAYING failed");
+}
+
+int
+filter_drain_bus (Filter *filter, GstMessageType type, GstMessage **first)
+{
+  GstMessage *message;
+  int n = 0;
+
+  if (first)
+    *first = NULL;
+  while ((message = gst_bus_pop (filter->bus)) != NULL) {
+    if (!(GST_MESSAGE_TYPE (message) & type)) {
+      gst_message_unref (message);
+      continue;
+    }
+    n++;
+    if (first && *first == NULL)
+      *first = message;
+    else
+      gst_message_unref (message);
+  }
+  return n;
+}
+
+/* "error <text> | <debug>" of an error or warning message. */
+static char *
+message_text (GstMessage *message, GError **error, char **debug)
+{
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error (message, error, debug);
+  else
+    gst_message_parse_warning (message, error, debug);
+  return g_strdup_printf ("%s \"%s\" | %s", GST_MESSAGE_TYPE_NAME (message),
+      (*error)->message, *debug ? *debug : "-");
+}
+
+/* All errors and warnings that have arrived, a line each. */
+static char *
+drain_texts (Filter *filter, int *n)
+{
+  GString *all = g_string_new (NULL);
+  GstMessage *message;
+
+  *n = 0;
+  while ((message = gst_bus_pop_filtered (
+              filter->bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))
+      != NULL) {
+    GError *error;
+    char *debug, *text = message_text (message, &error, &debug);
+
+    g_string_append_printf (all, "\n  %s", text);
+    g_free (text);
+    g_free (debug);
+    g_error_free (error);
+    gst_message_unref (message);
+    ++*n;
+  }
+  return g_string_free (all, FALSE);
+}
+
+void
+filter_expect_error (Filter *filter, GQuark domain, int code)
+{
+  GstMessage *message = gst_bus_pop_filtered (
+      filter->bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
+  GError *error;
+  char *debug, *text, *more;
+  int n;
+
+  expect (message != NULL, "no error message on the bus");
+  text = message_text (message, &error, &debug);
+  more = drain_texts (filter, &n);
+  expect (n == 0, "after %s came%s", text, more);
+  expect (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR, "%s", text);
+  expect (error->domain == domain && error->code == code,
+      "domain %s code %d instead of %s %d: %s",
+      g_quark_to_string (error->domain), error->code,
+      g_quark_to_string (domain), code, text);
+  /* A sentence, and where in the source it was said. */
+  expect (strlen (error->message) > 15 && strchr (error->message, ' '),
+      "not a sentence: %s", text);
+  expect (debug && *debug, "no debug text: %s", text);
+  g_free (more);
+  g_free (text);
+  g_free (debug);
+  g_error_free (error);
+  gst_message_unref (message);
+}
+
+void
+filter_expect_silence (Filter *filter)
+{
+  int n;
+  char *texts = drain_texts (filter, &n);
+
+  expect (n == 0, "on the bus:%s", texts);
+  g_free (texts);
+}
+
+/* The nick of a value that has one of its own. */
+static char *
+flags_nick (GParamSpec *spec, guint flags)
+{
+  GFlagsClass *values = G_PARAM_SPEC_FLAGS (spec)->flags_class;
+
+  for (guint i = 0; i < values->n_values; i++)
+    if (values->values[i].value == flags)
+      return g_strdup (values->values[i].value_nick);
+  return g_strdup_printf ("0x%x", flags);
+}
+
+char *
+filter_get (Filter *filter, const char *property)
+{
+  GParamSpec *spec = g_object_class_find_property (
+      G_OBJECT_GET_CLASS (filter->element), property);
+  GValue value = G_VALUE_INIT;
+  char *text;
+
+  expect (spec != NULL, "no property %s", property);
+  g_value_init (&value, spec->value_type);
+  g_object_get_property (G_OBJECT (filter->element), property, &value);
+  if (G_VALUE_HOLDS_STRING (&value))
+    text = g_value_dup_string (&value);
+  else if (G_VALUE_HOLDS_FLAGS (&value))
+    text = flags_nick (spec, g_value_get_flags (&value));
+  else
+    text = gst_value_serialize (&value);
+  g_value_unset (&value);
+  return text;
+}
+
+/* TRUE when the bus has an error that says there is no device. */
+static gboolean
+says_not_found (Filter *filter)
+{
+  GstMessage *message;
+  gboolean result = FALSE;
+
+  if (filter_drain_bus (filter, GST_MESSAGE_ERROR, &message) > 0) {
+    GError *error = NULL;
+
+    gst_message_parse_error (message, &error, NULL);
+    result = g_error_matches (
+        error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND);
+    g_error_free (error);
+    gst_message_unref (message);
+  }
+  return result;
+}
+
+gboolean
+filter_cuda_is_usable (void)
+{
+  GstElement *element = gst_element_factory_make ("cudasepconv", NULL);
+  Filter filter = { .bus = gst_bus_new () };
+  gboolean usable = TRUE;
+  GstVideoInfo info;
+
+  if (element == NULL)
+    return TRUE;
+  filter.element = gst_object_ref_sink (element);
+  gst_element_set_bus (element, filter.bus);
+  gst_util_set_object_arg (G_OBJECT (element), "backend", "cuda");
+  if (gst_element_set_state (element, GST_STATE_PAUSED)
+      == GST_STATE_CHANGE_FAILURE) {
+    usable = !says_not_found (&filter);
+  } else {
+    GstCaps *caps = video_caps ("GRAY8", 16, 16, NULL);
+
+    gst_video_info_from_caps (&info, caps);
+    filter_plug (&filter);
+    if (filter_caps (&filter, caps)) {
+      GstBuffer *buffer = gst_buffer_new_allocate (NULL, info.size, NULL);
+
+      gst_buffer_memset (buffer, 0, 0, info.size);
+      gst_harness_push (filter.harness, buffer);
+    }
+    usable = !says_not_found (&filter);
+  }
+  filter_close (&filter);
+  return usable;
+}

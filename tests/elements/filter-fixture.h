@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* filter-fixture: one cudasepconv in a harness, and what it says on its bus.
+ *
+ * Settings are written as on a launch line, "kernel=box radius=3", separated by
+ * single spaces and without spaces inside. Unless they say backend=, the filter
+ * gets the backend that the test runs for. */
+#pragma once
+
+#include "elements-main.h"
+
+#include <gst/check/gstharness.h>
+#include <gst/video/video.h>
+
+typedef struct
+{
+  GstElement *element;
+  GstBus *bus;
+  GstHarness *harness; /* NULL before filter_open() */
+} Filter;
+
+/* Makes the element in state NULL, with a bus. */
+void filter_make (Filter *filter, const char *settings);
+/* Also links it into a harness and sets it to PLAYING, which must succeed. */
+void filter_open (Filter *filter, const char *settings);
+/* filter_open() and caps, with their info; `more` as for video_caps(). */
+void filter_start (Filter *filter, const char *settings, GstVideoInfo *info,
+    const char *format, int width, int height, const char *more);
+/* The two halves of filter_open(), for settings with which it might not. */
+void filter_plug (Filter *filter);
+void filter_close (Filter *filter);
+
+/* Every format that the element promises, ended by NULL. */
+extern const char *const video_formats[];
+
+/* The value of `key` in settings, to be freed, or NULL. */
+char *settings_get (const char *settings, const char *key);
+/* Sets every property that the settings name. */
+void settings_apply (GstElement *element, const char *settings);
+
+/* Caps of one format and size, 30/1 fps; `more` adds fields ("interlace-mode=
+ * mixed, colorimetry=bt709") or is NULL. */
+GstCaps *video_caps (
+    const char *format, int width, int height, const char *more);
+void video_info (GstVideoInfo *info, const char *format, int width, int height,
+    const char *more);
+
+/* Sends stream-start if need be, caps and a time segment. Takes the caps;
+ * returns whether they were accepted. */
+gboolean filter_caps (Filter *filter, GstCaps *caps);
+/* Pushes a buffer (taken) and returns what comes out, which must be one buffer. */
+GstBuffer *filter_process (Filter *filter, GstBuffer *in);
+/* NULL to PLAYING again, after which caps must be sent anew. */
+void filter_restart (Filter *filter);
+
+/* Counts messages of a type that have arrived, and drops every other one with
+ * it; when there was one and `first` is not NULL, it gets the first. */
+int filter_drain_bus (Filter *filter, GstMessageType type, GstMessage **first);
+/* Expects exactly one error message, of this domain and code, with text and
+ * debug text, and no warning. */
+void filter_expect_error (Filter *filter, GQuark domain, int code);
+/* Expects neither errors nor warnings. */
+void filter_expect_silence (Filter *filter);
+
+/* A property as a string, to be freed; enums and flags by nick. */
+char *filter_get (Filter *filter, const char *property);
+
+/* Asks the element itself: does it filter with backend=cuda? FALSE only if it
+ * says that there is no device; whatever else goes wrong is for the tests to
+ * tell. */
+gboolean filter_cuda_is_usable (void);

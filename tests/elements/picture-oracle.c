@@ -1,0 +1,717 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "picture-oracle.h"
+
+#include <math.h>
+#include <string.h>
+
+enum
+{
+  LUMA = 1,
+  CHROMA = 2,
+  ALPHA = 4,
+  COLOR = LUMA | CHROMA
+};
+
+/* One component of a mapped frame. */
+typedef struct
+{
+  guint8 *data; /* sample (0, 0) */
+  int stride, pixel_stride, width, height;
+  int depth, shift;
+  int sub_x, sub_y;
+  int kind;      /* LUMA, CHROMA, ALPHA; COLOR in RGB */
+  double zero;   /* level that is black or colourless; 0 in grey and RGB */
+  double border; /* border-color in codes */
+} Component;
+
+typedef struct
+{
+  double *tap;
+  int n;
+} TapRow;
+
+/* ---- components ---------------------------------------------------------- */
+
+static int
+component_kind (const GstVideoFormatInfo *format, int c)
+{
+  if (c == GST_VIDEO_COMP_A)
+    return ALPHA;
+  if (GST_VIDEO_FORMAT_INFO_IS_RGB (format))
+    return COLOR;
+  return c == 0 ? LUMA : CHROMA;
+}
+
+/* border-color as a code of the component, after the definition of the caps'
+ * matrix and range. */
+static double
+border_code (const GstVideoInfo *info, int c, int kind, int depth, guint32 argb)
+{
+  const double full = (1 << depth) - 1, step = 1 << (depth - 8);
+  const double alpha = (argb >> 24) / 255.0;
+  const double rgb[] = { (argb >> 16 & 255) / 255.0, (argb >> 8 & 255) / 255.0,
+    (argb & 255) / 255.0 };
+  const gboolean limited =
+      info->colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235;
+  double kr = 0.299, kb = 0.114, y, difference;
+
+  if (kind == ALPHA)
+    return alpha * full;
+  if (kind == COLOR)
+    return rgb[c] * full;
+  gst_video_color_matrix_get_Kr_Kb (info->colorimetry.matrix, &kr, &kb);
+  y = kr * rgb[0] + (1.0 - kr - kb) * rgb[1] + kb * rgb[2];
+  if (kind == LUMA)
+    return limited ? (16.0 + 219.0 * y) * step : full * y;
+  difference = c == 1 ? (rgb[2] - y) / (2.0 * (1.0 - kb))
+                      : (rgb[0] - y) / (2.0 * (1.0 - kr));
+  return (limited ? 224.0 * step : full) * difference + 128.0 * step;
+}
+
+static Component
+component_of (const GstVideoFrame *frame, int c, guint32 argb)
+{
+  const GstVideoFormatInfo *format = frame->info.finfo;
+  const int plane = GST_VIDEO_FORMAT_INFO_PLANE (format, c);
+  int offset = GST_VIDEO_FORMAT_INFO_POFFSET (format, c);
+  Component r = {
+    .stride = GST_VIDEO_FRAME_PLANE_STRIDE (frame, plane),
+    .pixel_stride = GST_VIDEO_FORMAT_INFO_PSTRIDE (format, c),
+    .width = GST_VIDEO_FRAME_COMP_WIDTH (frame, c),
+    .height = GST_VIDEO_FRAME_COMP_HEIGHT (frame, c),
+    .depth = (int) GST_VIDEO_FORMAT_INFO_DEPTH (format, c),
+    .shift = (int) GST_VIDEO_FORMAT_INFO_SHIFT (format, c),
+    .sub_x = 1 << GST_VIDEO_FORMAT_INFO_W_SUB (format, c),
+    .sub_y = 1 << GST_VIDEO_FORMAT_INFO_H_SUB (format, c),
+    .kind = component_kind (format, c),
+  };
+
+  /* GStreamer's table has V of P010, P012 and P016 one byte behind U, where the
+   * formats have it one sample of two bytes behind. */
+  if (offset % 2 == 1 && r.depth > 8)
+    offset++;
+  r.data = (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (frame, plane) + offset;
+  if (r.kind == CHROMA)
+    r.zero = 1 << (r.depth - 1);
+  else if (GST_VIDEO_FORMAT_INFO_IS_YUV (format) && r.kind == LUMA
+      && frame->info.colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235)
+    r.zero = 16 << (r.depth - 8);
+  r.border = border_code (&frame->info, c, r.kind, r.depth, argb);
+  return r;
+}
+
+static guint8 *
+sample_address (const Component *c, int x, int y)
+{
+  return c->data + (gssize) y * c->stride + (gssize) x * c->pixel_stride;
+}
+
+static guint
+sample_raw (const Component *c, int x, int y)
+{
+  const guint8 *p = sample_address (c, x, y);
+
+  return c->depth + c->shift <= 8 ? p[0] : (guint) (p[0] | p[1] << 8);
+}
+
+static guint
+sample_code (const Component *c, int x, int y)
+{
+  return sample_raw (c, x, y) >> c->shift & ((1u << c->depth) - 1);
+}
+
+/* ---- taps ---------------------------------------------------------------- */
+
+static double
+setting_number (const char *settings, const char *key, double otherwise)
+{
+  char *text = settings_get (settings, key);
+
+  if (text)
+    otherwise = g_ascii_strtod (text, NULL);
+  g_free (text);
+  return otherwise;
+}
+
+static gboolean
+setting_flag (const char *settings, const char *key, gboolean otherwise)
+{
+  char *text = settings_get (settings, key);
+
+  if (text)
+    otherwise = g_str_equal (text, "true");
+  g_free (text);
+  return otherwise;
+}
+
+static char *
+setting_name (const char *settings, const char *key, const char *otherwise)
+{
+  char *text = settings_get (settings, key);
+
+  return text ? text : g_strdup (otherwise);
+}
+
+static TapRow
+taps_zeroed (int n)
+{
+  return (TapRow){ .tap = g_new0 (double, n), .n = n };
+}
+
+static void
+taps_divide_by_sum (TapRow *taps)
+{
+  double sum = 0.0;
+
+  for (int i = 0; i < taps->n; i++)
+    sum += taps->tap[i];
+  for (int i = 0; i < taps->n; i++)
+    taps->tap[i] /= sum;
+}
+
+static TapRow
+taps_from_text (const char *text, gboolean normalize)
+{
+  char **parts = g_strsplit_set (text, "<>,", -1);
+  TapRow taps = taps_zeroed ((int) g_strv_length (parts));
+  int n = 0;
+
+  for (int i = 0; parts[i]; i++)
+    if (*parts[i])
+      taps.tap[n++] = g_ascii_strtod (parts[i], NULL);
+  taps.n = n;
+  g_strfreev (parts);
+  if (normalize)
+    taps_divide_by_sum (&taps);
+  return taps;
+}
+
+static TapRow
+taps_convolved (TapRow a, const double b[3])
+{
+  TapRow r = taps_zeroed (a.n + 2);
+
+  for (int i = 0; i < a.n; i++)
+    for (int j = 0; j < 3; j++)
+      r.tap[i + j] += a.tap[i] * b[j];
+  g_free (a.tap);
+  return r;
+}
+
+/* [q, 1-2q, q] convolved `times` times. */
+static TapRow
+taps_smooth (const double b[3], int times)
+{
+  TapRow r = taps_zeroed (1);
+
+  r.tap[0] = 1.0;
+  while (times-- > 0)
+    r = taps_convolved (r, b);
+  return r;
+}
+
+static TapRow
+taps_blur (const char *kernel, double sigma, int radius, int sub)
+{
+  const int full = radius >= 0 ? radius : (int) ceil (3.0 * sigma);
+  TapRow r;
+
+  if (g_str_equal (kernel, "box")) {
+    const double width = (2.0 * full + 1.0) / sub;
+    const int n = width <= 1.0 ? 0 : (int) ceil ((width - 1.0) / 2.0);
+
+    r = taps_zeroed (2 * n + 1);
+    /* What each plane pixel shares with the window around the middle one. */
+    for (int i = -n; i <= n; i++)
+      r.tap[n + i] = CLAMP (width / 2.0 - (abs (i) - 0.5), 0.0, 1.0);
+  } else if (g_str_equal (kernel, "binomial")) {
+    const int n = (full + sub - 1) / sub;
+    /* The full-size kernel has the variance full/2. */
+    const double q = n ? full / 2.0 / (sub * sub) / (2.0 * n) : 0.0;
+
+    r = taps_smooth ((double[]){ q, 1.0 - 2.0 * q, q }, n);
+  } else {
+    const int n = sigma <= 0.0 ? 0
+        : radius >= 0          ? (radius + sub - 1) / sub
+                               : (int) ceil (3.0 * sigma / sub);
+
+    r = taps_zeroed (2 * n + 1);
+    for (int i = -n; i <= n; i++)
+      r.tap[n + i] =
+          i == 0 ? 1.0 : exp (-0.5 * i * i / (sigma / sub) / (sigma / sub));
+  }
+  taps_divide_by_sum (&r);
+  return r;
+}
+
+static TapRow
+taps_derivative (const char *kernel, int radius)
+{
+  TapRow r;
+
+  if (g_str_has_prefix (kernel, "prewitt")) {
+    r = taps_zeroed (2 * radius + 1);
+    for (int i = 0; i < r.n; i++)
+      r.tap[i] = i - radius;
+    return r;
+  }
+  r = taps_smooth ((double[]){ 1.0, 2.0, 1.0 }, radius - 1);
+  return taps_convolved (r, (double[]){ -1.0, 0.0, 1.0 });
+}
+
+static TapRow
+taps_across (const char *kernel, int radius)
+{
+  TapRow r;
+
+  if (g_str_has_prefix (kernel, "sobel"))
+    return taps_smooth ((double[]){ 1.0, 2.0, 1.0 }, radius);
+  if (g_str_has_prefix (kernel, "scharr"))
+    return taps_smooth ((double[]){ 3.0, 10.0, 3.0 }, 1);
+  r = taps_zeroed (2 * radius + 1);
+  for (int i = 0; i < r.n; i++)
+    r.tap[i] = 1.0;
+  return r;
+}
+
+/* The taps of axis 0 (x) or 1 (y) for a component. */
+static TapRow
+taps_for (const char *settings, int axis, const Component *c)
+{
+  const gboolean scale_chroma =
+      c->kind == CHROMA && setting_flag (settings, "scale-chroma", TRUE);
+  const int sub = scale_chroma ? (axis ? c->sub_y : c->sub_x) : 1;
+  char *kernel = setting_name (settings, "kernel", "gaussian");
+  double sigma = setting_number (settings, "sigma", 2.0);
+  int radius = (int) setting_number (settings, "radius", -1);
+  const double sigma_y = setting_number (settings, "sigma-y", -1.0);
+  const int radius_y = (int) setting_number (settings, "radius-y", -1);
+  TapRow taps;
+
+  if (axis && sigma_y >= 0.0)
+    sigma = sigma_y;
+  if (axis && radius_y >= 0)
+    radius = radius_y;
+  if (g_str_equal (kernel, "custom")) {
+    char *text = settings_get (settings, axis ? "taps-y" : "taps-x");
+
+    if (text == NULL)
+      text = settings_get (settings, "taps-x");
+    taps = taps_from_text (text, setting_flag (settings, "normalize", FALSE));
+    g_free (text);
+  } else if (g_str_has_suffix (kernel, "-x")
+      || g_str_has_suffix (kernel, "-y")) {
+    radius = radius < 0 ? 1 : radius;
+    taps = g_str_has_suffix (kernel, axis ? "-y" : "-x")
+        ? taps_derivative (kernel, radius)
+        : taps_across (kernel, radius);
+  } else {
+    taps = taps_blur (kernel, sigma, radius, sub);
+  }
+  g_free (kernel);
+  return taps;
+}
+
+/* ---- the filter ---------------------------------------------------------- */
+
+/* The index in [0, n) that position i stands for; -1: the border colour. */
+static int
+border_index (const char *border, int i, int n)
+{
+  int period;
+
+  if (i >= 0 && i < n)
+    return i;
+  if (g_str_equal (border, "constant"))
+    return -1;
+  if (g_str_equal (border, "replicate") || n == 1)
+    return i < 0 ? 0 : n - 1;
+  period = g_str_equal (border, "wrap") ? n
+      : g_str_equal (border, "reflect") ? 2 * n
+                                        : 2 * n - 2;
+  i = (i % period + period) % period;
+  if (i < n)
+    return i;
+  return g_str_equal (border, "reflect") ? 2 * n - 1 - i : 2 * n - 2 - i;
+}
+
+/* Correlates `lines` lines of n values along one axis, outside values being
+ * `outside`. Steps are in values. */
+static void
+correlate (const double *in, double *out, int n, int step, int lines,
+    int line_step, const TapRow *taps, const char *border, double outside)
+{
+  int *index = g_new (int, n * taps->n);
+
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < taps->n; k++)
+      index[i * taps->n + k] = border_index (border, i + k - taps->n / 2, n);
+  for (int line = 0; line < lines; line++) {
+    const double *src = in + (gssize) line * line_step;
+    double *dst = out + (gssize) line * line_step;
+
+    for (int i = 0; i < n; i++) {
+      double sum = 0.0;
+
+      for (int k = 0; k < taps->n; k++) {
+        const int at = index[i * taps->n + k];
+
+        sum += taps->tap[k] * (at < 0 ? outside : src[(gssize) at * step]);
+      }
+      dst[(gssize) i * step] = sum;
+    }
+  }
+  g_free (index);
+}
+
+/* What a component should be, unrounded and not yet clamped. */
+static double *
+filtered (const Component *c, const char *settings)
+{
+  const int w = c->width, h = c->height;
+  const double full = (1 << c->depth) - 1;
+  const double scale = setting_number (settings, "scale", 1.0);
+  const double bias = setting_number (settings, "bias", 0.0);
+  char *border = setting_name (settings, "border", "replicate");
+  TapRow x = taps_for (settings, 0, c), y = taps_for (settings, 1, c);
+  double *in = g_new (double, w *h), *rows = g_new (double, w *h);
+  double sum_x = 0.0;
+
+  for (int j = 0; j < h; j++)
+    for (int i = 0; i < w; i++)
+      in[j * w + i] = sample_code (c, i, j) - c->zero;
+  for (int i = 0; i < x.n; i++)
+    sum_x += x.tap[i];
+  correlate (in, rows, w, 1, h, w, &x, border, c->border - c->zero);
+  correlate (rows, in, h, w, w, 1, &y, border, (c->border - c->zero) * sum_x);
+  for (int i = 0; i < w * h; i++)
+    in[i] = c->zero + bias * full + scale * in[i];
+  g_free (rows);
+  g_free (x.tap);
+  g_free (y.tap);
+  g_free (border);
+  return in;
+}
+
+/* ---- comparing ----------------------------------------------------------- */
+
+static char *
+compare_filtered (
+    const Component *in, const Component *out, const char *settings)
+{
+  const double full = (1 << in->depth) - 1;
+  double bound = in->depth > 12 ? 1.0 : 0.75;
+  double *expected = filtered (in, settings);
+  char *border = setting_name (settings, "border", "replicate");
+  char *problem = NULL;
+
+  /* A colour that is no code of the format may be taken as the nearest one. */
+  if (g_str_equal (border, "constant"))
+    bound += fabs (in->border - rint (in->border));
+  for (int y = 0; y < in->height && !problem; y++) {
+    for (int x = 0; x < in->width && !problem; x++) {
+      const double want = CLAMP (expected[y * in->width + x], 0.0, full);
+      const guint raw = sample_raw (out, x, y);
+      const guint got = sample_code (out, x, y);
+
+      if (fabs (got - want) >= bound)
+        problem = g_strdup_printf ("(%d,%d) is %u instead of %.3f (was %u)", x,
+            y, got, want, sample_code (in, x, y));
+      else if (raw != got << out->shift)
+        problem = g_strdup_printf (
+            "(%d,%d) has bits outside its %d significant ones: 0x%04x", x, y,
+            out->depth, raw);
+    }
+  }
+  g_free (border);
+  g_free (expected);
+  return problem;
+}
+
+static char *
+compare_copied (const Component *in, const Component *out)
+{
+  for (int y = 0; y < in->height; y++)
+    for (int x = 0; x < in->width; x++)
+      if (sample_raw (in, x, y) != sample_raw (out, x, y))
+        return g_strdup_printf ("(%d,%d) is 0x%x instead of a copy of 0x%x", x,
+            y, sample_raw (out, x, y), sample_raw (in, x, y));
+  return NULL;
+}
+
+/* The x of RGBx: bytes of a pixel that no component has. */
+static char *
+compare_padding (const GstVideoFrame *in, const GstVideoFrame *out)
+{
+  const GstVideoFormatInfo *format = in->info.finfo;
+  gboolean used[16] = { FALSE };
+  const int pixel = GST_VIDEO_FORMAT_INFO_PSTRIDE (format, 0);
+
+  if (!GST_VIDEO_FORMAT_INFO_IS_RGB (format) || in->info.finfo->n_planes > 1)
+    return NULL;
+  for (guint c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format); c++)
+    for (guint b = 0; b < (GST_VIDEO_FORMAT_INFO_DEPTH (format, c) + 7) / 8;
+         b++)
+      used[GST_VIDEO_FORMAT_INFO_POFFSET (format, c) + (int) b] = TRUE;
+  for (int y = 0; y < GST_VIDEO_FRAME_HEIGHT (in); y++) {
+    const guint8 *a = (const guint8 *) GST_VIDEO_FRAME_PLANE_DATA (in, 0)
+        + y * GST_VIDEO_FRAME_PLANE_STRIDE (in, 0);
+    const guint8 *b = (const guint8 *) GST_VIDEO_FRAME_PLANE_DATA (out, 0)
+        + y * GST_VIDEO_FRAME_PLANE_STRIDE (out, 0);
+
+    for (int i = 0; i < GST_VIDEO_FRAME_WIDTH (in) * pixel; i++)
+      if (!used[i % pixel] && a[i] != b[i])
+        return g_strdup_printf ("padding of pixel (%d,%d) is 0x%02x instead of "
+                                "a copy of 0x%02x",
+            i / pixel, y, b[i], a[i]);
+  }
+  return NULL;
+}
+
+static Component
+component_field (const Component *whole, int parity)
+{
+  Component field = *whole;
+
+  field.data += parity * whole->stride;
+  field.stride *= 2;
+  field.height = (whole->height + 1 - parity) / 2;
+  return field;
+}
+
+static unsigned
+selected_planes (const char *settings)
+{
+  char *names = setting_name (settings, "planes", "color");
+  char **list = g_strsplit (names, "+", -1);
+  unsigned planes = 0;
+
+  for (int i = 0; list[i]; i++)
+    planes |= g_str_equal (list[i], "luma") ? LUMA
+        : g_str_equal (list[i], "chroma")   ? CHROMA
+        : g_str_equal (list[i], "alpha")    ? ALPHA
+        : g_str_equal (list[i], "all")      ? LUMA | CHROMA | ALPHA
+                                            : COLOR;
+  g_strfreev (list);
+  g_free (names);
+  return planes;
+}
+
+static char *
+compare_component (const Component *in, const Component *out,
+    const char *settings, gboolean fields)
+{
+  char *problem = NULL;
+
+  if ((selected_planes (settings) & (unsigned) in->kind) == 0)
+    return compare_copied (in, out);
+  if (!fields)
+    return compare_filtered (in, out, settings);
+  for (int parity = 0; parity < 2 && !problem; parity++) {
+    const Component a = component_field (in, parity);
+    const Component b = component_field (out, parity);
+    char *inner = a.height > 0 ? compare_filtered (&a, &b, settings) : NULL;
+
+    if (inner)
+      problem = g_strdup_printf ("field %d: %s", parity, inner);
+    g_free (inner);
+  }
+  return problem;
+}
+
+char *
+picture_compare (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
+    const char *settings, gboolean fields)
+{
+  char *color = setting_name (settings, "border-color", "0xff000000");
+  const guint32 argb = (guint32) g_ascii_strtoull (color, NULL, 0);
+  GstVideoFrame a, b;
+  char *problem = NULL;
+
+  g_free (color);
+  if (!gst_video_frame_map (&a, info, in, GST_MAP_READ))
+    return g_strdup ("the input cannot be mapped");
+  if (!gst_video_frame_map (&b, info, out, GST_MAP_READ)) {
+    gst_video_frame_unmap (&a);
+    return g_strdup ("the output cannot be mapped");
+  }
+  for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS (&a) && !problem; c++) {
+    const Component from = component_of (&a, (int) c, argb);
+    const Component to = component_of (&b, (int) c, argb);
+    char *inner = compare_component (&from, &to, settings, fields);
+
+    if (inner)
+      problem = g_strdup_printf ("%s %dx%d [%s]: component %u %s",
+          GST_VIDEO_INFO_NAME (info), GST_VIDEO_INFO_WIDTH (info),
+          GST_VIDEO_INFO_HEIGHT (info), settings, c, inner);
+    g_free (inner);
+  }
+  if (!problem)
+    problem = compare_padding (&a, &b);
+  gst_video_frame_unmap (&b);
+  gst_video_frame_unmap (&a);
+  return problem;
+}
+
+void
+picture_expect (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
+    const char *settings, gboolean fields)
+{
+  char *problem = picture_compare (in, out, info, settings, fields);
+
+  expect (problem == NULL, "%s", problem);
+}
+
+void
+picture_expect_same (GstBuffer *a, GstBuffer *b, const GstVideoInfo *info)
+{
+  /* An empty selection copies everything. */
+  char *problem = picture_compare (a, b, info, "planes=", FALSE);
+
+  expect (problem == NULL, "%s", problem);
+}
+
+/* ---- pictures ------------------------------------------------------------ */
+
+/* Leaves in each sample what its format allows: a container of 16 bits with the
+ * sample in the low ones holds zeros above it. */
+static void
+make_valid (GstBuffer *buffer, const GstVideoInfo *info)
+{
+  GstVideoFrame frame;
+
+  expect (gst_video_frame_map (&frame, info, buffer, GST_MAP_READWRITE),
+      "a new picture cannot be mapped");
+  for (guint n = 0; n < GST_VIDEO_FRAME_N_COMPONENTS (&frame); n++) {
+    const Component c = component_of (&frame, (int) n, 0);
+
+    if (c.shift > 0 || c.depth == 8 || c.depth == 16)
+      continue;
+    for (int y = 0; y < c.height; y++)
+      for (int x = 0; x < c.width; x++)
+        sample_address (&c, x, y)[1] &= (guint8) ((1 << (c.depth - 8)) - 1);
+  }
+  gst_video_frame_unmap (&frame);
+}
+
+static void
+fill_with_noise (GstBuffer *buffer, guint32 seed)
+{
+  GRand *random = g_rand_new_with_seed (seed);
+  GstMapInfo map;
+
+  expect (gst_buffer_map (buffer, &map, GST_MAP_WRITE),
+      "a new buffer cannot be mapped");
+  for (gsize i = 0; i < map.size; i += 4) {
+    guint32 bits = g_rand_int (random);
+
+    for (gsize b = 0; b < 4 && i + b < map.size; b++, bits >>= 8)
+      map.data[i + b] = seed % 2 ? (guint8) bits : bits & 1 ? 255 : 0;
+  }
+  gst_buffer_unmap (buffer, &map);
+  g_rand_free (random);
+}
+
+GstBuffer *
+picture_new (const GstVideoInfo *info, guint32 seed)
+{
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, info->size, NULL);
+
+  fill_with_noise (buffer, seed);
+  make_valid (buffer, info);
+  return buffer;
+}
+
+/* Bytes of plane p without padding between rows. */
+static gsize
+plane_rows (const GstVideoInfo *info, guint p)
+{
+  gint component[GST_VIDEO_MAX_COMPONENTS];
+
+  gst_video_format_info_component (info->finfo, p, component);
+  return (gsize) GST_VIDEO_INFO_COMP_HEIGHT (info, component[0]);
+}
+
+static void
+make_read_only (GstBuffer *buffer)
+{
+  for (guint i = 0; i < gst_buffer_n_memory (buffer); i++)
+    GST_MINI_OBJECT_FLAG_SET (
+        gst_buffer_peek_memory (buffer, i), GST_MEMORY_FLAG_READONLY);
+}
+
+/* Cuts one block into a memory a plane, each with its own allocation. */
+static GstBuffer *
+split_planes (GstBuffer *whole, const gsize *start, const gsize *end, guint n)
+{
+  GstBuffer *buffer = gst_buffer_new ();
+
+  for (guint p = 0; p < n; p++) {
+    GstMemory *part = gst_allocator_alloc (NULL, end[p] - start[p], NULL);
+    GstMapInfo map;
+
+    expect (gst_memory_map (part, &map, GST_MAP_WRITE), "cannot map memory");
+    gst_buffer_extract (whole, start[p], map.data, map.size);
+    gst_memory_unmap (part, &map);
+    gst_buffer_append_memory (buffer, part);
+  }
+  gst_buffer_unref (whole);
+  return buffer;
+}
+
+GstBuffer *
+picture_new_laid_out (
+    const GstVideoInfo *info, guint32 seed, const PictureLayout *layout)
+{
+  const guint n = GST_VIDEO_INFO_N_PLANES (info);
+  gsize start[GST_VIDEO_MAX_PLANES], end[GST_VIDEO_MAX_PLANES], at = 0;
+  gsize offset[GST_VIDEO_MAX_PLANES] = { 0 };
+  gint stride[GST_VIDEO_MAX_PLANES] = { 0 };
+  GstBuffer *buffer;
+
+  for (guint p = 0; p < n; p++) {
+    start[p] = at;
+    offset[p] = at + (gsize) layout->plane_padding;
+    stride[p] = GST_VIDEO_INFO_PLANE_STRIDE (info, p) + layout->stride_padding
+        + (layout->stride_padding ? (int) p : 0);
+    at = offset[p] + plane_rows (info, p) * (gsize) stride[p]
+        + (gsize) layout->plane_padding;
+    end[p] = at;
+  }
+  buffer = gst_buffer_new_allocate (NULL, at, NULL);
+  fill_with_noise (buffer, seed);
+  if (layout->split)
+    buffer = split_planes (buffer, start, end, n);
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+      GST_VIDEO_INFO_FORMAT (info), (guint) GST_VIDEO_INFO_WIDTH (info),
+      (guint) GST_VIDEO_INFO_HEIGHT (info), n, offset, stride);
+  make_valid (buffer, info);
+  if (layout->read_only)
+    make_read_only (buffer);
+  return buffer;
+}
+
+void
+picture_check (const char *format, int width, int height, const char *more,
+    const char *settings)
+{
+  GstVideoInfo info;
+  GstBuffer *in, *out;
+  Filter filter;
+
+  test_context ("format=%s size=%dx%d caps=%s settings=%.400s", format, width,
+      height, more ? more : "-", settings);
+  video_info (&info, format, width, height, more);
+  filter_open (&filter, settings);
+  expect (filter_caps (&filter, video_caps (format, width, height, more)),
+      "caps refused");
+  in = picture_new (&info, (guint32) (width * 31 + height));
+  out = filter_process (&filter, gst_buffer_ref (in));
+  picture_expect (in, out, &info, settings,
+      GST_VIDEO_INFO_INTERLACE_MODE (&info)
+          == GST_VIDEO_INTERLACE_MODE_INTERLEAVED);
+  filter_expect_silence (&filter);
+  gst_buffer_unref (in);
+  gst_buffer_unref (out);
+  filter_close (&filter);
+}

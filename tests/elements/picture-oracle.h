@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* picture-oracle: pictures to filter, and what should come out.
+ *
+ * Written from the definition of the filter, in double precision, over
+ * GstVideoFrame. Knows nothing of the engine. */
+#pragma once
+
+#include "filter-fixture.h"
+
+/* How a picture lies in its buffer. Zero: as GstVideoInfo says, in one memory,
+ * without a GstVideoMeta. */
+typedef struct
+{
+  int stride_padding; /* bytes added to each row; plane p gets p more */
+  int plane_padding;  /* bytes before each plane, and behind the last */
+  gboolean split;     /* one GstMemory a plane */
+  gboolean read_only; /* memories cannot be mapped for writing */
+} PictureLayout;
+
+/* A picture of noise from `seed`, valid in every bit that its format defines and
+ * random in all others. Odd seeds take full-range noise, even ones extremes
+ * only. */
+GstBuffer *picture_new (const GstVideoInfo *info, guint32 seed);
+GstBuffer *picture_new_laid_out (
+    const GstVideoInfo *info, guint32 seed, const PictureLayout *layout);
+
+/* Compares `out` with what `settings` make of `in`; returns NULL or, to be
+ * freed, the first sample that is wrong. Understands: kernel sigma sigma-y
+ * radius radius-y taps-x taps-y normalize scale bias border border-color planes
+ * scale-chroma. With `fields`, the two fields are pictures of their own. */
+char *picture_compare (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
+    const char *settings, gboolean fields);
+
+/* Expects that comparison to find nothing; keeps both buffers. */
+void picture_expect (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
+    const char *settings, gboolean fields);
+
+/* Expects every defined sample and padding byte of both to be the same. */
+void picture_expect_same (GstBuffer *a, GstBuffer *b, const GstVideoInfo *info);
+
+/* Filters one picture with a new filter and expects what it should give. */
+void picture_check (const char *format, int width, int height, const char *more,
+    const char *settings);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Every format at every kind of size, against the oracle. */
+#include "picture-oracle.h"
+
+static const struct
+{
+  int width, height;
+} sizes[] = { { 1, 1 }, { 2, 1 }, { 1, 2 }, { 17, 13 }, { 64, 36 },
+  { 321, 241 } };
+
+/* Runs every format and size through one filter, so that each is a change of
+ * caps from the one before, and reports all that differ. */
+static void
+check_formats (const char *settings, const char *more)
+{
+  GString *problems = g_string_new (NULL);
+  guint32 seed = 1;
+  Filter filter;
+
+  filter_open (&filter, settings);
+  for (int f = 0; video_formats[f]; f++) {
+    for (guint s = 0; s < G_N_ELEMENTS (sizes); s++, seed++) {
+      const int width = sizes[s].width, height = sizes[s].height;
+      GstBuffer *in, *out;
+      GstVideoInfo info;
+      char *problem;
+
+      test_context ("format=%s size=%dx%d caps=%s settings=%.400s",
+          video_formats[f], width, height, more ? more : "-", settings);
+      video_info (&info, video_formats[f], width, height, more);
+      expect (filter_caps (
+                  &filter, video_caps (video_formats[f], width, height, more)),
+          "caps refused");
+      in = picture_new (&info, seed);
+      out = filter_process (&filter, gst_buffer_ref (in));
+      problem = picture_compare (in, out, &info, settings, FALSE);
+      if (problem)
+        g_string_append_printf (problems, "\n  %s", problem);
+      g_free (problem);
+      gst_buffer_unref (out);
+      gst_buffer_unref (in);
+    }
+  }
+  expect (problems->len == 0, "%s", problems->str);
+  g_string_free (problems, TRUE);
+  filter_expect_silence (&filter);
+  filter_close (&filter);
+}
+
+static void
+formats_defaults (void)
+{
+  check_formats ("kernel=gaussian", NULL);
+}
+
+static void
+formats_custom_taps (void)
+{
+  check_formats (
+      "kernel=custom taps-x=<0.1,-0.2,0.9,0.4> taps-y=<0.5,0.3,0.1>", NULL);
+}
+
+static void
+formats_chroma_unscaled (void)
+{
+  check_formats ("sigma=1.3 sigma-y=2.6 scale-chroma=false", NULL);
+}
+
+static void
+formats_all_planes (void)
+{
+  check_formats ("sigma=1.5 planes=all", NULL);
+}
+
+/* A derivative has no mean: what comes out is the zero level and the bias. */
+static void
+formats_derivative (void)
+{
+  check_formats ("kernel=sobel-x scale=0.25 bias=0.125", NULL);
+}
+
+static void
+formats_border_constant (void)
+{
+  check_formats (
+      "sigma=1.2 border=constant border-color=0x80ff8000 planes=all", NULL);
+}
+
+/* Only one kind of plane: the others come out as copies. Formats that have no
+ * such plane go through untouched; RGB has no luma and no chroma to choose. */
+static void
+check_selection (const char *planes)
+{
+  char *settings = g_strdup_printf ("sigma=2 planes=%s", planes);
+  GString *problems = g_string_new (NULL);
+
+  for (int f = 0; video_formats[f]; f++) {
+    GstVideoInfo info;
+    GstBuffer *in, *out;
+    Filter filter;
+    char *problem;
+
+    test_context ("format=%s settings=%s", video_formats[f], settings);
+    video_info (&info, video_formats[f], 33, 18, NULL);
+    if (GST_VIDEO_INFO_IS_RGB (&info) && !g_str_equal (planes, "alpha"))
+      continue;
+    filter_open (&filter, settings);
+    expect (filter_caps (&filter, video_caps (video_formats[f], 33, 18, NULL)),
+        "caps refused");
+    in = picture_new (&info, 7);
+    out = filter_process (&filter, gst_buffer_ref (in));
+    problem = picture_compare (in, out, &info, settings, FALSE);
+    if (problem)
+      g_string_append_printf (problems, "\n  %s", problem);
+    g_free (problem);
+    filter_expect_silence (&filter);
+    gst_buffer_unref (out);
+    gst_buffer_unref (in);
+    filter_close (&filter);
+  }
+  expect (problems->len == 0, "%s", problems->str);
+  g_string_free (problems, TRUE);
+  g_free (settings);
+}
+
+static void
+formats_planes_luma (void)
+{
+  check_selection ("luma");
+}
+
+static void
+formats_planes_chroma (void)
+{
+  check_selection ("chroma");
+}
+
+static void
+formats_planes_alpha (void)
+{
+  check_selection ("alpha");
+}
+
+/* Zero levels follow the range in the caps. */
+static void
+formats_colorimetry (void)
+{
+  static const char *const formats[] = { "GRAY8", "GRAY16_LE", "I420", "NV12",
+    "AYUV", "P010_10LE", "I420_12LE", "Y444_16LE" };
+  /* range:matrix:transfer:primaries; 1 is full range, 2 limited; matrices 3
+   * (BT.709), 4 (BT.601) and 6 (BT.2020). */
+  static const char *const colorimetry[] = { "1:3:5:1", "2:3:5:1", "1:4:0:4",
+    "2:4:16:4", "1:6:14:7", "2:6:14:7" };
+  static const char *const settings[] = {
+    "kernel=sobel-y scale=0.125",
+    "kernel=prewitt-x scale=0.5 bias=0.25",
+    "kernel=custom taps-x=<1.5> scale=0.8",
+    "kernel=box radius=2 border=constant border-color=0xff3060c0",
+  };
+
+  for (guint f = 0; f < G_N_ELEMENTS (formats); f++)
+    for (guint c = 0; c < G_N_ELEMENTS (colorimetry); c++) {
+      char *more = g_strdup_printf ("colorimetry=(string)%s", colorimetry[c]);
+
+      for (guint s = 0; s < G_N_ELEMENTS (settings); s++)
+        picture_check (formats[f], 19, 11, more, settings[s]);
+      g_free (more);
+    }
+}
+
+const Test tests_formats[] = {
+  { "formats-defaults", formats_defaults, VARIANT_BOTH },
+  { "formats-custom-taps", formats_custom_taps, VARIANT_BOTH },
+  { "formats-chroma-unscaled", formats_chroma_unscaled, VARIANT_BOTH },
+  { "formats-all-planes", formats_all_planes, VARIANT_BOTH },
+  { "formats-derivative", formats_derivative, VARIANT_BOTH },
+  { "formats-border-constant", formats_border_constant, VARIANT_BOTH },
+  { "formats-planes-luma", formats_planes_luma, VARIANT_BOTH },
+  { "formats-planes-chroma", formats_planes_chroma, VARIANT_BOTH },
+  { "formats-planes-alpha", formats_planes_alpha, VARIANT_BOTH },
+  { "formats-colorimetry", formats_colorimetry, VARIANT_BOTH },
+  { 0 },
+};

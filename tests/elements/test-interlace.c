@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Interlaced pictures are two pictures. */
+#include "picture-oracle.h"
+
+static const char *const interlace_formats[] = { "GRAY8", "I420", "NV12",
+  "YUY2", "P010_10LE", "RGBA", "Y444_16LE" };
+
+static void
+check_interlaced (const char *settings)
+{
+  static const struct
+  {
+    int width, height;
+  } sizes[] = { { 16, 2 }, { 9, 3 }, { 31, 19 }, { 48, 32 }, { 65, 121 } };
+
+  for (guint f = 0; f < G_N_ELEMENTS (interlace_formats); f++)
+    for (guint s = 0; s < G_N_ELEMENTS (sizes); s++)
+      picture_check (interlace_formats[f], sizes[s].width, sizes[s].height,
+          "interlace-mode=interleaved", settings);
+}
+
+static void
+interlace_blur (void)
+{
+  check_interlaced ("sigma=2");
+}
+
+static void
+interlace_derivative (void)
+{
+  check_interlaced ("kernel=sobel-y scale=0.25 bias=0.25 border=wrap");
+}
+
+/* interlace-mode=mixed: each buffer says what it is. */
+static void
+interlace_mixed (void)
+{
+  for (guint f = 0; f < G_N_ELEMENTS (interlace_formats); f++) {
+    GstVideoInfo info;
+    Filter filter;
+
+    video_info (&info, interlace_formats[f], 34, 28, "interlace-mode=mixed");
+    filter_open (&filter, "sigma=2");
+    expect (
+        filter_caps (&filter,
+            video_caps (interlace_formats[f], 34, 28, "interlace-mode=mixed")),
+        "caps refused");
+    for (guint32 i = 0; i < 6; i++) {
+      const gboolean interlaced = i % 3 != 0;
+      GstBuffer *in = picture_new (&info, i), *out;
+
+      test_context ("format=%s size=34x28 mixed, buffer %u %s sigma=2",
+          interlace_formats[f], i, interlaced ? "interlaced" : "progressive");
+      if (interlaced)
+        GST_BUFFER_FLAG_SET (in,
+            GST_VIDEO_BUFFER_FLAG_INTERLACED
+                | (i % 2 ? GST_VIDEO_BUFFER_FLAG_TFF : 0));
+      out = filter_process (&filter, gst_buffer_ref (in));
+      picture_expect (in, out, &info, "sigma=2", interlaced);
+      expect (GST_BUFFER_FLAG_IS_SET (out, GST_VIDEO_BUFFER_FLAG_INTERLACED)
+              == interlaced,
+          "the flag got lost");
+      gst_buffer_unref (in);
+      gst_buffer_unref (out);
+    }
+    filter_close (&filter);
+  }
+}
+
+const Test tests_interlace[] = {
+  { "interlace-blur", interlace_blur, VARIANT_BOTH },
+  { "interlace-derivative", interlace_derivative, VARIANT_BOTH },
+  { "interlace-mixed", interlace_mixed, VARIANT_BOTH },
+  { 0 },
+};

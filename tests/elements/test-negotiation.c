@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Caps through the filter, in both directions, and their changes. */
+#include "picture-oracle.h"
+
+/* Pushes one picture and expects it filtered. */
+static void
+check_frame (Filter *filter, const GstVideoInfo *info, guint32 seed,
+    const char *settings)
+{
+  GstBuffer *in = picture_new (info, seed);
+  GstBuffer *out = filter_process (filter, gst_buffer_ref (in));
+
+  picture_expect (in, out, info, settings, FALSE);
+  gst_buffer_unref (in);
+  gst_buffer_unref (out);
+}
+
+static void
+negotiation_caps_go_through (void)
+{
+  const char *more = "colorimetry=(string)bt709, pixel-aspect-ratio=(fraction)"
+                     "4/3, chroma-site=(string)mpeg2, multiview-mode=(string)"
+                     "mono, x-custom=(int)7";
+  GstVideoInfo info;
+  GstCaps *sent, *got;
+  Filter filter;
+
+  filter_start (&filter, "sigma=1", &info, "I420", 36, 20, more);
+  check_frame (&filter, &info, 1, "sigma=1");
+  sent = video_caps ("I420", 36, 20, more);
+  got = gst_pad_get_current_caps (filter.harness->sinkpad);
+  expect (got && gst_caps_is_strictly_equal (sent, got),
+      "%" GST_PTR_FORMAT " became %" GST_PTR_FORMAT, (gpointer) sent,
+      (gpointer) got);
+  gst_caps_unref (sent);
+  gst_caps_unref (got);
+  filter_close (&filter);
+}
+
+static void
+negotiation_changes (void)
+{
+  static const struct
+  {
+    const char *format;
+    int width, height;
+  } steps[] = {
+    { "I420", 64, 48 },
+    { "I420", 320, 240 }, /* larger */
+    { "I420", 16, 16 },   /* smaller */
+    { "NV12", 16, 16 },   /* another format */
+    { "P010_10LE", 16, 16 },
+    { "RGBA", 31, 7 },
+    { "GRAY8", 1, 1 },
+    { "I420", 64, 48 },
+  };
+  GstVideoInfo info;
+  Filter filter;
+
+  filter_open (&filter, "sigma=2");
+  for (guint s = 0; s < G_N_ELEMENTS (steps); s++) {
+    test_context ("step %u: format=%s size=%dx%d sigma=2", s, steps[s].format,
+        steps[s].width, steps[s].height);
+    video_info (&info, steps[s].format, steps[s].width, steps[s].height, NULL);
+    expect (filter_caps (&filter,
+                video_caps (
+                    steps[s].format, steps[s].width, steps[s].height, NULL)),
+        "caps refused");
+    for (guint32 i = 0; i < 3; i++)
+      check_frame (&filter, &info, s * 3 + i, "sigma=2");
+  }
+  filter_expect_silence (&filter);
+  filter_close (&filter);
+}
+
+/* Frames that are in the filter when caps change come out before the change. */
+static void
+negotiation_changes_without_waiting (void)
+{
+  static const int widths[] = { 64, 32, 48, 64, 16 };
+  GstVideoInfo info;
+  Filter filter;
+
+  test_context ("format=NV12 several widths, sigma=1");
+  filter_open (&filter, "sigma=1");
+  for (guint s = 0; s < G_N_ELEMENTS (widths); s++) {
+    expect (filter_caps (&filter, video_caps ("NV12", widths[s], 40, NULL)),
+        "caps refused");
+    video_info (&info, "NV12", widths[s], 40, NULL);
+    for (guint32 i = 0; i < 3; i++)
+      expect (gst_harness_push (filter.harness, picture_new (&info, i))
+              == GST_FLOW_OK,
+          "pushing failed");
+  }
+  for (guint s = 0; s < G_N_ELEMENTS (widths); s++) {
+    video_info (&info, "NV12", widths[s], 40, NULL);
+    for (guint32 i = 0; i < 3; i++) {
+      GstBuffer *in = picture_new (&info, i);
+      GstBuffer *out = gst_harness_pull (filter.harness);
+
+      expect (out != NULL, "frame %u of step %u is missing", i, s);
+      picture_expect (in, out, &info, "sigma=1", FALSE);
+      gst_buffer_unref (in);
+      gst_buffer_unref (out);
+    }
+  }
+  filter_close (&filter);
+}
+
+static void
+negotiation_same_caps_again (void)
+{
+  GstVideoInfo info;
+  Filter filter;
+
+  filter_start (&filter, "sigma=1", &info, "NV12", 40, 30, NULL);
+  for (guint32 i = 0; i < 4; i++) {
+    check_frame (&filter, &info, i, "sigma=1");
+    expect (filter_caps (&filter, video_caps ("NV12", 40, 30, NULL)),
+        "the same caps are refused");
+  }
+  check_frame (&filter, &info, 9, "sigma=1");
+  filter_expect_silence (&filter);
+  filter_close (&filter);
+}
+
+/* Only the colorimetry changes, and with it the zero level. */
+static void
+negotiation_colorimetry_change (void)
+{
+  const char *settings = "kernel=sobel-x scale=0.25";
+  static const char *const ranges[] = { "2:4:16:4", "1:4:16:4", "2:4:16:4" };
+  GstVideoInfo info;
+  Filter filter;
+
+  filter_open (&filter, settings);
+  for (guint r = 0; r < G_N_ELEMENTS (ranges); r++) {
+    char *more = g_strdup_printf ("colorimetry=(string)%s", ranges[r]);
+
+    test_context ("format=I420 size=24x18 %s settings=%s", more, settings);
+    video_info (&info, "I420", 24, 18, more);
+    expect (filter_caps (&filter, video_caps ("I420", 24, 18, more)),
+        "caps refused");
+    check_frame (&filter, &info, r, settings);
+    g_free (more);
+  }
+  filter_close (&filter);
+}
+
+/* Memory that the filter cannot read is refused when caps are asked for, not
+ * when frames arrive. */
+static void
+negotiation_features (void)
+{
+  static const char *const features[] = { "memory:GLMemory", "memory:DMABuf",
+    "memory:VASurface", "memory:Unheard" };
+  Filter filter;
+
+  filter_open (&filter, "sigma=1");
+  for (guint f = 0; f < G_N_ELEMENTS (features); f++) {
+    GstCaps *caps = video_caps ("NV12", 64, 48, NULL), *got;
+
+    test_context ("format=NV12 %s", features[f]);
+    gst_caps_set_features (caps, 0, gst_caps_features_new (features[f], NULL));
+    expect (!gst_pad_peer_query_accept_caps (filter.harness->srcpad, caps),
+        "accepted");
+    got = gst_pad_peer_query_caps (filter.harness->srcpad, caps);
+    expect (gst_caps_is_empty (got), "the answer is %" GST_PTR_FORMAT,
+        (gpointer) got);
+    gst_caps_unref (got);
+    expect (!filter_caps (&filter, caps), "the event is accepted");
+  }
+  filter_close (&filter);
+}
+
+static void
+negotiation_explicit_system_memory (void)
+{
+  GstCaps *caps = video_caps ("NV12", 64, 48, NULL);
+  GstVideoInfo info;
+  Filter filter;
+
+  test_context ("format=NV12 memory:SystemMemory");
+  video_info (&info, "NV12", 64, 48, NULL);
+  gst_caps_set_features (caps, 0,
+      gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY, NULL));
+  filter_open (&filter, "sigma=1");
+  expect (filter_caps (&filter, caps), "caps refused");
+  check_frame (&filter, &info, 1, "sigma=1");
+  filter_close (&filter);
+}
+
+static void
+negotiation_unsupported_format (void)
+{
+  static const char *const formats[] = { "v210", "GRAY10_LE32", "RGB8P",
+    "NV12_64Z32", "ENCODED" };
+  Filter filter;
+
+  filter_open (&filter, "sigma=1");
+  for (guint f = 0; f < G_N_ELEMENTS (formats); f++) {
+    GstCaps *caps = video_caps (formats[f], 64, 48, NULL);
+
+    test_context ("format=%s", formats[f]);
+    expect (!gst_pad_peer_query_accept_caps (filter.harness->srcpad, caps),
+        "accepted");
+    gst_caps_unref (caps);
+  }
+  filter_close (&filter);
+}
+
+/* Asked through the filter, each side sees what the other side can do. */
+static void
+negotiation_queries (void)
+{
+  static const char downstream[] =
+      "video/x-raw, format=(string){ NV12, RGBA, v210 }, width=(int)[1, 640], "
+      "height=(int)480, framerate=(fraction)[0/1, 60/1]";
+  static const char expected[] =
+      "video/x-raw, format=(string){ NV12, RGBA }, width=(int)[1, 640], "
+      "height=(int)480, framerate=(fraction)[0/1, 60/1]";
+  GstCaps *want = gst_caps_from_string (expected), *got, *filter_by;
+  Filter filter;
+
+  test_context ("caps queries with downstream %s", downstream);
+  filter_open (&filter, "sigma=1");
+  gst_harness_set_sink_caps_str (filter.harness, downstream);
+  got = gst_pad_peer_query_caps (filter.harness->srcpad, NULL);
+  expect (gst_caps_is_equal (got, want), "upstream sees %" GST_PTR_FORMAT,
+      (gpointer) got);
+  gst_caps_unref (got);
+
+  filter_by = gst_caps_from_string (
+      "video/x-raw, format=(string)RGBA, width=(int)[100, 1000]");
+  got = gst_pad_peer_query_caps (filter.harness->srcpad, filter_by);
+  gst_caps_unref (want);
+  want = gst_caps_from_string (
+      "video/x-raw, format=(string)RGBA, width=(int)[100, 640], "
+      "height=(int)480, framerate=(fraction)[0/1, 60/1]");
+  expect (gst_caps_is_equal (got, want), "filtered, it sees %" GST_PTR_FORMAT,
+      (gpointer) got);
+  gst_caps_unref (got);
+  gst_caps_unref (filter_by);
+  gst_caps_unref (want);
+  filter_close (&filter);
+}
+
+/* Caps that downstream does not take are refused at once. */
+static void
+negotiation_downstream_refuses (void)
+{
+  Filter filter;
+  GstCaps *caps = video_caps ("RGBA", 64, 48, NULL);
+
+  test_context ("format=RGBA, downstream takes NV12");
+  filter_open (&filter, "sigma=1");
+  gst_harness_set_sink_caps_str (
+      filter.harness, "video/x-raw, format=(string)NV12");
+  expect (!gst_pad_peer_query_accept_caps (filter.harness->srcpad, caps)
+          || !filter_caps (&filter, gst_caps_ref (caps)),
+      "accepted");
+  gst_caps_unref (caps);
+  filter_close (&filter);
+}
+
+/* What is offered upstream: buffers may carry a GstVideoMeta. */
+static void
+negotiation_allocation (void)
+{
+  GstVideoInfo info;
+  GstCaps *caps = video_caps ("NV12", 64, 48, NULL);
+  GstQuery *query = gst_query_new_allocation (caps, TRUE);
+  Filter filter;
+
+  filter_start (&filter, "sigma=1", &info, "NV12", 64, 48, NULL);
+  expect (gst_pad_peer_query (filter.harness->srcpad, query),
+      "the allocation query fails");
+  expect (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL),
+      "GstVideoMeta is not offered");
+  for (guint i = 0; i < gst_query_get_n_allocation_pools (query); i++) {
+    GstBufferPool *pool;
+    guint size, least, most;
+
+    gst_query_parse_nth_allocation_pool (query, i, &pool, &size, &least, &most);
+    expect (size >= info.size,
+        "pool %u has %u bytes instead of %" G_GSIZE_FORMAT, i, size, info.size);
+    if (pool)
+      gst_object_unref (pool);
+  }
+  gst_query_unref (query);
+  gst_caps_unref (caps);
+  filter_close (&filter);
+}
+
+const Test tests_negotiation[] = {
+  { "negotiation-caps-go-through", negotiation_caps_go_through, VARIANT_BOTH },
+  { "negotiation-changes", negotiation_changes, VARIANT_BOTH },
+  { "negotiation-changes-without-waiting", negotiation_changes_without_waiting,
+      VARIANT_BOTH },
+  { "negotiation-same-caps-again", negotiation_same_caps_again, VARIANT_BOTH },
+  { "negotiation-colorimetry-change", negotiation_colorimetry_change,
+      VARIANT_BOTH },
+  { "negotiation-features", negotiation_features, VARIANT_BOTH },
+  { "negotiation-explicit-system-memory", negotiation_explicit_system_memory,
+      VARIANT_BOTH },
+  { "negotiation-unsupported-format", negotiation_unsupported_format,
+      VARIANT_BOTH },
+  { "negotiation-queries", negotiation_queries, VARIANT_BOTH },
+  { "negotiation-downstream-refuses", negotiation_downstream_refuses,
+      VARIANT_BOTH },
+  { "negotiation-allocation", negotiation_allocation, VARIANT_BOTH },
+  { 0 },
+};

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the filter says about itself. */
+#include "picture-oracle.h"
+
+static GstStructure *
+get_stats (Filter *filter)
+{
+  GstStructure *stats = NULL;
+
+  g_object_get (filter->element, "stats", &stats, NULL);
+  expect (stats != NULL, "no stats");
+  return stats;
+}
+
+static guint64
+get_count (Filter *filter, const char *field)
+{
+  GstStructure *stats = get_stats (filter);
+  guint64 value = 0;
+
+  expect (gst_structure_get_uint64 (stats, field, &value),
+      "stats have no 64-bit %s", field);
+  gst_structure_free (stats);
+  return value;
+}
+
+/* A frame may be counted a moment after it was seen to come out. */
+static void
+expect_frames (Filter *filter, guint64 frames)
+{
+  guint64 in = get_count (filter, "frames-in");
+  guint64 out = get_count (filter, "frames-out");
+
+  for (int i = 0; i < 100 && out < frames; i++) {
+    g_usleep (10000);
+    out = get_count (filter, "frames-out");
+  }
+  expect (in == frames && out == frames,
+      "frames-in is %" G_GUINT64_FORMAT " and frames-out %" G_GUINT64_FORMAT
+      " after %" G_GUINT64_FORMAT " frames",
+      in, out, frames);
+}
+
+static void
+process_frames (Filter *filter, const GstVideoInfo *info, guint32 n)
+{
+  for (guint32 i = 0; i < n; i++)
+    gst_buffer_unref (filter_process (filter, picture_new (info, i)));
+}
+
+static void
+stats_frames (void)
+{
+  GstVideoInfo info;
+  Filter filter;
+
+  filter_make (&filter, "sigma=1");
+  expect_frames (&filter, 0);
+  filter_close (&filter);
+  filter_start (&filter, "sigma=1", &info, "NV12", 64, 48, NULL);
+  expect_frames (&filter, 0);
+  process_frames (&filter, &info, 7);
+  expect_frames (&filter, 7);
+  filter_caps (&filter, video_caps ("NV12", 32, 48, NULL));
+  video_info (&info, "NV12", 32, 48, NULL);
+  process_frames (&filter, &info, 3);
+  expect_frames (&filter, 10);
+  filter_restart (&filter);
+  expect_frames (&filter, 0);
+  filter_caps (&filter, video_caps ("NV12", 32, 48, NULL));
+  process_frames (&filter, &info, 2);
+  expect_frames (&filter, 2);
+  filter_close (&filter);
+}
+
+/* On a device every byte of a picture goes up once and comes down once; on the
+ * CPU none goes anywhere. */
+static void
+stats_bytes (void)
+{
+  GstVideoInfo info;
+  Filter filter;
+  guint64 up, down;
+
+  filter_start (&filter, "sigma=1", &info, "NV12", 64, 48, NULL);
+  process_frames (&filter, &info, 5);
+  up = get_count (&filter, "bytes-up");
+  down = get_count (&filter, "bytes-down");
+  if (test_on_cuda ()) {
+    expect (up >= 5 * info.size && up <= 10 * info.size,
+        "bytes-up is %" G_GUINT64_FORMAT, up);
+    expect (down >= 5 * info.size && down <= 10 * info.size,
+        "bytes-down is %" G_GUINT64_FORMAT, down);
+  } else {
+    expect (up == 0, "bytes-up is %" G_GUINT64_FORMAT, up);
+    expect (down == 0, "bytes-down is %" G_GUINT64_FORMAT, down);
+  }
+  filter_close (&filter);
+}
+
+static void
+stats_fields (void)
+{
+  static const struct
+  {
+    const char *name;
+    GType type;
+  } fields[] = {
+    { "frames-in", G_TYPE_UINT64 },
+    { "frames-out", G_TYPE_UINT64 },
+    { "bytes-up", G_TYPE_UINT64 },
+    { "bytes-down", G_TYPE_UINT64 },
+    { "up-time", G_TYPE_INVALID },
+    { "compute-time", G_TYPE_INVALID },
+    { "down-time", G_TYPE_INVALID },
+    { "in-flight-peak", G_TYPE_UINT },
+  };
+  GstVideoInfo info;
+  GstStructure *stats;
+  Filter filter;
+  guint peak;
+
+  filter_start (&filter, "sigma=3", &info, "NV12", 160, 120, NULL);
+  process_frames (&filter, &info, 5);
+  stats = get_stats (&filter);
+  for (guint f = 0; f < G_N_ELEMENTS (fields); f++) {
+    const GValue *value = gst_structure_get_value (stats, fields[f].name);
+
+    expect (value != NULL, "no %s", fields[f].name);
+    expect (fields[f].type == G_TYPE_INVALID
+            || G_VALUE_TYPE (value) == fields[f].type,
+        "%s is a %s", fields[f].name, G_VALUE_TYPE_NAME (value));
+  }
+  gst_structure_get_uint (stats, "in-flight-peak", &peak);
+  expect (peak >= (test_on_cuda () ? 1u : 0u) && peak <= 5,
+      "in-flight-peak is %u", peak);
+  gst_structure_free (stats);
+  filter_close (&filter);
+}
+
+static void
+stats_active (void)
+{
+  GstVideoInfo info;
+  Filter filter;
+  char *backend, *method;
+
+  filter_start (&filter, "sigma=1", &info, "NV12", 64, 48, NULL);
+  process_frames (&filter, &info, 1);
+  backend = filter_get (&filter, "active-backend");
+  method = filter_get (&filter, "active-method");
+  expect (g_strcmp0 (backend, test_backend ()) == 0, "active-backend is %s",
+      backend);
+  if (test_on_cuda ())
+    expect (
+        g_strcmp0 (method, "global") == 0 || g_strcmp0 (method, "shared") == 0,
+        "active-method is %s", method);
+  else
+    expect (
+        g_strcmp0 (method, "reference") == 0, "active-method is %s", method);
+  g_free (backend);
+  g_free (method);
+  filter_close (&filter);
+}
+
+/* Read from another thread at any time. */
+typedef struct
+{
+  GstElement *element;
+  gint stop;
+} Reader;
+
+static gpointer
+read_stats (gpointer user)
+{
+  Reader *reader = user;
+  guint64 last = 0, seen = 0;
+  gpointer problem = NULL;
+
+  while (!g_atomic_int_get (&reader->stop) && !problem) {
+    GstStructure *stats = NULL;
+
+    g_object_get (reader->element, "stats", &stats, NULL);
+    if (!stats || !gst_structure_get_uint64 (stats, "frames-out", &seen))
+      problem = (gpointer) "no frames-out";
+    else if (seen < last)
+      problem = (gpointer) "frames-out went backwards";
+    if (stats)
+      gst_structure_free (stats);
+    last = seen;
+    g_usleep (100);
+  }
+  return problem;
+}
+
+static void
+stats_while_running (void)
+{
+  static Reader reader;
+  GstVideoInfo info;
+  GThread *thread;
+  const char *problem;
+  Filter filter;
+
+  filter_start (&filter, "sigma=1", &info, "NV12", 64, 48, NULL);
+  reader = (Reader){ .element = filter.element };
+  thread = g_thread_new ("stats", read_stats, &reader);
+  process_frames (&filter, &info, 300);
+  g_atomic_int_set (&reader.stop, 1);
+  problem = g_thread_join (thread);
+  expect (problem == NULL, "%s", problem);
+  expect_frames (&filter, 300);
+  filter_close (&filter);
+}
+
+const Test tests_stats[] = {
+  { "stats-frames", stats_frames, VARIANT_BOTH },
+  { "stats-bytes", stats_bytes, VARIANT_BOTH },
+  { "stats-fields", stats_fields, VARIANT_BOTH },
+  { "stats-active", stats_active, VARIANT_BOTH },
+  { "stats-while-running", stats_while_running, VARIANT_BOTH },
+  { 0 },
+};

@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# tests/gpu/bundle.sh [OUTPUT-DIR]
+#
+# Makes a folder (default: bundle/ of this checkout) that runs every GPU test on
+# a machine with a driver and a C library no older than this one's, and nothing
+# else: OUTPUT-DIR/run.sh. It may be moved, and be read-only.
+# CUDA_ARCHS, such as 80,90, limits the architectures that kernels are built for.
+set -euo pipefail
+
+case ${1-} in
+  -*) sed -n '4,9s/^#[ ]\{0,1\}//p' "$0"; exit ;;
+esac
+root=$(cd "$(dirname "$0")/../.." && pwd)
+output=$(realpath -m "${1:-$root/bundle}")
+cd "$root"
+# shellcheck source=pipelines/setup.sh
+. pipelines/setup.sh
+
+# What the tests' pipelines are made of. A name that this GStreamer doesn't have
+# is part of another: videoconvert and videoscale became videoconvertscale.
+plugins=(app avi compositor coreelements debug deinterlace interlace isomp4 jpeg
+  matroska multifile nvcodec playback png rawparse typefindfunctions
+  videoconvert videoconvertscale videocrop videofilter videoparsersbad
+  videorate videoscale videotestsrc vpx x264)
+# The host's: the C library and the driver.
+host_libraries='/(ld-linux[^/]*|lib(c|m|pthread|dl|rt|resolv|util|anl|nss_[a-z]+)|lib(cuda|nvidia|nvcuvid)[^/]*)\.so'
+clip_frames=100
+options=(-Dcuda=enabled -Dtests=enabled)
+[[ -z ${CUDA_ARCHS-} ]] || options+=("-Dcuda-archs=$CUDA_ARCHS")
+
+# Libraries that the files named need, without the host's.
+libraries_of() {
+  ldd "$@" | sed -nE 's/.* => (\/[^ ]+) .*/\1/p' | sort -u \
+    | grep -vE "$host_libraries"
+}
+
+# Readable by plugins that need few libraries.
+make_clip() {
+  local cache=$root/build/gpu/clip clip
+  if [[ ! -f $cache/$clip_frames.webm ]]; then
+    mkdir -p "$cache"
+    clip=$(default_clip "$cache")
+    quietly gst-launch-1.0 filesrc location="$clip" ! decodebin ! videoconvert \
+      ! identity eos-after=$clip_frames ! vp8enc deadline=1 cpu-used=4 \
+      target-bitrate=1200000 ! webmmux ! filesink location="$cache/part" \
+      || return
+    mv "$cache/part" "$cache/$clip_frames.webm"
+  fi
+  cp "$cache/$clip_frames.webm" "$1"
+}
+
+set_up opencv-doc
+command -v nvcc >/dev/null || die "nvcc is needed: install the CUDA Toolkit"
+build_release build/gpu "${options[@]}"
+
+if [[ -n $(ls -A "$output" 2>/dev/null) && ! -x $output/bin/kerncheck ]]; then
+  die "$output holds something other than a bundle"
+fi
+rm -rf "$output"
+mkdir -p "$output"/{bin,lib,plugin,gstreamer-1.0}
+cp build/gpu/plugin/libgstcudasepconv.so "$output/plugin"
+cp build/gpu/tests/{kerncheck/kerncheck,elements/elements,gpu/compare-raw} \
+  build/gpu/pipelines/filter-file "$output/bin"
+cp "$(command -v gst-launch-1.0)" "$(command -v gst-inspect-1.0)" \
+  "$(pkg-config --variable=pluginscannerdir gstreamer-1.0)/gst-plugin-scanner" \
+  "$output/bin"
+plugins_folder=$(pkg-config --variable=pluginsdir gstreamer-1.0)
+for plugin in "${plugins[@]}"; do
+  if [[ -f $plugins_folder/libgst$plugin.so ]]; then
+    cp "$plugins_folder/libgst$plugin.so" "$output/gstreamer-1.0"
+  fi
+done
+mapfile -t libraries < <(libraries_of "$output"/{bin,plugin,gstreamer-1.0}/*)
+cp -L "${libraries[@]}" "$output/lib"
+strip --strip-unneeded "$output"/{bin,lib,plugin,gstreamer-1.0}/*
+make_clip "$output/clip.webm"
+cp tests/gpu/run.sh tests/tally.sh "$output"
+echo "$(du -sh "$output" | cut -f1) in $output; there: run.sh"

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cases.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+Case *
+case_new (void)
+{
+  return kerncheck_alloc (sizeof (Case));
+}
+
+void
+case_free (Case *c)
+{
+  free (c);
+}
+
+Case *
+case_copy (const Case *c)
+{
+  Case *copy = case_new ();
+
+  *copy = *c;
+  for (int p = 0; p < IMAGE_MAX_PLANES; p++) {
+    copy->spec.plane[p].x = c->spec.plane[p].x == NULL ? NULL : &copy->x[p];
+    copy->spec.plane[p].y = c->spec.plane[p].y == NULL ? NULL : &copy->y[p];
+  }
+  return copy;
+}
+
+const char *
+border_name (SepconvBorder border)
+{
+  static const char *const names[N_BORDERS] = { "replicate", "reflect",
+    "reflect-101", "wrap", "constant" };
+
+  return (int) border < N_BORDERS ? names[border] : "no border";
+}
+
+static int
+at_most (int n, int limit)
+{
+  return n < limit ? n : limit;
+}
+
+void
+case_make_layout (Case *c, const LayoutKind *kind, int index,
+    const Effort *effort, Random *random)
+{
+  /* 0: by chance, up to the number below it. */
+  static const struct
+  {
+    int width, height, most;
+  } sizes[] = {
+    { 11, 13, 0 },
+    { 0, 0, 40 },
+    { 1, 0, 90 },
+    { 321, 241, 0 },
+    { 0, 1, 200 },
+    { 2, 2, 0 },
+    { 0, 0, 150 },
+    { 65, 33, 0 },
+    { 1, 1, 0 },
+    { 0, 0, 9 },
+    { 257, 19, 0 },
+    { 0, 0, 300 },
+    { 128, 64, 0 },
+  };
+  const int n = (int) (sizeof sizes / sizeof sizes[0]);
+  const int width = sizes[index % n].width, height = sizes[index % n].height;
+  const int most = sizes[index % n].most;
+
+  c->kind = kind;
+  c->width = at_most (
+      width != 0 ? width : random_int (random, 1, most), effort->max_width);
+  c->height = at_most (
+      height != 0 ? height : random_int (random, 1, most), effort->max_height);
+  layout_make (kind, c->width, c->height, &c->layout);
+}
+
+static int
+random_length (Random *random)
+{
+  static const int limits[] = { TAPS_MAX, TAPS_MAX - 1, 1025, 1024, 2048 };
+  const int chance = random_int (random, 0, 99);
+
+  return chance < 45 ? random_int (random, 1, 9)
+      : chance < 70  ? random_int (random, 1, 35)
+      : chance < 85  ? random_int (random, 34, 130)
+      : chance < 93  ? random_int (random, 130, 1025)
+      : chance < 97  ? limits[random_int (random, 0, 4)]
+                     : 1;
+}
+
+/* Multiplies taps so that their absolute values sum to `norm`. */
+static void
+set_norm (Taps *taps, double norm)
+{
+  const double now = taps_norm (taps);
+
+  for (int i = 0; i < taps->n && now > 0.0; i++)
+    taps->tap[i] *= norm / now;
+}
+
+void
+case_cancelling_taps (Taps *taps, double norm, Random *random)
+{
+  /* Long runs of one sign make large sums on the way to a small one. */
+  const int run =
+      random_chance (random, 50) ? 1 : random_int (random, 1, taps->n);
+  double sum;
+
+  for (int i = 0; i < taps->n; i++)
+    taps->tap[i] =
+        (i / run % 2 ? -1.0 : 1.0) + random_double (random, -0.1, 0.1);
+  sum = taps_sum (taps);
+  for (int i = 0; i < taps->n; i++)
+    taps->tap[i] -= sum / taps->n;
+  if (taps->n > 1)
+    set_norm (taps, norm);
+  for (int i = 0; i < taps->n; i++)
+    taps->tap[i] += 1.0 / taps->n;
+}
+
+/* The shapes of taps. Each fills taps->n taps with norm 1 or so. */
+
+static void
+shape_gaussian (Taps *taps, Random *random)
+{
+  const int radius = taps->n / 2;
+
+  taps_gaussian (taps, random_double (random, 0.3, 1.0 + radius / 2.0), radius);
+}
+
+static void
+shape_box (Taps *taps, Random *random)
+{
+  (void) random;
+  for (int i = 0; i < taps->n; i++)
+    taps->tap[i] = 1.0 / taps->n;
+}
+
+static void
+shape_derivative (Taps *taps, Random *random)
+{
+  const int radius = at_most (taps->n / 2 + 1, 7);
+
+  switch (random_int (random, 0, 3)) {
+    case 0:
+      taps_sobel_derivative (taps, radius);
+      break;
+    case 1:
+      taps_sobel_smooth (taps, radius);
+      break;
+    case 2:
+      taps_prewitt_derivative (taps, radius);
+      break;
+    default:
+      taps_prewitt_smooth (taps, radius);
+  }
+}
+
+static void
+shape_signed (Taps *taps, Random *random)
+{
+  for (int i = 0; i < taps->n; i++)
+    taps->tap[i] = random_double (random, -1.0, 1.0);
+  set_norm (taps, random_double (random, 0.25, 4.0));
+}
+
+static void
+shape_alternating (Taps *taps, Random *random)
+{
+  const double first = random_chance (random, 50) ? 1.0 : -1.0;
+
+  for (int i = 0; i < taps->n; i++)
+    taps->tap[i] = i % 2 ? -first : first;
+  set_norm (taps, random_double (random, 0.5, 4.0));
+}
+
+/* One tap of 1 somewhere: shows every sample's place. */
+static void
+shape_shift (Taps *taps, Random *random)
+{
+  const int at = random_chance (random, 30)
+      ? taps->n / 2
+      : random_int (random, 0, taps->n - 1);
+
+  for (int i = 0; i < taps->n; i++)
+    taps->tap[i] = i == at ? 1.0 : 0.0;
+}
+
+/* Rises from end to end: nothing about it is symmetric. */
+static void
+shape_slope (Taps *taps, Random *random)
+{
+  (void) random;
+  for (int i = 0; i < taps->n; i++)
+    taps->tap[i] = (i + 1) / (0.5 * taps->n * (taps->n + 1));
+}
+
+static void
+shape_cancelling (Taps *taps, Random *random)
+{
+  case_cancelling_taps (
+      taps, exp (random_double (random, log (2.0), log (1000.0))), random);
+}
+
+static const struct
+{
+  const char *name;
+  void (*make) (Taps *, Random *);
+  int weight; /* out of 20 */
+} shapes[] = {
+  { "gaussian", shape_gaussian, 4 },
+  { "box", shape_box, 1 },
+  { "derivative", shape_derivative, 2 },
+  { "signed", shape_signed, 4 },
+  { "alternating", shape_alternating, 2 },
+  { "shift", shape_shift, 3 },
+  { "slope", shape_slope, 2 },
+  { "cancelling", shape_cancelling, 2 },
+};
+
+static int
+random_shape (Random *random)
+{
+  int chance = random_int (random, 0, 19), shape = 0;
+
+  while (chance >= shapes[shape].weight)
+    chance -= shapes[shape++].weight;
+  return shape;
+}
+
+static double
+largest_gain (const SepconvSpec *spec, const Image *layout)
+{
+  double largest = 0.0;
+
+  for (int p = 0; p < layout->n_planes; p++)
+    if (spec->plane[p].channels != 0)
+      largest = fmax (largest,
+          fabs (spec->scale) * taps_norm (spec->plane[p].x)
+              * taps_norm (spec->plane[p].y));
+  return largest;
+}
+
+static double
+random_level (const ImagePlane *plane, Random *random)
+{
+  const double full = (double) ((1 << plane->depth) - 1);
+
+  switch (random_int (random, 0, 5)) {
+    case 0:
+      return 0.0;
+    case 1:
+      return full;
+    case 2:
+      return (double) (1 << (plane->depth - 1));
+    case 3:
+      return plane->depth >= 8 ? (double) (16 << (plane->depth - 8)) : 1.0;
+    case 4:
+      return random_int (random, 0, (int) full);
+    default:
+      return random_double (random, 0.0, full);
+  }
+}
+
+static unsigned
+random_mask (
+    const LayoutKind *kind, const ImagePlane *plane, bool first, Random *random)
+{
+  const unsigned all = (1u << plane->channels) - 1;
+  const unsigned allowed = first ? all & ~kind->never : all;
+  const unsigned some =
+      random_chance (random, 70) ? all : (unsigned) random_int (random, 0, 15);
+
+  /* At least something is filtered. */
+  return first && (allowed & some) == 0 ? allowed : allowed & some;
+}
+
+/* The longest taps that fit the effort, given what the plane's samples cost. */
+static int
+limit_length (int n, const ImagePlane *plane, int height, const Effort *effort)
+{
+  const double samples =
+      (double) plane->width * (double) height * (double) plane->channels;
+  const double limit = effort->products / (2.0 * samples);
+
+  return limit < 1.0 ? 1 : n > limit ? (int) limit : n;
+}
+
+static void
+make_plane (Case *c, int p, int shape, const Effort *effort, Random *random)
+{
+  const ImagePlane *plane = &c->layout.plane[p];
+  const int height = image_plane_height (&c->layout, p);
+  SepconvPlane *how = &c->spec.plane[p];
+
+  how->channels = random_mask (c->kind, plane, p == 0, random);
+  for (int i = 0; i < plane->channels; i++) {
+    how->zero[i] = random_level (plane, random);
+    how->border_value[i] = random_level (plane, random);
+  }
+  c->x[p].n = limit_length (random_length (random), plane, height, effort);
+  c->y[p].n = limit_length (random_length (random), plane, height, effort);
+  shapes[shape].make (&c->x[p], random);
+  shapes[random_chance (random, 60) ? shape : random_shape (random)].make (
+      &c->y[p], random);
+  /* A plane that is copied needs no taps. */
+  how->x = how->channels == 0 ? NULL : &c->x[p];
+  how->y = how->channels == 0 ? NULL : &c->y[p];
+}
+
+void
+case_make_spec (
+    Case *c, SepconvBorder border, const Effort *effort, Random *random)
+{
+  static const double scales[] = { 1.0, 1.0, 1.0, 1.0, -1.0, 0.5, 0.0 };
+  static const double biases[] = { 0.0, 0.0, 0.0, 0.5, 0.5, -0.25, 1.0 };
+  const int shape = random_shape (random);
+  double gain;
+
+  memset (&c->spec, 0, sizeof c->spec);
+  c->shape = shapes[shape].name;
+  c->content = (Content) random_int (random, 0, N_CONTENTS - 1);
+  if (random_chance (random, 30))
+    c->content = CONTENT_NOISE;
+  c->spec.border = border;
+  c->spec.scale = random_chance (random, 70)
+      ? scales[random_int (random, 0, 6)]
+      : random_double (random, -4.0, 4.0);
+  c->spec.bias = random_chance (random, 70) ? biases[random_int (random, 0, 6)]
+                                            : random_double (random, -1.0, 1.5);
+  if (random_chance (random, 2))
+    c->spec.bias =
+        random_chance (random, 50) ? SEPCONV_MAX_BIAS : -SEPCONV_MAX_BIAS;
+  for (int p = 0; p < c->layout.n_planes; p++)
+    make_plane (c, p, shape, effort, random);
+
+  gain = largest_gain (&c->spec, &c->layout);
+  if (random_chance (random, 4) && gain > 0.0)
+    c->spec.scale *= 0.999 * SEPCONV_MAX_GAIN / gain;
+  else if (gain > 0.999 * SEPCONV_MAX_GAIN)
+    c->spec.scale *= 0.999 * SEPCONV_MAX_GAIN / gain;
+}
+
+void
+case_describe (Check *check, const Case *c)
+{
+  char planes[512] = "";
+  size_t end = 0;
+
+  for (int p = 0; p < c->layout.n_planes && end < sizeof planes - 1; p++) {
+    const SepconvPlane *how = &c->spec.plane[p];
+
+    end += (size_t) snprintf (planes + end, sizeof planes - end,
+        "; plane %d %dx%d", p, c->layout.plane[p].width,
+        image_plane_height (&c->layout, p));
+    if (end < sizeof planes && how->channels != 0)
+      end += (size_t) snprintf (planes + end, sizeof planes - end,
+          " mask 0x%x taps %dx%d zero %g border %g gain %g", how->channels,
+          how->x->n, how->y->n, how->zero[0], how->border_value[0],
+          fabs (c->spec.scale) * taps_norm (how->x) * taps_norm (how->y));
+  }
+  check_describe (check, "%s %dx%d %s %s on %s, scale %g bias %g%s",
+      c->kind->name, c->width, c->height, border_name (c->spec.border),
+      c->shape, content_name (c->content), c->spec.scale, c->spec.bias, planes);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* cases: specs by chance, out of all that sepconv.h allows. */
+#pragma once
+
+#include "pictures.h"
+
+#define N_BORDERS (SEPCONV_CONSTANT + 1)
+
+/* A valid spec for a layout, and the taps that it borrows. Too large for a
+ * stack: case_new(). Not to be copied: case_copy(). */
+typedef struct
+{
+  const LayoutKind *kind;
+  int width, height;
+  Image layout;
+  SepconvSpec spec;
+  Taps x[IMAGE_MAX_PLANES], y[IMAGE_MAX_PLANES];
+  const char *shape; /* of the taps */
+  Content content;
+} Case;
+
+/* How far a case may go. */
+typedef struct
+{
+  int max_width, max_height;
+  double products; /* of taps and samples, both axes, all channels */
+} Effort;
+
+Case *case_new (void);
+void case_free (Case *c);
+Case *case_copy (const Case *c);
+
+/* Sizes and layout, by chance; `index` goes through the sizes. */
+void case_make_layout (Case *c, const LayoutKind *kind, int index,
+    const Effort *effort, Random *random);
+/* Taps, levels, masks and content for the layout that the case has. */
+void case_make_spec (
+    Case *c, SepconvBorder border, const Effort *effort, Random *random);
+
+/* Fills taps->n taps that sum to 1 though their absolute values sum to `norm`,
+ * so that flat pictures stay in range while floats lose their digits. */
+void case_cancelling_taps (Taps *taps, double norm, Random *random);
+
+void case_describe (Check *check, const Case *c);
+const char *border_name (SepconvBorder border);

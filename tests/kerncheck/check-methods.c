@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Every method, over all that sepconv.h allows, against the oracle and against
+ * the reference; and the oracle against itself. */
+#include "kerncheck.h"
+
+#include "cases.h"
+#include "kerncheck-device.h"
+#include "oracle.h"
+#include "verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const Effort normal_effort = { 400, 300, 2e7 };
+static const Effort quick_effort = { 40, 40, 3e5 };
+static const Effort large_effort = { 1283, 719, 25e6 };
+
+/* A method on a layout. */
+typedef struct
+{
+  const SepconvMethod *method;
+  const LayoutKind *kind;
+  Device *device; /* while the check runs */
+} Subject;
+
+/* The plan may be made for a taller picture than it is run on. */
+static SepconvPlan *
+new_plan (const Case *c, const Subject *subject, Random *random, Fault *fault)
+{
+  Image layout = c->layout;
+
+  if (random_chance (random, 25))
+    for (int m = 0; m < layout.n_memories; m++)
+      layout.memory[m].height += random_int (random, 0, 20);
+  return sepconv_plan_new (&c->spec, &layout, subject->method->backend,
+      subject->method, subject->device->gpu, fault);
+}
+
+/* Runs and judges everything but the numbers: faults, guards, the source. */
+static bool
+run_cleanly (Check *check, const Device *device, SepconvPlan *plan,
+    const Picture *src, Picture *dst)
+{
+  uint8_t *before = picture_block_copy (dst);
+  bool src_changed = false;
+  Verdict verdict;
+  Fault fault;
+  bool ok;
+
+  fault_clear (&fault);
+  ok = EXPECT (check, device_run (device, plan, src, dst, &src_changed, &fault),
+           "the run failed: %s (%s)", fault.message, fault.detail)
+      && EXPECT (check, !src_changed, "the source was written to");
+  if (ok) {
+    verdict_guards (&verdict, dst, before);
+    ok = EXPECT (check, verdict.ok, "%s", verdict.text);
+  }
+  free (before);
+  return ok;
+}
+
+/* The same codes among other noise must give the same result again. */
+static void
+check_repeatable (Check *check, const Case *c, const Subject *subject,
+    SepconvPlan *plan, Picture *src, const Picture *first, Random *random)
+{
+  Picture dst;
+  Verdict verdict;
+
+  picture_new (&dst, &c->layout, subject->device->gpu == NULL, random);
+  picture_scramble_guards (src, random);
+  picture_scramble_low_bits (src, &c->spec, random);
+  if (run_cleanly (check, subject->device, plan, src, &dst)) {
+    verdict_same (&verdict, &dst.image, &first->image);
+    EXPECT (check, verdict.ok,
+        "the result depends on more than the codes of the source, or is not "
+        "the same on a second run: %s",
+        verdict.text);
+  }
+  picture_clear (&dst);
+}
+
+static void
+check_against_reference (Check *check, const Case *c, const Picture *src,
+    const Picture *dst, Random *random)
+{
+  const Device host = { NULL, NULL };
+  const SepconvMethod *reference = sepconv_method_by_name ("reference");
+  Fault fault;
+  SepconvPlan *plan = sepconv_plan_new (
+      &c->spec, &c->layout, SEPCONV_CPU, reference, NULL, &fault);
+  Picture other;
+  Verdict verdict;
+
+  if (!EXPECT (
+          check, plan != NULL, "the reference has no plan: %s", fault.message))
+    return;
+  picture_new (&other, &c->layout, true, random);
+  if (run_cleanly (check, &host, plan, src, &other)) {
+    verdict_by_other (&verdict, &c->spec, &dst->image, &other.image);
+    EXPECT (check, verdict.ok, "%s", verdict.text);
+  }
+  picture_clear (&other);
+  sepconv_plan_free (plan);
+}
+
+/* True when the method takes the case; that it declines must be said well. */
+static bool
+is_supported (Check *check, const Case *c, const Subject *subject)
+{
+  SepconvPlan *plan;
+  Fault fault;
+
+  fault_clear (&fault);
+  if (!EXPECT (check, sepconv_validate (&c->spec, &c->layout, &fault),
+          "a valid spec was refused: %s", fault.message))
+    return false;
+  if (sepconv_method_supports (subject->method, &c->spec, &c->layout, &fault))
+    return true;
+  check->unsupported++;
+  EXPECT_FAULT (check, true, &fault, FAULT_UNSUPPORTED, "an unsupported spec");
+  fault_clear (&fault);
+  plan = sepconv_plan_new (&c->spec, &c->layout, subject->method->backend,
+      subject->method, subject->device->gpu, &fault);
+  EXPECT_FAULT (check, plan == NULL, &fault, FAULT_UNSUPPORTED,
+      "a plan for an unsupported spec");
+  sepconv_plan_free (plan);
+  return false;
+}
+
+static void
+run_one (Check *check, const Case *c, const Subject *subject, Random *random)
+{
+  const bool on_host = subject->device->gpu == NULL;
+  Picture src, dst;
+  SepconvPlan *plan;
+  Verdict verdict;
+  Fault fault;
+
+  case_describe (check, c);
+  if (!is_supported (check, c, subject))
+    return;
+  fault_clear (&fault);
+  plan = new_plan (c, subject, random, &fault);
+  if (!EXPECT (
+          check, plan != NULL, "no plan: %s (%s)", fault.message, fault.detail))
+    return;
+  EXPECT (check, sepconv_plan_method (plan) == subject->method,
+      "the plan has another method");
+
+  picture_new (&src, &c->layout, on_host, random);
+  picture_new (&dst, &c->layout, on_host, random);
+  picture_paint (&src, c->content, random);
+  if (run_cleanly (check, subject->device, plan, &src, &dst)) {
+    verdict_by_oracle (&verdict, &c->spec, &src.image, &dst.image);
+    EXPECT (check, verdict.ok, "%s", verdict.text);
+    if (subject->method != sepconv_method_by_name ("reference"))
+      check_against_reference (check, c, &src, &dst, random);
+    check_repeatable (check, c, subject, plan, &src, &dst, random);
+  }
+  picture_clear (&src);
+  picture_clear (&dst);
+  sepconv_plan_free (plan);
+}
+
+static void
+layout_case (Check *check, Random *random, int index, const void *data)
+{
+  const Effort *effort = check->quick ? &quick_effort : &normal_effort;
+  Case *c = case_new ();
+
+  case_make_layout (
+      c, ((const Subject *) data)->kind, index / N_BORDERS, effort, random);
+  case_make_spec (c, (SepconvBorder) (index % N_BORDERS), effort, random);
+  run_one (check, c, data, random);
+  case_free (c);
+}
+
+static void
+large_case (Check *check, Random *random, int index, const void *data)
+{
+  const Effort *effort = check->quick ? &quick_effort : &large_effort;
+  const LayoutKind *kind =
+      layout_kind (random_int (random, 0, layout_n_kinds () - 1));
+  Case *c = case_new ();
+
+  c->kind = kind;
+  c->width = effort->max_width;
+  c->height = effort->max_height;
+  layout_make (kind, c->width, c->height, &c->layout);
+  case_make_spec (c, (SepconvBorder) (index % N_BORDERS), effort, random);
+  run_one (check, c, data, random);
+  case_free (c);
+}
+
+/* Small pictures under the longest taps: the borders repeat many times. */
+static void
+long_case (Check *check, Random *random, int index, const void *data)
+{
+  const Effort effort = { 17, 13, check->quick ? 3e5 : 8e6 };
+  const LayoutKind *kind =
+      layout_kind (random_int (random, 0, layout_n_kinds () - 1));
+  Case *c = case_new ();
+
+  c->kind = kind;
+  c->width = random_int (random, 1, effort.max_width);
+  c->height = random_int (random, 1, effort.max_height);
+  layout_make (kind, c->width, c->height, &c->layout);
+  case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    const int n = check->quick ? 301 : TAPS_MAX;
+
+    taps_gaussian (&c->x[p], random_double (random, 1.0, n / 3.0), n / 2);
+    c->y[p].n = n - random_int (random, 0, 3);
+    for (int i = 0; i < c->y[p].n; i++)
+      c->y[p].tap[i] = random_double (random, -1.0, 2.0) / c->y[p].n;
+  }
+  c->spec.scale = 1.0;
+  c->shape = "long";
+  run_one (check, c, data, random);
+  case_free (c);
+}
+
+/* Taps whose sizes differ by many powers of ten between the axes, though their
+ * product is an ordinary blur. */
+static void
+lopsided_case (Check *check, Random *random, int index, const void *data)
+{
+  static const double factors[] = { 1e-60, 1e60, 1e-42, 1e42, 1e-30, 1e30 };
+  const double factor = factors[index % 6];
+  Case *c = case_new ();
+
+  case_make_layout (
+      c, layout_kind_by_name ("gray8"), index, &quick_effort, random);
+  case_make_spec (c, SEPCONV_CONSTANT, &quick_effort, random);
+  taps_gaussian (&c->x[0], 1.5, 4);
+  taps_gaussian (&c->y[0], 1.5, 4);
+  for (int i = 0; i < c->x[0].n; i++) {
+    c->x[0].tap[i] *= factor;
+    c->y[0].tap[i] /= index % 2 ? factor : 1.0;
+  }
+  c->spec.scale = index % 2 ? 1.0 : 1.0 / factor;
+  c->spec.bias = 0.0;
+  c->shape = "lopsided";
+  c->content = CONTENT_NOISE;
+  run_one (check, c, data, random);
+  case_free (c);
+}
+
+/* Large gains that cancel on one axis, on flat pictures: results are in range,
+ * and show whether a method knows what its arithmetic can hold. */
+static void
+precision_case (Check *check, Random *random, int index, const void *data)
+{
+  static const char *const names[] = { "gray8", "gray10", "gray12", "gray16",
+    "rgb24", "rgba64" };
+  static const Content contents[] = { CONTENT_FLAT, CONTENT_MAX, CONTENT_ZERO };
+  const Effort effort = { 70, 20, 1e6 };
+  Case *c = case_new ();
+  Taps *gain, *other;
+
+  c->kind = layout_kind_by_name (names[index % 6]);
+  c->width = random_int (random, 1, effort.max_width);
+  c->height = random_int (random, 1, effort.max_height);
+  layout_make (c->kind, c->width, c->height, &c->layout);
+  case_make_spec (c, SEPCONV_REPLICATE, &effort, random);
+  gain = random_chance (random, 50) ? &c->x[0] : &c->y[0];
+  other = gain == &c->x[0] ? &c->y[0] : &c->x[0];
+  gain->n = random_int (random, 2, 200);
+  case_cancelling_taps (
+      gain, exp (random_double (random, log (3.0), log (9e5))), random);
+  taps_gaussian (other, 1.0, random_int (random, 0, 3));
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.0;
+  c->spec.plane[0].channels = (1u << c->layout.plane[0].channels) - 1;
+  c->shape = "precise";
+  c->content = contents[random_int (random, 0, 2)];
+  run_one (check, c, data, random);
+  case_free (c);
+}
+
+/* The mean over noise of result - exact: 0 when codes are rounded to nearest,
+ * 0.5 away from it when they are cut off. The bound of 1.0 at 16 bits alone
+ * would let that pass. */
+static double
+mean_error (const SepconvSpec *spec, const Picture *src, const Picture *dst)
+{
+  double *exact = oracle_compute (spec, &src->image, 0, 0), sum = 0.0;
+  const int width = src->image.plane[0].width;
+  const int height = image_plane_height (&src->image, 0);
+
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++)
+      sum += (double) (picture_raw (&dst->image, 0, 0, x, y)
+                 >> src->image.plane[0].shift)
+          - exact[(size_t) y * (size_t) width + (size_t) x];
+  free (exact);
+  return sum / ((double) width * height);
+}
+
+static void
+rounding_case (Check *check, Random *random, int index, const void *data)
+{
+  static const char *const names[] = { "gray8", "gray10", "p010", "gray12",
+    "gray16" };
+  const Subject *subject = data;
+  const Effort effort = { 96, 96, 1e7 };
+  Case *c = case_new ();
+  SepconvPlan *plan = NULL;
+  Picture src, dst;
+  Fault fault;
+
+  c->kind = layout_kind_by_name (names[index]);
+  c->width = c->height = 96;
+  layout_make (c->kind, c->width, c->height, &c->layout);
+  case_make_spec (c, SEPCONV_REFLECT, &effort, random);
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.0;
+  c->spec.plane[0].channels = 1;
+  for (int p = 1; p < c->layout.n_planes; p++)
+    c->spec.plane[p].channels = 0;
+  /* Few taps, so that noise stays noise, and unlike any fraction. */
+  taps_gaussian (&c->x[0], 0.7, 2);
+  taps_gaussian (&c->y[0], 0.8, 2);
+  c->shape = "gaussian";
+  c->content = CONTENT_NOISE;
+  case_describe (check, c);
+  fault_clear (&fault);
+  plan = sepconv_plan_new (&c->spec, &c->layout, subject->method->backend,
+      subject->method, subject->device->gpu, &fault);
+  if (plan == NULL && fault.kind == FAULT_UNSUPPORTED) {
+    check->unsupported++;
+    case_free (c);
+    return;
+  }
+  if (EXPECT (check, plan != NULL, "no plan: %s", fault.message)) {
+    picture_new (&src, &c->layout, false, random);
+    picture_new (&dst, &c->layout, false, random);
+    picture_paint (&src, c->content, random);
+    if (run_cleanly (check, subject->device, plan, &src, &dst)) {
+      const double mean = mean_error (&c->spec, &src, &dst);
+
+      EXPECT (check, fabs (mean) < 0.03,
+          "results are off by %.4f in the mean: not rounded to nearest", mean);
+    }
+    picture_clear (&src);
+    picture_clear (&dst);
+  }
+  sepconv_plan_free (plan);
+  case_free (c);
+}
+
+static void
+run_subject (Check *check, const Subject *subject, int n, CheckCase function)
+{
+  Device device;
+  Subject running = *subject;
+
+  if (!device_enter (check, subject->method, &device))
+    return;
+  running.device = &device;
+  check_cases (check, n, function, &running);
+  device_leave (&device);
+  if (check->cases > 0 && check->cases == check->unsupported
+      && !check->one_case)
+    check_skip (
+        check, "method %s supports none of the cases", subject->method->name);
+}
+
+/* A plan for a GPU takes milliseconds to make; one for the host, none. */
+static void
+check_layout (Check *check, const void *data)
+{
+  const Subject *subject = data;
+  const int sizes = subject->method->backend == SEPCONV_CPU ? 52 : 13;
+
+  run_subject (
+      check, data, (check->quick ? 2 : sizes) * N_BORDERS, layout_case);
+}
+
+static void
+check_large (Check *check, const void *data)
+{
+  run_subject (check, data, check->quick ? 1 : N_BORDERS, large_case);
+}
+
+static void
+check_long (Check *check, const void *data)
+{
+  run_subject (
+      check, data, check->quick ? N_BORDERS : 6 * N_BORDERS, long_case);
+}
+
+static void
+check_lopsided (Check *check, const void *data)
+{
+  run_subject (check, data, 6, lopsided_case);
+}
+
+static void
+check_precision (Check *check, const void *data)
+{
+  run_subject (check, data, check->quick ? 12 : 120, precision_case);
+}
+
+static void
+check_rounding (Check *check, const void *data)
+{
+  run_subject (check, data, 5, rounding_case);
+}
+
+/* abcd with three samples on either side, as sepconv.h draws it, and further. */
+static void
+check_oracle_borders (Check *check, const void *data)
+{
+  static const char *const drawn[N_BORDERS] = { "aaaaaa|abcd|dddddd",
+    "cddcba|abcd|dcbaab", "abcdcb|abcd|cbabcd", "cdabcd|abcd|abcdab",
+    "vvvvvv|abcd|vvvvvv" };
+  static const char *const alone[N_BORDERS] = { "aa|a|aa", "aa|a|aa", "aa|a|aa",
+    "aa|a|aa", "vv|a|vv" };
+
+  (void) data;
+  check->cases++;
+  for (int b = 0; b < N_BORDERS; b++) {
+    int map[4 + 12], lonely[1 + 4], k = 0;
+
+    oracle_walk (map, 4, 6, 6, (SepconvBorder) b);
+    for (const char *letter = drawn[b]; *letter != '\0'; letter++)
+      if (*letter != '|') {
+        EXPECT (check, map[k] == (*letter == 'v' ? -1 : *letter - 'a'),
+            "%s: coordinate %d maps to %d", drawn[b], k - 6, map[k]);
+        k++;
+      }
+    oracle_walk (lonely, 1, 2, 2, (SepconvBorder) b);
+    for (k = 0; k < 2; k++)
+      EXPECT (check,
+          lonely[k] == (alone[b][k] == 'v' ? -1 : 0)
+              && lonely[3 + k] == lonely[k],
+          "%s is not what one sample gives", alone[b]);
+  }
+}
+
+static void
+oracle_case (Check *check, Random *random, int index, const void *data)
+{
+  const Effort effort = { 12, 9, 2e4 };
+  const LayoutKind *kind =
+      layout_kind (random_int (random, 0, layout_n_kinds () - 1));
+  Case *c = case_new ();
+  Picture src;
+
+  (void) data;
+  case_make_layout (c, kind, index, &effort, random);
+  case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
+  case_describe (check, c);
+  picture_new (&src, &c->layout, true, random);
+  picture_paint (&src, c->content, random);
+  for (int p = 0; p < c->layout.n_planes; p++)
+    for (int channel = 0; channel < c->layout.plane[p].channels; channel++) {
+      double *a, *b, worst = 0.0;
+
+      if (!(c->spec.plane[p].channels >> channel & 1))
+        continue;
+      a = oracle_direct (&c->spec, &src.image, p, channel);
+      b = oracle_two_pass (&c->spec, &src.image, p, channel);
+      for (int i = 0;
+           i < c->layout.plane[p].width * image_plane_height (&c->layout, p);
+           i++)
+        worst = fmax (worst, fabs (a[i] - b[i]));
+      EXPECT (check, worst < 0.01, "the oracle's two sums differ by %g", worst);
+      free (a);
+      free (b);
+    }
+  picture_clear (&src);
+  case_free (c);
+}
+
+static void
+check_oracle_direct (Check *check, const void *data)
+{
+  check_cases (check, check->quick ? 10 : 100, oracle_case, data);
+}
+
+void
+check_methods_add (void)
+{
+  const int n_kinds = layout_n_kinds ();
+  Subject *subject = kerncheck_alloc (
+      sizeof *subject * (size_t) (sepconv_n_methods () * (n_kinds + 1)));
+  static Subject *keep; /* for the table, until the process ends */
+
+  keep = subject;
+  (void) keep;
+  kerncheck_add (check_oracle_borders, NULL, NULL, "oracle/borders");
+  kerncheck_add (check_oracle_direct, NULL, NULL, "oracle/direct");
+  for (int i = 0; i < sepconv_n_methods (); i++) {
+    const SepconvMethod *method = sepconv_method (i);
+
+    for (int k = 0; k < n_kinds; k++, subject++) {
+      subject->method = method;
+      subject->kind = layout_kind (k);
+      kerncheck_add (check_layout, subject, method, "sepconv/%s/%s",
+          method->name, subject->kind->name);
+    }
+    subject->method = method;
+    kerncheck_add (
+        check_large, subject, method, "sepconv/%s/large", method->name);
+    kerncheck_add (
+        check_long, subject, method, "sepconv/%s/long-taps", method->name);
+    kerncheck_add (
+        check_precision, subject, method, "sepconv/%s/precision", method->name);
+    kerncheck_add (check_lopsided, subject, method, "sepconv/%s/lopsided-taps",
+        method->name);
+    kerncheck_add (
+        check_rounding, subject, method, "sepconv/%s/rounding", method->name);
+    subject++;
+  }
+}

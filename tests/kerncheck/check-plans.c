@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Plans over their life: new specs between runs, fields, several threads. */
+#include "kerncheck.h"
+
+#include "cases.h"
+#include "kerncheck-device.h"
+#include "verdict.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More than any plan keeps on the way to the device at once. */
+#define N_RUNS 11
+#define N_THREADS 2
+
+static const Effort effort = { 150, 90, 4e6 };
+static const Effort quick_effort = { 40, 30, 2e5 };
+
+typedef struct
+{
+  const SepconvMethod *method;
+  Device *device;
+} Subject;
+
+#define ATTEMPTS 100
+
+/* A case that the method takes, or NULL where there seems to be none. */
+static Case *
+random_case (
+    const SepconvMethod *method, const Effort *limit, Random *random, int index)
+{
+  Case *c = case_new ();
+
+  for (int i = 0; i < ATTEMPTS; i++) {
+    case_make_layout (c,
+        layout_kind (random_int (random, 0, layout_n_kinds () - 1)), index,
+        limit, random);
+    case_make_spec (c, (SepconvBorder) random_int (random, 0, N_BORDERS - 1),
+        limit, random);
+    if (sepconv_method_supports (method, &c->spec, &c->layout, NULL))
+      return c;
+  }
+  case_free (c);
+  return NULL;
+}
+
+/* Gives the stream something to do, so that what is queued next has to wait and
+ * the host runs ahead of it. */
+static bool
+keep_busy (const Device *device, bool quick, uint8_t **memory, Fault *fault)
+{
+  const size_t half = (size_t) (quick ? 1 : 64) << 20;
+
+  *memory = NULL;
+  if (device->gpu == NULL)
+    return true;
+  *memory = gpu_malloc (2 * half, fault);
+  if (*memory == NULL)
+    return false;
+  for (int i = 0; i < 40; i++)
+    if (!gpu_copy_rows (*memory, half, *memory + half, half, half, 1,
+            GPU_COPY_DEVICE, device->stream, fault))
+      return false;
+  return true;
+}
+
+/* One run of several that are queued without waiting. */
+typedef struct
+{
+  Case *c; /* what it is to compute */
+  Picture dst;
+  DevicePicture to;
+  uint8_t *before;
+} Run;
+
+/* The plan may borrow a spec's taps for the call only: a copy is handed over,
+ * and spoilt as soon as the call returns. */
+static bool
+update_plan (SepconvPlan *plan, const Case *c, Fault *fault)
+{
+  Case *copy = case_copy (c);
+  const bool ok = sepconv_plan_update (plan, &copy->spec, fault);
+
+  memset (copy, 0x7f, sizeof *copy);
+  case_free (copy);
+  return ok;
+}
+
+static SepconvPlan *
+new_plan (const Case *c, const Subject *subject, Fault *fault)
+{
+  Case *copy = case_copy (c);
+  SepconvPlan *plan = sepconv_plan_new (&copy->spec, &copy->layout,
+      subject->method->backend, subject->method, subject->device->gpu, fault);
+
+  memset (copy, 0x7f, sizeof *copy);
+  case_free (copy);
+  return plan;
+}
+
+/* Moves the plan on to a spec by chance; returns the one it then has, which is
+ * still the last one when the new one is refused. */
+static Case *
+next_spec (Check *check, SepconvPlan *plan, const Case *last,
+    const Subject *subject, Random *random)
+{
+  const Effort *limit = check->quick ? &quick_effort : &effort;
+  Case *next = case_copy (last);
+  bool supported;
+  Fault fault;
+
+  if (random_chance (random, 25))
+    return next;
+  if (random_chance (random, 15)) {
+    next->spec.scale = 2.0 * SEPCONV_MAX_GAIN;
+    next->spec.bias = 2.0 * SEPCONV_MAX_BIAS;
+    fault_clear (&fault);
+    EXPECT_FAULT (check, !update_plan (plan, next, &fault), &fault,
+        FAULT_SETTINGS, "an update out of range");
+    case_free (next);
+    return case_copy (last);
+  }
+  case_make_spec (next, (SepconvBorder) random_int (random, 0, N_BORDERS - 1),
+      limit, random);
+  next->content = last->content;
+  fault_clear (&fault);
+  supported = sepconv_method_supports (
+      subject->method, &next->spec, &next->layout, NULL);
+  if (supported) {
+    EXPECT (check, update_plan (plan, next, &fault), "the update failed: %s",
+        fault.message);
+    return next;
+  }
+  EXPECT_FAULT (check, !update_plan (plan, next, &fault), &fault,
+      FAULT_UNSUPPORTED, "an update to an unsupported spec");
+  case_free (next);
+  return case_copy (last);
+}
+
+static void
+judge_run (Check *check, const Subject *subject, Run *run, const Picture *src,
+    int number)
+{
+  Verdict verdict;
+  Fault fault;
+
+  case_describe (check, run->c);
+  if (!EXPECT (check,
+          device_picture_fetch (&run->to, subject->device, run->dst.block,
+              run->dst.bytes, &fault),
+          "run %d failed: %s (%s)", number, fault.message, fault.detail))
+    return;
+  verdict_guards (&verdict, &run->dst, run->before);
+  EXPECT (check, verdict.ok, "run %d: %s", number, verdict.text);
+  verdict_by_oracle (&verdict, &run->c->spec, &src->image, &run->dst.image);
+  EXPECT (check, verdict.ok, "run %d does not have its own spec: %s", number,
+      verdict.text);
+}
+
+static void
+update_case (Check *check, Random *random, int index, const void *data)
+{
+  const Subject *subject = data;
+  const bool on_host = subject->device->gpu == NULL;
+  Case *last = random_case (
+      subject->method, check->quick ? &quick_effort : &effort, random, index);
+  Run runs[N_RUNS] = { { .c = NULL } };
+  DevicePicture from = { .block = NULL };
+  uint8_t *busy = NULL;
+  SepconvPlan *plan;
+  Picture src;
+  Fault fault;
+  bool ok;
+
+  if (last == NULL) {
+    check->unsupported++;
+    return;
+  }
+  case_describe (check, last);
+  fault_clear (&fault);
+  picture_new (&src, &last->layout, on_host, random);
+  picture_paint (&src, CONTENT_NOISE, random);
+  plan = new_plan (last, subject, &fault);
+  ok = EXPECT (check, plan != NULL, "no plan: %s", fault.message)
+      && EXPECT (check,
+          device_picture_new (&from, subject->device, &src, &fault), "%s",
+          fault.message);
+  for (int i = 0; i < N_RUNS && ok; i++) {
+    picture_new (&runs[i].dst, &last->layout, on_host, random);
+    runs[i].before = picture_block_copy (&runs[i].dst);
+    ok = EXPECT (check,
+        device_picture_new (&runs[i].to, subject->device, &runs[i].dst, &fault),
+        "%s", fault.message);
+  }
+  ok = ok
+      && EXPECT (check,
+          keep_busy (subject->device, check->quick, &busy, &fault), "%s",
+          fault.message);
+  for (int i = 0; i < N_RUNS && ok; i++) {
+    runs[i].c = i == 0
+        ? case_copy (last)
+        : next_spec (check, plan, runs[i - 1].c, subject, random);
+    ok = EXPECT (check,
+        sepconv_plan_run (plan, &from.image, &runs[i].to.image,
+            subject->device->stream, &fault),
+        "run %d failed: %s (%s)", i, fault.message, fault.detail);
+  }
+  for (int i = 0; i < N_RUNS && ok; i++)
+    judge_run (check, subject, &runs[i], &src, i);
+
+  if (!on_host)
+    gpu_stream_synchronize (subject->device->stream, NULL);
+  sepconv_plan_free (plan);
+  gpu_free (busy);
+  for (int i = 0; i < N_RUNS; i++) {
+    case_free (runs[i].c);
+    device_picture_clear (&runs[i].to);
+    picture_clear (&runs[i].dst);
+    free (runs[i].before);
+  }
+  device_picture_clear (&from);
+  picture_clear (&src);
+  case_free (last);
+}
+
+static void
+judge_field (Check *check, const Case *c, const Picture *src,
+    const Picture *dst, int parity)
+{
+  Image src_field, dst_field;
+  Verdict verdict;
+
+  if (!image_field (&src->image, parity, &src_field)
+      || !image_field (&dst->image, parity, &dst_field))
+    return;
+  verdict_by_oracle (&verdict, &c->spec, &src_field, &dst_field);
+  EXPECT (check, verdict.ok, "field %d: %s", parity, verdict.text);
+}
+
+/* Both fields of a frame under one plan, which was made for the frame. */
+static void
+field_case (Check *check, Random *random, int index, const void *data)
+{
+  const Subject *subject = data;
+  const bool on_host = subject->device->gpu == NULL;
+  Case *c = random_case (
+      subject->method, check->quick ? &quick_effort : &effort, random, index);
+  DevicePicture from = { .block = NULL }, to = { .block = NULL };
+  SepconvPlan *plan;
+  uint8_t *before;
+  Picture src, dst;
+  Verdict verdict;
+  Fault fault;
+  bool ok;
+
+  if (c == NULL) {
+    check->unsupported++;
+    return;
+  }
+  /* Low frames, some of whose planes have no second field. */
+  if (random_chance (random, 30)) {
+    c->height = random_int (random, 1, 4);
+    layout_make (c->kind, c->width, c->height, &c->layout);
+  }
+  case_describe (check, c);
+  fault_clear (&fault);
+  picture_new (&src, &c->layout, on_host, random);
+  picture_new (&dst, &c->layout, on_host, random);
+  picture_paint (&src, c->content, random);
+  before = picture_block_copy (&dst);
+  plan = new_plan (c, subject, &fault);
+  ok = EXPECT (check, plan != NULL, "no plan: %s", fault.message)
+      && EXPECT (check,
+          device_picture_new (&from, subject->device, &src, &fault)
+              && device_picture_new (&to, subject->device, &dst, &fault),
+          "%s", fault.message);
+  for (int parity = 0; parity < 2 && ok; parity++) {
+    Image src_field, dst_field;
+
+    if (image_field (&from.image, parity, &src_field)
+        && image_field (&to.image, parity, &dst_field))
+      ok = EXPECT (check,
+          sepconv_plan_run (
+              plan, &src_field, &dst_field, subject->device->stream, &fault),
+          "field %d: %s (%s)", parity, fault.message, fault.detail);
+  }
+  ok = ok
+      && EXPECT (check,
+          device_picture_fetch (
+              &to, subject->device, dst.block, dst.bytes, &fault),
+          "%s (%s)", fault.message, fault.detail);
+  if (ok) {
+    verdict_guards (&verdict, &dst, before);
+    EXPECT (check, verdict.ok, "%s", verdict.text);
+    judge_field (check, c, &src, &dst, 0);
+    judge_field (check, c, &src, &dst, 1);
+  }
+  sepconv_plan_free (plan);
+  device_picture_clear (&from);
+  device_picture_clear (&to);
+  picture_clear (&src);
+  picture_clear (&dst);
+  free (before);
+  case_free (c);
+}
+
+/* A thread with a device, a plan and pictures of its own. */
+typedef struct
+{
+  pthread_t thread;
+  const SepconvMethod *method;
+  Case *c;
+  Picture src, dst;
+  int n_runs;
+  Verdict verdict; /* for the check's thread */
+} Worker;
+
+static void
+fail (Worker *worker, const char *what, const Fault *fault)
+{
+  worker->verdict.ok = false;
+  snprintf (worker->verdict.text, sizeof worker->verdict.text,
+      "%s: %.100s "
+      "(%.100s)",
+      what, fault->message, fault->detail);
+}
+
+static void *
+work (void *data)
+{
+  Worker *worker = data;
+  Device device = { NULL, NULL };
+  const Subject subject = { worker->method, &device };
+  SepconvPlan *plan;
+  bool changed;
+  Fault fault;
+
+  worker->verdict.ok = true;
+  fault_clear (&fault);
+  if (worker->method->backend == SEPCONV_CUDA
+      && !device_open (&device, &fault)) {
+    fail (worker, "the GPU cannot be opened", &fault);
+    return NULL;
+  }
+  plan = new_plan (worker->c, &subject, &fault);
+  if (plan == NULL)
+    fail (worker, "no plan", &fault);
+  for (int i = 0; i < worker->n_runs && worker->verdict.ok; i++) {
+    if (!device_run (
+            &device, plan, &worker->src, &worker->dst, &changed, &fault))
+      fail (worker, "the run failed", &fault);
+    else if (i == 0 || i == worker->n_runs - 1)
+      verdict_by_oracle (&worker->verdict, &worker->c->spec, &worker->src.image,
+          &worker->dst.image);
+  }
+  sepconv_plan_free (plan);
+  device_shut (&device);
+  return NULL;
+}
+
+static void
+worker_clear (Worker *worker)
+{
+  picture_clear (&worker->src);
+  picture_clear (&worker->dst);
+  case_free (worker->c);
+}
+
+static void
+thread_case (Check *check, Random *random, int index, const void *data)
+{
+  const Subject *subject = data;
+  Worker workers[N_THREADS] = { { .n_runs = 0 } };
+
+  for (int i = 0; i < N_THREADS; i++) {
+    Worker *worker = &workers[i];
+
+    worker->method = subject->method;
+    worker->n_runs = check->quick ? 4 : 20;
+    worker->c = random_case (subject->method, &quick_effort, random, index);
+    if (worker->c == NULL) {
+      check->unsupported++;
+      for (int k = 0; k < i; k++)
+        worker_clear (&workers[k]);
+      return;
+    }
+    picture_new (&worker->src, &worker->c->layout, false, random);
+    picture_new (&worker->dst, &worker->c->layout, false, random);
+    picture_paint (&worker->src, worker->c->content, random);
+  }
+  case_describe (check, workers[0].c);
+  for (int i = 0; i < N_THREADS; i++)
+    if (pthread_create (&workers[i].thread, NULL, work, &workers[i]) != 0) {
+      EXPECT (check, false, "a thread cannot be made");
+      exit (1);
+    }
+  for (int i = 0; i < N_THREADS; i++) {
+    pthread_join (workers[i].thread, NULL);
+    EXPECT (check, workers[i].verdict.ok, "thread %d: %s", i,
+        workers[i].verdict.text);
+    worker_clear (&workers[i]);
+  }
+}
+
+static void
+run_subject (
+    Check *check, const SepconvMethod *method, int n, CheckCase function)
+{
+  Device device;
+  const Subject subject = { method, &device };
+
+  if (!device_enter (check, method, &device))
+    return;
+  check_cases (check, n, function, &subject);
+  device_leave (&device);
+  if (check->unsupported == check->cases && !check->one_case)
+    check_skip (check, "method %s supports none of the cases", method->name);
+}
+
+static void
+check_update (Check *check, const void *data)
+{
+  run_subject (check, data, check->quick ? 3 : 15, update_case);
+}
+
+static void
+check_fields (Check *check, const void *data)
+{
+  run_subject (check, data, check->quick ? 6 : 40, field_case);
+}
+
+static void
+check_threads (Check *check, const void *data)
+{
+  run_subject (check, data, check->quick ? 1 : 3, thread_case);
+}
+
+void
+check_plans_add (void)
+{
+  for (int i = 0; i < sepconv_n_methods (); i++) {
+    const SepconvMethod *method = sepconv_method (i);
+
+    kerncheck_add (
+        check_update, method, method, "sepconv/%s/update", method->name);
+    kerncheck_add (
+        check_fields, method, method, "sepconv/%s/fields", method->name);
+    kerncheck_add (
+        check_threads, method, method, "sepconv/%s/threads", method->name);
+  }
+}

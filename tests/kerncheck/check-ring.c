@@ -1,0 +1,718 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The ring, with and without a GPU. */
+#include "kerncheck.h"
+
+#include "cases.h"
+#include "kerncheck-device.h"
+#include "ring.h"
+#include "verdict.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MAX_DEPTH 8
+#define MAX_FRAMES 60
+
+static void
+sleep_ms (int ms)
+{
+  const struct timespec time = { ms / 1000, (long) (ms % 1000) * 1000000L };
+
+  nanosleep (&time, NULL);
+}
+
+/* Says the same of a check of the host and of one of the GPU: data is NULL for
+ * the host. Pair with device_leave(). */
+static bool
+enter (Check *check, const void *data, Device *device)
+{
+  device->gpu = NULL;
+  device->stream = NULL;
+  return data == NULL || device_enter_gpu (check, device);
+}
+
+/* Copies src to dst, on the device or on the host. */
+static bool
+compute_copy (void *user, const Image *src, const Image *dst, GpuStream stream,
+    Fault *fault)
+{
+  (void) user;
+  if (stream == NULL) {
+    image_copy (dst, src);
+    return true;
+  }
+  for (int m = 0; m < src->n_memories; m++)
+    if (!gpu_copy_rows (dst->memory[m].data, (size_t) dst->memory[m].stride,
+            src->memory[m].data, (size_t) src->memory[m].stride,
+            src->memory[m].row_bytes, src->memory[m].height, GPU_COPY_DEVICE,
+            stream, fault))
+      return false;
+  return true;
+}
+
+static bool
+compute_filter (void *user, const Image *src, const Image *dst,
+    GpuStream stream, Fault *fault)
+{
+  return sepconv_plan_run (user, src, dst, stream, fault);
+}
+
+static bool
+compute_slowly (void *user, const Image *src, const Image *dst,
+    GpuStream stream, Fault *fault)
+{
+  sleep_ms (2);
+  return compute_copy (user, src, dst, stream, fault);
+}
+
+static bool
+compute_nothing (void *user, const Image *src, const Image *dst,
+    GpuStream stream, Fault *fault)
+{
+  (void) user;
+  (void) src;
+  (void) dst;
+  (void) stream;
+  return fault_set (fault, FAULT_UNSUPPORTED, "not today");
+}
+
+/* A frame on its way: submitted by one thread, waited for by the other. */
+typedef struct
+{
+  Picture src, dst;
+  Picture original; /* the source, which may be reused after submit */
+  uint8_t *before;
+  RingSlot *slot;
+  Case *c; /* what is computed, or NULL for a copy */
+  Verdict verdict;
+} Frame;
+
+typedef struct
+{
+  Ring *ring;
+  Gpu *gpu;
+  int n;
+  Frame frames[MAX_FRAMES];
+  Random pace; /* of the thread that waits */
+
+  pthread_mutex_t lock; /* protects the two below */
+  pthread_cond_t grown;
+  int submitted;
+  bool stopped;
+} Flow;
+
+static void
+finish_frame (Flow *flow, Frame *frame)
+{
+  Fault fault;
+
+  fault_clear (&fault);
+  if (!ring_wait (flow->ring, frame->slot, &fault)) {
+    frame->verdict.ok = false;
+    memcpy (frame->verdict.text, fault.message, sizeof frame->verdict.text - 1);
+  } else if (frame->c == NULL) {
+    verdict_same (&frame->verdict, &frame->dst.image, &frame->original.image);
+  } else {
+    verdict_by_oracle (&frame->verdict, &frame->c->spec, &frame->original.image,
+        &frame->dst.image);
+  }
+  if (random_chance (&flow->pace, 10))
+    sleep_ms (1);
+  ring_release (flow->ring, frame->slot);
+}
+
+static void *
+finish_frames (void *data)
+{
+  Flow *flow = data;
+  const bool pushed = flow->gpu != NULL && gpu_push (flow->gpu, NULL);
+
+  for (int i = 0; i < flow->n; i++) {
+    bool there;
+
+    pthread_mutex_lock (&flow->lock);
+    while (flow->submitted <= i && !flow->stopped)
+      pthread_cond_wait (&flow->grown, &flow->lock);
+    there = flow->submitted > i;
+    pthread_mutex_unlock (&flow->lock);
+    if (!there)
+      break;
+    finish_frame (flow, &flow->frames[i]);
+  }
+  if (pushed)
+    gpu_pop (flow->gpu);
+  return NULL;
+}
+
+static bool
+submit_frame (Check *check, Flow *flow, int i, RingCompute compute, void *user,
+    Random *random)
+{
+  Frame *frame = &flow->frames[i];
+  Fault fault;
+
+  fault_clear (&fault);
+  frame->slot = ring_acquire (flow->ring);
+  if (!EXPECT (check,
+          ring_submit (flow->ring, frame->slot, &frame->src.image,
+              &frame->dst.image, compute, user, &fault),
+          "frame %d: %s (%s)", i, fault.message, fault.detail)) {
+    ring_release (flow->ring, frame->slot);
+    return false;
+  }
+  picture_paint (&frame->src, CONTENT_NOISE, random);
+  pthread_mutex_lock (&flow->lock);
+  flow->submitted++;
+  pthread_cond_signal (&flow->grown);
+  pthread_mutex_unlock (&flow->lock);
+  return true;
+}
+
+static void
+prepare_frame (Frame *frame, const Image *layout, const Case *c, Random *random)
+{
+  frame->verdict.ok = true;
+  frame->c = c == NULL ? NULL : case_copy (c);
+  picture_new (&frame->src, layout, true, random);
+  picture_new (&frame->dst, layout, true, random);
+  picture_new (&frame->original, layout, true, random);
+  picture_paint (&frame->src, CONTENT_NOISE, random);
+  image_copy (&frame->original.image, &frame->src.image);
+  frame->before = picture_block_copy (&frame->dst);
+}
+
+/* Results are copied by rows: what rows own but samples do not may differ. */
+static void
+judge_frame (Check *check, const Frame *frame, int i)
+{
+  uint8_t *before = frame->before;
+
+  EXPECT (check, frame->verdict.ok, "frame %d: %s", i, frame->verdict.text);
+  for (int m = 0; m < frame->dst.image.n_memories; m++)
+    for (int y = 0; y < frame->dst.image.memory[m].height; y++) {
+      const ImageMemory *memory = &frame->dst.image.memory[m];
+      const ptrdiff_t row =
+          memory->data + y * memory->stride - frame->dst.block;
+
+      memcpy (before + row, frame->dst.block + row, memory->row_bytes);
+    }
+  EXPECT (check, memcmp (before, frame->dst.block, frame->dst.bytes) == 0,
+      "frame %d: bytes outside the rows were written", i);
+}
+
+static void
+clear_frame (Frame *frame)
+{
+  picture_clear (&frame->src);
+  picture_clear (&frame->dst);
+  picture_clear (&frame->original);
+  free (frame->before);
+  case_free (frame->c);
+}
+
+static Flow *
+flow_new (Check *check, const Device *device, const Image *layout, int depth,
+    int n, Random *random)
+{
+  Flow *flow = kerncheck_alloc (sizeof *flow);
+  Fault fault;
+
+  flow->gpu = device->gpu;
+  flow->n = n;
+  flow->pace.state = random_next (random);
+  pthread_mutex_init (&flow->lock, NULL);
+  pthread_cond_init (&flow->grown, NULL);
+  flow->ring = ring_new (device->gpu, layout, layout, depth, &fault);
+  if (EXPECT (check, flow->ring != NULL, "no ring: %s", fault.message))
+    return flow;
+  free (flow);
+  return NULL;
+}
+
+static void
+flow_free (Check *check, Flow *flow)
+{
+  RingStats stats;
+
+  ring_stats (flow->ring, &stats);
+  EXPECT (check,
+      stats.frames_in == (uint64_t) flow->submitted
+          && stats.frames_out == stats.frames_in,
+      "%llu frames in and %llu out instead of %d",
+      (unsigned long long) stats.frames_in,
+      (unsigned long long) stats.frames_out, flow->submitted);
+  for (int i = 0; i < flow->n; i++) {
+    judge_frame (check, &flow->frames[i], i);
+    clear_frame (&flow->frames[i]);
+  }
+  ring_free (flow->ring);
+  pthread_cond_destroy (&flow->grown);
+  pthread_mutex_destroy (&flow->lock);
+  free (flow);
+}
+
+/* Submits from this thread and waits on another. `plan` NULL: copies. Else each
+ * frame has its own spec. */
+static void
+run_flow (Check *check, Flow *flow, SepconvPlan *plan, Random *random)
+{
+  pthread_t thread;
+  Fault fault;
+  bool ok = true;
+
+  if (pthread_create (&thread, NULL, finish_frames, flow) != 0) {
+    EXPECT (check, false, "a thread cannot be made");
+    return;
+  }
+  for (int i = 0; i < flow->n && ok; i++) {
+    Frame *frame = &flow->frames[i];
+
+    if (plan != NULL)
+      ok = EXPECT (check, sepconv_plan_update (plan, &frame->c->spec, &fault),
+          "frame %d: %s", i, fault.message);
+    ok = ok
+        && submit_frame (check, flow, i,
+            plan == NULL ? compute_copy : compute_filter, plan, random);
+  }
+  pthread_mutex_lock (&flow->lock);
+  flow->stopped = true;
+  pthread_cond_signal (&flow->grown);
+  pthread_mutex_unlock (&flow->lock);
+  pthread_join (thread, NULL);
+}
+
+static void
+copy_case (Check *check, Random *random, int index, const void *data)
+{
+  const Device *device = data;
+  const LayoutKind *kind =
+      layout_kind (random_int (random, 0, layout_n_kinds () - 1));
+  const int depth = index % MAX_DEPTH + 1, n = check->quick ? 12 : MAX_FRAMES;
+  Image layout;
+  Flow *flow;
+
+  layout_make (kind, random_int (random, 1, check->quick ? 40 : 500),
+      random_int (random, 1, check->quick ? 30 : 200), &layout);
+  check_describe (check, "depth %d of %s %dx%d", depth, kind->name,
+      layout.plane[0].width, layout.memory[0].height);
+  flow = flow_new (check, device, &layout, depth, n, random);
+  if (flow == NULL)
+    return;
+  for (int i = 0; i < n; i++)
+    prepare_frame (&flow->frames[i], &layout, NULL, random);
+  run_flow (check, flow, NULL, random);
+  flow_free (check, flow);
+}
+
+static void
+check_order (Check *check, const void *data)
+{
+  Device device;
+
+  if (!enter (check, data, &device))
+    return;
+  check_cases (check, MAX_DEPTH, copy_case, &device);
+  device_leave (&device);
+}
+
+static void
+filter_case (Check *check, Random *random, int index, const void *data)
+{
+  const Effort effort = { 300, 100, check->quick ? 1e5 : 1e6 };
+  const Device *device = data;
+  const int depth = index % MAX_DEPTH + 1, n = check->quick ? 6 : 24;
+  Case *c = case_new ();
+  SepconvPlan *plan = NULL;
+  Fault fault;
+  Flow *flow;
+
+  c->kind = layout_kind (random_int (random, 0, layout_n_kinds () - 1));
+  c->width = random_int (random, 1, check->quick ? 40 : 300);
+  c->height = random_int (random, 1, check->quick ? 30 : 100);
+  layout_make (c->kind, c->width, c->height, &c->layout);
+  case_make_spec (c, SEPCONV_REFLECT, &effort, random);
+  case_describe (check, c);
+  fault_clear (&fault);
+  flow = flow_new (check, device, &c->layout, depth, n, random);
+  if (flow != NULL)
+    plan = sepconv_plan_new (&c->spec, &c->layout,
+        device->gpu == NULL ? SEPCONV_CPU : SEPCONV_CUDA, NULL, device->gpu,
+        &fault);
+  if (flow != NULL
+      && EXPECT (check, plan != NULL, "no plan: %s", fault.message)) {
+    for (int i = 0; i < n; i++) {
+      Case *next = case_copy (c);
+
+      /* Where the plan's method does not take a spec, the first one stays. */
+      case_make_spec (next,
+          (SepconvBorder) random_int (random, 0, N_BORDERS - 1), &effort,
+          random);
+      prepare_frame (&flow->frames[i], &c->layout,
+          sepconv_method_supports (
+              sepconv_plan_method (plan), &next->spec, &next->layout, NULL)
+              ? next
+              : c,
+          random);
+      case_free (next);
+    }
+    run_flow (check, flow, plan, random);
+    flow_free (check, flow);
+  }
+  sepconv_plan_free (plan);
+  case_free (c);
+}
+
+static void
+check_filter (Check *check, const void *data)
+{
+  Device device;
+
+  if (!enter (check, data, &device))
+    return;
+  check_cases (check, MAX_DEPTH, filter_case, &device);
+  device_leave (&device);
+}
+
+/* A small picture in and out, for what is not about pixels. */
+typedef struct
+{
+  Image layout;
+  Picture src, dst;
+} Pair;
+
+static void
+pair_new (Pair *pair, Random *random)
+{
+  layout_make (layout_kind_by_name ("nv12"), 37, 21, &pair->layout);
+  picture_new (&pair->src, &pair->layout, true, random);
+  picture_new (&pair->dst, &pair->layout, true, random);
+  picture_paint (&pair->src, CONTENT_NOISE, random);
+}
+
+static void
+pair_clear (Pair *pair)
+{
+  picture_clear (&pair->src);
+  picture_clear (&pair->dst);
+}
+
+typedef struct
+{
+  Ring *ring;
+  RingSlot *slot;
+  atomic_bool acquired;
+} Waiter;
+
+static void *
+acquire_one (void *data)
+{
+  Waiter *waiter = data;
+
+  waiter->slot = ring_acquire (waiter->ring);
+  atomic_store (&waiter->acquired, true);
+  return NULL;
+}
+
+static void
+expect_blocking (Check *check, const Device *device, Pair *pair, int depth)
+{
+  Waiter waiter = { .slot = NULL };
+  RingSlot *slots[MAX_DEPTH];
+  pthread_t thread;
+  Fault fault;
+
+  fault_clear (&fault);
+  atomic_init (&waiter.acquired, false);
+  waiter.ring =
+      ring_new (device->gpu, &pair->layout, &pair->layout, depth, &fault);
+  if (!EXPECT (check, waiter.ring != NULL, "no ring: %s", fault.message))
+    return;
+  for (int i = 0; i < depth; i++) {
+    slots[i] = ring_acquire (waiter.ring);
+    for (int k = 0; k < i; k++)
+      EXPECT (check, slots[k] != slots[i], "slot %d was given out twice", k);
+    EXPECT (check,
+        ring_submit (waiter.ring, slots[i], &pair->src.image, &pair->dst.image,
+            compute_copy, NULL, &fault),
+        "%s", fault.message);
+  }
+  if (pthread_create (&thread, NULL, acquire_one, &waiter) != 0) {
+    EXPECT (check, false, "a thread cannot be made");
+    exit (1);
+  }
+  sleep_ms (20);
+  EXPECT (check, !atomic_load (&waiter.acquired),
+      "a ring of %d gave out a slot more", depth);
+  EXPECT (
+      check, ring_wait (waiter.ring, slots[0], &fault), "%s", fault.message);
+  EXPECT (check, !atomic_load (&waiter.acquired),
+      "a slot was given out again before it was released");
+  ring_release (waiter.ring, slots[0]);
+  for (int i = 0; i < 1000 && !atomic_load (&waiter.acquired); i++)
+    sleep_ms (5);
+  if (!EXPECT (check, atomic_load (&waiter.acquired),
+          "nobody was woken when a slot was released"))
+    exit (1); /* the thread still uses the ring */
+  pthread_join (thread, NULL);
+  EXPECT (check, waiter.slot == slots[0],
+      "the slot given out is not the one released");
+  for (int i = 1; i < depth; i++) {
+    EXPECT (
+        check, ring_wait (waiter.ring, slots[i], &fault), "%s", fault.message);
+    ring_release (waiter.ring, slots[i]);
+  }
+  ring_release (waiter.ring, waiter.slot);
+  ring_free (waiter.ring);
+}
+
+static void
+check_full (Check *check, const void *data)
+{
+  Random random = { check->seed };
+  Device device;
+  Pair pair;
+
+  if (!enter (check, data, &device))
+    return;
+  check->cases++;
+  pair_new (&pair, &random);
+  for (int depth = 1; depth <= MAX_DEPTH; depth += 3)
+    expect_blocking (check, &device, &pair, depth);
+  pair_clear (&pair);
+  device_leave (&device);
+}
+
+/* One frame from acquire to release. */
+static bool
+pass_frame (Ring *ring, Pair *pair, RingCompute compute, Fault *fault)
+{
+  RingSlot *slot = ring_acquire (ring);
+  const bool ok = ring_submit (ring, slot, &pair->src.image, &pair->dst.image,
+                      compute, NULL, fault)
+      && ring_wait (ring, slot, fault);
+
+  ring_release (ring, slot);
+  return ok;
+}
+
+static void
+expect_stats (Check *check, Ring *ring, const Device *device, const Pair *pair,
+    uint64_t in, uint64_t out, unsigned peak)
+{
+  const uint64_t bytes =
+      device->gpu == NULL ? 0 : in * (uint64_t) image_bytes (&pair->layout);
+  RingStats stats;
+
+  ring_stats (ring, &stats);
+  EXPECT (check, stats.frames_in == in && stats.frames_out == out,
+      "%llu frames in, %llu out instead of %llu, %llu",
+      (unsigned long long) stats.frames_in,
+      (unsigned long long) stats.frames_out, (unsigned long long) in,
+      (unsigned long long) out);
+  EXPECT (check, stats.in_flight_peak == peak, "a peak of %u instead of %u",
+      stats.in_flight_peak, peak);
+  EXPECT (check, stats.bytes_up == bytes && stats.bytes_down == bytes,
+      "%llu bytes up, %llu down instead of %llu",
+      (unsigned long long) stats.bytes_up,
+      (unsigned long long) stats.bytes_down, (unsigned long long) bytes);
+  if (device->gpu == NULL)
+    EXPECT (check,
+        stats.up_ns == 0.0 && stats.down_ns == 0.0
+            && stats.compute_ns >= 2e6 * (double) out,
+        "times of %g, %g and %g ns for %llu frames", stats.up_ns,
+        stats.compute_ns, stats.down_ns, (unsigned long long) out);
+  else if (out > 0)
+    EXPECT (check,
+        stats.up_ns > 0.0 && stats.compute_ns > 0.0 && stats.down_ns > 0.0,
+        "times of %g, %g and %g ns for %llu frames", stats.up_ns,
+        stats.compute_ns, stats.down_ns, (unsigned long long) out);
+}
+
+static void
+check_stats (Check *check, const void *data)
+{
+  Random random = { check->seed };
+  RingSlot *slots[3];
+  Device device;
+  Ring *ring;
+  Fault fault;
+  Pair pair;
+
+  if (!enter (check, data, &device))
+    return;
+  check->cases++;
+  pair_new (&pair, &random);
+  fault_clear (&fault);
+  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 5, &fault);
+  if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
+    expect_stats (check, ring, &device, &pair, 0, 0, 0);
+    for (int i = 0; i < 7; i++)
+      EXPECT (check, pass_frame (ring, &pair, compute_slowly, &fault), "%s",
+          fault.message);
+    expect_stats (check, ring, &device, &pair, 7, 7, 1);
+    for (int i = 0; i < 3; i++) {
+      slots[i] = ring_acquire (ring);
+      EXPECT (check,
+          ring_submit (ring, slots[i], &pair.src.image, &pair.dst.image,
+              compute_slowly, NULL, &fault),
+          "%s", fault.message);
+    }
+    expect_stats (check, ring, &device, &pair, 10, 7, 3);
+    for (int i = 0; i < 3; i++) {
+      EXPECT (check, ring_wait (ring, slots[i], &fault), "%s", fault.message);
+      ring_release (ring, slots[i]);
+    }
+    expect_stats (check, ring, &device, &pair, 10, 10, 3);
+    ring_free (ring);
+  }
+  pair_clear (&pair);
+  device_leave (&device);
+}
+
+static void
+check_stats_add (Check *check, const void *data)
+{
+  RingStats sum = { 1, 2, 3, 4, 5.0, 6.0, 7.0, 3 };
+  const RingStats more = { 10, 20, 30, 40, 50.0, 60.0, 70.0, 2 };
+
+  (void) data;
+  check->cases++;
+  ring_stats_add (&sum, &more);
+  EXPECT (check,
+      sum.frames_in == 11 && sum.frames_out == 22 && sum.bytes_up == 33
+          && sum.bytes_down == 44 && sum.up_ns == 55.0 && sum.compute_ns == 66.0
+          && sum.down_ns == 77.0 && sum.in_flight_peak == 3,
+      "sums are wrong");
+}
+
+/* A frame that cannot be computed takes nothing with it. */
+static void
+check_failure (Check *check, const void *data)
+{
+  Random random = { check->seed };
+  Device device;
+  Verdict verdict;
+  Ring *ring;
+  Fault fault;
+  Pair pair;
+
+  if (!enter (check, data, &device))
+    return;
+  check->cases++;
+  pair_new (&pair, &random);
+  fault_clear (&fault);
+  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 2, &fault);
+  if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
+    for (int i = 0; i < 12; i++) {
+      if (i % 4 == 3) {
+        picture_paint (&pair.src, CONTENT_NOISE, &random);
+        EXPECT (check, pass_frame (ring, &pair, compute_slowly, &fault),
+            "a frame after one that failed: %s (%s)", fault.message,
+            fault.detail);
+        verdict_same (&verdict, &pair.dst.image, &pair.src.image);
+        EXPECT (check, verdict.ok, "a frame after one that failed: %s",
+            verdict.text);
+        continue;
+      }
+      fault_clear (&fault);
+      if (EXPECT_FAULT (check,
+              !pass_frame (ring, &pair, compute_nothing, &fault), &fault,
+              FAULT_UNSUPPORTED, "a frame that cannot be computed"))
+        EXPECT (check, strcmp (fault.message, "not today") == 0,
+            "the fault is not the one of the computation: %s", fault.message);
+    }
+    expect_stats (check, ring, &device, &pair, 3, 3, 1);
+    ring_free (ring);
+  }
+  pair_clear (&pair);
+  device_leave (&device);
+}
+
+static void
+check_limits (Check *check, const void *data)
+{
+  static const int wrong[] = { 0, -1, RING_MAX_DEPTH + 1, 2147483647 };
+  static const int right[] = { 1, RING_MAX_DEPTH };
+  Device device;
+  Image layout, bad;
+  Ring *ring;
+  Fault fault;
+
+  if (!enter (check, data, &device))
+    return;
+  check->cases++;
+  layout_make (layout_kind_by_name ("rgb24"), 9, 5, &layout);
+  bad = layout;
+  bad.plane[0].width = 0;
+  for (int i = 0; i < 4; i++) {
+    fault_clear (&fault);
+    ring = ring_new (device.gpu, &layout, &layout, wrong[i], &fault);
+    EXPECT_FAULT (check, ring == NULL, &fault, FAULT_SETTINGS, "a bad depth");
+    ring_free (ring);
+  }
+  for (int i = 0; i < 2; i++) {
+    ring = ring_new (device.gpu, &layout, &layout, right[i], &fault);
+    EXPECT (check, ring != NULL, "depth %d: %s", right[i], fault.message);
+    ring_free (ring);
+  }
+  for (int i = 0; i < 2; i++) {
+    fault_clear (&fault);
+    ring = ring_new (
+        device.gpu, i ? &bad : &layout, i ? &layout : &bad, 4, &fault);
+    EXPECT_FAULT (check, ring == NULL, &fault, FAULT_SETTINGS, "a bad layout");
+    ring_free (ring);
+  }
+  ring_free (NULL);
+  device_leave (&device);
+}
+
+/* Frames that were submitted but never waited for. */
+static void
+check_abandon (Check *check, const void *data)
+{
+  Random random = { check->seed };
+  Device device;
+  Ring *ring;
+  Fault fault;
+  Pair pair;
+
+  if (!enter (check, data, &device))
+    return;
+  check->cases++;
+  pair_new (&pair, &random);
+  fault_clear (&fault);
+  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 4, &fault);
+  if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
+    for (int i = 0; i < 3; i++)
+      EXPECT (check,
+          ring_submit (ring, ring_acquire (ring), &pair.src.image,
+              &pair.dst.image, compute_copy, NULL, &fault),
+          "%s", fault.message);
+    ring_free (ring);
+  }
+  pair_clear (&pair);
+  device_leave (&device);
+}
+
+void
+check_ring_add (void)
+{
+  static const char cuda[] = "cuda";
+
+  kerncheck_add (check_stats_add, NULL, NULL, "ring/stats-add");
+  for (int i = 0; i < 2; i++) {
+    const char *prefix = i == 0 ? "ring" : "ring/cuda";
+    const void *where = i == 0 ? NULL : cuda;
+
+    kerncheck_add (check_order, where, NULL, "%s/order", prefix);
+    kerncheck_add (check_filter, where, NULL, "%s/filter", prefix);
+    kerncheck_add (check_full, where, NULL, "%s/full", prefix);
+    kerncheck_add (check_stats, where, NULL, "%s/stats", prefix);
+    kerncheck_add (check_failure, where, NULL, "%s/failure", prefix);
+    kerncheck_add (check_limits, where, NULL, "%s/limits", prefix);
+    kerncheck_add (check_abandon, where, NULL, "%s/abandon", prefix);
+  }
+}

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The filter's settings: what is refused, which methods there are and which is
+ * chosen, what counts as doing nothing. */
+#include "kerncheck.h"
+
+#include "cases.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A valid spec of small taps for a layout. */
+static Case *
+plain_case (const char *layout)
+{
+  Case *c = case_new ();
+
+  c->kind = layout_kind_by_name (layout);
+  c->width = 13;
+  c->height = 9;
+  layout_make (c->kind, c->width, c->height, &c->layout);
+  c->spec.scale = 1.0;
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    taps_gaussian (&c->x[p], 1.0, 3);
+    taps_gaussian (&c->y[p], 2.0, 6);
+    c->spec.plane[p].x = &c->x[p];
+    c->spec.plane[p].y = &c->y[p];
+    c->spec.plane[p].channels = (1u << c->layout.plane[p].channels) - 1;
+  }
+  return c;
+}
+
+/* Makes one setting of the last plane invalid; NULL when there are no more. */
+static const char *
+break_spec (Case *c, int how)
+{
+  const int p = c->layout.n_planes - 1;
+  SepconvPlane *plane = &c->spec.plane[p];
+  const int channels = c->layout.plane[p].channels;
+  const double full = (double) ((1 << c->layout.plane[p].depth) - 1);
+
+  switch (how) {
+    case 0:
+      c->x[p].tap[1] = NAN;
+      return "a NaN tap along x";
+    case 1:
+      c->y[p].tap[c->y[p].n - 1] = NAN;
+      return "a NaN tap along y";
+    case 2:
+      c->x[p].tap[0] = INFINITY;
+      return "an infinite tap along x";
+    case 3:
+      c->y[p].tap[0] = -INFINITY;
+      return "an infinite tap along y";
+    case 4:
+      plane->x = NULL;
+      return "no taps along x";
+    case 5:
+      plane->y = NULL;
+      return "no taps along y";
+    case 6:
+      c->x[p].n = 0;
+      return "0 taps along x";
+    case 7:
+      c->y[p].n = TAPS_MAX + 1;
+      return "too many taps along y";
+    case 8:
+      c->y[p].n = -3;
+      return "a negative number of taps";
+    case 9:
+      c->spec.scale = 1.01 * SEPCONV_MAX_GAIN;
+      return "a gain over the limit by scale";
+    case 10:
+      c->x[p].tap[3] = 2.0 * SEPCONV_MAX_GAIN;
+      return "a gain over the limit by taps";
+    case 11:
+      c->spec.scale = -1.01 * SEPCONV_MAX_GAIN;
+      return "a negative gain over the limit";
+    case 12:
+      c->x[p].tap[0] = c->x[p].tap[1] = 1.7e308;
+      c->spec.scale = 0.0;
+      return "a gain that cannot be computed";
+    case 13:
+      c->spec.scale = NAN;
+      return "scale NaN";
+    case 14:
+      c->spec.scale = INFINITY;
+      return "an infinite scale";
+    case 15:
+      c->spec.bias = NAN;
+      return "bias NaN";
+    case 16:
+      c->spec.bias = -INFINITY;
+      return "an infinite bias";
+    case 17:
+      c->spec.bias = 1.01 * SEPCONV_MAX_BIAS;
+      return "a bias over the limit";
+    case 18:
+      plane->channels = 1u << channels;
+      return "a mask beyond the channels";
+    case 19:
+      plane->channels |= 0x80000000u;
+      return "a mask far beyond the channels";
+    case 20:
+      plane->zero[channels - 1] = -0.5;
+      return "a zero level below 0";
+    case 21:
+      plane->zero[0] = full + 0.5;
+      return "a zero level beyond the codes";
+    case 22:
+      plane->zero[channels - 1] = NAN;
+      return "a zero level of NaN";
+    case 23:
+      plane->border_value[channels - 1] = full + 1.0;
+      return "a border value beyond the codes";
+    case 24:
+      plane->border_value[0] = -1e-9;
+      return "a border value below 0";
+    case 25:
+      plane->border_value[0] = NAN;
+      return "a border value of NaN";
+    case 26:
+      c->spec.border = (SepconvBorder) N_BORDERS;
+      return "a border mode beyond the last";
+    case 27:
+      c->spec.border = (SepconvBorder) -1;
+      return "a border mode before the first";
+    case 28:
+      c->layout.plane[p].width = 0;
+      return "an invalid layout";
+    default:
+      return NULL;
+  }
+}
+
+static void
+check_validate (Check *check, const void *data)
+{
+  (void) data;
+  check->cases++;
+  for (int k = 0; k < layout_n_kinds (); k++)
+    for (int how = 0;; how++) {
+      Case *c = plain_case (layout_kind (k)->name);
+      const char *what;
+      SepconvPlan *plan;
+      Fault fault;
+
+      fault_clear (&fault);
+      EXPECT (check, sepconv_validate (&c->spec, &c->layout, &fault),
+          "a valid spec was refused: %s", fault.message);
+      what = break_spec (c, how);
+      if (what == NULL) {
+        case_free (c);
+        break;
+      }
+      EXPECT_FAULT (check, !sepconv_validate (&c->spec, &c->layout, &fault),
+          &fault, FAULT_SETTINGS, what);
+      EXPECT (check, !sepconv_validate (&c->spec, &c->layout, NULL),
+          "%s was accepted without a fault to fill", what);
+      fault_clear (&fault);
+      plan = sepconv_plan_new (
+          &c->spec, &c->layout, SEPCONV_CPU, NULL, NULL, &fault);
+      EXPECT_FAULT (check, plan == NULL, &fault, FAULT_SETTINGS, what);
+      sepconv_plan_free (plan);
+      case_free (c);
+    }
+}
+
+/* The limits themselves are allowed, and a plane that is copied needs nothing. */
+static void
+check_limits (Check *check, const void *data)
+{
+  Case *c = plain_case ("nv12");
+  Fault fault;
+
+  (void) data;
+  check->cases++;
+  fault_clear (&fault);
+  c->spec.scale = 0.999999 * SEPCONV_MAX_GAIN;
+  c->spec.bias = -SEPCONV_MAX_BIAS;
+  c->spec.plane[0].zero[0] = 255.0;
+  c->spec.plane[1].border_value[1] = 255.0;
+  EXPECT (check, sepconv_validate (&c->spec, &c->layout, &fault), "%s",
+      fault.message);
+  c->spec.scale = 0.0;
+  EXPECT (check, sepconv_validate (&c->spec, &c->layout, &fault), "%s",
+      fault.message);
+  memset (&c->spec.plane[1], 0, sizeof c->spec.plane[1]);
+  EXPECT (check, sepconv_validate (&c->spec, &c->layout, &fault), "%s",
+      fault.message);
+  case_free (c);
+}
+
+static void
+check_table (Check *check, const void *data)
+{
+  const int n = sepconv_n_methods ();
+  const SepconvMethod *reference = sepconv_method_by_name ("reference");
+
+  (void) data;
+  check->cases++;
+  EXPECT (check, n >= 1, "there are %d methods", n);
+  EXPECT (check,
+      sepconv_method (-1) == NULL && sepconv_method (n) == NULL
+          && sepconv_method (2147483647) == NULL,
+      "there are methods beyond the table");
+  EXPECT (check,
+      sepconv_method_by_name ("no-such-method") == NULL
+          && sepconv_method_by_name ("") == NULL
+          && sepconv_method_by_name ("Reference") == NULL,
+      "a method answers to a name that is not its own");
+  EXPECT (check,
+      reference != NULL && reference->backend == SEPCONV_CPU
+          && reference->ops != NULL,
+      "there is no reference");
+  for (int i = 0; i < n; i++) {
+    const SepconvMethod *method = sepconv_method (i);
+
+    EXPECT (check, sepconv_method_by_name (method->name) == method,
+        "method %d is not found by its name, %s", i, method->name);
+    EXPECT (check, method->description != NULL && method->description[0],
+        "method %s has no description", method->name);
+    EXPECT (check, method->backend == SEPCONV_CUDA || method->ops != NULL,
+        "method %s needs no CUDA but is not in this build", method->name);
+  }
+}
+
+/* Methods of the other backend, and methods that this build has not. */
+static void
+check_refused_methods (Check *check, const void *data)
+{
+  Case *c = plain_case ("gray8");
+  SepconvPlan *plan;
+  Fault fault;
+
+  (void) data;
+  check->cases++;
+  for (int i = 0; i < sepconv_n_methods (); i++) {
+    const SepconvMethod *method = sepconv_method (i);
+    const SepconvBackend other =
+        method->backend == SEPCONV_CPU ? SEPCONV_CUDA : SEPCONV_CPU;
+
+    fault_clear (&fault);
+    plan = sepconv_plan_new (&c->spec, &c->layout, other, method, NULL, &fault);
+    if (EXPECT_FAULT (check, plan == NULL, &fault, FAULT_SETTINGS,
+            "a method of the other backend"))
+      EXPECT (check, strstr (fault.message, method->name) != NULL,
+          "the message does not name %s: %s", method->name, fault.message);
+    sepconv_plan_free (plan);
+    if (method->ops != NULL)
+      continue;
+    fault_clear (&fault);
+    EXPECT_FAULT (check,
+        !sepconv_method_supports (method, &c->spec, &c->layout, &fault), &fault,
+        FAULT_UNSUPPORTED, "a method that is not in this build");
+    fault_clear (&fault);
+    plan = sepconv_plan_new (
+        &c->spec, &c->layout, method->backend, method, NULL, &fault);
+    if (EXPECT_FAULT (check, plan == NULL, &fault, FAULT_UNSUPPORTED,
+            "a plan by a method that is not in this build"))
+      EXPECT (check, strstr (fault.message, method->name) != NULL,
+          "the message does not name %s: %s", method->name, fault.message);
+    sepconv_plan_free (plan);
+  }
+  case_free (c);
+}
+
+static bool
+in_build (SepconvBackend backend)
+{
+  for (int i = 0; i < sepconv_n_methods (); i++)
+    if (sepconv_method (i)->backend == backend
+        && sepconv_method (i)->ops != NULL)
+      return true;
+  return false;
+}
+
+static void
+choose_case (Check *check, Random *random, int index, const void *data)
+{
+  static const Effort effort = { 40, 40, 1e7 };
+  const SepconvBackend backend = *(const SepconvBackend *) data;
+  const LayoutKind *kind = layout_kind (index % layout_n_kinds ());
+  const SepconvMethod *chosen;
+  Case *c = case_new ();
+  int n = 0;
+  Fault fault;
+
+  case_make_layout (c, kind, index, &effort, random);
+  case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
+  case_describe (check, c);
+  fault_clear (&fault);
+  EXPECT (check, sepconv_validate (&c->spec, &c->layout, &fault), "%s",
+      fault.message);
+  for (int i = 0; i < sepconv_n_methods (); i++)
+    n += sepconv_method (i)->backend == backend
+        && sepconv_method_supports (
+            sepconv_method (i), &c->spec, &c->layout, NULL);
+  EXPECT (check, n > 0, "no method of the backend takes this spec");
+  chosen = sepconv_choose_method (&c->spec, &c->layout, backend, NULL, &fault);
+  if (EXPECT (check, chosen != NULL, "none is chosen: %s", fault.message)) {
+    EXPECT (check,
+        chosen->backend == backend
+            && sepconv_method_supports (chosen, &c->spec, &c->layout, NULL),
+        "%s is chosen, which cannot do this", chosen->name);
+    EXPECT (check,
+        sepconv_choose_method (&c->spec, &c->layout, backend, chosen, &fault)
+            == chosen,
+        "%s is not chosen when it is asked for", chosen->name);
+  }
+  if (backend == SEPCONV_CPU) {
+    SepconvPlan *plan =
+        sepconv_plan_new (&c->spec, &c->layout, backend, NULL, NULL, &fault);
+
+    if (EXPECT (check, plan != NULL, "no plan: %s", fault.message))
+      EXPECT (check, sepconv_plan_method (plan) == chosen,
+          "the plan's method is not the one chosen");
+    sepconv_plan_free (plan);
+  }
+  case_free (c);
+}
+
+/* Every valid spec is taken by some method of each backend in this build. */
+static void
+check_choose (Check *check, const void *data)
+{
+  if (!in_build (*(const SepconvBackend *) data)) {
+    check_skip (check, "this build has no methods for the GPU");
+    return;
+  }
+  check_cases (check, check->quick ? layout_n_kinds () : 20 * layout_n_kinds (),
+      choose_case, data);
+}
+
+static void
+set_identity (Taps *taps, int n)
+{
+  memset (taps->tap, 0, sizeof (double) * (size_t) n);
+  taps->n = n;
+  taps->tap[n / 2] = 1.0;
+}
+
+static void
+check_identity (Check *check, const void *data)
+{
+  Case *c = plain_case ("nv12");
+  SepconvPlane *chroma = &c->spec.plane[1];
+
+  (void) data;
+  check->cases++;
+  EXPECT (check, !sepconv_is_identity (&c->spec, &c->layout),
+      "a blur is taken for the identity");
+  set_identity (&c->x[0], 5);
+  set_identity (&c->y[0], 4);
+  EXPECT (check, !sepconv_is_identity (&c->spec, &c->layout),
+      "a blur of chroma is taken for the identity");
+  set_identity (&c->x[1], 1);
+  set_identity (&c->y[1], TAPS_MAX);
+  chroma->zero[0] = chroma->zero[1] = 128.0;
+  EXPECT (check, sepconv_is_identity (&c->spec, &c->layout),
+      "the identity is not seen");
+  c->spec.scale = 1.5;
+  EXPECT (check, !sepconv_is_identity (&c->spec, &c->layout),
+      "scale is not looked at");
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.1;
+  EXPECT (check, !sepconv_is_identity (&c->spec, &c->layout),
+      "bias is not looked at");
+  c->spec.plane[0].channels = chroma->channels = 0;
+  EXPECT (check, sepconv_is_identity (&c->spec, &c->layout),
+      "copying everything is not seen as the identity");
+  case_free (c);
+}
+
+/* Images that a plan was not made for. */
+static void
+check_wrong_images (Check *check, const void *data)
+{
+  static const struct
+  {
+    const char *what, *src, *dst;
+    int src_width, src_height, dst_width, dst_height;
+  } rows[] = {
+    { "other depths", "p010", "p010", 12, 8, 12, 8 },
+    { "other planes", "planar3", "planar3", 12, 8, 12, 8 },
+    { "a wider image", "nv12", "nv12", 14, 8, 14, 8 },
+    { "a narrower image", "nv12", "nv12", 10, 8, 10, 8 },
+    { "a taller image", "nv12", "nv12", 12, 10, 12, 10 },
+    { "another destination", "nv12", "p010", 12, 8, 12, 8 },
+    { "a lower destination", "nv12", "nv12", 12, 8, 12, 6 },
+    { "a lower source", "nv12", "nv12", 12, 6, 12, 8 },
+  };
+  Case *c = plain_case ("nv12");
+  Random random = { check->seed };
+  SepconvPlan *plan;
+  Fault fault;
+
+  (void) data;
+  check->cases++;
+  layout_make (c->kind, 12, 8, &c->layout);
+  plan =
+      sepconv_plan_new (&c->spec, &c->layout, SEPCONV_CPU, NULL, NULL, &fault);
+  if (!EXPECT (check, plan != NULL, "no plan: %s", fault.message)) {
+    case_free (c);
+    return;
+  }
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    Picture src, dst;
+    Image layout;
+    uint8_t *before;
+
+    layout_make (layout_kind_by_name (rows[i].src), rows[i].src_width,
+        rows[i].src_height, &layout);
+    picture_new (&src, &layout, true, &random);
+    layout_make (layout_kind_by_name (rows[i].dst), rows[i].dst_width,
+        rows[i].dst_height, &layout);
+    picture_new (&dst, &layout, true, &random);
+    before = picture_block_copy (&dst);
+    fault_clear (&fault);
+    EXPECT_FAULT (check,
+        !sepconv_plan_run (plan, &src.image, &dst.image, NULL, &fault), &fault,
+        FAULT_SETTINGS, rows[i].what);
+    EXPECT (check, memcmp (before, dst.block, dst.bytes) == 0,
+        "%s: the destination was written to", rows[i].what);
+    free (before);
+    picture_clear (&src);
+    picture_clear (&dst);
+  }
+  sepconv_plan_free (plan);
+  sepconv_plan_free (NULL);
+  case_free (c);
+}
+
+void
+check_sepconv_add (void)
+{
+  static const SepconvBackend cpu = SEPCONV_CPU, cuda = SEPCONV_CUDA;
+
+  kerncheck_add (check_validate, NULL, NULL, "sepconv/validate");
+  kerncheck_add (check_limits, NULL, NULL, "sepconv/limits");
+  kerncheck_add (check_table, NULL, NULL, "sepconv/table");
+  kerncheck_add (check_refused_methods, NULL, NULL, "sepconv/refused-methods");
+  kerncheck_add (check_choose, &cpu, NULL, "sepconv/choose-cpu");
+  kerncheck_add (check_choose, &cuda, NULL, "sepconv/choose-cuda");
+  kerncheck_add (check_identity, NULL, NULL, "sepconv/identity");
+  kerncheck_add (check_wrong_images, NULL, NULL, "sepconv/wrong-images");
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "kerncheck-device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The GPU that checks share, for as long as none needs it closed. */
+static Device shared;
+
+bool
+device_open (Device *device, Fault *fault)
+{
+  device->stream = NULL;
+  device->gpu = gpu_open (-1, fault);
+  if (device->gpu == NULL)
+    return false;
+  if (!gpu_push (device->gpu, fault)) {
+    gpu_close (device->gpu);
+    device->gpu = NULL;
+    return false;
+  }
+  if (!gpu_stream_new (&device->stream, fault)) {
+    device_shut (device);
+    return false;
+  }
+  return true;
+}
+
+void
+device_shut (Device *device)
+{
+  if (device->gpu == NULL)
+    return;
+  gpu_stream_free (device->stream);
+  gpu_pop (device->gpu);
+  gpu_close (device->gpu);
+  device->gpu = NULL;
+  device->stream = NULL;
+}
+
+void
+device_close (void)
+{
+  if (shared.gpu != NULL && gpu_push (shared.gpu, NULL))
+    device_shut (&shared);
+}
+
+bool
+device_enter_gpu (Check *check, Device *device)
+{
+  Fault fault;
+
+  fault_clear (&fault);
+  if (shared.gpu == NULL) {
+    if (!device_open (&shared, &fault)) {
+      if (fault.kind == FAULT_NOT_FOUND)
+        check_skip (check, "%s", fault.message);
+      else
+        EXPECT (check, false, "the GPU cannot be opened: %s (%s)",
+            fault.message, fault.detail);
+      return false;
+    }
+    gpu_pop (shared.gpu);
+  }
+  if (!gpu_push (shared.gpu, &fault)) {
+    EXPECT (check, false, "the context cannot be pushed: %s (%s)",
+        fault.message, fault.detail);
+    return false;
+  }
+  *device = shared;
+  return true;
+}
+
+bool
+device_enter (Check *check, const SepconvMethod *method, Device *device)
+{
+  if (method->ops == NULL) {
+    check_skip (check, "method %s is not in this build", method->name);
+    return false;
+  }
+  device->gpu = NULL;
+  device->stream = NULL;
+  return method->backend == SEPCONV_CPU || device_enter_gpu (check, device);
+}
+
+void
+device_leave (Device *device)
+{
+  if (device->gpu != NULL)
+    gpu_pop (device->gpu);
+}
+
+bool
+device_picture_new (DevicePicture *on_device, const Device *device,
+    const Picture *picture, Fault *fault)
+{
+  on_device->image = picture->image;
+  on_device->block = NULL;
+  if (device->gpu == NULL)
+    return true;
+  on_device->block = gpu_malloc (picture->bytes, fault);
+  if (on_device->block == NULL)
+    return false;
+  for (int m = 0; m < picture->image.n_memories; m++)
+    on_device->image.memory[m].data =
+        on_device->block + (picture->image.memory[m].data - picture->block);
+  return gpu_copy_rows (on_device->block, picture->bytes, picture->block,
+             picture->bytes, picture->bytes, 1, GPU_COPY_UP, device->stream,
+             fault)
+      && gpu_stream_synchronize (device->stream, fault);
+}
+
+bool
+device_picture_fetch (const DevicePicture *on_device, const Device *device,
+    uint8_t *block, size_t bytes, Fault *fault)
+{
+  if (device->gpu == NULL)
+    return true;
+  return gpu_copy_rows (block, bytes, on_device->block, bytes, bytes, 1,
+             GPU_COPY_DOWN, device->stream, fault)
+      && gpu_stream_synchronize (device->stream, fault);
+}
+
+void
+device_picture_clear (DevicePicture *on_device)
+{
+  gpu_free (on_device->block);
+  on_device->block = NULL;
+}
+
+bool
+device_run (const Device *device, SepconvPlan *plan, const Picture *src,
+    Picture *dst, bool *src_changed, Fault *fault)
+{
+  DevicePicture from = { .block = NULL }, to = { .block = NULL };
+  uint8_t *before = picture_block_copy (src);
+  uint8_t *after =
+      device->gpu == NULL ? src->block : kerncheck_alloc (src->bytes);
+  bool ok = device_picture_new (&from, device, src, fault)
+      && device_picture_new (&to, device, dst, fault)
+      && sepconv_plan_run (plan, &from.image, &to.image, device->stream, fault)
+      && device_picture_fetch (&to, device, dst->block, dst->bytes, fault)
+      && device_picture_fetch (&from, device, after, src->bytes, fault);
+
+  *src_changed = ok && memcmp (before, after, src->bytes) != 0;
+  device_picture_clear (&from);
+  device_picture_clear (&to);
+  if (after != src->block)
+    free (after);
+  free (before);
+  return ok;
+}

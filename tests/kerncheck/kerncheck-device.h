@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* kerncheck-device: where a method runs: on the host, or on a GPU to which whole
+ * pictures with their guard bytes are copied, and from which they come back. */
+#pragma once
+
+#include "pictures.h"
+
+/* A GPU with its context pushed and a stream; all NULL on the host. */
+typedef struct
+{
+  Gpu *gpu;
+  GpuStream stream;
+} Device;
+
+/* The device that a method needs. The GPU is opened once for all checks and its
+ * context pushed; false, and the check skipped by name, if there is none or the
+ * method is not in this build. Pair with device_leave(). */
+bool device_enter (Check *check, const SepconvMethod *method, Device *device);
+/* The same for a check that needs a GPU but no method. */
+bool device_enter_gpu (Check *check, Device *device);
+void device_leave (Device *device);
+
+/* Makes and ends a device of one's own; the first for checks that use several,
+ * on any thread. */
+bool device_open (Device *device, Fault *fault);
+void device_shut (Device *device);
+
+/* Closes the GPU that the checks share; the next device_enter() opens it again. */
+void device_close (void);
+
+/* A picture's block on the device, or the picture itself on the host. */
+typedef struct
+{
+  Image image;
+  uint8_t *block; /* device memory, or NULL */
+} DevicePicture;
+
+bool device_picture_new (DevicePicture *on_device, const Device *device,
+    const Picture *picture, Fault *fault);
+/* Copies the block back, after all that is queued on the device's stream. */
+bool device_picture_fetch (const DevicePicture *on_device, const Device *device,
+    uint8_t *block, size_t bytes, Fault *fault);
+void device_picture_clear (DevicePicture *on_device);
+
+/* Runs a plan from one picture to another and waits. Says through `src_changed`
+ * whether the run wrote to its source. */
+bool device_run (const Device *device, SepconvPlan *plan, const Picture *src,
+    Picture *dst, bool *src_changed, Fault *fault);

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* kerncheck: what a check is, and how it says that something is wrong.
+ *
+ * A check is a named function. What is random in it comes in cases: each case
+ * has a seed of its own, which a failure prints and --case-seed replays. */
+#pragma once
+
+#include "kerncheck-random.h"
+#include "sepconv.h"
+
+#include <stddef.h>
+
+/* The check that is running; one at a time. Not for use by other threads than
+ * the one that runs the check: threads hand their verdict back to it. */
+typedef struct
+{
+  const char *name;
+  bool quick;   /* small cases only */
+  bool verbose; /* also tell every case, and every failure of a case */
+  int iterations;
+  uint64_t seed;
+  bool one_case; /* only the case with this seed */
+  uint64_t case_seed;
+
+  bool in_case;      /* check_cases() is running one */
+  char what[1024];   /* the parameters of the current case */
+  char skipped[400]; /* why, or empty */
+  int cases;         /* begun */
+  int unsupported;   /* cases that the method rightly declined */
+  int failed_cases;  /* in which something was wrong */
+  bool case_failed;  /* the current one */
+} Check;
+
+typedef void (*CheckFunction) (Check *check, const void *data);
+/* `index` counts the cases of one check from 0, so that a check can go through
+ * all borders, say, and leave the rest to chance. */
+typedef void (*CheckCase) (
+    Check *check, Random *random, int index, const void *data);
+
+/* Adds a check to the table. `data` stays the caller's and must live on;
+ * `method` is the one that --method would select it by, or NULL. */
+void kerncheck_add (CheckFunction function, const void *data,
+    const SepconvMethod *method, const char *format, ...)
+    __attribute__ ((format (printf, 4, 5)));
+
+/* One for each check-*.c: adds its checks. */
+void check_taps_add (void);
+void check_image_add (void);
+void check_sepconv_add (void);
+void check_methods_add (void);
+void check_plans_add (void);
+void check_ring_add (void);
+void check_gpu_add (void);
+
+/* Runs n cases times --iterations, or only the one to be replayed; stops early
+ * when several have failed. */
+void check_cases (Check *check, int n, CheckCase function, const void *data);
+
+/* Tells the parameters of the current case, in case it fails. */
+void check_describe (Check *check, const char *format, ...)
+    __attribute__ ((format (printf, 2, 3)));
+
+/* Says that the check cannot run here, and why. */
+void check_skip (Check *check, const char *format, ...)
+    __attribute__ ((format (printf, 2, 3)));
+
+bool check_expect (Check *check, bool ok, const char *file, int line,
+    const char *format, ...) __attribute__ ((format (printf, 5, 6)));
+
+/* EXPECT (check, condition, format, ...): returns the condition, and fails the
+ * case when it does not hold. The text says what was seen. */
+#define EXPECT(check, condition, ...) \
+  check_expect ((check), (condition), __FILE__, __LINE__, __VA_ARGS__)
+
+bool check_expect_fault (Check *check, bool failed, const Fault *fault,
+    FaultKind kind, const char *file, int line, const char *what);
+
+/* Expects that a call failed with a fault of the kind and a sentence that says
+ * why; `what` names what should have been refused. */
+#define EXPECT_FAULT(check, failed, fault, kind, what) \
+  check_expect_fault ( \
+      (check), (failed), (fault), (kind), __FILE__, __LINE__, (what))
+
+/* Clears a fault to a state that no failing function may leave it in. */
+static inline void
+fault_clear (Fault *fault)
+{
+  fault->kind = FAULT_NONE;
+  fault->message[0] = fault->detail[0] = '\0';
+}
+
+/* Memory that is always there: a checker has nothing better to do than to end
+ * when it is not. Zeroed. */
+void *kerncheck_alloc (size_t bytes);
