@@ -111,7 +111,7 @@ filter_file_refuses() {
   done
 }
 
-set_up clang
+set_up clang shellcheck
 
 check "scripts: shellcheck" shellcheck \
   -x .ci/run pipelines/*.sh tests/*.sh tests/gpu/*.sh

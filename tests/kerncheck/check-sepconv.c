@@ -128,6 +128,10 @@ break_spec (Case *c, int how)
     case 28:
       c->layout.plane[p].width = 0;
       return "an invalid layout";
+    case 29:
+      for (int i = 0; i < 2; i++)
+        c->x[p].tap[i] = c->y[p].tap[i] = 1.7e308;
+      return "gains that cannot be computed on both axes";
     default:
       return NULL;
   }
