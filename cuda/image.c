@@ -35,6 +35,14 @@ validate_plane (const Image *image, int index, Fault *fault)
   if (plane->offset < 0 || plane->pixel_stride < 1 || plane->channel_stride < 0)
     return fault_set (fault, FAULT_SETTINGS,
         "Plane %d has a negative offset or pixel stride.", index);
+  if (image_sample_bytes (plane) == 2
+      && (plane->offset % 2 != 0 || plane->pixel_stride % 2 != 0
+          || plane->channel_stride % 2 != 0))
+    return fault_set (fault, FAULT_SETTINGS,
+        "Plane %d has samples of two bytes at odd offsets.", index);
+  if (plane->channels > 1 && plane->channel_stride < image_sample_bytes (plane))
+    return fault_set (
+        fault, FAULT_SETTINGS, "The channels of plane %d overlap.", index);
   end = image_plane_row_bytes (plane);
   if (end > image->memory[plane->memory].row_bytes)
     return fault_set (fault, FAULT_SETTINGS,

@@ -15,7 +15,8 @@
  *   memory.data + y * memory.stride
  *     + plane.offset + x * plane.pixel_stride + c * plane.channel_stride
  * takes 1 byte where depth + shift <= 8, else 2 in the host's byte order, and
- * its code is (raw >> shift), in [0, 2^depth).
+ * its code is (raw >> shift), in [0, 2^depth). Offsets and strides of 2-byte
+ * samples within a row are even; a GPU also wants even addresses and row strides.
  *
  * Images are plain values: they own nothing, and may be copied freely. */
 #pragma once

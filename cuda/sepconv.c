@@ -56,11 +56,12 @@ center_code (const ImagePlane *plane)
   return (double) (1 << (plane->depth - 1));
 }
 
-/* The exponent of a norm: ldexp (norm, -exponent) is in [1, 2). */
+/* The exponent of a norm: ldexp (norm, -exponent) is in [1, 2), or the norm is 0
+ * or infinite. */
 static int
 exponent_of (double norm)
 {
-  return norm > 0.0 ? ilogb (norm) : 0;
+  return norm > 0.0 && isfinite (norm) ? ilogb (norm) : 0;
 }
 
 /* |scale| * sum|tx| * sum|ty|, by way of factors near 1: the plain product could
@@ -404,6 +405,20 @@ fits_plan (const SepconvPlan *plan, const Image *image)
       == 0;
 }
 
+/* A GPU loads samples of two bytes from even addresses only. */
+static bool
+is_aligned (const Image *image)
+{
+  for (int p = 0; p < image->n_planes; p++) {
+    const ImageMemory *memory = &image->memory[image->plane[p].memory];
+
+    if (image_sample_bytes (&image->plane[p]) == 2
+        && ((uintptr_t) memory->data % 2 != 0 || memory->stride % 2 != 0))
+      return false;
+  }
+  return true;
+}
+
 bool
 sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
     GpuStream stream, Fault *fault)
@@ -411,5 +426,9 @@ sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
   if (!fits_plan (plan, src) || !image_same_layout (src, dst))
     return fault_set (fault, FAULT_SETTINGS,
         "The images do not have the layout that the filter was made for.");
+  if (plan->method->backend == SEPCONV_CUDA
+      && (!is_aligned (src) || !is_aligned (dst)))
+    return fault_set (
+        fault, FAULT_SETTINGS, "Samples of two bytes lie at odd addresses.");
   return plan->method->ops->run (plan, src, dst, stream, fault);
 }

@@ -112,7 +112,8 @@ SepconvPlan *sepconv_plan_new (const SepconvSpec *spec, const Image *layout,
 void sepconv_plan_free (SepconvPlan *plan);
 
 /* Changes taps, borders and levels from the next run on, without waiting for
- * earlier ones and without allocating. Returns false with FAULT_UNSUPPORTED and
+ * earlier ones and without allocating, but for the first spec that needs double
+ * sums after some that did not. Returns false with FAULT_UNSUPPORTED and
  * leaves the plan as it was when its method cannot do the new spec: make a new
  * plan then. */
 bool sepconv_plan_update (

@@ -55,8 +55,9 @@ typedef struct
 
 /* Makes both axes' taps for a plane that is subsampled by sub_x and sub_y (>= 1;
  * 1: not at all). Blurs (gaussian, box, binomial) shrink with the subsampling so
- * that they cover the same part of the picture: the standard deviation of the
- * taps is divided by it, and the radius too, rounded up. Derivatives and custom
+ * that they cover the same part of the picture: the gaussian's sigma, the box's
+ * width and the binomial's standard deviation are divided by it, and the radius
+ * too, rounded up. Derivatives and custom
  * taps stay as they are. FAULT_SETTINGS: empty, too long, NaN or infinite taps,
  * a sum of 0 with `normalize`, a radius that the kernel does not have. */
 bool taps_make (const TapsSettings *settings, int sub_x, int sub_y, Taps *x,

@@ -20,9 +20,19 @@
 /* Rows that a worker takes at a time, at most. */
 #define MAX_GRAIN 64
 
-/* One build of the inner loops for each generation of vector units. */
-#if defined __x86_64__ && defined __has_attribute
-#if __has_attribute(target_clones) && !defined __SANITIZE_ADDRESS__
+#ifdef __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#endif
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define SANITIZED
+#endif
+
+/* One build of the inner loops for each generation of vector units; not under
+ * sanitizers, which are not up yet when the choice is made. */
+#if defined __x86_64__ && defined __has_attribute && !defined SANITIZED
+#if __has_attribute(target_clones)
 #define MULTIVERSION \
   __attribute__ ((target_clones ("avx512f", "fma", "default")))
 #endif
