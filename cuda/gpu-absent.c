@@ -23,6 +23,12 @@ gpu_open (int id, Fault *fault)
   return NULL;
 }
 
+Gpu *
+gpu_ref (Gpu *gpu)
+{
+  return gpu;
+}
+
 void
 gpu_close (Gpu *gpu)
 {
@@ -133,6 +139,13 @@ gpu_event_new (GpuEvent *event, Fault *fault)
   return absent (fault);
 }
 
+bool
+gpu_event_new_untimed (GpuEvent *event, Fault *fault)
+{
+  *event = NULL;
+  return absent (fault);
+}
+
 void
 gpu_event_free (GpuEvent event)
 {
@@ -164,8 +177,9 @@ gpu_event_elapsed (GpuEvent start, GpuEvent end, double *ns, Fault *fault)
 }
 
 bool
-gpu_copy_rows (void *dst, size_t dst_stride, const void *src, size_t src_stride,
-    size_t row_bytes, int height, GpuCopy kind, GpuStream stream, Fault *fault)
+gpu_copy_rows (uint8_t *dst, ptrdiff_t dst_stride, const uint8_t *src,
+    ptrdiff_t src_stride, size_t row_bytes, int height, GpuCopy kind,
+    GpuStream stream, Fault *fault)
 {
   (void) dst;
   (void) dst_stride;

@@ -6,6 +6,7 @@
 #include <cuda.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* The runtime is linked statically; the driver is looked up when first needed,
@@ -24,6 +25,7 @@ static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
 
 struct Gpu
 {
+  atomic_int holds;
   int id;
   CUdevice device;
   CUcontext context;
@@ -138,6 +140,7 @@ open_device (int id, Fault *fault)
     fault_set (fault, FAULT_NO_SPACE, "Out of memory for a GPU's handle.");
     return NULL;
   }
+  atomic_init (&gpu->holds, 1);
   gpu->id = id;
   status = driver.device_get (&gpu->device, id);
   if (status == CUDA_SUCCESS)
@@ -179,10 +182,17 @@ gpu_open (int id, Fault *fault)
   return gpu;
 }
 
+Gpu *
+gpu_ref (Gpu *gpu)
+{
+  atomic_fetch_add (&gpu->holds, 1);
+  return gpu;
+}
+
 void
 gpu_close (Gpu *gpu)
 {
-  if (gpu == NULL)
+  if (gpu == NULL || atomic_fetch_sub (&gpu->holds, 1) > 1)
     return;
   driver.context_release (gpu->device);
   free (gpu);
@@ -235,7 +245,9 @@ gpu_malloc_host (size_t bytes, Fault *fault)
 {
   void *memory = NULL;
 
-  GPU_CHECK (cudaHostAlloc (&memory, bytes, cudaHostAllocPortable), fault);
+  GPU_CHECK (cudaHostAlloc (
+                 &memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
+      fault);
 done:
   if (memory == NULL && fault != NULL && fault->kind == FAULT_NO_SPACE)
     fault_set (fault, FAULT_NO_SPACE,
@@ -335,16 +347,29 @@ done:
   return ok;
 }
 
-bool
-gpu_event_new (GpuEvent *event, Fault *fault)
+static bool
+new_event (GpuEvent *event, unsigned flags, Fault *fault)
 {
   bool ok = false;
 
   *event = NULL;
-  GPU_CHECK (cudaEventCreateWithFlags (event, cudaEventBlockingSync), fault);
+  GPU_CHECK (cudaEventCreateWithFlags (event, flags), fault);
   ok = true;
 done:
   return ok;
+}
+
+bool
+gpu_event_new (GpuEvent *event, Fault *fault)
+{
+  return new_event (event, cudaEventBlockingSync, fault);
+}
+
+bool
+gpu_event_new_untimed (GpuEvent *event, Fault *fault)
+{
+  return new_event (
+      event, cudaEventBlockingSync | cudaEventDisableTiming, fault);
 }
 
 void
@@ -390,8 +415,9 @@ done:
 }
 
 bool
-gpu_copy_rows (void *dst, size_t dst_stride, const void *src, size_t src_stride,
-    size_t row_bytes, int height, GpuCopy kind, GpuStream stream, Fault *fault)
+gpu_copy_rows (uint8_t *dst, ptrdiff_t dst_stride, const uint8_t *src,
+    ptrdiff_t src_stride, size_t row_bytes, int height, GpuCopy kind,
+    GpuStream stream, Fault *fault)
 {
   static const enum cudaMemcpyKind kinds[] = {
     [GPU_COPY_UP] = cudaMemcpyHostToDevice,
@@ -400,9 +426,23 @@ gpu_copy_rows (void *dst, size_t dst_stride, const void *src, size_t src_stride,
   };
   bool ok = false;
 
-  GPU_CHECK (cudaMemcpy2DAsync (dst, dst_stride, src, src_stride, row_bytes,
-                 (size_t) height, kinds[kind], stream),
-      fault);
+  if (height <= 0)
+    return true;
+  if (height == 1
+      || (dst_stride == src_stride && (size_t) src_stride == row_bytes))
+    GPU_CHECK (cudaMemcpyAsync (
+                   dst, src, row_bytes * (size_t) height, kinds[kind], stream),
+        fault);
+  else if (dst_stride > 0 && src_stride > 0)
+    GPU_CHECK (
+        cudaMemcpy2DAsync (dst, (size_t) dst_stride, src, (size_t) src_stride,
+            row_bytes, (size_t) height, kinds[kind], stream),
+        fault);
+  else
+    for (int y = 0; y < height; y++)
+      GPU_CHECK (cudaMemcpyAsync (dst + y * dst_stride, src + y * src_stride,
+                     row_bytes, kinds[kind], stream),
+          fault);
   ok = true;
 done:
   return ok;

@@ -36,7 +36,10 @@ int gpu_count (Fault *fault);
  * FAULT_NOT_FOUND: no such device, no driver, or kernels built for other
  * architectures. The caller owns the result. */
 Gpu *gpu_open (int id, Fault *fault);
-/* NULL is allowed. All streams, events and memory made from it must be gone. */
+/* Another hold on it, for something that may outlive the opener; returns it. */
+Gpu *gpu_ref (Gpu *gpu);
+/* Gives up one hold; NULL is allowed. With the last one, all streams, events and
+ * memory made from it must be gone. */
 void gpu_close (Gpu *gpu);
 
 int gpu_id (const Gpu *gpu);
@@ -51,9 +54,10 @@ void gpu_pop (Gpu *gpu);
 
 /* Everything below needs the context pushed. Frees accept NULL. */
 
-/* Pinned host memory and device memory, at least 256-byte aligned. Device
- * memory starts zeroed, so that padding never shows another program's data.
- * FAULT_NO_SPACE says how much was asked for. */
+/* Pinned host memory, which copy engines and kernels of every device reach at the
+ * address that the host uses, and device memory; at least 256-byte aligned.
+ * Device memory starts zeroed, so that padding never shows another program's
+ * data. FAULT_NO_SPACE says how much was asked for. */
 void *gpu_malloc_host (size_t bytes, Fault *fault);
 void gpu_free_host (void *memory);
 void *gpu_malloc (size_t bytes, Fault *fault);
@@ -66,8 +70,10 @@ bool gpu_stream_wait_event (GpuStream stream, GpuEvent event, Fault *fault);
 /* Blocks until the stream's work is done; errors of that work come out here. */
 bool gpu_stream_synchronize (GpuStream stream, Fault *fault);
 
-/* Events time the work between them; waiting for one blocks, never spins. */
+/* Events time the work between them; waiting for one blocks, never spins. Those
+ * without time cost the stream less. */
 bool gpu_event_new (GpuEvent *event, Fault *fault);
+bool gpu_event_new_untimed (GpuEvent *event, Fault *fault);
 void gpu_event_free (GpuEvent event);
 bool gpu_event_record (GpuEvent event, GpuStream stream, Fault *fault);
 bool gpu_event_synchronize (GpuEvent event, Fault *fault);
@@ -81,9 +87,11 @@ typedef enum
   GPU_COPY_DEVICE
 } GpuCopy;
 
-/* Copies `height` rows of `row_bytes` each; strides in bytes, positive. */
-bool gpu_copy_rows (void *dst, size_t dst_stride, const void *src,
-    size_t src_stride, size_t row_bytes, int height, GpuCopy kind,
+/* Copies `height` rows of `row_bytes` each; strides in bytes. Rows that follow
+ * each other without a gap on both sides travel as one. Pageable host memory is
+ * allowed; the call may then wait for the copy. */
+bool gpu_copy_rows (uint8_t *dst, ptrdiff_t dst_stride, const uint8_t *src,
+    ptrdiff_t src_stride, size_t row_bytes, int height, GpuCopy kind,
     GpuStream stream, Fault *fault);
 
 #ifdef __cplusplus

@@ -62,6 +62,12 @@ typedef struct
   ImagePlane plane[IMAGE_MAX_PLANES];
 } Image;
 
+/* Rows [first, last). */
+typedef struct
+{
+  int first, last;
+} ImageRows;
+
 /* Bytes from a row's start to the end of the plane's last sample in it: the
  * least that row_bytes must be. */
 size_t image_plane_row_bytes (const ImagePlane *plane);

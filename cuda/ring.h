@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ring: frames on their way through the GPU, in order.
  *
- * A ring has `depth` slots. Each holds a pinned host copy and a device copy of
- * one source and one result image, and passes through
+ * A ring has `depth` slots. Each holds a device copy of one source and one
+ * result image, and passes through
  *
  *   acquire -> submit (copy up, compute, copy down are queued) -> wait -> release
  *
  * Copies up, kernels and copies down run on three streams joined by events, so
- * that the stages of neighbouring slots overlap. Slots are acquired, and must be
- * waited for and released, in one order.
+ * that the stages of neighbouring slots overlap. Within one frame they overlap
+ * too when it is cut into slices. Slots are acquired, and must be waited for and
+ * released, in one order.
+ *
+ * Frames in pinned memory (gpu_malloc_host) are read and written where they lie;
+ * others go through pinned memory of the slot, which is made when first needed.
  *
  * Without a GPU the same interface computes on the host, during submit, straight
  * from the source to the result.
  *
  * Thread safety: one thread acquires and submits, one (the same or another)
- * waits and releases; ring_stats() may be called from any. With a GPU its
- * context must be pushed on the thread of each call but ring_acquire(),
- * ring_release() and ring_stats(). */
+ * waits and releases; ring_stats() and ring_in_flight() may be called from any.
+ * With a GPU its context must be pushed on the thread of each call but
+ * ring_acquire(), ring_release(), ring_stats() and ring_in_flight(). */
 #pragma once
 
 #include "gpu.h"
@@ -27,28 +31,67 @@ extern "C" {
 #endif
 
 #define RING_MAX_DEPTH 64
+#define RING_MAX_SLICES 16
 
 typedef struct Ring Ring;
 typedef struct RingSlot RingSlot;
 
-/* Queues the work of one frame on `stream`, or does it at once when `stream` is
- * NULL (no GPU). Called during ring_submit(), on its thread. */
-typedef bool (*RingCompute) (void *user, const Image *src, const Image *dst,
-    GpuStream stream, Fault *fault);
+/* How frames cross the bus. */
+typedef enum
+{
+  RING_PINNED, /* copy engines, from and to pinned memory */
+  RING_MAPPED, /* kernels read and write pinned memory themselves: no copies */
+  RING_PAGEABLE, /* copy engines, from and to the caller's memory as it is */
+} RingTransfer;
+
+/* One part of one frame, for RingCompute. */
+typedef struct
+{
+  const Image *src, *dst;
+  /* Rows [0, ready[m]) of each memory of src have come in when the stream gets
+   * here; in the last part these are all. */
+  int ready[IMAGE_MAX_MEMORIES];
+  bool first, last;
+  /* NULL: no GPU, the work is to be done at once. */
+  GpuStream stream;
+  /* To be filled: rows [0, done[m]) of dst are finished when the stream has done
+   * this part's work. Starts as the last part left it; after the last part all
+   * rows count as finished. */
+  int *done;
+} RingPart;
+
+/* Queues the work of a part; called during ring_submit(), on its thread, once a
+ * slice. */
+typedef bool (*RingCompute) (void *user, const RingPart *part, Fault *fault);
+
+typedef struct
+{
+  Image src, dst;              /* host addresses; layouts as the ring's */
+  bool src_pinned, dst_pinned; /* in one block of gpu_malloc_host() each */
+  RingTransfer transfer;
+  /* 1..RING_MAX_SLICES; 1 = whole. Without copies, that is without a GPU and for
+   * RING_MAPPED, a frame is always whole. */
+  int slices;
+  RingCompute compute;
+  void *user; /* for compute */
+} RingFrame;
 
 /* Sums since ring_new(), or since the last of several rings they were added up
- * from. Times are of the device for a GPU, of the host's clock without. */
+ * from. Times are of the device for a GPU, from the first part's start to the
+ * last part's end, of the first frames and of some of the later ones, since time
+ * stamps hold up the streams; without a GPU they are the host's, of all frames. */
 typedef struct
 {
   uint64_t frames_in, frames_out;    /* submitted; waited for */
   uint64_t bytes_up, bytes_down;     /* over the bus; 0 without a GPU */
-  double up_ns, compute_ns, down_ns; /* of all frames_out */
+  uint64_t frames_timed;             /* of frames_out */
+  double up_ns, compute_ns, down_ns; /* of all frames_timed */
   unsigned in_flight_peak;
 } RingStats;
 
 /* `gpu` may be NULL and must outlive the ring. `depth` 1..RING_MAX_DEPTH. The
- * layouts give the sizes of source and result frames. All memory, streams and
- * events are made here. */
+ * layouts give the sizes of source and result frames. Streams, events and device
+ * memory are made here. */
 Ring *ring_new (Gpu *gpu, const Image *src_layout, const Image *dst_layout,
     int depth, Fault *fault);
 /* Waits for the device to finish what was submitted. NULL is allowed. */
@@ -57,17 +100,20 @@ void ring_free (Ring *ring);
 /* Blocks until a slot is free. */
 RingSlot *ring_acquire (Ring *ring);
 
-/* Copies src up, has `compute` queue its work, and queues the copy down. The
- * host's src may be reused on return; dst must stay until ring_wait(). Their
- * layouts must be the ring's. After a failure the slot is idle and must be
- * released without waiting. */
-bool ring_submit (Ring *ring, RingSlot *slot, const Image *src,
-    const Image *dst, RingCompute compute, void *user, Fault *fault);
+/* Copies src up, has `compute` queue its work, and queues the copy down. What is
+ * pinned, and all of a RING_MAPPED or RING_PAGEABLE frame, must stay until
+ * ring_wait(); any other src may be reused on return. After a failure the slot is
+ * idle and must be released without waiting. */
+bool ring_submit (
+    Ring *ring, RingSlot *slot, const RingFrame *frame, Fault *fault);
 
 /* Blocks until the slot's result is in its dst. On failure dst is undefined. */
 bool ring_wait (Ring *ring, RingSlot *slot, Fault *fault);
 
 void ring_release (Ring *ring, RingSlot *slot);
+
+/* Slots between acquire and release. */
+int ring_in_flight (Ring *ring);
 
 void ring_stats (Ring *ring, RingStats *stats);
 /* sum += stats, for keeping count across rings. */

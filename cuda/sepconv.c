@@ -419,10 +419,38 @@ is_aligned (const Image *image)
   return true;
 }
 
+/* The rows of dst that can be finished with the first `ready` rows of src. */
+static int
+rows_within (const SepconvPlan *plan, int memory, int ready, int height)
+{
+  int rows = ready;
+
+  if (ready >= height)
+    return height;
+  for (int i = 0; i < plan->n_channels; i++) {
+    const SepconvChannel *channel = &plan->channel[i];
+    const int ny = plan->taps[channel->plane].y.n, above = ny / 2;
+
+    if (channel->memory != memory || !channel->filter)
+      continue;
+    /* Wrapped, the top row needs the bottom row; mirrored, the rows below it as
+     * far as the taps reach above. */
+    if ((plan->border == SEPCONV_WRAP && ny > 1) || ready <= above)
+      return 0;
+    if (rows > ready - (ny - 1 - above))
+      rows = ready - (ny - 1 - above);
+  }
+  return rows < 0 ? 0 : rows;
+}
+
 bool
-sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
+sepconv_plan_advance (SepconvPlan *plan, const Image *src, const Image *dst,
+    const int ready[IMAGE_MAX_MEMORIES], SepconvProgress *progress,
     GpuStream stream, Fault *fault)
 {
+  SepconvPart part = { .src = src, .dst = dst, .stream = stream };
+  bool all = true;
+
   if (!fits_plan (plan, src) || !image_same_layout (src, dst))
     return fault_set (fault, FAULT_SETTINGS,
         "The images do not have the layout that the filter was made for.");
@@ -430,5 +458,31 @@ sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
       && (!is_aligned (src) || !is_aligned (dst)))
     return fault_set (
         fault, FAULT_SETTINGS, "Samples of two bytes lie at odd addresses.");
-  return plan->method->ops->run (plan, src, dst, stream, fault);
+  for (int m = 0; m < src->n_memories; m++)
+    all = all && ready[m] >= src->memory[m].height;
+  if (!all && !plan->method->ops->in_parts)
+    return true; /* all in one with the last part */
+  for (int m = 0; m < src->n_memories; m++) {
+    const int height = src->memory[m].height;
+
+    part.fresh[m].first = progress->ready[m];
+    progress->ready[m] = ready[m] < height ? ready[m] : height;
+    part.fresh[m].last = progress->ready[m];
+    part.result[m].first = progress->done[m];
+    progress->done[m] = rows_within (plan, m, ready[m], height);
+    part.result[m].last = progress->done[m];
+  }
+  return plan->method->ops->run (plan, &part, fault);
+}
+
+bool
+sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
+    GpuStream stream, Fault *fault)
+{
+  SepconvProgress progress = { 0 };
+  int ready[IMAGE_MAX_MEMORIES] = { 0 };
+
+  for (int m = 0; m < src->n_memories && m < IMAGE_MAX_MEMORIES; m++)
+    ready[m] = src->memory[m].height;
+  return sepconv_plan_advance (plan, src, dst, ready, &progress, stream, fault);
 }

@@ -7,8 +7,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define MAX_WORKERS 64
-
 typedef struct
 {
   Workers *workers;
@@ -19,7 +17,7 @@ typedef struct
 struct Workers
 {
   int count;
-  Worker worker[MAX_WORKERS];
+  Worker worker[WORKERS_MAX];
 
   WorkersJob job; /* written before `round` grows, then read-only */
   void *user;
@@ -72,18 +70,20 @@ worker_main (void *data)
 }
 
 static int
-usable_cores (void)
+usable_cores (int limit)
 {
   cpu_set_t set;
   int n = 1;
 
   if (sched_getaffinity (0, sizeof set, &set) == 0)
     n = CPU_COUNT (&set);
-  return n < 1 ? 1 : n > MAX_WORKERS ? MAX_WORKERS : n;
+  if (n > limit)
+    n = limit;
+  return n < 1 ? 1 : n > WORKERS_MAX ? WORKERS_MAX : n;
 }
 
 Workers *
-workers_new (Fault *fault)
+workers_new (int limit, Fault *fault)
 {
   Workers *workers = calloc (1, sizeof *workers);
 
@@ -97,7 +97,7 @@ workers_new (Fault *fault)
   atomic_init (&workers->next, 0);
   workers->count = 1;
   /* A system that gives fewer threads than cores still works, with fewer. */
-  for (int i = 1, cores = usable_cores (); i < cores; i++) {
+  for (int i = 1, cores = usable_cores (limit); i < cores; i++) {
     Worker *worker = &workers->worker[workers->count];
 
     worker->workers = workers;

@@ -12,9 +12,10 @@ typedef struct Workers Workers;
 /* Handles items [first, last) as worker `worker`, in 0..workers_count()-1. */
 typedef void (*WorkersJob) (void *user, int worker, int first, int last);
 
-/* As many workers as there are cores this process may use, at most 64; the
- * calling thread is one of them. */
-Workers *workers_new (Fault *fault);
+/* As many workers as there are cores this process may use, at most `limit` and
+ * WORKERS_MAX; the calling thread is one of them. */
+#define WORKERS_MAX 64
+Workers *workers_new (int limit, Fault *fault);
 void workers_free (Workers *workers);
 int workers_count (const Workers *workers);
 

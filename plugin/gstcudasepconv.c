@@ -122,6 +122,7 @@ struct _GstCudaSepconv
   guint spec_method;
   gboolean identity;
   SepconvPlan *plan;
+  SepconvProgress progress; /* of the frame that is being submitted */
 };
 
 G_DEFINE_TYPE (GstCudaSepconv, gst_cuda_sepconv, GST_TYPE_GPU_FILTER)
@@ -345,6 +346,8 @@ update_plan (GstCudaSepconv *self, Fault *fault)
     return FALSE;
   if (self->plan != NULL && sepconv_plan_method (self->plan) == method)
     return sepconv_plan_update (self->plan, &self->spec, fault);
+  /* Frames in flight use the old one. */
+  gst_gpu_filter_drain (filter);
   sepconv_plan_free (self->plan);
   self->plan =
       sepconv_plan_new (&self->spec, layout, backend, method, gpu, fault);
@@ -385,11 +388,18 @@ gst_cuda_sepconv_prepare (
 }
 
 static gboolean
-gst_cuda_sepconv_compute (GstGpuFilter *filter, const Image *src,
-    const Image *dst, GpuStream stream, Fault *fault)
+gst_cuda_sepconv_compute (
+    GstGpuFilter *filter, const RingPart *part, Fault *fault)
 {
-  return sepconv_plan_run (
-      GST_CUDA_SEPCONV (filter)->plan, src, dst, stream, fault);
+  GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
+
+  if (part->first)
+    memset (&self->progress, 0, sizeof self->progress);
+  if (!sepconv_plan_advance (self->plan, part->src, part->dst, part->ready,
+          &self->progress, part->stream, fault))
+    return FALSE;
+  memcpy (part->done, self->progress.done, sizeof self->progress.done);
+  return TRUE;
 }
 
 static void

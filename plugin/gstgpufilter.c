@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstgpufilter.h"
 
+#include "gstframequeue.h"
+#include "gstpinnedallocator.h"
+
 GST_DEBUG_CATEGORY_STATIC (gst_gpu_filter_debug);
 #define GST_CAT_DEFAULT gst_gpu_filter_debug
 
 #define DEFAULT_BACKEND GST_GPU_FILTER_BACKEND_AUTO
 #define DEFAULT_DEVICE_ID -1
 
-/* Frames are waited for one by one. */
-#define RING_DEPTH 1
+#define DEFAULT_TRANSFER GST_GPU_FILTER_TRANSFER_AUTO
+#define DEFAULT_RING_DEPTH 4
+#define DEFAULT_SLICES 0
+
+/* slices=0 cuts a frame that comes alone into parts of this size. */
+#define AUTO_SLICE_BYTES 2500000
+#define AUTO_MAX_SLICES 8
 
 enum
 {
   PROP_0,
   PROP_BACKEND,
   PROP_CUDA_DEVICE_ID,
+  PROP_TRANSFER,
+  PROP_RING_DEPTH,
+  PROP_SLICES,
   PROP_ACTIVE_BACKEND,
   PROP_ACTIVE_METHOD,
   PROP_STATS,
@@ -23,11 +34,23 @@ enum
 
 static GParamSpec *properties[N_PROPERTIES];
 
+/* One frame between submit and push; one for each slot of the ring. */
+typedef struct
+{
+  GstGpuFilter *self;
+  RingSlot *slot;
+  GstBuffer *in; /* held as long as it is read; else NULL */
+  GstVideoFrame in_frame, out_frame;
+} Flight;
+
 typedef struct
 {
   /* Settings; protected by the object lock. */
   GstGpuFilterBackend backend;
   gint device_id;
+  GstGpuFilterTransfer transfer;
+  guint ring_depth;
+  guint slices;
 
   /* What the read-only properties tell; protected by the object lock. */
   const gchar *active_backend;
@@ -38,6 +61,15 @@ typedef struct
 
   /* Of the streaming thread, and of start and stop while it rests. */
   Gpu *gpu;
+  GstAllocator *allocator; /* of pinned memory, with gpu */
+  GstFrameQueue *queue;
+  gboolean discont; /* a frame was skipped: mark the next */
+  gint told; /* atomic: upstream or the application knows of a bad flow */
+  guint64 processed; /* frames since the last flush, for QoS messages */
+  gboolean pageable; /* no pinned pools */
+  guint depth;       /* of the ring, and of the queue */
+  Flight *flights;   /* [depth], used in turn */
+  guint next_flight;
   gint opened_id;    /* the device-id that gpu was opened for */
   gboolean resolved; /* backend and gpu are those of the settings */
   GstGpuFilterBackend resolved_backend, resolved_wanted;
@@ -72,6 +104,28 @@ gst_gpu_filter_backend_get_type (void)
   return type;
 }
 
+GType
+gst_gpu_filter_transfer_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = { { GST_GPU_FILTER_TRANSFER_AUTO,
+                                           "The fastest for the frame's size",
+                                           "auto" },
+    { GST_GPU_FILTER_TRANSFER_PINNED, "Copy engines and pinned memory",
+        "pinned" },
+    { GST_GPU_FILTER_TRANSFER_MAPPED,
+        "Kernels read and write pinned host memory themselves (zero-copy)",
+        "mapped" },
+    { GST_GPU_FILTER_TRANSFER_PAGEABLE,
+        "Copy engines and ordinary memory, for comparison", "pageable" },
+    { 0, NULL, NULL } };
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (
+        &type, g_enum_register_static ("GstGpuFilterTransfer", values));
+  return type;
+}
+
 Gpu *
 gst_gpu_filter_get_gpu (GstGpuFilter *self)
 {
@@ -102,6 +156,12 @@ set_active (
   GST_OBJECT_UNLOCK (self);
   if (changed)
     g_object_notify_by_pspec (G_OBJECT (self), properties[property]);
+}
+
+void
+gst_gpu_filter_drain (GstGpuFilter *self)
+{
+  gst_frame_queue_drain (PRIVATE (self)->queue);
 }
 
 void
@@ -159,15 +219,13 @@ leave (GstGpuFilter *self)
     gpu_pop (priv->gpu);
 }
 
-/* Frees all that was made for the caps and the backend. */
+/* Frees the ring and keeps its count. No frame is in flight. */
 static void
-release_frames (GstGpuFilter *self)
+release_ring (GstGpuFilter *self)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
-  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (self);
   Ring *ring;
   RingStats stats;
-  gboolean entered = enter (self, NULL);
 
   GST_OBJECT_LOCK (self);
   ring = priv->ring;
@@ -177,10 +235,21 @@ release_frames (GstGpuFilter *self)
     ring_stats_add (&priv->stats, &stats);
   }
   GST_OBJECT_UNLOCK (self);
-
-  /* The ring first: it waits for kernels that use what the subclass made. */
   ring_free (ring);
-  klass->release (self);
+  g_clear_pointer (&priv->flights, g_free);
+}
+
+/* Frees all that was made for the caps and the backend. */
+static void
+release_frames (GstGpuFilter *self)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+  gboolean entered;
+
+  gst_frame_queue_drain (priv->queue);
+  entered = enter (self, NULL);
+  release_ring (self);
+  GST_GPU_FILTER_GET_CLASS (self)->release (self);
   if (entered)
     leave (self);
 }
@@ -191,6 +260,7 @@ close_backend (GstGpuFilter *self)
   GstGpuFilterPrivate *priv = PRIVATE (self);
 
   release_frames (self);
+  gst_clear_object (&priv->allocator);
   gpu_close (priv->gpu);
   priv->gpu = NULL;
   priv->resolved = FALSE;
@@ -236,12 +306,26 @@ open_backend (GstGpuFilter *self, GstGpuFilterBackend backend,
       warn_of_cpu (self, fault);
     }
   }
-  if (priv->gpu != NULL)
+  if (priv->gpu != NULL) {
     GST_INFO_OBJECT (
         self, "using %s (device %d)", gpu_name (priv->gpu), gpu_id (priv->gpu));
+    priv->allocator = gst_pinned_allocator_new (priv->gpu);
+  }
   set_active (self, &priv->active_backend, priv->gpu != NULL ? "cuda" : "cpu",
       PROP_ACTIVE_BACKEND);
   return TRUE;
+}
+
+/* Pools were chosen for another backend or transfer. */
+static void
+renegotiate_buffers (GstGpuFilter *self)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+
+  if (PRIVATE (self)->have_layout) {
+    gst_base_transform_reconfigure_sink (trans);
+    gst_base_transform_reconfigure_src (trans);
+  }
 }
 
 /* Makes the backend that of the settings, closing another one if need be. */
@@ -263,6 +347,7 @@ resolve_backend (GstGpuFilter *self, Fault *fault)
       && wanted == priv->resolved_wanted && device_id == priv->opened_id)
     return TRUE;
   close_backend (self);
+  renegotiate_buffers (self);
   if (!open_backend (self, backend, wanted, device_id, fault))
     return FALSE;
   priv->resolved = TRUE;
@@ -272,6 +357,7 @@ resolve_backend (GstGpuFilter *self, Fault *fault)
   return TRUE;
 }
 
+/* A ring for the layout, of the depth that is set now. */
 static gboolean
 ensure_ring (GstGpuFilter *self, Fault *fault)
 {
@@ -281,13 +367,38 @@ ensure_ring (GstGpuFilter *self, Fault *fault)
 
   if (priv->ring != NULL)
     return TRUE;
-  ring = ring_new (priv->gpu, layout, layout, RING_DEPTH, fault);
+  ring = ring_new (priv->gpu, layout, layout, (int) priv->depth, fault);
   if (ring == NULL)
     return FALSE;
   GST_OBJECT_LOCK (self);
   priv->ring = ring;
   GST_OBJECT_UNLOCK (self);
+  priv->flights = g_new0 (Flight, priv->depth);
+  priv->next_flight = 0;
   return TRUE;
+}
+
+/* Follows ring-depth and transfer. */
+static void
+resolve_ring (GstGpuFilter *self)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+  guint depth;
+  gboolean pageable;
+
+  GST_OBJECT_LOCK (self);
+  depth = priv->ring_depth;
+  pageable = priv->transfer == GST_GPU_FILTER_TRANSFER_PAGEABLE;
+  GST_OBJECT_UNLOCK (self);
+  if (pageable != priv->pageable) {
+    priv->pageable = pageable;
+    renegotiate_buffers (self);
+  }
+  if (depth == priv->depth)
+    return;
+  gst_frame_queue_drain (priv->queue);
+  release_ring (self);
+  priv->depth = depth;
 }
 
 /* Gets everything ready for a frame under the settings of now. */
@@ -299,6 +410,7 @@ prepare (GstGpuFilter *self, gboolean *untouched, Fault *fault)
 
   if (!resolve_backend (self, fault) || !enter (self, fault))
     return FALSE;
+  resolve_ring (self);
   ok = klass->prepare (self, untouched, fault)
       && (*untouched || ensure_ring (self, fault));
   leave (self);
@@ -326,8 +438,11 @@ prepare_or_post (GstGpuFilter *self)
   if (untouched != gst_base_transform_is_passthrough (trans)) {
     GST_DEBUG_OBJECT (self, "passthrough: %d", untouched);
     gst_base_transform_set_passthrough (trans, untouched);
-    /* Buffers to filter into are not negotiated for passthrough. */
-    gst_base_transform_reconfigure_src (trans);
+    /* Passthrough negotiates buffers past this element. */
+    if (untouched)
+      gst_base_transform_reconfigure_src (trans);
+    else
+      renegotiate_buffers (self);
   }
   return !priv->failed;
 }
@@ -340,25 +455,36 @@ gst_gpu_filter_start (GstBaseTransform *trans)
   GstGpuFilter *self = GST_GPU_FILTER (trans);
   GstGpuFilterPrivate *priv = PRIVATE (self);
   Fault fault;
+  gchar *name;
 
   GST_OBJECT_LOCK (self);
+  priv->depth = priv->ring_depth;
+  priv->pageable = priv->transfer == GST_GPU_FILTER_TRANSFER_PAGEABLE;
   memset (&priv->stats, 0, sizeof priv->stats);
   priv->untouched = 0;
   GST_OBJECT_UNLOCK (self);
   priv->warned = FALSE;
   priv->have_layout = FALSE;
-  priv->failed = FALSE;
+  priv->failed = priv->discont = FALSE;
+  priv->processed = 0;
+  g_atomic_int_set (&priv->told, FALSE);
   if (!resolve_backend (self, &fault)) {
     post_fault (self, &fault);
     return FALSE;
   }
+  name = g_strdup_printf ("%s:src", GST_OBJECT_NAME (self));
+  gst_frame_queue_start (priv->queue, name);
+  g_free (name);
   return TRUE;
 }
 
 static gboolean
 gst_gpu_filter_stop (GstBaseTransform *trans)
 {
-  close_backend (GST_GPU_FILTER (trans));
+  GstGpuFilter *self = GST_GPU_FILTER (trans);
+
+  gst_frame_queue_stop (PRIVATE (self)->queue);
+  close_backend (self);
   return TRUE;
 }
 
@@ -401,99 +527,483 @@ gst_gpu_filter_before_transform (GstBaseTransform *trans, GstBuffer *buffer)
   if (!priv->have_layout)
     return;
   prepare_or_post (self);
-  if (gst_base_transform_is_passthrough (trans)) {
-    GST_OBJECT_LOCK (self);
-    priv->untouched++;
-    GST_OBJECT_UNLOCK (self);
+}
+
+/* One field as an image of its own, whole. */
+static gboolean
+compute_field (
+    GstGpuFilter *self, const RingPart *frame, gint parity, Fault *fault)
+{
+  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (self);
+  gint done[IMAGE_MAX_MEMORIES] = { 0 };
+  Image src, dst;
+  RingPart field = { .src = &src,
+    .dst = &dst,
+    .first = true,
+    .last = true,
+    .stream = frame->stream,
+    .done = done };
+
+  if (!image_field (frame->src, parity, &src)
+      || !image_field (frame->dst, parity, &dst))
+    return TRUE;
+  for (gint m = 0; m < src.n_memories; m++)
+    field.ready[m] = src.memory[m].height;
+  return klass->compute (self, &field, fault);
+}
+
+/* A RingCompute: a part of a frame, or both fields with the last part. */
+static bool
+compute_part (void *user, const RingPart *part, Fault *fault)
+{
+  const Flight *flight = user;
+  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (flight->self);
+
+  if (!GST_VIDEO_FRAME_IS_INTERLACED (&flight->in_frame))
+    return klass->compute (flight->self, part, fault);
+  return !part->last
+      || (compute_field (flight->self, part, 0, fault)
+          && compute_field (flight->self, part, 1, fault));
+}
+
+/* How a frame is to travel, by the settings and by what is under way. */
+static void
+choose_route (GstGpuFilter *self, RingFrame *frame)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+  GstGpuFilterTransfer transfer;
+  guint slices;
+
+  GST_OBJECT_LOCK (self);
+  transfer = priv->transfer;
+  slices = priv->slices;
+  GST_OBJECT_UNLOCK (self);
+
+  switch (transfer) {
+    case GST_GPU_FILTER_TRANSFER_MAPPED:
+      frame->transfer = RING_MAPPED;
+      break;
+    case GST_GPU_FILTER_TRANSFER_PAGEABLE:
+      frame->transfer = RING_PAGEABLE;
+      break;
+    default:
+      frame->transfer = RING_PINNED;
+  }
+  /* Slices shorten a lone frame's way; where frames overlap each other they only
+   * cost calls. */
+  if (slices == 0)
+    slices = gst_frame_queue_length (priv->queue) > 0
+        ? 1
+        : CLAMP (
+            image_bytes (&frame->src) / AUTO_SLICE_BYTES, 1, AUTO_MAX_SLICES);
+  frame->slices = (int) slices;
+}
+
+/* Lets go of a frame that is no longer read or written. */
+static void
+land (Flight *flight)
+{
+  gst_video_frame_unmap (&flight->out_frame);
+  if (flight->in != NULL) {
+    gst_video_frame_unmap (&flight->in_frame);
+    gst_clear_buffer (&flight->in);
   }
 }
 
-typedef struct
+/* Submits a mapped frame; on success the flight ends in finish_frame(). */
+static gboolean
+submit (GstGpuFilter *self, Flight *flight, GstBuffer *outbuf, Fault *fault)
 {
-  GstGpuFilter *self;
-  gboolean interlaced;
-} FrameJob;
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+  RingFrame frame = { .src_pinned = gst_pinned_buffer_is_one_block (flight->in),
+    .dst_pinned = gst_pinned_buffer_is_one_block (outbuf),
+    .compute = compute_part,
+    .user = flight };
 
-/* A RingCompute: the whole frame, or each of its fields. */
-static bool
-compute_frame (void *user, const Image *src, const Image *dst, GpuStream stream,
-    Fault *fault)
-{
-  const FrameJob *job = user;
-  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (job->self);
-  Image src_field, dst_field;
-
-  if (!job->interlaced)
-    return klass->compute (job->self, src, dst, stream, fault);
-  for (gint parity = 0; parity < 2; parity++)
-    if (image_field (src, parity, &src_field)
-        && image_field (dst, parity, &dst_field)
-        && !klass->compute (job->self, &src_field, &dst_field, stream, fault))
-      return FALSE;
+  gst_frame_layout_get_image (&priv->layout, &flight->in_frame, &frame.src);
+  gst_frame_layout_get_image (&priv->layout, &flight->out_frame, &frame.dst);
+  choose_route (self, &frame);
+  if (!enter (self, fault))
+    return FALSE;
+  flight->slot = ring_acquire (priv->ring);
+  if (!ring_submit (priv->ring, flight->slot, &frame, fault)) {
+    /* Slots are released in order. */
+    gst_frame_queue_drain (priv->queue);
+    ring_release (priv->ring, flight->slot);
+    leave (self);
+    return FALSE;
+  }
+  leave (self);
+  /* What has been copied or computed by now need not wait for the rest. */
+  if (priv->gpu == NULL
+      || (frame.transfer != RING_PAGEABLE && !frame.src_pinned)) {
+    gst_video_frame_unmap (&flight->in_frame);
+    gst_clear_buffer (&flight->in);
+  }
   return TRUE;
 }
 
+/* A GstFrameQueueFinish: on the pusher. */
 static gboolean
-filter_frame (
-    GstGpuFilter *self, GstVideoFrame *in, GstVideoFrame *out, Fault *fault)
+finish_frame (gpointer frame, gpointer user_data)
 {
+  GstGpuFilter *self = user_data;
   GstGpuFilterPrivate *priv = PRIVATE (self);
-  FrameJob job = { self, GST_VIDEO_FRAME_IS_INTERLACED (in) };
-  RingSlot *slot;
-  Image src, dst;
-  gboolean ok;
+  Flight *flight = frame;
+  Fault fault;
+  gboolean ok = enter (self, &fault);
 
-  gst_frame_layout_get_image (&priv->layout, in, &src);
-  gst_frame_layout_get_image (&priv->layout, out, &dst);
-  if (!enter (self, fault))
-    return FALSE;
-  slot = ring_acquire (priv->ring);
-  ok = ring_submit (priv->ring, slot, &src, &dst, compute_frame, &job, fault)
-      && ring_wait (priv->ring, slot, fault);
-  ring_release (priv->ring, slot);
-  leave (self);
+  if (ok) {
+    ok = ring_wait (priv->ring, flight->slot, &fault);
+    leave (self);
+  }
+  land (flight);
+  ring_release (priv->ring, flight->slot);
+  if (!ok) {
+    post_fault (self, &fault);
+    g_atomic_int_set (&priv->told, TRUE);
+  }
   return ok;
 }
 
+/* Takes both buffers. */
 static GstFlowReturn
-gst_gpu_filter_transform (
-    GstBaseTransform *trans, GstBuffer *inbuf, GstBuffer *outbuf)
+filter_frame (GstGpuFilter *self, GstBuffer *inbuf, GstBuffer *outbuf)
 {
-  GstGpuFilter *self = GST_GPU_FILTER (trans);
   GstGpuFilterPrivate *priv = PRIVATE (self);
-  GstVideoFrame in, out;
+  Flight *flight = &priv->flights[priv->next_flight];
   Fault fault;
-  gboolean ok;
 
-  if (priv->failed)
-    return GST_FLOW_ERROR;
-  if (!gst_video_frame_map (&in, &priv->info, inbuf,
+  if (!gst_video_frame_map (&flight->in_frame, &priv->info, inbuf,
           GST_MAP_READ | GST_VIDEO_FRAME_MAP_FLAG_NO_REF))
     goto invalid_input;
-  if (!gst_video_frame_map (&out, &priv->info, outbuf,
+  if (!gst_video_frame_map (&flight->out_frame, &priv->info, outbuf,
           GST_MAP_WRITE | GST_VIDEO_FRAME_MAP_FLAG_NO_REF))
     goto invalid_output;
-  ok = filter_frame (self, &in, &out, &fault);
-  gst_video_frame_unmap (&out);
-  gst_video_frame_unmap (&in);
-  if (!ok) {
+  flight->self = self;
+  flight->in = inbuf;
+  if (!submit (self, flight, outbuf, &fault)) {
+    land (flight);
+    gst_buffer_unref (outbuf);
     post_fault (self, &fault);
     return GST_FLOW_ERROR;
   }
+  priv->next_flight = (priv->next_flight + 1) % priv->depth;
+  gst_frame_queue_put (priv->queue, outbuf, flight);
   return GST_FLOW_OK;
 
 invalid_input:
   GST_ELEMENT_ERROR (self, STREAM, FORMAT,
       ("A buffer does not hold a frame of the negotiated format."),
       ("%" GST_PTR_FORMAT, (gpointer) inbuf));
-  return GST_FLOW_ERROR;
+  goto drop;
 invalid_output:
-  gst_video_frame_unmap (&in);
+  gst_video_frame_unmap (&flight->in_frame);
   GST_ELEMENT_ERROR (self, RESOURCE, WRITE,
       ("A buffer for the result cannot be written."),
       ("%" GST_PTR_FORMAT, (gpointer) outbuf));
+drop:
+  gst_buffer_unref (inbuf);
+  gst_buffer_unref (outbuf);
   return GST_FLOW_ERROR;
 }
+
+static GstFlowReturn
+gst_gpu_filter_submit_input_buffer (
+    GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
+{
+  GstGpuFilter *self = GST_GPU_FILTER (trans);
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+  GstFlowReturn flow;
+
+  /* The base class is about to negotiate buffers: not across frames. */
+  if (gst_pad_needs_reconfigure (trans->srcpad))
+    gst_frame_queue_drain (priv->queue);
+  flow = GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
+             ->submit_input_buffer (trans, is_discont, input);
+  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED)
+    priv->discont = TRUE;
+  return flow;
+}
+
+/* Hands the frame to the pusher instead of returning a buffer. */
+static GstFlowReturn
+gst_gpu_filter_generate_output (GstBaseTransform *trans, GstBuffer **outbuf)
+{
+  GstGpuFilter *self = GST_GPU_FILTER (trans);
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+  GstBuffer *in = trans->queued_buf, *out = NULL;
+  GstFlowReturn flow;
+
+  *outbuf = NULL;
+  trans->queued_buf = NULL;
+  if (in == NULL)
+    return GST_FLOW_OK;
+  flow = priv->failed
+      ? GST_FLOW_ERROR
+      : gst_frame_queue_wait_for_room (priv->queue, MAX (priv->depth, 1));
+  if (flow == GST_FLOW_OK)
+    flow = GST_BASE_TRANSFORM_GET_CLASS (trans)->prepare_output_buffer (
+        trans, in, &out);
+  if (flow != GST_FLOW_OK) {
+    g_atomic_int_set (&priv->told, TRUE);
+    gst_buffer_unref (in);
+    return flow;
+  }
+
+  priv->processed++;
+  /* The base class keeps the position by what is returned to it. */
+  if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (in))
+    trans->segment.position = GST_BUFFER_PTS (in)
+        + (GST_BUFFER_DURATION_IS_VALID (in) ? GST_BUFFER_DURATION (in) : 0);
+  if (priv->discont) {
+    out = gst_buffer_make_writable (out);
+    GST_BUFFER_FLAG_SET (out, GST_BUFFER_FLAG_DISCONT);
+    if (gst_base_transform_is_passthrough (trans))
+      in = out;
+    priv->discont = FALSE;
+  }
+  if (out == in) {
+    GST_OBJECT_LOCK (self);
+    priv->untouched++;
+    GST_OBJECT_UNLOCK (self);
+    gst_frame_queue_put (priv->queue, out, NULL);
+    return GST_FLOW_OK;
+  }
+  return filter_frame (self, in, out);
+}
+
+/* Events and queries: what is serialized goes behind the frames */
+
+static gboolean
+gst_gpu_filter_sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (trans));
+  GstFlowReturn flow;
+
+  switch (GST_EVENT_TYPE (event)) {
+    case GST_EVENT_EOS:
+      /* There is no next buffer to tell upstream with. */
+      flow = gst_frame_queue_drain (priv->queue);
+      if ((flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS)
+          && !g_atomic_int_get (&priv->told))
+        GST_ELEMENT_FLOW_ERROR (trans, flow);
+      break;
+    case GST_EVENT_FLUSH_START:
+      gst_frame_queue_set_flushing (priv->queue, TRUE);
+      break;
+    case GST_EVENT_FLUSH_STOP:
+      gst_frame_queue_set_flushing (priv->queue, FALSE);
+      priv->discont = FALSE;
+      priv->processed = 0;
+      g_atomic_int_set (&priv->told, FALSE);
+      break;
+    case GST_EVENT_STREAM_START:
+    case GST_EVENT_SEGMENT:
+      gst_frame_queue_drain (priv->queue);
+      /* Downstream may take frames again. */
+      gst_frame_queue_forget (priv->queue, GST_FLOW_EOS);
+      g_atomic_int_set (&priv->told, FALSE);
+      break;
+    default:
+      if (GST_EVENT_IS_SERIALIZED (event))
+        gst_frame_queue_drain (priv->queue);
+  }
+  return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
+      ->sink_event (trans, event);
+}
+
+static gboolean
+gst_gpu_filter_src_event (GstBaseTransform *trans, GstEvent *event)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (trans));
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_RECONFIGURE)
+    gst_frame_queue_forget (priv->queue, GST_FLOW_NOT_LINKED);
+  return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
+      ->src_event (trans, event);
+}
+
+static gboolean
+gst_gpu_filter_query (
+    GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (trans));
+
+  if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED (query))
+    gst_frame_queue_drain (priv->queue);
+  return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
+      ->query (trans, direction, query);
+}
+
+static GstStateChangeReturn
+gst_gpu_filter_change_state (GstElement *element, GstStateChange transition)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (element));
+
+  /* Lets the streaming thread go, which the pads then wait for. */
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    gst_frame_queue_set_flushing (priv->queue, TRUE);
+  return GST_ELEMENT_CLASS (gst_gpu_filter_parent_class)
+      ->change_state (element, transition);
+}
+
+/* The base class counts what is returned to it, which is nothing. */
+static gboolean
+gst_gpu_filter_post_message (GstElement *element, GstMessage *message)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (element));
+
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_QOS
+      && GST_MESSAGE_SRC (message) == GST_OBJECT (element)) {
+    guint64 dropped;
+
+    gst_message_parse_qos_stats (message, NULL, NULL, &dropped);
+    gst_message_set_qos_stats (
+        message, GST_FORMAT_BUFFERS, priv->processed, dropped);
+  }
+  return GST_ELEMENT_CLASS (gst_gpu_filter_parent_class)
+      ->post_message (element, message);
+}
+
+/* Buffers: pinned wherever we may choose */
+
+static gboolean
+wants_pinned (GstGpuFilter *self)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+
+  return priv->allocator != NULL && !priv->pageable;
+}
+
+/* Offers upstream a pool that the copy engine reads from. */
+static gboolean
+gst_gpu_filter_propose_allocation (
+    GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
+{
+  GstGpuFilter *self = GST_GPU_FILTER (trans);
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+  GstAllocationParams params;
+  GstVideoInfo info;
+  GstBufferPool *pool = NULL;
+  GstCaps *caps;
+  gboolean need_pool;
+
+  if (decide_query == NULL || !wants_pinned (self))
+    return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
+        ->propose_allocation (trans, decide_query, query);
+
+  gst_query_parse_allocation (query, &caps, &need_pool);
+  if (caps == NULL || !gst_video_info_from_caps (&info, caps))
+    return FALSE;
+  gst_allocation_params_init (&params);
+  if (need_pool) {
+    GstStructure *config;
+
+    pool = gst_video_buffer_pool_new ();
+    config = gst_buffer_pool_get_config (pool);
+    gst_buffer_pool_config_set_params (
+        config, caps, (guint) GST_VIDEO_INFO_SIZE (&info), 0, 0);
+    gst_buffer_pool_config_set_allocator (config, priv->allocator, &params);
+    gst_buffer_pool_config_add_option (
+        config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+    if (!gst_buffer_pool_set_config (pool, config))
+      gst_clear_object (&pool);
+  }
+  /* Enough to go on with; more are made when frames in flight hold them all.
+   * Pools hand their buffers out in turn: a source that is slower than the
+   * filter works in few, which stay in its caches. */
+  gst_query_add_allocation_pool (
+      query, pool, (guint) GST_VIDEO_INFO_SIZE (&info), 2, 0);
+  gst_clear_object (&pool);
+  gst_query_add_allocation_param (query, priv->allocator, &params);
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  /* What downstream can take beside; GstVideoFilter's own would offer a pool. */
+  for (guint i = 0; i < gst_query_get_n_allocation_metas (decide_query); i++) {
+    const GstStructure *meta_params;
+    const GType api =
+        gst_query_parse_nth_allocation_meta (decide_query, i, &meta_params);
+
+    if (api != GST_VIDEO_META_API_TYPE)
+      gst_query_add_allocation_meta (query, api, meta_params);
+  }
+  return TRUE;
+}
+
+/* A pool that does no more than allocate system memory may be replaced. */
+static gboolean
+is_plain_pool (GstQuery *query, GstBufferPool *pool)
+{
+  GstAllocator *allocator = NULL;
+  gboolean plain;
+
+  if (gst_query_get_n_allocation_params (query) > 0)
+    gst_query_parse_nth_allocation_param (query, 0, &allocator, NULL);
+  plain = (allocator == NULL
+              || g_strcmp0 (allocator->mem_type, GST_ALLOCATOR_SYSMEM) == 0)
+      && (pool == NULL || G_OBJECT_TYPE (pool) == GST_TYPE_BUFFER_POOL
+          || G_OBJECT_TYPE (pool) == GST_TYPE_VIDEO_BUFFER_POOL);
+  gst_clear_object (&allocator);
+  return plain;
+}
+
+/* A pool like `model`, which may be NULL, to be filled with pinned memory. */
+static GstBufferPool *
+new_pool_like (GstBufferPool *model)
+{
+  GstBufferPool *pool = gst_video_buffer_pool_new ();
+  GstStructure *config, *model_config;
+  GstVideoAlignment align;
+
+  if (model == NULL)
+    return pool;
+  config = gst_buffer_pool_get_config (pool);
+  model_config = gst_buffer_pool_get_config (model);
+  if (gst_buffer_pool_config_get_video_alignment (model_config, &align)) {
+    gst_buffer_pool_config_add_option (
+        config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
+    gst_buffer_pool_config_set_video_alignment (config, &align);
+  }
+  gst_structure_free (model_config);
+  gst_buffer_pool_set_config (pool, config);
+  return pool;
+}
+
+static gboolean
+gst_gpu_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
+{
+  GstGpuFilter *self = GST_GPU_FILTER (trans);
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+  const gboolean offered = gst_query_get_n_allocation_pools (query) > 0;
+  guint size = (guint) GST_VIDEO_INFO_SIZE (&priv->info), min = 0;
+  GstAllocationParams params;
+  GstBufferPool *pool = NULL;
+
+  if (offered)
+    gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, NULL);
+  if (wants_pinned (self) && is_plain_pool (query, pool)) {
+    GstBufferPool *ours = new_pool_like (pool);
+
+    min += 1; /* as above */
+    if (offered)
+      gst_query_set_nth_allocation_pool (query, 0, ours, size, min, 0);
+    else
+      gst_query_add_allocation_pool (query, ours, size, min, 0);
+    gst_object_unref (ours);
+    if (gst_query_get_n_allocation_params (query) > 0) {
+      gst_query_parse_nth_allocation_param (query, 0, NULL, &params);
+      gst_query_set_nth_allocation_param (query, 0, priv->allocator, &params);
+    } else {
+      gst_allocation_params_init (&params);
+      gst_query_add_allocation_param (query, priv->allocator, &params);
+    }
+  }
+  gst_clear_object (&pool);
+  return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
+      ->decide_allocation (trans, query);
+}
+
+/* Metas */
 
 /* Frames keep their size, place and time, so everything said of them holds. The
  * base class has left out metas that describe memory. */
@@ -549,10 +1059,10 @@ make_stats (GstGpuFilter *self)
       G_TYPE_UINT64, (guint64) stats.frames_out + untouched, "bytes-up",
       G_TYPE_UINT64, (guint64) stats.bytes_up, "bytes-down", G_TYPE_UINT64,
       (guint64) stats.bytes_down, "up-time", G_TYPE_UINT64,
-      (guint64) mean (stats.up_ns, stats.frames_out), "compute-time",
-      G_TYPE_UINT64, (guint64) mean (stats.compute_ns, stats.frames_out),
+      (guint64) mean (stats.up_ns, stats.frames_timed), "compute-time",
+      G_TYPE_UINT64, (guint64) mean (stats.compute_ns, stats.frames_timed),
       "down-time", G_TYPE_UINT64,
-      (guint64) mean (stats.down_ns, stats.frames_out), "in-flight-peak",
+      (guint64) mean (stats.down_ns, stats.frames_timed), "in-flight-peak",
       G_TYPE_UINT, (guint) stats.in_flight_peak, NULL);
 }
 
@@ -570,6 +1080,15 @@ gst_gpu_filter_set_property (
       break;
     case PROP_CUDA_DEVICE_ID:
       priv->device_id = g_value_get_int (value);
+      break;
+    case PROP_TRANSFER:
+      priv->transfer = g_value_get_enum (value);
+      break;
+    case PROP_RING_DEPTH:
+      priv->ring_depth = g_value_get_uint (value);
+      break;
+    case PROP_SLICES:
+      priv->slices = g_value_get_uint (value);
       break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -597,6 +1116,15 @@ gst_gpu_filter_get_property (
     case PROP_CUDA_DEVICE_ID:
       g_value_set_int (value, priv->device_id);
       break;
+    case PROP_TRANSFER:
+      g_value_set_enum (value, priv->transfer);
+      break;
+    case PROP_RING_DEPTH:
+      g_value_set_uint (value, priv->ring_depth);
+      break;
+    case PROP_SLICES:
+      g_value_set_uint (value, priv->slices);
+      break;
     case PROP_ACTIVE_BACKEND:
       g_value_set_static_string (value, priv->active_backend);
       break;
@@ -611,12 +1139,24 @@ gst_gpu_filter_get_property (
 }
 
 static void
+gst_gpu_filter_finalize (GObject *object)
+{
+  gst_frame_queue_free (PRIVATE (GST_GPU_FILTER (object))->queue);
+  G_OBJECT_CLASS (gst_gpu_filter_parent_class)->finalize (object);
+}
+
+static void
 gst_gpu_filter_init (GstGpuFilter *self)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
 
   priv->backend = DEFAULT_BACKEND;
   priv->device_id = DEFAULT_DEVICE_ID;
+  priv->transfer = DEFAULT_TRANSFER;
+  priv->ring_depth = DEFAULT_RING_DEPTH;
+  priv->slices = DEFAULT_SLICES;
+  priv->queue = gst_frame_queue_new (
+      GST_BASE_TRANSFORM_SRC_PAD (self), finish_frame, self);
   priv->active_backend = priv->active_method = "none";
 }
 
@@ -624,6 +1164,7 @@ static void
 gst_gpu_filter_class_init (GstGpuFilterClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstVideoFilterClass *filter_class = GST_VIDEO_FILTER_CLASS (klass);
   const GParamFlags writable =
@@ -635,6 +1176,9 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
 
   object_class->set_property = gst_gpu_filter_set_property;
   object_class->get_property = gst_gpu_filter_get_property;
+  object_class->finalize = gst_gpu_filter_finalize;
+  element_class->post_message = GST_DEBUG_FUNCPTR (gst_gpu_filter_post_message);
+  element_class->change_state = GST_DEBUG_FUNCPTR (gst_gpu_filter_change_state);
 
   properties[PROP_BACKEND] = g_param_spec_enum ("backend", "Backend",
       "Where frames are filtered; the result is the same",
@@ -643,6 +1187,16 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
       g_param_spec_int ("cuda-device-id", "CUDA device ID",
           "Number of the GPU to use (-1 = the first that is usable)", -1,
           G_MAXINT, DEFAULT_DEVICE_ID, writable);
+  properties[PROP_TRANSFER] = g_param_spec_enum ("transfer", "Transfer",
+      "How frames in system memory reach the GPU and come back",
+      GST_TYPE_GPU_FILTER_TRANSFER, DEFAULT_TRANSFER, writable);
+  properties[PROP_RING_DEPTH] = g_param_spec_uint ("ring-depth", "Ring depth",
+      "Frames in flight: copied, filtered and pushed at the same time", 1,
+      RING_MAX_DEPTH, DEFAULT_RING_DEPTH, writable);
+  properties[PROP_SLICES] = g_param_spec_uint ("slices", "Slices",
+      "Parts that a frame is cut into so that its own copies overlap its "
+      "filtering (0 = by its size if it comes alone, else 1)",
+      0, RING_MAX_SLICES, DEFAULT_SLICES, writable);
   properties[PROP_ACTIVE_BACKEND] = g_param_spec_string ("active-backend",
       "Active backend", "The backend in use: cuda, cpu, or none while stopped",
       "none", readable);
@@ -661,9 +1215,19 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
   trans_class->stop = GST_DEBUG_FUNCPTR (gst_gpu_filter_stop);
   trans_class->before_transform =
       GST_DEBUG_FUNCPTR (gst_gpu_filter_before_transform);
+  trans_class->submit_input_buffer =
+      GST_DEBUG_FUNCPTR (gst_gpu_filter_submit_input_buffer);
+  trans_class->generate_output =
+      GST_DEBUG_FUNCPTR (gst_gpu_filter_generate_output);
+  trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_gpu_filter_sink_event);
+  trans_class->src_event = GST_DEBUG_FUNCPTR (gst_gpu_filter_src_event);
+  trans_class->query = GST_DEBUG_FUNCPTR (gst_gpu_filter_query);
+  trans_class->propose_allocation =
+      GST_DEBUG_FUNCPTR (gst_gpu_filter_propose_allocation);
+  trans_class->decide_allocation =
+      GST_DEBUG_FUNCPTR (gst_gpu_filter_decide_allocation);
   /* GstVideoFilter would choose to work in place. */
   trans_class->transform_ip = NULL;
-  trans_class->transform = GST_DEBUG_FUNCPTR (gst_gpu_filter_transform);
   trans_class->transform_meta =
       GST_DEBUG_FUNCPTR (gst_gpu_filter_transform_meta);
   trans_class->filter_meta = GST_DEBUG_FUNCPTR (gst_gpu_filter_filter_meta);
@@ -671,4 +1235,5 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
 
   gst_type_mark_as_plugin_api (GST_TYPE_GPU_FILTER, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_GPU_FILTER_BACKEND, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_GPU_FILTER_TRANSFER, 0);
 }

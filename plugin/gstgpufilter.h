@@ -20,6 +20,17 @@ G_BEGIN_DECLS
 
 typedef enum
 {
+  GST_GPU_FILTER_TRANSFER_AUTO,
+  GST_GPU_FILTER_TRANSFER_PINNED,
+  GST_GPU_FILTER_TRANSFER_MAPPED,
+  GST_GPU_FILTER_TRANSFER_PAGEABLE,
+} GstGpuFilterTransfer;
+
+#define GST_TYPE_GPU_FILTER_TRANSFER (gst_gpu_filter_transfer_get_type ())
+GType gst_gpu_filter_transfer_get_type (void);
+
+typedef enum
+{
   GST_GPU_FILTER_BACKEND_AUTO,
   GST_GPU_FILTER_BACKEND_CUDA,
   GST_GPU_FILTER_BACKEND_CPU,
@@ -33,7 +44,7 @@ G_DECLARE_DERIVABLE_TYPE (
     GstGpuFilter, gst_gpu_filter, GST, GPU_FILTER, GstVideoFilter)
 
 /* All but wanted_backend are called on the streaming thread, with the GPU's
- * context pushed where there is one. */
+ * context pushed where there is one. Frames may be in flight meanwhile. */
 struct _GstGpuFilterClass
 {
   GstVideoFilterClass parent_class;
@@ -42,16 +53,16 @@ struct _GstGpuFilterClass
   GstGpuFilterBackend (*wanted_backend) (GstGpuFilter *self);
 
   /* Gets ready for the next frame with the settings of now; called before each
-   * frame and when caps are set. `backend_changed` means that what was made for
-   * the last backend or caps has been released. Sets *untouched when frames are
-   * to pass as they are. */
+   * frame and when caps are set. Sets *untouched when frames are to pass as they
+   * are. What frames in flight may use is freed only after
+   * gst_gpu_filter_drain(). */
   gboolean (*prepare) (GstGpuFilter *self, gboolean *untouched, Fault *fault);
 
-  /* Queues the work on one image, as RingCompute does. */
-  gboolean (*compute) (GstGpuFilter *self, const Image *src, const Image *dst,
-      GpuStream stream, Fault *fault);
+  /* Queues the work on one part of an image, as RingCompute does. */
+  gboolean (*compute) (GstGpuFilter *self, const RingPart *part, Fault *fault);
 
-  /* Frees what was made in prepare(), before backend or caps change. */
+  /* Frees what was made in prepare(), before backend or caps change. No frame
+   * is in flight. */
   void (*release) (GstGpuFilter *self);
 };
 
@@ -61,6 +72,10 @@ Gpu *gst_gpu_filter_get_gpu (GstGpuFilter *self);
 /* Valid once caps are set. */
 const GstFrameLayout *gst_gpu_filter_get_layout (GstGpuFilter *self);
 const GstVideoInfo *gst_gpu_filter_get_info (GstGpuFilter *self);
+
+/* Waits until every frame in flight has been pushed or dropped. Streaming
+ * thread. */
+void gst_gpu_filter_drain (GstGpuFilter *self);
 
 /* Names the method in use, for the property active-method. Any thread; `name`
  * must be static. */

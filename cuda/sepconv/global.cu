@@ -14,12 +14,12 @@ global_rows (const TwopassFrame<Real> frame)
 {
   const TwopassChannel<Real> &channel = frame.channel[blockIdx.z];
   const int x = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
-  const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
+  const int y = channel.fresh.first + blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
   const int left = x - channel.nx / 2;
   const uint8_t *row;
   Real sum = 0;
 
-  if (!channel.filter || x >= channel.width || y >= channel.height)
+  if (!channel.filter || x >= channel.width || y >= channel.fresh.last)
     return;
   row = channel.src + y * channel.src_stride;
   for (int first = 0; first < channel.nx; first += SEPCONV_SUM_BLOCK) {
@@ -40,11 +40,11 @@ global_columns (const TwopassFrame<Real> frame)
 {
   const TwopassChannel<Real> &channel = frame.channel[blockIdx.z];
   const int x = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
-  const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
+  const int y = channel.result.first + blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
   const int top = y - channel.ny / 2;
   Real sum = 0;
 
-  if (x >= channel.width || y >= channel.height)
+  if (x >= channel.width || y >= channel.result.last)
     return;
   if (!channel.filter) {
     copy_sample (channel, x, y);
@@ -64,8 +64,7 @@ global_columns (const TwopassFrame<Real> frame)
 
 template <typename Real>
 static bool
-run (SepconvPlan *plan, const Image *src, const Image *dst, GpuStream stream,
-    Fault *fault)
+run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
   const dim3 block (BLOCK_WIDTH, BLOCK_HEIGHT);
   TwopassFrame<Real> frame;
@@ -73,13 +72,16 @@ run (SepconvPlan *plan, const Image *src, const Image *dst, GpuStream stream,
   bool ok = false;
   dim3 grid;
 
-  if (!twopass_begin (plan, src, dst, stream, &frame, &extent, fault))
+  if (!twopass_begin (plan, part, &frame, &extent, fault))
     return false;
   grid = dim3 ((extent.width + BLOCK_WIDTH - 1) / BLOCK_WIDTH,
-      (extent.height + BLOCK_HEIGHT - 1) / BLOCK_HEIGHT, extent.channels);
-  global_rows<Real><<<grid, block, 0, stream>>> (frame);
+      (extent.fresh + BLOCK_HEIGHT - 1) / BLOCK_HEIGHT, extent.channels);
+  if (extent.fresh > 0)
+    global_rows<Real><<<grid, block, 0, part->stream>>> (frame);
   GPU_CHECK (cudaGetLastError (), fault);
-  global_columns<Real><<<grid, block, 0, stream>>> (frame);
+  grid.y = (extent.result + BLOCK_HEIGHT - 1) / BLOCK_HEIGHT;
+  if (extent.result > 0)
+    global_columns<Real><<<grid, block, 0, part->stream>>> (frame);
   GPU_CHECK (cudaGetLastError (), fault);
   ok = true;
 done:
@@ -87,11 +89,10 @@ done:
 }
 
 static bool
-global_run (SepconvPlan *plan, const Image *src, const Image *dst,
-    GpuStream stream, Fault *fault)
+global_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
-  return plan->float_holds ? run<float> (plan, src, dst, stream, fault)
-                           : run<double> (plan, src, dst, stream, fault);
+  return plan->float_holds ? run<float> (plan, part, fault)
+                           : run<double> (plan, part, fault);
 }
 
 static bool
@@ -116,6 +117,7 @@ global_cost (const SepconvSpec *spec, const Image *layout)
 }
 
 extern "C" const SepconvMethodOps sepconv_global_ops = {
+  true,
   NULL,
   global_cost,
   global_prepare,

@@ -57,8 +57,21 @@ struct SepconvPlan
   void *state;            /* the method's own */
 };
 
+/* A frame's work, or a part of it: rows fresh[m] of memory m have come in since
+ * the last call for this frame; rows result[m] of dst depend on none that have
+ * not. */
+typedef struct
+{
+  const Image *src, *dst;
+  ImageRows fresh[IMAGE_MAX_MEMORIES];
+  ImageRows result[IMAGE_MAX_MEMORIES];
+  GpuStream stream;
+} SepconvPart;
+
 typedef struct SepconvMethodOps
 {
+  /* Whether a frame may come in several parts; else it is always whole. */
+  bool in_parts;
   /* Beyond what sepconv_validate() has already accepted; NULL: everything. */
   bool (*supports) (const SepconvSpec *spec, const Image *layout, Fault *why);
   /* Expected time per filtered sample in arbitrary but common units, for the
@@ -67,8 +80,7 @@ typedef struct SepconvMethodOps
   /* Allocates plan->state for the plan's layout and any taps. */
   bool (*prepare) (SepconvPlan *plan, Fault *fault);
   void (*release) (SepconvPlan *plan);
-  bool (*run) (SepconvPlan *plan, const Image *src, const Image *dst,
-      GpuStream stream, Fault *fault);
+  bool (*run) (SepconvPlan *plan, const SepconvPart *part, Fault *fault);
 } SepconvMethodOps;
 
 /* Where channel c of an image starts, and how tall it is. */

@@ -138,12 +138,11 @@ run_channel (const SepconvPlan *plan, ChannelJob *job)
 }
 
 static bool
-reference_run (SepconvPlan *plan, const Image *src, const Image *dst,
-    GpuStream stream, Fault *fault)
+reference_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
   ReferenceState *state = plan->state;
+  const Image *src = part->src, *dst = part->dst;
 
-  (void) stream;
   (void) fault;
   for (int i = 0; i < plan->n_channels; i++) {
     const SepconvChannel *channel = &plan->channel[i];
@@ -194,7 +193,7 @@ reference_prepare (SepconvPlan *plan, Fault *fault)
   plan->state = state;
   if (state == NULL)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
-  state->workers = workers_new (fault);
+  state->workers = workers_new (WORKERS_MAX, fault);
   if (state->workers == NULL)
     return false;
 

@@ -32,11 +32,11 @@ shared_rows (const TwopassFrame<float> frame)
   const TwopassChannel<float> &channel = frame.channel[blockIdx.z];
   const int lane = threadIdx.x;
   const int x0 = blockIdx.x * ROW_TILE;
-  const int y = blockIdx.y * WARPS + threadIdx.y;
+  const int y0 = channel.fresh.first + blockIdx.y * WARPS;
+  const int y = y0 + threadIdx.y;
   float sum[ROW_OUTPUTS] = {};
 
-  if (!channel.filter || x0 >= channel.width
-      || blockIdx.y * WARPS >= channel.height)
+  if (!channel.filter || x0 >= channel.width || y0 >= channel.fresh.last)
     return; /* the whole block */
 
   for (int first = 0; first < channel.nx; first += SEPCONV_SUM_BLOCK) {
@@ -44,7 +44,7 @@ shared_rows (const TwopassFrame<float> frame)
     const int left = x0 + first - channel.nx / 2;
     float part[ROW_OUTPUTS] = {};
 
-    if (y < channel.height) {
+    if (y < channel.fresh.last) {
       const uint8_t *row = channel.src + y * channel.src_stride;
 
       for (int i = lane; i < ROW_TILE + n - 1; i += WARP)
@@ -54,7 +54,7 @@ shared_rows (const TwopassFrame<float> frame)
     if (threadIdx.y == 0 && lane < n)
       taps[lane] = channel.tx[first + lane];
     __syncthreads ();
-    if (y < channel.height)
+    if (y < channel.fresh.last)
       for (int i = 0; i < n; i++) {
         const float tap = taps[i];
 
@@ -69,7 +69,7 @@ shared_rows (const TwopassFrame<float> frame)
       sum[k] += part[k];
   }
 
-  if (y < channel.height)
+  if (y < channel.fresh.last)
 #pragma unroll
     for (int k = 0; k < ROW_OUTPUTS; k++)
       if (x0 + k * WARP + lane < channel.width)
@@ -85,14 +85,14 @@ shared_columns (const TwopassFrame<float> frame)
   const TwopassChannel<float> &channel = frame.channel[blockIdx.z];
   const int lane = threadIdx.x, warp = threadIdx.y;
   const int x = blockIdx.x * WARP + lane;
-  const int y0 = blockIdx.y * COLUMN_TILE;
+  const int y0 = channel.result.first + blockIdx.y * COLUMN_TILE;
   float sum[COLUMN_OUTPUTS] = {};
 
-  if (blockIdx.x * WARP >= channel.width || y0 >= channel.height)
+  if (blockIdx.x * WARP >= channel.width || y0 >= channel.result.last)
     return; /* the whole block */
   if (!channel.filter) {
     if (x < channel.width)
-      for (int y = y0 + warp; y < min (y0 + COLUMN_TILE, channel.height);
+      for (int y = y0 + warp; y < min (y0 + COLUMN_TILE, channel.result.last);
            y += WARPS)
         copy_sample (channel, x, y);
     return;
@@ -127,13 +127,12 @@ shared_columns (const TwopassFrame<float> frame)
   if (x < channel.width)
 #pragma unroll
     for (int k = 0; k < COLUMN_OUTPUTS; k++)
-      if (y0 + k * WARPS + warp < channel.height)
+      if (y0 + k * WARPS + warp < channel.result.last)
         store_sample (channel, x, y0 + k * WARPS + warp, sum[k]);
 }
 
 static bool
-shared_run (SepconvPlan *plan, const Image *src, const Image *dst,
-    GpuStream stream, Fault *fault)
+shared_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
   const dim3 block (WARP, WARPS);
   TwopassFrame<float> frame;
@@ -141,15 +140,17 @@ shared_run (SepconvPlan *plan, const Image *src, const Image *dst,
   bool ok = false;
   dim3 rows, columns;
 
-  if (!twopass_begin (plan, src, dst, stream, &frame, &extent, fault))
+  if (!twopass_begin (plan, part, &frame, &extent, fault))
     return false;
   rows = dim3 ((extent.width + ROW_TILE - 1) / ROW_TILE,
-      (extent.height + WARPS - 1) / WARPS, extent.channels);
+      (extent.fresh + WARPS - 1) / WARPS, extent.channels);
   columns = dim3 ((extent.width + WARP - 1) / WARP,
-      (extent.height + COLUMN_TILE - 1) / COLUMN_TILE, extent.channels);
-  shared_rows<<<rows, block, 0, stream>>> (frame);
+      (extent.result + COLUMN_TILE - 1) / COLUMN_TILE, extent.channels);
+  if (extent.fresh > 0)
+    shared_rows<<<rows, block, 0, part->stream>>> (frame);
   GPU_CHECK (cudaGetLastError (), fault);
-  shared_columns<<<columns, block, 0, stream>>> (frame);
+  if (extent.result > 0)
+    shared_columns<<<columns, block, 0, part->stream>>> (frame);
   GPU_CHECK (cudaGetLastError (), fault);
   ok = true;
 done:
@@ -176,6 +177,7 @@ shared_cost (const SepconvSpec *spec, const Image *layout)
 }
 
 extern "C" const SepconvMethodOps sepconv_shared_ops = {
+  true,
   sepconv_float_holds,
   shared_cost,
   shared_prepare,

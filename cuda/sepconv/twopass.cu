@@ -136,8 +136,9 @@ done:
 template <typename Real>
 static TwopassChannel<Real>
 describe_channel (const SepconvPlan *plan, const SepconvChannel *channel,
-    const Image *src, const Image *dst, Real *sums)
+    const SepconvPart *part, Real *sums)
 {
+  const Image *src = part->src, *dst = part->dst;
   const TwopassState *state = (const TwopassState *) plan->state;
   const SepconvPlaneTaps *taps = &plan->taps[channel->plane];
   const Real *tap =
@@ -151,6 +152,8 @@ describe_channel (const SepconvPlan *plan, const SepconvChannel *channel,
   out.pixel_stride = channel->pixel_stride;
   out.width = channel->width;
   out.height = sepconv_channel_height (channel, src);
+  out.fresh = part->fresh[channel->memory];
+  out.result = part->result[channel->memory];
   out.sample_bytes = channel->sample_bytes;
   out.shift = channel->shift;
   out.max_code = channel->max_code;
@@ -171,9 +174,8 @@ describe_channel (const SepconvPlan *plan, const SepconvChannel *channel,
 
 template <typename Real>
 bool
-twopass_begin (SepconvPlan *plan, const Image *src, const Image *dst,
-    GpuStream stream, TwopassFrame<Real> *frame, TwopassExtent *extent,
-    Fault *fault)
+twopass_begin (SepconvPlan *plan, const SepconvPart *part,
+    TwopassFrame<Real> *frame, TwopassExtent *extent, Fault *fault)
 {
   TwopassState *state = (TwopassState *) plan->state;
   size_t sums = 0;
@@ -181,28 +183,32 @@ twopass_begin (SepconvPlan *plan, const Image *src, const Image *dst,
   for (int i = 0; i < plan->n_channels; i++)
     if (plan->channel[i].filter)
       sums += (size_t) plan->channel[i].width
-          * (size_t) sepconv_channel_height (&plan->channel[i], src);
+          * (size_t) sepconv_channel_height (&plan->channel[i], part->src);
   if (!reserve_sums (state, sums * sizeof (Real), fault)
-      || !upload_taps<Real> (plan, stream, fault))
+      || !upload_taps<Real> (plan, part->stream, fault))
     return false;
 
   frame->border = plan->border;
-  extent->width = extent->height = 0;
+  extent->width = extent->fresh = extent->result = 0;
   extent->channels = plan->n_channels;
   sums = 0;
   for (int i = 0; i < plan->n_channels; i++) {
-    frame->channel[i] = describe_channel<Real> (
-        plan, &plan->channel[i], src, dst, (Real *) state->sums + sums);
-    if (frame->channel[i].filter)
-      sums +=
-          (size_t) frame->channel[i].width * (size_t) frame->channel[i].height;
-    extent->width = max (extent->width, frame->channel[i].width);
-    extent->height = max (extent->height, frame->channel[i].height);
+    TwopassChannel<Real> *channel = &frame->channel[i];
+
+    *channel = describe_channel<Real> (
+        plan, &plan->channel[i], part, (Real *) state->sums + sums);
+    if (channel->filter)
+      sums += (size_t) channel->width * (size_t) channel->height;
+    extent->width = max (extent->width, channel->width);
+    extent->fresh =
+        max (extent->fresh, channel->fresh.last - channel->fresh.first);
+    extent->result =
+        max (extent->result, channel->result.last - channel->result.first);
   }
   return true;
 }
 
-template bool twopass_begin<float> (SepconvPlan *, const Image *, const Image *,
-    GpuStream, TwopassFrame<float> *, TwopassExtent *, Fault *);
-template bool twopass_begin<double> (SepconvPlan *, const Image *,
-    const Image *, GpuStream, TwopassFrame<double> *, TwopassExtent *, Fault *);
+template bool twopass_begin<float> (SepconvPlan *, const SepconvPart *,
+    TwopassFrame<float> *, TwopassExtent *, Fault *);
+template bool twopass_begin<double> (SepconvPlan *, const SepconvPart *,
+    TwopassFrame<double> *, TwopassExtent *, Fault *);

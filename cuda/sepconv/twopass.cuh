@@ -37,6 +37,8 @@ template <typename Real> struct TwopassChannel
   ptrdiff_t src_stride, dst_stride;
   int pixel_stride;
   int width, height;
+  ImageRows fresh;  /* rows to sum along x */
+  ImageRows result; /* rows to finish */
   int sample_bytes, shift, max_code;
   bool filter;
   int nx, ny;
@@ -53,10 +55,11 @@ template <typename Real> struct TwopassFrame
   TwopassChannel<Real> channel[SEPCONV_MAX_CHANNELS];
 };
 
-/* The extent of a launch: the largest channel, and how many there are. */
+/* The extent of the launches: the largest channel, and how many there are. */
 struct TwopassExtent
 {
-  int width, height, channels;
+  int width, channels;
+  int fresh, result; /* rows */
 };
 
 bool twopass_prepare (SepconvPlan *plan, Fault *fault);
@@ -65,9 +68,8 @@ void twopass_release (SepconvPlan *plan);
 /* Queues new taps if the plan has them, sees to the sums' buffer, and fills
  * `frame` for one run. */
 template <typename Real>
-bool twopass_begin (SepconvPlan *plan, const Image *src, const Image *dst,
-    GpuStream stream, TwopassFrame<Real> *frame, TwopassExtent *extent,
-    Fault *fault);
+bool twopass_begin (SepconvPlan *plan, const SepconvPart *part,
+    TwopassFrame<Real> *frame, TwopassExtent *extent, Fault *fault);
 
 /* True if the kernel can run here; loads it, so that no frame waits for that. */
 bool twopass_load_kernel (const void *kernel, Fault *fault);

@@ -31,9 +31,11 @@ typedef struct
 } Test;
 
 /* One table a file, ended by a row without a name. */
-extern const Test tests_errors[], tests_fallback[], tests_flow[],
-    tests_formats[], tests_interlace[], tests_kernels[], tests_layouts[],
-    tests_metas[], tests_negotiation[], tests_pipelines[], tests_properties[],
+extern const Test tests_errors[], tests_fallback[], tests_flight[],
+    tests_flight_events[], tests_flight_flow[], tests_flight_settings[],
+    tests_flight_soak[], tests_flight_states[], tests_flow[], tests_formats[],
+    tests_interlace[], tests_kernels[], tests_layouts[], tests_metas[],
+    tests_negotiation[], tests_pipelines[], tests_pools[], tests_properties[],
     tests_stats[], tests_templates[];
 
 /* The variant that is running, as a value of the property backend. */

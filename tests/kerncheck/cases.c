@@ -349,6 +349,24 @@ case_make_spec (
 }
 
 void
+case_set_rows (Case *c, int n, Random *random)
+{
+  const int longest = random_int (random, 0, c->layout.n_planes - 1);
+
+  c->spec.scale = 1.0;
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    if (c->spec.plane[p].channels == 0)
+      continue;
+    c->y[p].n = p == longest || c->spec.plane[longest].channels == 0
+        ? n
+        : random_int (random, 1, n);
+    for (int i = 0; i < c->y[p].n; i++)
+      c->y[p].tap[i] = random_double (random, -0.5, 1.0);
+    set_norm (&c->y[p], 1.0);
+  }
+}
+
+void
 case_describe (Check *check, const Case *c)
 {
   char planes[512] = "";

@@ -41,5 +41,9 @@ void case_make_spec (
  * so that flat pictures stay in range while floats lose their digits. */
 void case_cancelling_taps (Taps *taps, double norm, Random *random);
 
+/* Gives the planes that are filtered lopsided taps along y, n to one of them and
+ * no more to others, and no scale; keeps the rest. */
+void case_set_rows (Case *c, int n, Random *random);
+
 void case_describe (Check *check, const Case *c);
 const char *border_name (SepconvBorder border);

@@ -6,6 +6,7 @@
 #include "kerncheck-device.h"
 #include "verdict.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,15 +118,15 @@ check_memory (Check *check, const void *data)
           "%zu bytes are not aligned", n);
       memset (host, 0x5a, n);
       EXPECT (check,
-          gpu_copy_rows (
-              host, n, memory, n, n, 1, GPU_COPY_DOWN, device.stream, &fault)
+          gpu_copy_rows (host, (ptrdiff_t) n, memory, (ptrdiff_t) n, n, 1,
+              GPU_COPY_DOWN, device.stream, &fault)
               && gpu_stream_synchronize (device.stream, &fault),
           "%s (%s)", fault.message, fault.detail);
       EXPECT (check, all_zero (host, n), "%zu bytes are not zeroed", n);
       memset (host, 0xa5, n);
       EXPECT (check,
-          gpu_copy_rows (
-              memory, n, host, n, n, 1, GPU_COPY_UP, device.stream, &fault)
+          gpu_copy_rows (memory, (ptrdiff_t) n, host, (ptrdiff_t) n, n, 1,
+              GPU_COPY_UP, device.stream, &fault)
               && gpu_stream_synchronize (device.stream, &fault),
           "%s (%s)", fault.message, fault.detail);
     }
@@ -140,54 +141,66 @@ check_memory (Check *check, const void *data)
   device_leave (&device);
 }
 
+/* Where row 0 lies in a block of rows: at its end if the stride is negative. */
+static uint8_t *
+first_row (uint8_t *block, ptrdiff_t stride, int height)
+{
+  return stride < 0 ? block - stride * (height - 1) : block;
+}
+
 /* Rows go up, across and down between strides of their own. */
 static void
 copy_case (Check *check, Random *random, int index, const void *data)
 {
   const Device *device = data;
   const size_t bytes = (size_t) random_int (random, 1, 700);
-  const int height = random_int (random, 1, 50);
-  size_t stride[4], size[4];
-  uint8_t *from, *back, *before, *a, *b;
+  const int height = random_int (random, 1, 50), n = height - index % 3 / 2;
+  const bool packed = random_chance (random, 20);
+  uint8_t *block[4], *row[4], *before;
+  ptrdiff_t stride[4];
+  size_t size[4];
   Fault fault;
 
-  (void) index;
   fault_clear (&fault);
   for (int i = 0; i < 4; i++) {
-    stride[i] = bytes + (size_t) random_int (random, 0, 70);
-    size[i] = stride[i] * (size_t) height;
+    stride[i] = (ptrdiff_t) bytes + (packed ? 0 : random_int (random, 0, 70));
+    size[i] = (size_t) stride[i] * (size_t) height;
+    if (!packed && random_chance (random, 20))
+      stride[i] = -stride[i];
   }
-  check_describe (check, "%d rows of %zu bytes, strides %zu %zu %zu %zu",
-      height, bytes, stride[0], stride[1], stride[2], stride[3]);
-  from = kerncheck_alloc (size[0]);
-  back = kerncheck_alloc (size[3]);
+  check_describe (check, "%d of %d rows of %zu bytes, strides %td %td %td %td",
+      n, height, bytes, stride[0], stride[1], stride[2], stride[3]);
+  block[0] = kerncheck_alloc (size[0]);
+  block[1] = gpu_malloc (size[1], &fault);
+  block[2] = gpu_malloc (size[2], &fault);
+  block[3] = kerncheck_alloc (size[3]);
   before = kerncheck_alloc (size[3]);
   for (size_t i = 0; i < size[0]; i++)
-    from[i] = (uint8_t) random_next (random);
+    block[0][i] = (uint8_t) random_next (random);
   for (size_t i = 0; i < size[3]; i++)
-    back[i] = before[i] = (uint8_t) random_next (random);
-  a = gpu_malloc (size[1], &fault);
-  b = gpu_malloc (size[2], &fault);
-  if (EXPECT (check, a != NULL && b != NULL, "%s", fault.message)
+    block[3][i] = before[i] = (uint8_t) random_next (random);
+  for (int i = 0; i < 4; i++)
+    row[i] = block[i] == NULL ? NULL : first_row (block[i], stride[i], height);
+  if (EXPECT (check, row[1] != NULL && row[2] != NULL, "%s", fault.message)
       && EXPECT (check,
-          gpu_copy_rows (a, stride[1], from, stride[0], bytes, height,
+          gpu_copy_rows (row[1], stride[1], row[0], stride[0], bytes, n,
               GPU_COPY_UP, device->stream, &fault)
-              && gpu_copy_rows (b, stride[2], a, stride[1], bytes, height,
+              && gpu_copy_rows (row[2], stride[2], row[1], stride[1], bytes, n,
                   GPU_COPY_DEVICE, device->stream, &fault)
-              && gpu_copy_rows (back, stride[3], b, stride[2], bytes, height,
+              && gpu_copy_rows (row[3], stride[3], row[2], stride[2], bytes, n,
                   GPU_COPY_DOWN, device->stream, &fault)
               && gpu_stream_synchronize (device->stream, &fault),
           "%s (%s)", fault.message, fault.detail)) {
-    for (int y = 0; y < height; y++)
-      memcpy (before + (size_t) y * stride[3], from + (size_t) y * stride[0],
-          bytes);
-    EXPECT (check, memcmp (before, back, size[3]) == 0,
+    for (int y = 0; y < n; y++)
+      memcpy (first_row (before, stride[3], height) + y * stride[3],
+          row[0] + y * stride[0], bytes);
+    EXPECT (check, memcmp (before, block[3], size[3]) == 0,
         "what came back is not what went up");
   }
-  gpu_free (a);
-  gpu_free (b);
-  free (from);
-  free (back);
+  gpu_free (block[1]);
+  gpu_free (block[2]);
+  free (block[0]);
+  free (block[3]);
   free (before);
 }
 
@@ -224,8 +237,8 @@ check_events (Check *check, const void *data)
       memory != NULL && gpu_stream_new (&other, &fault)
           && gpu_event_new (&start, &fault) && gpu_event_new (&end, &fault)
           && gpu_event_record (start, device.stream, &fault)
-          && gpu_copy_rows (memory, half, memory + half, half, half, 1,
-              GPU_COPY_DEVICE, device.stream, &fault)
+          && gpu_copy_rows (memory, (ptrdiff_t) half, memory + half,
+              (ptrdiff_t) half, half, 1, GPU_COPY_DEVICE, device.stream, &fault)
           && gpu_event_record (end, device.stream, &fault)
           && gpu_stream_wait_event (other, end, &fault)
           && gpu_stream_synchronize (other, &fault)
@@ -345,6 +358,96 @@ check_share (Check *check, const void *data)
   device_shut (&first);
 }
 
+typedef struct
+{
+  Gpu *gpu; /* a hold on it */
+  void *memory, *host;
+  GpuStream stream;
+  GpuEvent event;
+  Fault fault;
+  bool used;
+} Heir;
+
+/* Uses what was made through the other hold, frees it, and gives up its own. */
+static void *
+outlive (void *data)
+{
+  Heir *heir = data;
+
+  if (!gpu_push (heir->gpu, &heir->fault))
+    return NULL;
+  memset (heir->host, 0x3c, 64);
+  heir->used = gpu_copy_rows (heir->memory, 64, heir->host, 64, 64, 1,
+                   GPU_COPY_UP, heir->stream, &heir->fault)
+      && gpu_event_record (heir->event, heir->stream, &heir->fault)
+      && gpu_event_synchronize (heir->event, &heir->fault);
+  memset (heir->host, 0, 64);
+  heir->used = heir->used
+      && gpu_copy_rows (heir->host, 64, heir->memory, 64, 64, 1, GPU_COPY_DOWN,
+          heir->stream, &heir->fault)
+      && gpu_stream_synchronize (heir->stream, &heir->fault)
+      && ((uint8_t *) heir->host)[63] == 0x3c;
+  gpu_event_free (heir->event);
+  gpu_stream_free (heir->stream);
+  gpu_free (heir->memory);
+  gpu_free_host (heir->host);
+  gpu_pop (heir->gpu);
+  gpu_close (heir->gpu);
+  return NULL;
+}
+
+/* A hold keeps the device for memory that outlives the opener, which is closed
+ * before it is used and freed, on another thread. */
+static void
+check_hold (Check *check, const void *data)
+{
+  Random random = { check->seed };
+  Device device;
+  Fault fault;
+
+  (void) data;
+  if (!device_enter_gpu (check, &device))
+    return;
+  device_leave (&device);
+  device_close (); /* else that would hold the context, too */
+  check->cases++;
+  for (int life = 0; life < 3 && !check->case_failed; life++) {
+    Heir heir = { .gpu = NULL };
+    pthread_t thread;
+
+    fault_clear (&fault);
+    fault_clear (&heir.fault);
+    if (!EXPECT (check, device_open (&device, &fault), "life %d: %s (%s)", life,
+            fault.message, fault.detail))
+      return;
+    heir.gpu = gpu_ref (device.gpu);
+    EXPECT (check, heir.gpu == device.gpu, "the hold is on another device");
+    heir.memory = gpu_malloc (64, &fault);
+    heir.host = gpu_malloc_host (64, &fault);
+    EXPECT (check,
+        heir.memory != NULL && heir.host != NULL
+            && gpu_stream_new (&heir.stream, &fault)
+            && gpu_event_new (&heir.event, &fault),
+        "%s (%s)", fault.message, fault.detail);
+    device_shut (&device);
+    if (check->case_failed)
+      return;
+    if (pthread_create (&thread, NULL, outlive, &heir) != 0) {
+      EXPECT (check, false, "a thread cannot be made");
+      return;
+    }
+    pthread_join (thread, NULL);
+    EXPECT (check, heir.used, "life %d, after the opener: %s (%s)", life,
+        heir.fault.message, heir.fault.detail);
+  }
+  /* The last hold is gone: the next life starts afresh. */
+  if (EXPECT (check, device_open (&device, &fault), "%s (%s)", fault.message,
+          fault.detail)) {
+    run_all_methods (check, &device, &random, 0);
+    device_shut (&device);
+  }
+}
+
 void
 check_gpu_add (void)
 {
@@ -355,4 +458,5 @@ check_gpu_add (void)
   kerncheck_add (check_events, NULL, NULL, "gpu/events");
   kerncheck_add (check_reopen, NULL, NULL, "gpu/reopen");
   kerncheck_add (check_share, NULL, NULL, "gpu/share");
+  kerncheck_add (check_hold, NULL, NULL, "gpu/hold");
 }

@@ -60,8 +60,8 @@ keep_busy (const Device *device, bool quick, uint8_t **memory, Fault *fault)
   if (*memory == NULL)
     return false;
   for (int i = 0; i < 40; i++)
-    if (!gpu_copy_rows (*memory, half, *memory + half, half, half, 1,
-            GPU_COPY_DEVICE, device->stream, fault))
+    if (!gpu_copy_rows (*memory, (ptrdiff_t) half, *memory + half,
+            (ptrdiff_t) half, half, 1, GPU_COPY_DEVICE, device->stream, fault))
       return false;
   return true;
 }

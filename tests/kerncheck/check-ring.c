@@ -34,49 +34,72 @@ enter (Check *check, const void *data, Device *device)
   return data == NULL || device_enter_gpu (check, device);
 }
 
-/* Copies src to dst, on the device or on the host. */
+/* Copies src to dst, on the device or on the host. Not for RING_MAPPED: these are
+ * copies within the device. */
 static bool
-compute_copy (void *user, const Image *src, const Image *dst, GpuStream stream,
-    Fault *fault)
+compute_copy (void *user, const RingPart *part, Fault *fault)
 {
   (void) user;
-  if (stream == NULL) {
-    image_copy (dst, src);
+  if (part->stream == NULL) {
+    image_copy (part->dst, part->src);
     return true;
   }
-  for (int m = 0; m < src->n_memories; m++)
-    if (!gpu_copy_rows (dst->memory[m].data, (size_t) dst->memory[m].stride,
-            src->memory[m].data, (size_t) src->memory[m].stride,
-            src->memory[m].row_bytes, src->memory[m].height, GPU_COPY_DEVICE,
-            stream, fault))
+  for (int m = 0; m < part->src->n_memories; m++) {
+    const ImageMemory *src = &part->src->memory[m];
+    const ImageMemory *dst = &part->dst->memory[m];
+    const int first = part->done[m];
+
+    if (!gpu_copy_rows (dst->data + first * dst->stride, dst->stride,
+            src->data + first * src->stride, src->stride, src->row_bytes,
+            part->ready[m] - first, GPU_COPY_DEVICE, part->stream, fault))
       return false;
+    part->done[m] = part->ready[m];
+  }
+  return true;
+}
+
+/* A plan, and how far it has come with the frame that is being submitted. */
+typedef struct
+{
+  SepconvPlan *plan;
+  SepconvProgress progress;
+} Filter;
+
+static bool
+compute_filter (void *user, const RingPart *part, Fault *fault)
+{
+  Filter *filter = user;
+
+  if (part->first)
+    memset (&filter->progress, 0, sizeof filter->progress);
+  if (!sepconv_plan_advance (filter->plan, part->src, part->dst, part->ready,
+          &filter->progress, part->stream, fault))
+    return false;
+  memcpy (part->done, filter->progress.done, sizeof filter->progress.done);
   return true;
 }
 
 static bool
-compute_filter (void *user, const Image *src, const Image *dst,
-    GpuStream stream, Fault *fault)
-{
-  return sepconv_plan_run (user, src, dst, stream, fault);
-}
-
-static bool
-compute_slowly (void *user, const Image *src, const Image *dst,
-    GpuStream stream, Fault *fault)
+compute_slowly (void *user, const RingPart *part, Fault *fault)
 {
   sleep_ms (2);
-  return compute_copy (user, src, dst, stream, fault);
+  return compute_copy (user, part, fault);
 }
 
 static bool
-compute_nothing (void *user, const Image *src, const Image *dst,
-    GpuStream stream, Fault *fault)
+compute_nothing (void *user, const RingPart *part, Fault *fault)
 {
   (void) user;
-  (void) src;
-  (void) dst;
-  (void) stream;
+  (void) part;
   return fault_set (fault, FAULT_UNSUPPORTED, "not today");
+}
+
+/* Fails when the rest of the frame is already on its way. */
+static bool
+compute_partly (void *user, const RingPart *part, Fault *fault)
+{
+  return part->last ? compute_nothing (user, part, fault)
+                    : compute_copy (user, part, fault);
 }
 
 /* A frame on its way: submitted by one thread, waited for by the other. */
@@ -85,6 +108,7 @@ typedef struct
   Picture src, dst;
   Picture original; /* the source, which may be reused after submit */
   uint8_t *before;
+  RingFrame route; /* all of it but src, dst, and how it is computed */
   RingSlot *slot;
   Case *c; /* what is computed, or NULL for a copy */
   Verdict verdict;
@@ -152,18 +176,22 @@ submit_frame (Check *check, Flow *flow, int i, RingCompute compute, void *user,
     Random *random)
 {
   Frame *frame = &flow->frames[i];
+  RingFrame submitted = frame->route;
   Fault fault;
 
   fault_clear (&fault);
+  submitted.src = frame->src.image;
+  submitted.dst = frame->dst.image;
+  submitted.compute = compute;
+  submitted.user = user;
   frame->slot = ring_acquire (flow->ring);
-  if (!EXPECT (check,
-          ring_submit (flow->ring, frame->slot, &frame->src.image,
-              &frame->dst.image, compute, user, &fault),
+  if (!EXPECT (check, ring_submit (flow->ring, frame->slot, &submitted, &fault),
           "frame %d: %s (%s)", i, fault.message, fault.detail)) {
     ring_release (flow->ring, frame->slot);
     return false;
   }
-  picture_paint (&frame->src, CONTENT_NOISE, random);
+  if (submitted.transfer == RING_PINNED && !submitted.src_pinned)
+    picture_paint (&frame->src, CONTENT_NOISE, random);
   pthread_mutex_lock (&flow->lock);
   flow->submitted++;
   pthread_cond_signal (&flow->grown);
@@ -171,8 +199,33 @@ submit_frame (Check *check, Flow *flow, int i, RingCompute compute, void *user,
   return true;
 }
 
+/* By some way over the bus; half of the frames by the plainest. */
 static void
-prepare_frame (Frame *frame, const Image *layout, const Case *c, Random *random)
+choose_route (Check *check, Frame *frame, const Device *device, Random *random)
+{
+  Fault fault;
+
+  fault_clear (&fault);
+  frame->route = (RingFrame){ .slices = 1 };
+  if (random_chance (random, 50))
+    return;
+  frame->route.transfer = (RingTransfer) random_int (random, 0, RING_PAGEABLE);
+  if (frame->c == NULL && frame->route.transfer == RING_MAPPED)
+    frame->route.transfer = RING_PINNED;
+  frame->route.slices = random_int (random, 1, RING_MAX_SLICES);
+  frame->route.src_pinned = random_chance (random, 50);
+  frame->route.dst_pinned = random_chance (random, 50);
+  EXPECT (check,
+      (!frame->route.src_pinned
+          || device_pin_picture (device, &frame->src, &fault))
+          && (!frame->route.dst_pinned
+              || device_pin_picture (device, &frame->dst, &fault)),
+      "%s (%s)", fault.message, fault.detail);
+}
+
+static void
+prepare_frame (Check *check, Frame *frame, const Device *device,
+    const Image *layout, const Case *c, Random *random)
 {
   frame->verdict.ok = true;
   frame->c = c == NULL ? NULL : case_copy (c);
@@ -182,25 +235,18 @@ prepare_frame (Frame *frame, const Image *layout, const Case *c, Random *random)
   picture_paint (&frame->src, CONTENT_NOISE, random);
   image_copy (&frame->original.image, &frame->src.image);
   frame->before = picture_block_copy (&frame->dst);
+  choose_route (check, frame, device, random);
 }
 
 /* Results are copied by rows: what rows own but samples do not may differ. */
 static void
 judge_frame (Check *check, const Frame *frame, int i)
 {
-  uint8_t *before = frame->before;
+  Verdict verdict;
 
   EXPECT (check, frame->verdict.ok, "frame %d: %s", i, frame->verdict.text);
-  for (int m = 0; m < frame->dst.image.n_memories; m++)
-    for (int y = 0; y < frame->dst.image.memory[m].height; y++) {
-      const ImageMemory *memory = &frame->dst.image.memory[m];
-      const ptrdiff_t row =
-          memory->data + y * memory->stride - frame->dst.block;
-
-      memcpy (before + row, frame->dst.block + row, memory->row_bytes);
-    }
-  EXPECT (check, memcmp (before, frame->dst.block, frame->dst.bytes) == 0,
-      "frame %d: bytes outside the rows were written", i);
+  verdict_outside_rows (&verdict, &frame->dst, frame->before);
+  EXPECT (check, verdict.ok, "frame %d: %s", i, verdict.text);
 }
 
 static void
@@ -259,6 +305,7 @@ flow_free (Check *check, Flow *flow)
 static void
 run_flow (Check *check, Flow *flow, SepconvPlan *plan, Random *random)
 {
+  Filter filter = { .plan = plan };
   pthread_t thread;
   Fault fault;
   bool ok = true;
@@ -275,7 +322,7 @@ run_flow (Check *check, Flow *flow, SepconvPlan *plan, Random *random)
           "frame %d: %s", i, fault.message);
     ok = ok
         && submit_frame (check, flow, i,
-            plan == NULL ? compute_copy : compute_filter, plan, random);
+            plan == NULL ? compute_copy : compute_filter, &filter, random);
   }
   pthread_mutex_lock (&flow->lock);
   flow->stopped = true;
@@ -302,7 +349,7 @@ copy_case (Check *check, Random *random, int index, const void *data)
   if (flow == NULL)
     return;
   for (int i = 0; i < n; i++)
-    prepare_frame (&flow->frames[i], &layout, NULL, random);
+    prepare_frame (check, &flow->frames[i], device, &layout, NULL, random);
   run_flow (check, flow, NULL, random);
   flow_free (check, flow);
 }
@@ -350,7 +397,7 @@ filter_case (Check *check, Random *random, int index, const void *data)
       case_make_spec (next,
           (SepconvBorder) random_int (random, 0, N_BORDERS - 1), &effort,
           random);
-      prepare_frame (&flow->frames[i], &c->layout,
+      prepare_frame (check, &flow->frames[i], device, &c->layout,
           sepconv_method_supports (
               sepconv_plan_method (plan), &next->spec, &next->layout, NULL)
               ? next
@@ -392,6 +439,15 @@ pair_new (Pair *pair, Random *random)
   picture_paint (&pair->src, CONTENT_NOISE, random);
 }
 
+static RingFrame
+pair_frame (const Pair *pair, RingCompute compute)
+{
+  return (RingFrame){ .src = pair->src.image,
+    .dst = pair->dst.image,
+    .slices = 1,
+    .compute = compute };
+}
+
 static void
 pair_clear (Pair *pair)
 {
@@ -419,6 +475,7 @@ acquire_one (void *data)
 static void
 expect_blocking (Check *check, const Device *device, Pair *pair, int depth)
 {
+  const RingFrame frame = pair_frame (pair, compute_copy);
   Waiter waiter = { .slot = NULL };
   RingSlot *slots[MAX_DEPTH];
   pthread_t thread;
@@ -435,9 +492,11 @@ expect_blocking (Check *check, const Device *device, Pair *pair, int depth)
     for (int k = 0; k < i; k++)
       EXPECT (check, slots[k] != slots[i], "slot %d was given out twice", k);
     EXPECT (check,
-        ring_submit (waiter.ring, slots[i], &pair->src.image, &pair->dst.image,
-            compute_copy, NULL, &fault),
-        "%s", fault.message);
+        ring_in_flight (waiter.ring) == i + 1
+            && ring_submit (waiter.ring, slots[i], &frame, &fault)
+            && ring_in_flight (waiter.ring) == i + 1,
+        "%d in flight of %d: %s", ring_in_flight (waiter.ring), i + 1,
+        fault.message);
   }
   if (pthread_create (&thread, NULL, acquire_one, &waiter) != 0) {
     EXPECT (check, false, "a thread cannot be made");
@@ -450,6 +509,9 @@ expect_blocking (Check *check, const Device *device, Pair *pair, int depth)
       check, ring_wait (waiter.ring, slots[0], &fault), "%s", fault.message);
   EXPECT (check, !atomic_load (&waiter.acquired),
       "a slot was given out again before it was released");
+  EXPECT (check, ring_in_flight (waiter.ring) == depth,
+      "%d in flight of %d, none of them released", ring_in_flight (waiter.ring),
+      depth);
   ring_release (waiter.ring, slots[0]);
   for (int i = 0; i < 1000 && !atomic_load (&waiter.acquired); i++)
     sleep_ms (5);
@@ -464,7 +526,11 @@ expect_blocking (Check *check, const Device *device, Pair *pair, int depth)
         check, ring_wait (waiter.ring, slots[i], &fault), "%s", fault.message);
     ring_release (waiter.ring, slots[i]);
   }
+  EXPECT (check, ring_in_flight (waiter.ring) == 1, "%d in flight instead of 1",
+      ring_in_flight (waiter.ring));
   ring_release (waiter.ring, waiter.slot);
+  EXPECT (check, ring_in_flight (waiter.ring) == 0, "%d in flight instead of 0",
+      ring_in_flight (waiter.ring));
   ring_free (waiter.ring);
 }
 
@@ -487,12 +553,11 @@ check_full (Check *check, const void *data)
 
 /* One frame from acquire to release. */
 static bool
-pass_frame (Ring *ring, Pair *pair, RingCompute compute, Fault *fault)
+pass_frame (Ring *ring, const RingFrame *frame, Fault *fault)
 {
   RingSlot *slot = ring_acquire (ring);
-  const bool ok = ring_submit (ring, slot, &pair->src.image, &pair->dst.image,
-                      compute, NULL, fault)
-      && ring_wait (ring, slot, fault);
+  const bool ok =
+      ring_submit (ring, slot, frame, fault) && ring_wait (ring, slot, fault);
 
   ring_release (ring, slot);
   return ok;
@@ -536,6 +601,7 @@ check_stats (Check *check, const void *data)
 {
   Random random = { check->seed };
   RingSlot *slots[3];
+  RingFrame frame;
   Device device;
   Ring *ring;
   Fault fault;
@@ -545,20 +611,18 @@ check_stats (Check *check, const void *data)
     return;
   check->cases++;
   pair_new (&pair, &random);
+  frame = pair_frame (&pair, compute_slowly);
   fault_clear (&fault);
   ring = ring_new (device.gpu, &pair.layout, &pair.layout, 5, &fault);
   if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
     expect_stats (check, ring, &device, &pair, 0, 0, 0);
     for (int i = 0; i < 7; i++)
-      EXPECT (check, pass_frame (ring, &pair, compute_slowly, &fault), "%s",
-          fault.message);
+      EXPECT (check, pass_frame (ring, &frame, &fault), "%s", fault.message);
     expect_stats (check, ring, &device, &pair, 7, 7, 1);
     for (int i = 0; i < 3; i++) {
       slots[i] = ring_acquire (ring);
-      EXPECT (check,
-          ring_submit (ring, slots[i], &pair.src.image, &pair.dst.image,
-              compute_slowly, NULL, &fault),
-          "%s", fault.message);
+      EXPECT (check, ring_submit (ring, slots[i], &frame, &fault), "%s",
+          fault.message);
     }
     expect_stats (check, ring, &device, &pair, 10, 7, 3);
     for (int i = 0; i < 3; i++) {
@@ -575,16 +639,17 @@ check_stats (Check *check, const void *data)
 static void
 check_stats_add (Check *check, const void *data)
 {
-  RingStats sum = { 1, 2, 3, 4, 5.0, 6.0, 7.0, 3 };
-  const RingStats more = { 10, 20, 30, 40, 50.0, 60.0, 70.0, 2 };
+  RingStats sum = { 1, 2, 3, 4, 5, 5.0, 6.0, 7.0, 3 };
+  const RingStats more = { 10, 20, 30, 40, 50, 50.0, 60.0, 70.0, 2 };
 
   (void) data;
   check->cases++;
   ring_stats_add (&sum, &more);
   EXPECT (check,
       sum.frames_in == 11 && sum.frames_out == 22 && sum.bytes_up == 33
-          && sum.bytes_down == 44 && sum.up_ns == 55.0 && sum.compute_ns == 66.0
-          && sum.down_ns == 77.0 && sum.in_flight_peak == 3,
+          && sum.bytes_down == 44 && sum.frames_timed == 55 && sum.up_ns == 55.0
+          && sum.compute_ns == 66.0 && sum.down_ns == 77.0
+          && sum.in_flight_peak == 3,
       "sums are wrong");
 }
 
@@ -606,10 +671,14 @@ check_failure (Check *check, const void *data)
   fault_clear (&fault);
   ring = ring_new (device.gpu, &pair.layout, &pair.layout, 2, &fault);
   if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 24; i++) {
+      RingFrame frame = pair_frame (&pair, compute_slowly);
+
+      frame.slices = i % RING_MAX_SLICES + 1;
+      frame.transfer = i % 3 == 0 ? RING_PAGEABLE : RING_PINNED;
       if (i % 4 == 3) {
         picture_paint (&pair.src, CONTENT_NOISE, &random);
-        EXPECT (check, pass_frame (ring, &pair, compute_slowly, &fault),
+        EXPECT (check, pass_frame (ring, &frame, &fault),
             "a frame after one that failed: %s (%s)", fault.message,
             fault.detail);
         verdict_same (&verdict, &pair.dst.image, &pair.src.image);
@@ -617,14 +686,16 @@ check_failure (Check *check, const void *data)
             verdict.text);
         continue;
       }
+      frame.compute = i % 2 ? compute_nothing : compute_partly;
       fault_clear (&fault);
-      if (EXPECT_FAULT (check,
-              !pass_frame (ring, &pair, compute_nothing, &fault), &fault,
+      if (EXPECT_FAULT (check, !pass_frame (ring, &frame, &fault), &fault,
               FAULT_UNSUPPORTED, "a frame that cannot be computed"))
         EXPECT (check, strcmp (fault.message, "not today") == 0,
             "the fault is not the one of the computation: %s", fault.message);
+      EXPECT (check, ring_in_flight (ring) == 0, "%d in flight instead of 0",
+          ring_in_flight (ring));
     }
-    expect_stats (check, ring, &device, &pair, 3, 3, 1);
+    expect_stats (check, ring, &device, &pair, 6, 6, 1);
     ring_free (ring);
   }
   pair_clear (&pair);
@@ -669,6 +740,63 @@ check_limits (Check *check, const void *data)
   device_leave (&device);
 }
 
+static bool
+compute_never (void *user, const RingPart *part, Fault *fault)
+{
+  (void) part;
+  *(bool *) user = true;
+  return fault_set (fault, FAULT_FAILED, "this was not to be computed");
+}
+
+/* Slices out of range are refused before anything is queued. */
+static void
+check_slices (Check *check, const void *data)
+{
+  static const int wrong[] = { 0, -1, RING_MAX_SLICES + 1, 2147483647 };
+  static const int right[] = { 1, RING_MAX_SLICES };
+  Random random = { check->seed };
+  bool computed = false;
+  RingFrame frame;
+  Verdict verdict;
+  Device device;
+  Ring *ring;
+  Fault fault;
+  Pair pair;
+
+  if (!enter (check, data, &device))
+    return;
+  check->cases++;
+  pair_new (&pair, &random);
+  fault_clear (&fault);
+  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 2, &fault);
+  if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
+    frame = pair_frame (&pair, compute_never);
+    frame.user = &computed;
+    for (int i = 0; i < 12; i++) {
+      frame.slices = wrong[i % 4];
+      frame.transfer = (RingTransfer) (i / 4);
+      fault_clear (&fault);
+      EXPECT_FAULT (check, !pass_frame (ring, &frame, &fault), &fault,
+          FAULT_SETTINGS, "a wrong number of slices");
+    }
+    EXPECT (check, !computed, "a frame that was refused was computed");
+    expect_stats (check, ring, &device, &pair, 0, 0, 0);
+    frame = pair_frame (&pair, compute_slowly);
+    for (int i = 0; i < 2; i++) {
+      frame.slices = right[i];
+      picture_paint (&pair.src, CONTENT_NOISE, &random);
+      EXPECT (check, pass_frame (ring, &frame, &fault), "%d slices: %s",
+          right[i], fault.message);
+      verdict_same (&verdict, &pair.dst.image, &pair.src.image);
+      EXPECT (check, verdict.ok, "%d slices: %s", right[i], verdict.text);
+    }
+    expect_stats (check, ring, &device, &pair, 2, 2, 1);
+    ring_free (ring);
+  }
+  pair_clear (&pair);
+  device_leave (&device);
+}
+
 /* Frames that were submitted but never waited for. */
 static void
 check_abandon (Check *check, const void *data)
@@ -686,11 +814,13 @@ check_abandon (Check *check, const void *data)
   fault_clear (&fault);
   ring = ring_new (device.gpu, &pair.layout, &pair.layout, 4, &fault);
   if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
-    for (int i = 0; i < 3; i++)
-      EXPECT (check,
-          ring_submit (ring, ring_acquire (ring), &pair.src.image,
-              &pair.dst.image, compute_copy, NULL, &fault),
+    for (int i = 0; i < 3; i++) {
+      RingFrame frame = pair_frame (&pair, compute_copy);
+
+      frame.slices = 7 * i + 1;
+      EXPECT (check, ring_submit (ring, ring_acquire (ring), &frame, &fault),
           "%s", fault.message);
+    }
     ring_free (ring);
   }
   pair_clear (&pair);
@@ -713,6 +843,7 @@ check_ring_add (void)
     kerncheck_add (check_stats, where, NULL, "%s/stats", prefix);
     kerncheck_add (check_failure, where, NULL, "%s/failure", prefix);
     kerncheck_add (check_limits, where, NULL, "%s/limits", prefix);
+    kerncheck_add (check_slices, where, NULL, "%s/slices", prefix);
     kerncheck_add (check_abandon, where, NULL, "%s/abandon", prefix);
   }
 }

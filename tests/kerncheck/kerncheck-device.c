@@ -91,6 +91,20 @@ device_leave (Device *device)
 }
 
 bool
+device_pin_picture (const Device *device, Picture *picture, Fault *fault)
+{
+  uint8_t *block;
+
+  if (device->gpu == NULL)
+    return true;
+  block = gpu_malloc_host (picture->bytes, fault);
+  if (block == NULL)
+    return false;
+  picture_move (picture, block, gpu_free_host);
+  return true;
+}
+
+bool
 device_picture_new (DevicePicture *on_device, const Device *device,
     const Picture *picture, Fault *fault)
 {
@@ -104,9 +118,9 @@ device_picture_new (DevicePicture *on_device, const Device *device,
   for (int m = 0; m < picture->image.n_memories; m++)
     on_device->image.memory[m].data =
         on_device->block + (picture->image.memory[m].data - picture->block);
-  return gpu_copy_rows (on_device->block, picture->bytes, picture->block,
-             picture->bytes, picture->bytes, 1, GPU_COPY_UP, device->stream,
-             fault)
+  return gpu_copy_rows (on_device->block, (ptrdiff_t) picture->bytes,
+             picture->block, (ptrdiff_t) picture->bytes, picture->bytes, 1,
+             GPU_COPY_UP, device->stream, fault)
       && gpu_stream_synchronize (device->stream, fault);
 }
 
@@ -116,8 +130,8 @@ device_picture_fetch (const DevicePicture *on_device, const Device *device,
 {
   if (device->gpu == NULL)
     return true;
-  return gpu_copy_rows (block, bytes, on_device->block, bytes, bytes, 1,
-             GPU_COPY_DOWN, device->stream, fault)
+  return gpu_copy_rows (block, (ptrdiff_t) bytes, on_device->block,
+             (ptrdiff_t) bytes, bytes, 1, GPU_COPY_DOWN, device->stream, fault)
       && gpu_stream_synchronize (device->stream, fault);
 }
 

@@ -35,6 +35,10 @@ typedef struct
   uint8_t *block; /* device memory, or NULL */
 } DevicePicture;
 
+/* Moves a picture into pinned memory; nothing on the host. Its picture_clear()
+ * then needs the context pushed. */
+bool device_pin_picture (const Device *device, Picture *picture, Fault *fault);
+
 bool device_picture_new (DevicePicture *on_device, const Device *device,
     const Picture *picture, Fault *fault);
 /* Copies the block back, after all that is queued on the device's stream. */

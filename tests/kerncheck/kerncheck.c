@@ -385,7 +385,10 @@ main (int argc, char **argv)
   check_sepconv_add ();
   check_methods_add ();
   check_plans_add ();
+  check_progress_add ();
+  check_workers_add ();
   check_ring_add ();
+  check_transfers_add ();
   check_gpu_add ();
   options.exact = names_a_check (options.name);
   return run_checks (&options);

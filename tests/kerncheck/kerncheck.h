@@ -49,7 +49,10 @@ void check_image_add (void);
 void check_sepconv_add (void);
 void check_methods_add (void);
 void check_plans_add (void);
+void check_progress_add (void);
+void check_workers_add (void);
 void check_ring_add (void);
+void check_transfers_add (void);
 void check_gpu_add (void);
 
 /* Runs n cases times --iterations, or only the one to be replayed; stops early

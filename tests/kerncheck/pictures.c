@@ -176,6 +176,14 @@ fill_noise (uint8_t *bytes, size_t n, Random *random)
     bytes[i] = (uint8_t) (random_next (random) >> 32);
 }
 
+static void
+allocate (Picture *picture)
+{
+  picture->block = kerncheck_alloc (picture->bytes);
+  picture->owned = kerncheck_alloc (picture->bytes);
+  picture->free_block = free;
+}
+
 void
 picture_new (
     Picture *picture, const Image *layout, bool negative, Random *random)
@@ -207,8 +215,7 @@ picture_new (
     }
     picture->bytes += stride * (size_t) memory->height + GUARD_BYTES;
   }
-  picture->block = kerncheck_alloc (picture->bytes);
-  picture->owned = kerncheck_alloc (picture->bytes);
+  allocate (picture);
   for (int m = 0; m < layout->n_memories; m++)
     picture->image.memory[m].data = picture->block + first_row[m];
   mark_owned (picture);
@@ -216,9 +223,40 @@ picture_new (
 }
 
 void
+picture_new_packed (Picture *picture, const Image *layout, Random *random)
+{
+  size_t alignment = 1;
+
+  for (int m = 0; m < layout->n_memories; m++)
+    if (memory_alignment (layout, m) > alignment)
+      alignment = memory_alignment (layout, m);
+  picture->bytes =
+      image_pack (layout, alignment, NULL, &picture->image) + 2 * GUARD_BYTES;
+  allocate (picture);
+  image_pack (layout, alignment, picture->block + GUARD_BYTES, &picture->image);
+  mark_owned (picture);
+  fill_noise (picture->block, picture->bytes, random);
+}
+
+void
+picture_move (Picture *picture, uint8_t *block, void (*free_block) (void *))
+{
+  memcpy (block, picture->block, picture->bytes);
+  for (int m = 0; m < picture->image.n_memories; m++) {
+    ImageMemory *memory = &picture->image.memory[m];
+
+    memory->data = block + (memory->data - picture->block);
+  }
+  picture->free_block (picture->block);
+  picture->block = block;
+  picture->free_block = free_block;
+}
+
+void
 picture_clear (Picture *picture)
 {
-  free (picture->block);
+  if (picture->block != NULL)
+    picture->free_block (picture->block);
   free (picture->owned);
   picture->block = picture->owned = NULL;
 }

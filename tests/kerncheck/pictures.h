@@ -55,6 +55,7 @@ typedef struct
   uint8_t *block;
   size_t bytes;
   uint8_t *owned; /* [bytes]: 1 where a sample of a plane lies */
+  void (*free_block) (void *block);
 } Picture;
 
 /* Random guards and strides, negative ones too if allowed; contents are noise
@@ -62,6 +63,12 @@ typedef struct
  * are even, those of bytes may be odd. */
 void picture_new (
     Picture *picture, const Image *layout, bool negative, Random *random);
+/* Likewise, but rows and memories follow each other without a gap, as in a frame
+ * of one allocation: guards are before and after all of them. */
+void picture_new_packed (Picture *picture, const Image *layout, Random *random);
+/* Moves a picture to another block, of as many bytes, that free_block() frees. */
+void picture_move (
+    Picture *picture, uint8_t *block, void (*free_block) (void *));
 void picture_clear (Picture *picture);
 
 /* Fills what samples do not own with other noise. */

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void refuse (Verdict *verdict, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
@@ -125,6 +126,28 @@ verdict_same (Verdict *verdict, const Image *a, const Image *b)
   for (int p = 0; p < a->n_planes; p++)
     for (int c = 0; c < a->plane[p].channels && verdict->ok; c++)
       compare_exact (verdict, a, b, p, c);
+}
+
+void
+verdict_outside_rows (
+    Verdict *verdict, const Picture *picture, const uint8_t *before)
+{
+  uint8_t *expected = kerncheck_alloc (picture->bytes);
+
+  approve (verdict);
+  memcpy (expected, before, picture->bytes);
+  for (int m = 0; m < picture->image.n_memories; m++) {
+    const ImageMemory *memory = &picture->image.memory[m];
+
+    for (int y = 0; y < memory->height; y++) {
+      const uint8_t *row = memory->data + y * memory->stride;
+
+      memcpy (expected + (row - picture->block), row, memory->row_bytes);
+    }
+  }
+  if (memcmp (expected, picture->block, picture->bytes) != 0)
+    refuse (verdict, "bytes outside the rows were written");
+  free (expected);
 }
 
 void

@@ -25,6 +25,11 @@ void verdict_by_other (Verdict *verdict, const SepconvSpec *spec,
 /* Whether two results are the same in all samples. */
 void verdict_same (Verdict *verdict, const Image *a, const Image *b);
 
+/* Whether what is outside the picture's rows is as in `before`, a copy of its
+ * block: a copy by rows may write what rows own but samples do not. */
+void verdict_outside_rows (
+    Verdict *verdict, const Picture *picture, const uint8_t *before);
+
 /* Whether a picture's guards are as in `before`, a copy of its block. */
 void verdict_guards (
     Verdict *verdict, const Picture *picture, const uint8_t *before);

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gstframequeue.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_frame_queue_debug);
+#define GST_CAT_DEFAULT gst_frame_queue_debug
+
+typedef struct
+{
+  GstBuffer *buffer;
+  gpointer frame;
+} Entry;
+
+struct _GstFrameQueue
+{
+  GstPad *pad;
+  GstFrameQueueFinish finish;
+  gpointer user_data;
+  GThread *pusher;
+
+  GMutex lock; /* protects all below, from both threads and flushes */
+  GCond changed;
+  GArray *ring;  /* of Entry, used as a ring; grows, never shrinks */
+  guint head;    /* of the oldest entry in it */
+  guint queued;  /* entries in it */
+  guint pending; /* those, and the one that the pusher has */
+  GstFlowReturn flow;
+  gboolean flushing;
+  gboolean quit;
+};
+
+/* The entry that is `n` after the oldest. */
+static Entry *
+entry_at (GstFrameQueue *self, guint n)
+{
+  return &g_array_index (self->ring, Entry, (self->head + n) % self->ring->len);
+}
+
+/* Waits for one frame, and pushes it unless that has lost its point. */
+static void
+handle_entry (GstFrameQueue *self, Entry entry)
+{
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  if (entry.frame != NULL && !self->finish (entry.frame, self->user_data))
+    flow = GST_FLOW_ERROR;
+
+  g_mutex_lock (&self->lock);
+  if (flow == GST_FLOW_OK)
+    flow = self->flushing ? GST_FLOW_FLUSHING : self->flow;
+  g_mutex_unlock (&self->lock);
+
+  if (flow == GST_FLOW_OK)
+    flow = gst_pad_push (self->pad, entry.buffer);
+  else
+    gst_buffer_unref (entry.buffer);
+  /* Special successes are of one push, and no reason to stop. */
+  if (flow > GST_FLOW_OK)
+    flow = GST_FLOW_OK;
+
+  g_mutex_lock (&self->lock);
+  if (flow != self->flow && !self->flushing) {
+    GST_DEBUG_OBJECT (self->pad, "flow is now %s", gst_flow_get_name (flow));
+    self->flow = flow;
+  }
+  self->pending--;
+  g_cond_broadcast (&self->changed);
+  g_mutex_unlock (&self->lock);
+}
+
+static gpointer
+push_frames (gpointer data)
+{
+  GstFrameQueue *self = data;
+
+  for (;;) {
+    Entry entry;
+
+    g_mutex_lock (&self->lock);
+    while (self->queued == 0 && !self->quit)
+      g_cond_wait (&self->changed, &self->lock);
+    if (self->queued == 0) {
+      g_mutex_unlock (&self->lock);
+      return NULL;
+    }
+    entry = *entry_at (self, 0);
+    self->head = (self->head + 1) % self->ring->len;
+    self->queued--;
+    g_mutex_unlock (&self->lock);
+    handle_entry (self, entry);
+  }
+}
+
+GstFrameQueue *
+gst_frame_queue_new (
+    GstPad *pad, GstFrameQueueFinish finish, gpointer user_data)
+{
+  static gsize category = 0;
+  GstFrameQueue *self = g_new0 (GstFrameQueue, 1);
+
+  if (g_once_init_enter (&category)) {
+    GST_DEBUG_CATEGORY_INIT (
+        gst_frame_queue_debug, "framequeue", 0, "frames in flight");
+    g_once_init_leave (&category, 1);
+  }
+  self->pad = pad;
+  self->finish = finish;
+  self->user_data = user_data;
+  self->ring = g_array_new (FALSE, FALSE, sizeof (Entry));
+  g_array_set_size (self->ring, 8);
+  g_mutex_init (&self->lock);
+  g_cond_init (&self->changed);
+  return self;
+}
+
+void
+gst_frame_queue_free (GstFrameQueue *self)
+{
+  g_array_unref (self->ring);
+  g_cond_clear (&self->changed);
+  g_mutex_clear (&self->lock);
+  g_free (self);
+}
+
+void
+gst_frame_queue_start (GstFrameQueue *self, const gchar *thread_name)
+{
+  self->flow = GST_FLOW_OK;
+  self->flushing = self->quit = FALSE;
+  self->pusher = g_thread_new (thread_name, push_frames, self);
+}
+
+void
+gst_frame_queue_stop (GstFrameQueue *self)
+{
+  if (self->pusher == NULL)
+    return;
+  g_mutex_lock (&self->lock);
+  self->quit = self->flushing = TRUE;
+  g_cond_broadcast (&self->changed);
+  g_mutex_unlock (&self->lock);
+  g_thread_join (self->pusher);
+  self->pusher = NULL;
+}
+
+GstFlowReturn
+gst_frame_queue_wait_for_room (GstFrameQueue *self, guint depth)
+{
+  GstFlowReturn flow;
+
+  g_mutex_lock (&self->lock);
+  while (self->pending >= depth && self->flow == GST_FLOW_OK && !self->flushing)
+    g_cond_wait (&self->changed, &self->lock);
+  flow = self->flushing ? GST_FLOW_FLUSHING : self->flow;
+  g_mutex_unlock (&self->lock);
+  return flow;
+}
+
+/* Doubles the ring, with the oldest entry first. */
+static void
+grow (GstFrameQueue *self)
+{
+  GArray *larger = g_array_sized_new (FALSE, FALSE, sizeof (Entry), 16);
+
+  for (guint i = 0; i < self->queued; i++)
+    g_array_append_val (larger, *entry_at (self, i));
+  g_array_set_size (larger, 2 * self->ring->len);
+  g_array_unref (self->ring);
+  self->ring = larger;
+  self->head = 0;
+}
+
+void
+gst_frame_queue_put (GstFrameQueue *self, GstBuffer *buffer, gpointer frame)
+{
+  const Entry entry = { buffer, frame };
+
+  g_mutex_lock (&self->lock);
+  if (self->queued == self->ring->len)
+    grow (self);
+  *entry_at (self, self->queued) = entry;
+  self->queued++;
+  self->pending++;
+  g_cond_broadcast (&self->changed);
+  g_mutex_unlock (&self->lock);
+}
+
+GstFlowReturn
+gst_frame_queue_drain (GstFrameQueue *self)
+{
+  GstFlowReturn flow;
+
+  g_mutex_lock (&self->lock);
+  while (self->pending > 0)
+    g_cond_wait (&self->changed, &self->lock);
+  flow = self->flushing ? GST_FLOW_FLUSHING : self->flow;
+  g_mutex_unlock (&self->lock);
+  return flow;
+}
+
+guint
+gst_frame_queue_length (GstFrameQueue *self)
+{
+  guint pending;
+
+  g_mutex_lock (&self->lock);
+  pending = self->pending;
+  g_mutex_unlock (&self->lock);
+  return pending;
+}
+
+void
+gst_frame_queue_set_flushing (GstFrameQueue *self, gboolean flushing)
+{
+  g_mutex_lock (&self->lock);
+  if (!flushing) {
+    while (self->pending > 0)
+      g_cond_wait (&self->changed, &self->lock);
+    self->flow = GST_FLOW_OK;
+  }
+  self->flushing = flushing;
+  g_cond_broadcast (&self->changed);
+  g_mutex_unlock (&self->lock);
+}
+
+void
+gst_frame_queue_forget (GstFrameQueue *self, GstFlowReturn flow)
+{
+  g_mutex_lock (&self->lock);
+  if (self->flow == flow)
+    self->flow = GST_FLOW_OK;
+  g_mutex_unlock (&self->lock);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* gstframequeue: frames between the streaming thread, which puts them in, and a
+ * thread of the queue, the pusher, which waits for each in turn and pushes it.
+ *
+ * Order is kept, nothing is lost: gst_frame_queue_drain() returns when every
+ * frame has been pushed, and what downstream answers to a push is what the
+ * streaming thread learns before its next frame. While flushing, frames are
+ * waited for and dropped. */
+#pragma once
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+typedef struct _GstFrameQueue GstFrameQueue;
+
+/* Waits until the frame's buffer is ready to be pushed, and frees `frame`. FALSE
+ * if it never will be: an error has been posted. Called on the pusher. */
+typedef gboolean (*GstFrameQueueFinish) (gpointer frame, gpointer user_data);
+
+/* Pushes on `pad`, which must outlive the queue. */
+GstFrameQueue *gst_frame_queue_new (
+    GstPad *pad, GstFrameQueueFinish finish, gpointer user_data);
+void gst_frame_queue_free (GstFrameQueue *self);
+
+/* Starts the pusher; not flushing, flow OK. */
+void gst_frame_queue_start (GstFrameQueue *self, const gchar *thread_name);
+/* Drops what is left and ends the pusher. No thread may be in a call below. */
+void gst_frame_queue_stop (GstFrameQueue *self);
+
+/* Streaming thread: blocks until fewer than `depth` frames are in the queue or
+ * being pushed. Returns what downstream said last, or FLUSHING. */
+GstFlowReturn gst_frame_queue_wait_for_room (GstFrameQueue *self, guint depth);
+
+/* Streaming thread. Takes the buffer and the frame; frame NULL: the buffer is
+ * ready. */
+void gst_frame_queue_put (
+    GstFrameQueue *self, GstBuffer *buffer, gpointer frame);
+
+/* Streaming thread: blocks until nothing is left. Returns what downstream said
+ * last, or FLUSHING. */
+GstFlowReturn gst_frame_queue_drain (GstFrameQueue *self);
+
+/* Frames in the queue or being pushed. Any thread. */
+guint gst_frame_queue_length (GstFrameQueue *self);
+
+/* Any thread. TRUE makes waiting for room return at once; the frames
+ * in the queue are dropped as their turn comes. FALSE, called on the streaming thread, waits until
+ * they are gone and starts afresh. */
+void gst_frame_queue_set_flushing (GstFrameQueue *self, gboolean flushing);
+
+/* Any thread: forgets what downstream said, if it was `flow`. */
+void gst_frame_queue_forget (GstFrameQueue *self, GstFlowReturn flow);
+
+G_END_DECLS

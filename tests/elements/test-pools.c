@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Whose memory frames lie in. */
+#include "flight-fixture.h"
+
+#include <string.h>
+
+#define PINNED "PinnedHostMemory"
+
+static gboolean
+is_pinned (GstBuffer *buffer)
+{
+  for (guint i = 0; i < gst_buffer_n_memory (buffer); i++)
+    if (!gst_memory_is_type (gst_buffer_peek_memory (buffer, i), PINNED))
+      return FALSE;
+  return TRUE;
+}
+
+/* Frames in the offered pool, filtered, in whatever memory the transfer wants on
+ * both sides. */
+static void
+pools_offered (void)
+{
+  static const char *const transfers[] = { "auto", "pinned", "mapped",
+    "pageable" };
+  static const char *const formats[] = { "NV12", "RGB", "I420_10LE" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (transfers) * G_N_ELEMENTS (formats);
+       i++) {
+    const char *transfer = transfers[i / G_N_ELEMENTS (formats)];
+    const gboolean pinned =
+        test_on_cuda () && !g_str_equal (transfer, "pageable");
+    char *settings = g_strdup_printf ("sigma=1 transfer=%s", transfer);
+    Flight *flight = flight_open (
+        settings, formats[i % G_N_ELEMENTS (formats)], 51, 31, NULL);
+    GstBufferPool *pool;
+
+    pool = flight_pool (flight);
+    for (guint64 n = 0; n < 20; n++) {
+      GstBuffer *in = flight_frame_in (flight, pool, n);
+
+      expect (is_pinned (in) == pinned, "the offered pool is %spinned",
+          pinned ? "not " : "");
+      expect (gst_harness_push (flight->filter.harness, in) == GST_FLOW_OK,
+          "not taken");
+    }
+    for (guint64 n = 0; n < 20; n++) {
+      GstBuffer *out = flight_pull (flight), *in = flight_frame (flight, n);
+
+      expect (GST_BUFFER_OFFSET (out) == n, "out of order");
+      expect (is_pinned (out) == pinned, "the output is %spinned",
+          pinned ? "not " : "");
+      picture_expect (in, out, &flight->info, "sigma=1", FALSE);
+      gst_buffer_unref (in);
+      gst_buffer_unref (out);
+    }
+    gst_buffer_pool_set_active (pool, FALSE);
+    gst_object_unref (pool);
+    flight_close (flight);
+    g_free (settings);
+  }
+}
+
+static gboolean
+asks_again (Flight *flight)
+{
+  gboolean asked = FALSE;
+  GstEvent *event;
+
+  while ((event = gst_harness_try_pull_upstream_event (flight->filter.harness))
+      != NULL) {
+    asked = asked || GST_EVENT_TYPE (event) == GST_EVENT_RECONFIGURE;
+    gst_event_unref (event);
+  }
+  return asked;
+}
+
+/* When other memory becomes the best, upstream is told, and outputs are in it. */
+static void
+pools_follow_settings (void)
+{
+  static const struct
+  {
+    const char *step;
+    gboolean pinned, untouched;
+  } steps[] = {
+    { "sigma=1", TRUE, FALSE },
+    { "transfer=pageable", FALSE, FALSE },
+    { "transfer=pinned", TRUE, FALSE },
+    { "backend=cpu", FALSE, FALSE },
+    { "backend=cuda", TRUE, FALSE },
+    { "sigma=0", FALSE, TRUE },
+    { "sigma=1", TRUE, FALSE },
+  };
+  Flight *flight = flight_open ("sigma=0", "NV12", 51, 31, NULL);
+  GString *settings = g_string_new ("sigma=0");
+
+  flight_push (flight, 0);
+  flight_expect (flight, 0, "sigma=0");
+  asks_again (flight);
+  for (guint s = 0; s < G_N_ELEMENTS (steps); s++) {
+    GstBufferPool *pool;
+    GstBuffer *out, *in;
+
+    g_string_append_printf (settings, " %s", steps[s].step);
+    test_context ("format=NV12 size=51x31 settings=%s", settings->str);
+    settings_apply (flight->filter.element, steps[s].step);
+    flight_push (flight, s);
+    out = flight_pull (flight);
+    in = flight_frame (flight, s);
+    picture_expect (in, out, &flight->info, settings->str, FALSE);
+    gst_buffer_unref (in);
+    expect (is_pinned (out) == steps[s].pinned, "the output is %spinned",
+        steps[s].pinned ? "not " : "");
+    gst_buffer_unref (out);
+    if (steps[s].untouched)
+      continue;
+    expect (asks_again (flight), "upstream is not told");
+    pool = flight_pool (flight);
+    in = flight_frame_in (flight, pool, s);
+    expect (is_pinned (in) == steps[s].pinned, "the offered pool is %spinned",
+        steps[s].pinned ? "not " : "");
+    gst_buffer_unref (in);
+    gst_buffer_pool_set_active (pool, FALSE);
+    gst_object_unref (pool);
+  }
+  g_string_free (settings, TRUE);
+  flight_close (flight);
+}
+
+/* ---- buffers that outlive the filter ------------------------------------- */
+
+typedef struct
+{
+  GstBuffer *buffer;
+  GstBufferPool *pool;
+  GstMemory *part;
+} Orphan;
+
+/* Writes to all of it, and frees it: on a thread of no element. */
+static gpointer
+use_orphan (gpointer user)
+{
+  Orphan *orphan = user;
+  gboolean ok = FALSE;
+  GstMapInfo map;
+
+  orphan->buffer = gst_buffer_make_writable (orphan->buffer);
+  if (gst_buffer_map (orphan->buffer, &map, GST_MAP_READWRITE)) {
+    memset (map.data, 0x5a, map.size);
+    ok = map.data[map.size - 1] == 0x5a;
+    gst_buffer_unmap (orphan->buffer, &map);
+  }
+  gst_buffer_unref (orphan->buffer);
+  if (ok && gst_memory_map (orphan->part, &map, GST_MAP_READ)) {
+    ok = map.size == 16;
+    gst_memory_unmap (orphan->part, &map);
+  }
+  gst_memory_unref (orphan->part);
+  if (orphan->pool != NULL) {
+    gst_buffer_pool_set_active (orphan->pool, FALSE);
+    gst_object_unref (orphan->pool);
+  }
+  return GINT_TO_POINTER (ok);
+}
+
+static void
+expect_usable (GstBuffer *buffer, GstBufferPool *pool, const char *what)
+{
+  Orphan orphan = { buffer, pool, NULL };
+  gpointer ok;
+
+  orphan.part = gst_memory_share (gst_buffer_peek_memory (buffer, 0), 4, 16);
+  expect (orphan.part != NULL, "%s cannot be shared", what);
+  ok = task_end (task_start (use_orphan, &orphan), what);
+  expect (GPOINTER_TO_INT (ok), "%s is unusable", what);
+}
+
+static void
+pools_outlive_the_filter (void)
+{
+  for (guint64 round = 0; round < 5; round++) {
+    Flight *flight = flight_open ("sigma=1", "NV12", 64, 48, NULL);
+    GstBufferPool *pool;
+    GstBuffer *in, *out;
+
+    pool = flight_pool (flight);
+    in = flight_frame_in (flight, pool, round);
+    expect (gst_harness_push (
+                flight->filter.harness, flight_frame_in (flight, pool, round))
+            == GST_FLOW_OK,
+        "not taken");
+    out = flight_pull (flight);
+    picture_expect (in, out, &flight->info, "sigma=1", FALSE);
+    flight_close (flight);
+    expect_usable (out, NULL, "an output of a filter that is gone");
+    expect_usable (in, pool, "a buffer of a pool of a filter that is gone");
+  }
+}
+
+/* ---- downstream's pools -------------------------------------------------- */
+
+/* A pool that nobody can replace: its buffers lie as its owner needs them. */
+typedef struct
+{
+  GstVideoBufferPool parent;
+  GstVideoInfo info;
+} OwnPool;
+typedef GstVideoBufferPoolClass OwnPoolClass;
+
+GType own_pool_get_type (void);
+G_DEFINE_TYPE (OwnPool, own_pool, GST_TYPE_VIDEO_BUFFER_POOL)
+
+static GstBuffer *
+own_buffer (const GstVideoInfo *info)
+{
+  const PictureLayout layout = { .stride_padding = 40, .plane_padding = 24 };
+
+  return picture_new_laid_out (info, 5, &layout);
+}
+
+static GstFlowReturn
+own_pool_alloc (
+    GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params)
+{
+  (void) params;
+  *buffer = own_buffer (&((OwnPool *) pool)->info);
+  return GST_FLOW_OK;
+}
+
+static void
+own_pool_class_init (OwnPoolClass *klass)
+{
+  GST_BUFFER_POOL_CLASS (klass)->alloc_buffer = own_pool_alloc;
+}
+
+static void
+own_pool_init (OwnPool *pool)
+{
+  (void) pool;
+}
+
+/* What a sink offers in its answer to the allocation query. */
+typedef struct
+{
+  GstBufferPool *pool; /* may be NULL */
+  guint size, least, most;
+} Offer;
+
+static GstPadProbeReturn
+answer_allocation (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
+{
+  const Offer *offer = user;
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (probe);
+
+  (void) pad;
+  if (GST_QUERY_TYPE (query) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+  gst_query_add_allocation_pool (
+      query, offer->pool, offer->size, offer->least, offer->most);
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+/* Opens a filter whose sink offers so, and takes 20 frames into outs. */
+static void
+filter_into (const Offer *offer, const char *settings, GstVideoInfo *info,
+    void (*look) (GstBuffer *out, const Offer *offer))
+{
+  Filter filter;
+
+  filter_open (&filter, settings);
+  gst_pad_add_probe (filter.harness->sinkpad,
+      GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH,
+      answer_allocation, (gpointer) offer, NULL);
+  expect (filter_caps (&filter, gst_video_info_to_caps (info)), "caps refused");
+  for (guint32 i = 0; i < 20; i++) {
+    GstBuffer *in = picture_new (info, i), *out;
+
+    out = filter_process (&filter, gst_buffer_ref (in));
+    look (out, offer);
+    picture_expect (in, out, info, "sigma=1", FALSE);
+    gst_buffer_unref (in);
+    gst_buffer_unref (out);
+  }
+  filter_expect_silence (&filter);
+  filter_close (&filter);
+  if (offer->pool != NULL) {
+    gst_buffer_pool_set_active (offer->pool, FALSE);
+    ASSERT_OBJECT_REFCOUNT (offer->pool, "downstream's pool", 1);
+    gst_object_unref (offer->pool);
+  }
+}
+
+static void
+look_for_own_pool (GstBuffer *out, const Offer *offer)
+{
+  expect (out->pool == offer->pool, "the output is from another pool");
+  expect (gst_buffer_get_video_meta (out)->offset[0] == 24,
+      "the output is laid out in another way");
+}
+
+static void
+pools_of_downstream_are_used (void)
+{
+  static const char *const settings[] = { "sigma=1", "sigma=1 transfer=mapped",
+    "sigma=1 transfer=pageable ring-depth=16" };
+  static const guint most[] = { 0, 2, 5 };
+
+  for (guint i = 0; i < 9; i++) {
+    OwnPool *pool = g_object_new (own_pool_get_type (), NULL);
+    Offer offer = { .pool = gst_object_ref_sink (pool),
+      .most = most[i % 3],
+      .least = most[i % 3] };
+    GstBuffer *sample;
+
+    test_context ("format=NV12 size=46x26 own pool of %u, %s", offer.most,
+        settings[i / 3]);
+    video_info (&pool->info, "NV12", 46, 26, NULL);
+    sample = own_buffer (&pool->info);
+    offer.size = (guint) gst_buffer_get_size (sample);
+    gst_buffer_unref (sample);
+    filter_into (&offer, settings[i / 3], &pool->info, look_for_own_pool);
+  }
+}
+
+/* A pool with fewer buffers than the filter could have in flight: the streaming
+ * thread waits for one while the sink stands still, and flushes and stops get it
+ * out of there. */
+static void
+pools_smaller_than_the_ring (void)
+{
+  for (guint round = 0; round < 6; round++) {
+    OwnPool *pool = g_object_new (own_pool_get_type (), NULL);
+    Offer offer = { .pool = gst_object_ref_sink (pool), .most = 2 };
+    Flight *flight = flight_open ("sigma=1 ring-depth=8", "NV12", 46, 26, NULL);
+    Pushes pushes = { flight, 0, 8, 0 };
+    GstBuffer *sample;
+    Task *task;
+
+    pool->info = flight->info;
+    sample = own_buffer (&pool->info);
+    offer.size = (guint) gst_buffer_get_size (sample);
+    gst_buffer_unref (sample);
+    gst_pad_add_probe (flight->filter.harness->sinkpad,
+        GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH,
+        answer_allocation, &offer, NULL);
+    gst_harness_push_upstream_event (
+        flight->filter.harness, gst_event_new_reconfigure ());
+    flight_hold (flight);
+    task = task_start (push_frames, &pushes);
+    flight_await_held (flight);
+    g_usleep (2000);
+    expect (!task_is_done (task), "8 frames in 2 buffers");
+    if (round % 2 == 0)
+      flight_send (flight, gst_event_new_flush_start ());
+    else
+      flight_let_go (flight);
+    /* Pulled at once: the sink has no use for them. */
+    while (!task_is_done (task)) {
+      GstBuffer *out = gst_harness_try_pull (flight->filter.harness);
+
+      if (out != NULL)
+        gst_buffer_unref (out);
+      else
+        g_usleep (100);
+    }
+    task_end (task, "pushing");
+    flight_close (flight);
+    gst_buffer_pool_set_active (offer.pool, FALSE);
+    gst_object_unref (offer.pool);
+  }
+}
+
+/* Alignment that a plain pool was set up for is kept, in whatever memory. */
+static void
+look_for_alignment (GstBuffer *out, const Offer *offer)
+{
+  GstVideoMeta *meta = gst_buffer_get_video_meta (out);
+
+  (void) offer;
+  expect (meta != NULL, "no GstVideoMeta");
+  expect (meta->stride[0] % 64 == 0 && meta->stride[1] % 64 == 0,
+      "strides are %d and %d", meta->stride[0], meta->stride[1]);
+  expect (meta->stride[0] >= 46 + 64 && meta->offset[0] >= 32,
+      "no padding: stride %d, offset %" G_GSIZE_FORMAT, meta->stride[0],
+      meta->offset[0]);
+  expect (is_pinned (out) == test_on_cuda (), "the output is %spinned",
+      test_on_cuda () ? "not " : "");
+}
+
+static void
+pools_keep_alignment (void)
+{
+  GstVideoInfo info;
+  GstVideoAlignment alignment;
+  GstStructure *config;
+  GstCaps *caps = video_caps ("NV12", 46, 26, NULL);
+  Offer offer = { .pool = gst_video_buffer_pool_new () };
+
+  test_context ("format=NV12 size=46x26, a plain pool with padding");
+  video_info (&info, "NV12", 46, 26, NULL);
+  offer.size = 4 * (guint) info.size;
+  gst_video_alignment_reset (&alignment);
+  alignment.padding_left = alignment.padding_right = 32;
+  for (int p = 0; p < GST_VIDEO_MAX_PLANES; p++)
+    alignment.stride_align[p] = 63;
+  config = gst_buffer_pool_get_config (offer.pool);
+  gst_buffer_pool_config_set_params (config, caps, offer.size, 0, 0);
+  gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  gst_buffer_pool_config_add_option (
+      config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
+  gst_buffer_pool_config_set_video_alignment (config, &alignment);
+  expect (gst_buffer_pool_set_config (offer.pool, config), "pool");
+  gst_caps_unref (caps);
+  filter_into (&offer, "sigma=1", &info, look_for_alignment);
+}
+
+/* A pool that does nothing but allocate need not be used. */
+static void
+look_for_best (GstBuffer *out, const Offer *offer)
+{
+  (void) offer;
+  expect (is_pinned (out) == test_on_cuda (), "the output is %spinned",
+      test_on_cuda () ? "not " : "");
+}
+
+static void
+pools_plain (void)
+{
+  for (int with_pool = 0; with_pool < 3; with_pool++) {
+    Offer offer = { .pool = with_pool == 0 ? NULL
+          : with_pool == 1                 ? gst_video_buffer_pool_new ()
+                                           : gst_buffer_pool_new () };
+    GstVideoInfo info;
+
+    test_context ("format=I420 size=46x26, plain pool %d", with_pool);
+    video_info (&info, "I420", 46, 26, NULL);
+    offer.size = (guint) info.size;
+    filter_into (&offer, "sigma=1", &info, look_for_best);
+  }
+}
+
+const Test tests_pools[] = {
+  { "pools-offered", pools_offered, VARIANT_BOTH },
+  { "pools-follow-settings", pools_follow_settings, VARIANT_CUDA },
+  { "pools-outlive-the-filter", pools_outlive_the_filter, VARIANT_BOTH },
+  { "pools-of-downstream-are-used", pools_of_downstream_are_used,
+      VARIANT_BOTH },
+  { "pools-smaller-than-the-ring", pools_smaller_than_the_ring, VARIANT_BOTH },
+  { "pools-keep-alignment", pools_keep_alignment, VARIANT_BOTH },
+  { "pools-plain", pools_plain, VARIANT_BOTH },
+  { 0 },
+};

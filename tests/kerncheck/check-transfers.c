@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Frames that are filtered in the ring, by every way over the bus, in every
+ * number of slices, at every depth: all must come out as from a plain run. */
+#include "kerncheck.h"
+
+#include "cases.h"
+#include "kerncheck-device.h"
+#include "ring.h"
+#include "verdict.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_DEPTH 8
+#define N_SOURCES 3
+#define N_TRANSFERS (RING_PAGEABLE + 1)
+/* Of transfer, pinned source and pinned result. */
+#define N_WAYS (4 * N_TRANSFERS)
+#define N_ROUTES (N_WAYS * RING_MAX_SLICES)
+#define ATTEMPTS 100
+
+/* Odd chroma, one row, memories of one row beside others, samples that share
+ * rows, and rows of 64 bytes, which follow each other on the device, too; those of
+ * 63 bytes seem to. */
+static const struct
+{
+  const char *layout;
+  int width, height;
+} sizes[] = {
+  { "nv12", 63, 23 },
+  { "planar3", 41, 27 },
+  { "yuy2", 33, 19 },
+  { "planar3", 128, 34 },
+  { "gray16", 29, 50 },
+  { "nv12", 128, 2 },
+  { "rgba64", 13, 1 },
+  { "odd-bits", 9, 31 },
+};
+
+#define N_SIZES ((int) (sizeof sizes / sizeof sizes[0]))
+
+typedef struct
+{
+  RingTransfer transfer;
+  bool src_pinned, dst_pinned;
+  int slices;
+} Route;
+
+/* What frames are made of, and what they must come to. */
+typedef struct
+{
+  Check *check;
+  const Device *device;
+  const SepconvMethod *method;
+  Image layout;
+  Case *c[N_BORDERS];
+  Picture source[N_SOURCES];
+  Picture expected[N_BORDERS][N_SOURCES];
+  SepconvPlan *plan; /* of the ring's frames: a plan has one stream */
+} Plant;
+
+/* One place in flight, with pictures that lie in pinned memory and others; and
+ * the frame that is there. */
+typedef struct
+{
+  Plant *plant;
+  Picture src[2], dst[2]; /* [pinned] */
+  uint8_t *src_before;
+  uint8_t *dst_before[2]; /* as made */
+
+  RingSlot *slot;
+  RingFrame frame;
+  Route route;
+  int border, source;
+  bool spoilt; /* its source, since it was submitted */
+  SepconvProgress progress;
+  int parts; /* computed */
+  int ready[IMAGE_MAX_MEMORIES];
+} Berth;
+
+static Route
+nth_route (int n)
+{
+  const int way = n % N_WAYS;
+  const Route route = { (RingTransfer) (way / 4), way & 1, way & 2,
+    n / N_WAYS + 1 };
+
+  return route;
+}
+
+static void
+fill_rows (const Image *image, int value)
+{
+  for (int m = 0; m < image->n_memories; m++)
+    for (int y = 0; y < image->memory[m].height; y++)
+      memset (image->memory[m].data + y * image->memory[m].stride, value,
+          image->memory[m].row_bytes);
+}
+
+/* The taps along y that frames in parts depend on: few, more than there are rows,
+ * even; or any. */
+static void
+choose_taps (Case *c, int kind, Random *random)
+{
+  switch (kind) {
+    case 0:
+      case_set_rows (c, random_int (random, 1, 9), random);
+      break;
+    case 1:
+      case_set_rows (
+          c, c->height * 2 + random_int (random, 0, c->height * 2), random);
+      break;
+    case 2:
+      case_set_rows (c, 2 * random_int (random, 1, 4), random);
+      break;
+    default:
+      break;
+  }
+}
+
+static bool
+make_case (Plant *plant, Case *c, int border, int kind, Random *random)
+{
+  static const Effort effort = { 128, 64, 1e6 };
+
+  for (int i = 0; i < ATTEMPTS; i++) {
+    case_make_spec (c, (SepconvBorder) border, &effort, random);
+    choose_taps (c, kind, random);
+    if (sepconv_method_supports (plant->method, &c->spec, &c->layout, NULL))
+      return true;
+  }
+  return EXPECT (plant->check, false, "%s supports no %s", plant->method->name,
+      border_name ((SepconvBorder) border));
+}
+
+/* Whole frames by a plain run, which must be what sepconv.h promises. */
+static bool
+compute_expected (Plant *plant, int border, SepconvPlan *plan)
+{
+  Check *check = plant->check;
+  Verdict verdict;
+  bool changed;
+  Fault fault;
+
+  fault_clear (&fault);
+  if (!EXPECT (check,
+          sepconv_plan_update (plan, &plant->c[border]->spec, &fault), "%s",
+          fault.message))
+    return false;
+  for (int i = 0; i < N_SOURCES; i++) {
+    Picture *expected = &plant->expected[border][i];
+
+    if (!EXPECT (check,
+            device_run (plant->device, plan, &plant->source[i], expected,
+                &changed, &fault),
+            "a plain run: %s (%s)", fault.message, fault.detail))
+      return false;
+    verdict_by_oracle (&verdict, &plant->c[border]->spec,
+        &plant->source[i].image, &expected->image);
+    if (!EXPECT (check, verdict.ok, "a plain run: %s", verdict.text))
+      return false;
+  }
+  return true;
+}
+
+static SepconvPlan *
+new_plan (const Plant *plant)
+{
+  Fault fault;
+  SepconvPlan *plan = sepconv_plan_new (&plant->c[0]->spec, &plant->layout,
+      plant->method->backend, plant->method, plant->device->gpu, &fault);
+
+  EXPECT (plant->check, plan != NULL, "no plan: %s", fault.message);
+  return plan;
+}
+
+static bool
+plant_begin (Plant *plant, int size, int index, Random *random)
+{
+  SepconvPlan *plain;
+  Case *base = case_new ();
+  bool ok = true;
+
+  base->kind = layout_kind_by_name (sizes[size].layout);
+  base->width = sizes[size].width;
+  base->height = sizes[size].height;
+  layout_make (base->kind, base->width, base->height, &base->layout);
+  plant->layout = base->layout;
+  for (int i = 0; i < N_SOURCES; i++) {
+    picture_new (&plant->source[i], &plant->layout, false, random);
+    picture_paint (
+        &plant->source[i], i == 0 ? CONTENT_EXTREMES : CONTENT_NOISE, random);
+  }
+  for (int b = 0; b < N_BORDERS && ok; b++) {
+    plant->c[b] = case_copy (base);
+    ok = make_case (plant, plant->c[b], b, (b + index) % 4, random);
+    for (int i = 0; i < N_SOURCES; i++)
+      picture_new (&plant->expected[b][i], &plant->layout, false, random);
+  }
+  case_free (base);
+  plain = ok ? new_plan (plant) : NULL;
+  ok = plain != NULL;
+  for (int b = 0; b < N_BORDERS && ok; b++)
+    ok = compute_expected (plant, b, plain);
+  sepconv_plan_free (plain);
+  plant->plan = ok ? new_plan (plant) : NULL;
+  return plant->plan != NULL;
+}
+
+static void
+plant_end (Plant *plant)
+{
+  sepconv_plan_free (plant->plan);
+  for (int i = 0; i < N_SOURCES; i++)
+    picture_clear (&plant->source[i]);
+  for (int b = 0; b < N_BORDERS; b++) {
+    case_free (plant->c[b]);
+    for (int i = 0; i < N_SOURCES; i++)
+      picture_clear (&plant->expected[b][i]);
+  }
+}
+
+static void
+new_picture (const Plant *plant, Picture *picture, Random *random)
+{
+  if (random_chance (random, 50))
+    picture_new_packed (picture, &plant->layout, random);
+  else
+    picture_new (picture, &plant->layout, true, random);
+}
+
+static bool
+berth_begin (Berth *berth, Plant *plant, Random *random)
+{
+  Fault fault;
+
+  fault_clear (&fault);
+  berth->plant = plant;
+  for (int pinned = 0; pinned < 2; pinned++) {
+    new_picture (plant, &berth->src[pinned], random);
+    new_picture (plant, &berth->dst[pinned], random);
+    berth->dst_before[pinned] = picture_block_copy (&berth->dst[pinned]);
+  }
+  return EXPECT (plant->check,
+      device_pin_picture (plant->device, &berth->src[1], &fault)
+          && device_pin_picture (plant->device, &berth->dst[1], &fault),
+      "%s (%s)", fault.message, fault.detail);
+}
+
+static void
+berth_end (Berth *berth)
+{
+  for (int pinned = 0; pinned < 2; pinned++) {
+    picture_clear (&berth->src[pinned]);
+    picture_clear (&berth->dst[pinned]);
+    free (berth->dst_before[pinned]);
+  }
+}
+
+/* Parts come in order, and each knows what the ones before it left. */
+static void
+expect_part (const Berth *berth, const RingPart *part)
+{
+  const Plant *plant = berth->plant;
+  const bool gpu = plant->device->gpu != NULL;
+  const bool cut = gpu && berth->route.transfer != RING_MAPPED;
+  const int n = cut ? berth->route.slices : 1;
+
+  EXPECT (plant->check,
+      part->first == (berth->parts == 0)
+          && part->last == (berth->parts == n - 1),
+      "part %d of %d is called%s%s", berth->parts, n,
+      part->first ? " first" : "", part->last ? " last" : "");
+  EXPECT (plant->check, (part->stream != NULL) == gpu, "a wrong stream");
+  EXPECT (plant->check,
+      image_same_layout (part->src, &plant->layout)
+          && image_same_layout (part->dst, &plant->layout),
+      "a part of other images");
+  for (int m = 0; m < plant->layout.n_memories; m++) {
+    const int height = plant->layout.memory[m].height;
+
+    EXPECT (plant->check,
+        part->ready[m] >= berth->ready[m] && part->ready[m] <= height
+            && (!part->last || part->ready[m] == height),
+        "memory %d: %d of %d rows after %d", m, part->ready[m], height,
+        berth->ready[m]);
+    EXPECT (plant->check, part->done[m] == berth->progress.done[m],
+        "memory %d: done is %d, and was left at %d", m, part->done[m],
+        berth->progress.done[m]);
+  }
+}
+
+static bool
+compute_part (void *user, const RingPart *part, Fault *fault)
+{
+  Berth *berth = user;
+
+  expect_part (berth, part);
+  berth->parts++;
+  memcpy (berth->ready, part->ready, sizeof berth->ready);
+  if (!sepconv_plan_advance (berth->plant->plan, part->src, part->dst,
+          part->ready, &berth->progress, part->stream, fault))
+    return false;
+  memcpy (part->done, berth->progress.done, sizeof berth->progress.done);
+  return true;
+}
+
+static bool
+submit (Ring *ring, Berth *berth, const Route *route, Random *random)
+{
+  Plant *plant = berth->plant;
+  Picture *src = &berth->src[route->src_pinned];
+  Picture *dst = &berth->dst[route->dst_pinned];
+  Fault fault;
+
+  fault_clear (&fault);
+  berth->route = *route;
+  berth->border = random_int (random, 0, N_BORDERS - 1);
+  berth->source = random_int (random, 0, N_SOURCES - 1);
+  berth->parts = 0;
+  memset (&berth->progress, 0, sizeof berth->progress);
+  memset (berth->ready, 0, sizeof berth->ready);
+  image_copy (&src->image, &plant->source[berth->source].image);
+  berth->src_before = picture_block_copy (src);
+  fill_rows (&dst->image, random_int (random, 0, 255));
+  berth->frame = (RingFrame){
+    .src = src->image,
+    .dst = dst->image,
+    .src_pinned = route->src_pinned,
+    .dst_pinned = route->dst_pinned,
+    .transfer = route->transfer,
+    .slices = route->slices,
+    .compute = compute_part,
+    .user = berth,
+  };
+  berth->slot = ring_acquire (ring);
+  if (!EXPECT (plant->check,
+          sepconv_plan_update (
+              plant->plan, &plant->c[berth->border]->spec, &fault)
+              && ring_submit (ring, berth->slot, &berth->frame, &fault),
+          "%s (%s)", fault.message, fault.detail)) {
+    ring_release (ring, berth->slot);
+    free (berth->src_before);
+    return false;
+  }
+  /* Copied by now, says ring.h. */
+  berth->spoilt = route->transfer == RING_PINNED && !route->src_pinned;
+  if (berth->spoilt)
+    fill_rows (&src->image, random_int (random, 0, 255));
+  /* The frame's description need not stay, either. */
+  memset (&berth->frame, 0x7f, sizeof berth->frame);
+  return true;
+}
+
+static void
+describe (Check *check, const Berth *berth, int depth)
+{
+  static const char *const names[N_TRANSFERS] = { "pinned", "mapped",
+    "pageable" };
+  const Plant *plant = berth->plant;
+  const Case *c = plant->c[berth->border];
+
+  check_describe (check,
+      "%s, %s %dx%d, depth %d, %s from %s to %s memory, %d slices, %s, taps "
+      "%dx%d",
+      plant->method->name, c->kind->name, c->width, c->height, depth,
+      names[berth->route.transfer],
+      berth->route.src_pinned ? "pinned" : "other",
+      berth->route.dst_pinned ? "pinned" : "other", berth->route.slices,
+      border_name (c->spec.border), c->x[0].n, c->y[0].n);
+}
+
+/* Waits for a frame and judges it; its place is free then. */
+static void
+finish (Ring *ring, Berth *berth, int depth)
+{
+  Plant *plant = berth->plant;
+  Check *check = plant->check;
+  const Picture *src = &berth->src[berth->route.src_pinned];
+  const Picture *dst = &berth->dst[berth->route.dst_pinned];
+  Verdict verdict;
+  Fault fault;
+
+  describe (check, berth, depth);
+  fault_clear (&fault);
+  if (EXPECT (check, ring_wait (ring, berth->slot, &fault), "%s (%s)",
+          fault.message, fault.detail)) {
+    verdict_same (&verdict, &dst->image,
+        &plant->expected[berth->border][berth->source].image);
+    EXPECT (check, verdict.ok, "not as by a plain run: %s", verdict.text);
+    verdict_outside_rows (
+        &verdict, dst, berth->dst_before[berth->route.dst_pinned]);
+    EXPECT (check, verdict.ok, "%s", verdict.text);
+    if (!berth->spoilt)
+      EXPECT (check, memcmp (berth->src_before, src->block, src->bytes) == 0,
+          "the source was written to");
+  }
+  free (berth->src_before);
+  ring_release (ring, berth->slot);
+}
+
+typedef struct
+{
+  int submitted, finished, copied; /* frames; those that went up and down */
+  int peak;
+} Count;
+
+static void
+expect_counts (Check *check, Ring *ring, const Plant *plant, const Count *count)
+{
+  const bool gpu = plant->device->gpu != NULL;
+  const uint64_t n = (uint64_t) count->submitted;
+  const uint64_t bytes = gpu ? n * image_bytes (&plant->layout) : 0;
+  RingStats stats;
+
+  ring_stats (ring, &stats);
+  EXPECT (check,
+      stats.frames_in == n && stats.frames_out == (uint64_t) count->finished,
+      "%llu frames in, %llu out instead of %d, %d",
+      (unsigned long long) stats.frames_in,
+      (unsigned long long) stats.frames_out, count->submitted, count->finished);
+  EXPECT (check, stats.bytes_up == bytes && stats.bytes_down == bytes,
+      "%llu bytes up, %llu down instead of %llu",
+      (unsigned long long) stats.bytes_up,
+      (unsigned long long) stats.bytes_down, (unsigned long long) bytes);
+  EXPECT (check, stats.in_flight_peak == (unsigned) count->peak,
+      "a peak of %u instead of %d", stats.in_flight_peak, count->peak);
+  EXPECT (check,
+      (stats.compute_ns > 0.0) == (count->finished > 0)
+          && (stats.up_ns > 0.0) == (gpu && count->copied > 0)
+          && (stats.down_ns > 0.0) == (gpu && count->copied > 0),
+      "times of %g, %g and %g ns for %d frames, %d of them copied", stats.up_ns,
+      stats.compute_ns, stats.down_ns, count->finished, count->copied);
+}
+
+static void
+shuffle (int *numbers, int n, Random *random)
+{
+  for (int i = 0; i < n; i++)
+    numbers[i] = i;
+  for (int i = n - 1; i > 0; i--) {
+    const int k = random_int (random, 0, i), number = numbers[i];
+
+    numbers[i] = numbers[k];
+    numbers[k] = number;
+  }
+}
+
+/* All routes through one ring, mixed, which is kept full but for now and then. */
+static void
+pass_routes (Check *check, Ring *ring, Plant *plant, Berth *berths, int depth,
+    Random *random)
+{
+  /* Quick: every way once, in slices by chance. */
+  const int n = check->quick ? N_WAYS : N_ROUTES;
+  Count count = { 0, 0, 0, 0 };
+  int order[N_ROUTES];
+
+  shuffle (order, n, random);
+  for (int i = 0; i < n && !check->case_failed; i++) {
+    Route route = nth_route (order[i]);
+    Berth *berth = &berths[i % depth];
+
+    if (check->quick)
+      route.slices = random_int (random, 1, RING_MAX_SLICES);
+    while (count.submitted - count.finished == depth
+        || (count.submitted > count.finished && random_chance (random, 15))) {
+      Berth *oldest = &berths[count.finished % depth];
+
+      finish (ring, oldest, depth);
+      count.copied += oldest->route.transfer != RING_MAPPED;
+      count.finished++;
+    }
+    EXPECT (check, ring_in_flight (ring) == count.submitted - count.finished,
+        "%d in flight instead of %d", ring_in_flight (ring),
+        count.submitted - count.finished);
+    if (!submit (ring, berth, &route, random))
+      break;
+    count.submitted++;
+    if (count.peak < count.submitted - count.finished)
+      count.peak = count.submitted - count.finished;
+  }
+  while (count.finished < count.submitted) {
+    Berth *oldest = &berths[count.finished % depth];
+
+    finish (ring, oldest, depth);
+    count.copied += oldest->route.transfer != RING_MAPPED;
+    count.finished++;
+  }
+  EXPECT (check, ring_in_flight (ring) == 0, "%d in flight of an empty ring",
+      ring_in_flight (ring));
+  expect_counts (check, ring, plant, &count);
+}
+
+/* The methods of a backend in this build take turns. */
+static const SepconvMethod *
+nth_method (SepconvBackend backend, int n)
+{
+  const SepconvMethod *found[32];
+  int count = 0;
+
+  for (int i = 0; i < sepconv_n_methods () && count < 32; i++)
+    if (sepconv_method (i)->backend == backend
+        && sepconv_method (i)->ops != NULL)
+      found[count++] = sepconv_method (i);
+  return found[n % count];
+}
+
+static void
+transfer_case (Check *check, Random *random, int index, const void *data)
+{
+  const int depth = index % MAX_DEPTH + 1;
+  /* Over all cases, every depth meets every size. */
+  const int size = (index + index / MAX_DEPTH) % N_SIZES;
+  Plant *plant = kerncheck_alloc (sizeof *plant);
+  Berth *berths = kerncheck_alloc (sizeof *berths * MAX_DEPTH);
+  Ring *ring = NULL;
+  bool ok;
+  Fault fault;
+
+  plant->check = check;
+  plant->device = data;
+  plant->method =
+      nth_method (plant->device->gpu == NULL ? SEPCONV_CPU : SEPCONV_CUDA,
+          random_int (random, 0, 1000));
+  check_describe (check, "%s, depth %d of %s %dx%d", plant->method->name, depth,
+      sizes[size].layout, sizes[size].width, sizes[size].height);
+  ok = plant_begin (plant, size, index, random);
+  for (int i = 0; i < depth && ok; i++)
+    ok = berth_begin (&berths[i], plant, random);
+  if (ok) {
+    ring = ring_new (
+        plant->device->gpu, &plant->layout, &plant->layout, depth, &fault);
+    if (EXPECT (check, ring != NULL, "no ring: %s", fault.message))
+      pass_routes (check, ring, plant, berths, depth, random);
+  }
+  ring_free (ring);
+  for (int i = 0; i < depth; i++)
+    berth_end (&berths[i]);
+  plant_end (plant);
+  free (berths);
+  free (plant);
+}
+
+/* Without a GPU, ways and slices make no difference: one size for each depth. */
+static void
+check_transfers (Check *check, const void *data)
+{
+  Device device = { NULL, NULL };
+  const int n = data == NULL ? MAX_DEPTH : MAX_DEPTH * N_SIZES;
+
+  if (data != NULL && !device_enter_gpu (check, &device))
+    return;
+  check_cases (check, check->quick ? 4 : n, transfer_case, &device);
+  device_leave (&device);
+}
+
+void
+check_transfers_add (void)
+{
+  static const char cuda[] = "cuda";
+
+  kerncheck_add (check_transfers, NULL, NULL, "ring/transfers");
+  kerncheck_add (check_transfers, cuda, NULL, "ring/cuda/transfers");
+}
