@@ -62,6 +62,7 @@ rm -rf "$output"
 mkdir -p "$output"/{bin,lib,plugin,gstreamer-1.0}
 cp build/gpu/plugin/libgstcudasepconv.so "$output/plugin"
 cp build/gpu/tests/{kerncheck/kerncheck,elements/elements,gpu/compare-raw} \
+  build/gpu/tests/bench/{bench-transfer,bench-pipeline} \
   build/gpu/pipelines/filter-file "$output/bin"
 cp "$(command -v gst-launch-1.0)" "$(command -v gst-inspect-1.0)" \
   "$(pkg-config --variable=pluginscannerdir gstreamer-1.0)/gst-plugin-scanner" \

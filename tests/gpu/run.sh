@@ -4,7 +4,7 @@
 # run.sh [--quick] [--no-sanitizer] [--only NAME] [OUTPUT-DIR]
 #
 # Runs the tests of the bundle that it lies in. OUTPUT-DIR takes logs, a filtered
-# clip and a picture; without one, $OUT, or a new folder of /tmp.
+# clip and a picture; without one, a new folder of /tmp does.
 #
 #   kerncheck   the engine against double precision
 #   elements    the elements on every backend
@@ -12,6 +12,7 @@
 #               apart, since each is within 0.75 of the exact result
 #   memcheck, racecheck
 #               compute-sanitizer over both test binaries, where it is installed
+#   bench       what docs/performance.md tells of, as JSON; runs only if named
 #
 # --quick takes fewer cases, --only NAME one of those above. Without a
 # GPU, what needs one is named with "SKIP". The last line is
@@ -30,13 +31,13 @@ fi
 quick=()
 sanitizer=yes
 only=
-output=${OUT-}
+output=
 while [[ $# -gt 0 ]]; do
   case $1 in
     --quick) quick=(--quick) ;;
     --no-sanitizer) sanitizer=no ;;
     --only) only=${2?--only takes a name}; shift ;;
-    -*) sed -n '4,18s/^#[ ]\{0,1\}//p' "$0"; exit 2 ;;
+    -*) sed -n '4,19s/^#[ ]\{0,1\}//p' "$0"; exit 2 ;;
     *) output=$1 ;;
   esac
   shift
@@ -181,6 +182,18 @@ run_clip() {
   compare GRAY16_LE "sigma=3" 2 1
 }
 
+run_bench() {
+  local link=$output/transfer.json
+  needs_gpu bench || return 0
+  check bench-transfer bench-transfer "${quick[@]}" --json "$link"
+  cat "$check_log"
+  check bench-pipeline bench-pipeline "${quick[@]}" --backend cuda \
+    --link "$link" --json "$output/pipeline.json"
+  cat "$check_log"
+  check "bench-pipeline: soak" bench-pipeline --backend cuda --soak 3000
+  cat "$check_log"
+}
+
 uname -srm
 if command -v nvidia-smi >/dev/null; then
   nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap \
@@ -191,6 +204,7 @@ section elements run_elements
 section clip run_clip
 section memcheck run_memcheck
 section racecheck run_racecheck
+[[ $only != bench ]] || section bench run_bench
 
 if [[ ${#table[@]} = 0 ]]; then
   echo "run.sh: there is no test named $only" >&2

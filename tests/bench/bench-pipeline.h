@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* bench-pipeline: what its parts share. */
+#pragma once
+
+#include <gst/gst.h>
+
+#include "bench-json.h"
+#include "bench-measure.h"
+#include "link-file.h"
+
+typedef struct
+{
+  gboolean quick;
+  const gchar *backend; /* NULL: all that this machine has */
+  const gchar *only;    /* NULL: every part */
+  guint64 soak_frames;  /* 0: no soak */
+  guint64 seed;
+  LinkFile link;
+  BenchJson *json;
+  gint passed, failed, skipped;
+} PipelineBench;
+
+/* A verdict on one thing, told at once and counted. */
+void bench_pass (PipelineBench *bench, const gchar *name);
+void bench_fail (PipelineBench *bench, const gchar *name, const gchar *format,
+    ...) G_GNUC_PRINTF (3, 4);
+void bench_skip (PipelineBench *bench, const gchar *name, const gchar *reason);
+
+/* Whether a part is to be run on a backend; `on` NULL: on any. */
+gboolean bench_wants (
+    const PipelineBench *bench, const gchar *part, const gchar *on);
+
+/* The parts. */
+void bench_throughput (PipelineBench *bench, const gchar *backend);
+void bench_ratio (PipelineBench *bench, const gchar *backend);
+void bench_soak (PipelineBench *bench, const gchar *backend);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "soak-footprint.h"
+
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+static gdouble
+status_number (const gchar *status, const gchar *key)
+{
+  const gchar *at = strstr (status, key);
+
+  return at != NULL ? atof (at + strlen (key)) : 0.0;
+}
+
+static gint
+count_descriptors (void)
+{
+  GDir *folder = g_dir_open ("/proc/self/fd", 0, NULL);
+  gint n = 0;
+
+  if (folder == NULL)
+    return 0;
+  while (g_dir_read_name (folder) != NULL)
+    n++;
+  g_dir_close (folder);
+  return n;
+}
+
+/* The driver's management library knows without a context. */
+static gdouble
+device_kib (void)
+{
+  struct
+  {
+    unsigned long long total, free, used;
+  } memory = { 0, 0, 0 };
+  void *library = dlopen ("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  int (*init) (void);
+  int (*shutdown) (void);
+  int (*device_by_index) (unsigned, void **);
+  int (*memory_info) (void *, void *);
+  void *device = NULL;
+  gdouble used = -1.0;
+
+  if (library == NULL)
+    return used;
+  *(void **) &init = dlsym (library, "nvmlInit_v2");
+  *(void **) &shutdown = dlsym (library, "nvmlShutdown");
+  *(void **) &device_by_index =
+      dlsym (library, "nvmlDeviceGetHandleByIndex_v2");
+  *(void **) &memory_info = dlsym (library, "nvmlDeviceGetMemoryInfo");
+  if (init != NULL && shutdown != NULL && device_by_index != NULL
+      && memory_info != NULL && init () == 0) {
+    if (device_by_index (0, &device) == 0 && memory_info (device, &memory) == 0)
+      used = (gdouble) memory.used / 1024.0;
+    shutdown ();
+  }
+  dlclose (library);
+  return used;
+}
+
+SoakFootprint
+soak_footprint (void)
+{
+  SoakFootprint footprint = { 0 };
+  gchar *status = NULL;
+
+  /* First: what is freed but kept for later is no leak. */
+  footprint.device_kib = device_kib ();
+  malloc_trim (0);
+  if (g_file_get_contents ("/proc/self/status", &status, NULL, NULL)) {
+    footprint.resident_kib = status_number (status, "VmRSS:");
+    footprint.threads = (gint) status_number (status, "Threads:");
+  }
+  g_free (status);
+  footprint.descriptors = count_descriptors ();
+  return footprint;
+}

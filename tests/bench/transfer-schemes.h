@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* transfer-schemes: the ways to take frames up, through a filter and down that
+ * bench-transfer compares. */
+#pragma once
+
+#include "transfer-rig.h"
+
+#include "ring.h"
+
+typedef struct Scheme Scheme;
+
+/* Streams n frames and notes when each was complete, in order. */
+typedef bool (*SchemeRun) (
+    Rig *rig, const Scheme *scheme, int n, double *stamps, Fault *fault);
+
+struct Scheme
+{
+  const char *name;
+  const char *description;
+  SchemeRun run;
+  int in_flight; /* frames, at most, of each feeder */
+  int feeders;   /* threads that submit, each to a ring of its own */
+  int slices;
+  RingTransfer transfer;
+  bool pageable; /* frames lie in ordinary memory */
+  bool spin;     /* waits by spinning, not by a blocking event */
+};
+
+int scheme_count (void);
+const Scheme *scheme_at (int index);
+const Scheme *scheme_by_name (const char *name);
