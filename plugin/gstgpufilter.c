@@ -417,6 +417,18 @@ prepare (GstGpuFilter *self, gboolean *untouched, Fault *fault)
   return ok;
 }
 
+/* Frames, and caps, that keep coming meet the same fault: it is told once. */
+static void
+fail (GstGpuFilter *self, const Fault *fault)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+
+  if (!priv->failed || strcmp (fault->message, priv->fault.message) != 0)
+    post_fault (self, fault);
+  priv->failed = TRUE;
+  priv->fault = *fault;
+}
+
 static gboolean
 prepare_or_post (GstGpuFilter *self)
 {
@@ -428,11 +440,7 @@ prepare_or_post (GstGpuFilter *self)
   if (prepare (self, &untouched, &fault)) {
     priv->failed = FALSE;
   } else {
-    /* Frames that keep coming meet the same fault: it is told once. */
-    if (!priv->failed || strcmp (fault.message, priv->fault.message) != 0)
-      post_fault (self, &fault);
-    priv->failed = TRUE;
-    priv->fault = fault;
+    fail (self, &fault);
     untouched = FALSE;
   }
   if (untouched != gst_base_transform_is_passthrough (trans)) {
@@ -495,17 +503,25 @@ gst_gpu_filter_set_info (GstVideoFilter *filter, GstCaps *incaps,
   GstGpuFilter *self = GST_GPU_FILTER (filter);
   GstGpuFilterPrivate *priv = PRIVATE (self);
 
+  (void) incaps;
   (void) outcaps;
   (void) out_info;
   release_frames (self);
   priv->info = *in_info;
   priv->have_layout = gst_frame_layout_init (&priv->layout, in_info);
-  if (!priv->have_layout) {
-    GST_ELEMENT_ERROR (self, STREAM, FORMAT,
-        ("Video of format %s cannot be filtered.",
-            gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (in_info))),
-        ("caps %" GST_PTR_FORMAT, (gpointer) incaps));
-    return FALSE;
+  /* Fields that lie apart would have to be found through several metas. */
+  if (!priv->have_layout
+      || GST_VIDEO_INFO_INTERLACE_MODE (in_info)
+          == GST_VIDEO_INTERLACE_MODE_FIELDS) {
+    Fault fault;
+
+    fault_set (&fault, FAULT_FORMAT,
+        "Video of format %s, interlace-mode %s, cannot be filtered.",
+        gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (in_info)),
+        gst_video_interlace_mode_to_string (
+            GST_VIDEO_INFO_INTERLACE_MODE (in_info)));
+    fail (self, &fault);
+    return priv->have_layout = FALSE;
   }
   priv->have_layout = prepare_or_post (self);
   return priv->have_layout;

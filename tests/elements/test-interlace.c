@@ -67,9 +67,23 @@ interlace_mixed (void)
   }
 }
 
+/* Fields that lie apart are refused, not filtered as if they were woven. */
+static void
+interlace_fields (void)
+{
+  Filter filter;
+
+  test_context ("format=NV12 size=32x24 interlace-mode=fields sigma=2");
+  filter_open (&filter, "sigma=2");
+  filter_caps (&filter, video_caps ("NV12", 32, 24, "interlace-mode=fields"));
+  filter_expect_error (&filter, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
+  filter_close (&filter);
+}
+
 const Test tests_interlace[] = {
   { "interlace-blur", interlace_blur, VARIANT_BOTH },
   { "interlace-derivative", interlace_derivative, VARIANT_BOTH },
+  { "interlace-fields", interlace_fields, VARIANT_BOTH },
   { "interlace-mixed", interlace_mixed, VARIANT_BOTH },
   { 0 },
 };
