@@ -240,6 +240,15 @@ gpu_pop (Gpu *gpu)
   driver.context_pop (&popped);
 }
 
+/* A thing that cannot be freed is lost, and nobody can mend that; but the next
+ * call on this thread must not be blamed. */
+static void
+forget_error (cudaError_t status)
+{
+  if (status != cudaSuccess)
+    (void) cudaGetLastError ();
+}
+
 void *
 gpu_malloc_host (size_t bytes, Fault *fault)
 {
@@ -259,7 +268,7 @@ void
 gpu_free_host (void *memory)
 {
   if (memory != NULL)
-    (void) cudaFreeHost (memory);
+    forget_error (cudaFreeHost (memory));
 }
 
 static bool
@@ -303,7 +312,7 @@ void
 gpu_free (void *memory)
 {
   if (memory != NULL)
-    (void) cudaFree (memory);
+    forget_error (cudaFree (memory));
 }
 
 bool
@@ -322,7 +331,7 @@ void
 gpu_stream_free (GpuStream stream)
 {
   if (stream != NULL)
-    (void) cudaStreamDestroy (stream);
+    forget_error (cudaStreamDestroy (stream));
 }
 
 bool
@@ -376,7 +385,7 @@ void
 gpu_event_free (GpuEvent event)
 {
   if (event != NULL)
-    (void) cudaEventDestroy (event);
+    forget_error (cudaEventDestroy (event));
 }
 
 bool

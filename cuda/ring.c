@@ -30,6 +30,8 @@
  * that such frames take, if that is at least DOZE_MIN_NS. */
 #define DOZE_PART 0.8
 #define DOZE_MIN_NS 100e3
+/* No guess is longer: the gain would be small, and a wrong one felt. */
+#define ALONE_MAX_NS 5e6
 /* An event that is waited for no longer than this had come before. */
 #define OVERSLEPT_NS 15e3
 
@@ -538,19 +540,23 @@ doze (Ring *ring, const RingSlot *slot)
   return true;
 }
 
-/* Adapts the guess to a lone frame that took `ns`. Frames that became faster are
- * found by sleeping too long: the guess then falls by half, and else it follows
- * the shortest frame and creeps up. The first frames meet costs of their own. */
+/* Adapts the guess to a lone frame that took `ns` until its event, if the wait was
+ * for the event and not for the waiter. Frames that became faster are found by
+ * sleeping too long: the guess then falls by half, and else it follows the
+ * shortest frame and creeps up. The first frames meet costs of their own. */
 static void
-learn_alone (Ring *ring, double ns, bool overslept)
+learn_alone (Ring *ring, double ns, bool dozed, double waited_ns)
 {
   pthread_mutex_lock (&ring->lock);
-  if (overslept)
-    ring->alone_ns *= 0.5;
-  else if (ring->stats.frames_out >= TIMED_FIRST) {
+  if (waited_ns < OVERSLEPT_NS) {
+    if (dozed)
+      ring->alone_ns *= 0.5;
+  } else if (ring->stats.frames_out >= TIMED_FIRST) {
     ring->alone_ns *= 1.02;
     if (ring->alone_ns == 0.0 || ring->alone_ns > ns)
       ring->alone_ns = ns;
+    if (ring->alone_ns > ALONE_MAX_NS)
+      ring->alone_ns = ALONE_MAX_NS;
   }
   pthread_mutex_unlock (&ring->lock);
 }
@@ -567,8 +573,7 @@ wait_for_end (Ring *ring, RingSlot *slot, Fault *fault)
     return false;
   end = host_time_ns ();
   if (slot->alone)
-    learn_alone (
-        ring, end - slot->submit_ns, dozed && end - awake < OVERSLEPT_NS);
+    learn_alone (ring, end - slot->submit_ns, dozed, end - awake);
   return true;
 }
 

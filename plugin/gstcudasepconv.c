@@ -376,8 +376,10 @@ gst_cuda_sepconv_prepare (
   if (changed)
     self->identity = sepconv_is_identity (&self->spec, layout);
   *untouched = self->identity;
-  if (self->identity)
+  if (self->identity) {
+    gst_gpu_filter_set_active_method (filter, "none");
     return TRUE;
+  }
   if ((changed || self->plan == NULL) && !update_plan (self, fault)) {
     self->have_spec = FALSE;
     return FALSE;

@@ -19,11 +19,15 @@ struct _GstFrameQueue
 
   GMutex lock; /* protects all below, from both threads and flushes */
   GCond changed;
-  GArray *ring;  /* of Entry, used as a ring; grows, never shrinks */
-  guint head;    /* of the oldest entry in it */
-  guint queued;  /* entries in it */
-  guint pending; /* those, and the one that the pusher has */
+  GArray *ring;       /* of Entry, used as a ring; grows, never shrinks */
+  guint head;         /* of the oldest entry in it */
+  guint queued;       /* entries in it */
+  guint pending;      /* those, and the one that the pusher has */
+  gboolean finishing; /* a thread waits for a frame's end: one at a time */
   GstFlowReturn flow;
+  guint epoch;             /* grows with each flush: older pushes say nothing */
+  guint forgets;           /* grows with each gst_frame_queue_forget() */
+  GstFlowReturn forgotten; /* by the last of them */
   gboolean flushing;
   gboolean quit;
 };
@@ -35,36 +39,100 @@ entry_at (GstFrameQueue *self, guint n)
   return &g_array_index (self->ring, Entry, (self->head + n) % self->ring->len);
 }
 
+/* With the lock held: takes the oldest entry, whose frame is finished next. */
+static Entry
+pop (GstFrameQueue *self)
+{
+  const Entry entry = *entry_at (self, 0);
+
+  self->head = (self->head + 1) % self->ring->len;
+  self->queued--;
+  self->finishing = TRUE;
+  return entry;
+}
+
+/* Waits for the end of the entry's frame. */
+static gboolean
+finish (GstFrameQueue *self, Entry entry)
+{
+  return entry.frame == NULL || self->finish (entry.frame, self->user_data);
+}
+
 /* Waits for one frame, and pushes it unless that has lost its point. */
 static void
 handle_entry (GstFrameQueue *self, Entry entry)
 {
+  const gboolean ok = finish (self, entry);
   GstFlowReturn flow = GST_FLOW_OK;
-
-  if (entry.frame != NULL && !self->finish (entry.frame, self->user_data))
-    flow = GST_FLOW_ERROR;
+  guint epoch, forgets;
+  gboolean wanted;
 
   g_mutex_lock (&self->lock);
-  if (flow == GST_FLOW_OK)
-    flow = self->flushing ? GST_FLOW_FLUSHING : self->flow;
+  self->finishing = FALSE;
+  if (!ok && !self->flushing)
+    self->flow = GST_FLOW_ERROR;
+  wanted = ok && !self->flushing && self->flow == GST_FLOW_OK;
+  epoch = self->epoch;
+  forgets = self->forgets;
+  g_cond_broadcast (&self->changed);
   g_mutex_unlock (&self->lock);
 
-  if (flow == GST_FLOW_OK)
+  if (wanted)
     flow = gst_pad_push (self->pad, entry.buffer);
   else
     gst_buffer_unref (entry.buffer);
-  /* Special successes are of one push, and no reason to stop. */
-  if (flow > GST_FLOW_OK)
-    flow = GST_FLOW_OK;
 
   g_mutex_lock (&self->lock);
-  if (flow != self->flow && !self->flushing) {
+  /* Special successes are of one push, and no reason to stop. */
+  if (flow < GST_FLOW_OK && !self->flushing && epoch == self->epoch
+      && (forgets == self->forgets || flow != self->forgotten)) {
     GST_DEBUG_OBJECT (self->pad, "flow is now %s", gst_flow_get_name (flow));
     self->flow = flow;
   }
   self->pending--;
   g_cond_broadcast (&self->changed);
   g_mutex_unlock (&self->lock);
+}
+
+/* With the lock held, let go meanwhile: drops what is queued, on a thread that
+ * can't wait for the pusher to do it. */
+static void
+drop_queued (GstFrameQueue *self)
+{
+  while (self->queued > 0) {
+    Entry entry;
+
+    if (self->finishing) {
+      g_cond_wait (&self->changed, &self->lock);
+      continue;
+    }
+    entry = pop (self);
+    g_mutex_unlock (&self->lock);
+    finish (self, entry);
+    gst_buffer_unref (entry.buffer);
+    g_mutex_lock (&self->lock);
+    self->finishing = FALSE;
+    self->pending--;
+    g_cond_broadcast (&self->changed);
+  }
+}
+
+/* With the lock held, let go meanwhile: whether this is the pusher, inside a
+ * push whose receiver has come back here. It then handles what is queued itself;
+ * the frame that it is pushing is not waited for. */
+static gboolean
+is_within_push (GstFrameQueue *self)
+{
+  if (g_thread_self () != self->pusher)
+    return FALSE;
+  while (self->queued > 0) {
+    const Entry entry = pop (self);
+
+    g_mutex_unlock (&self->lock);
+    handle_entry (self, entry);
+    g_mutex_lock (&self->lock);
+  }
+  return TRUE;
 }
 
 static gpointer
@@ -76,15 +144,13 @@ push_frames (gpointer data)
     Entry entry;
 
     g_mutex_lock (&self->lock);
-    while (self->queued == 0 && !self->quit)
+    while (self->finishing || (self->queued == 0 && !self->quit))
       g_cond_wait (&self->changed, &self->lock);
     if (self->queued == 0) {
       g_mutex_unlock (&self->lock);
       return NULL;
     }
-    entry = *entry_at (self, 0);
-    self->head = (self->head + 1) % self->ring->len;
-    self->queued--;
+    entry = pop (self);
     g_mutex_unlock (&self->lock);
     handle_entry (self, entry);
   }
@@ -121,12 +187,13 @@ gst_frame_queue_free (GstFrameQueue *self)
   g_free (self);
 }
 
-void
+gboolean
 gst_frame_queue_start (GstFrameQueue *self, const gchar *thread_name)
 {
   self->flow = GST_FLOW_OK;
   self->flushing = self->quit = FALSE;
-  self->pusher = g_thread_new (thread_name, push_frames, self);
+  self->pusher = g_thread_try_new (thread_name, push_frames, self, NULL);
+  return self->pusher != NULL;
 }
 
 void
@@ -148,8 +215,10 @@ gst_frame_queue_wait_for_room (GstFrameQueue *self, guint depth)
   GstFlowReturn flow;
 
   g_mutex_lock (&self->lock);
-  while (self->pending >= depth && self->flow == GST_FLOW_OK && !self->flushing)
-    g_cond_wait (&self->changed, &self->lock);
+  if (!is_within_push (self))
+    while (
+        self->pending >= depth && self->flow == GST_FLOW_OK && !self->flushing)
+      g_cond_wait (&self->changed, &self->lock);
   flow = self->flushing ? GST_FLOW_FLUSHING : self->flow;
   g_mutex_unlock (&self->lock);
   return flow;
@@ -190,8 +259,16 @@ gst_frame_queue_drain (GstFrameQueue *self)
   GstFlowReturn flow;
 
   g_mutex_lock (&self->lock);
-  while (self->pending > 0)
-    g_cond_wait (&self->changed, &self->lock);
+  if (!is_within_push (self))
+    while (self->pending > 0) {
+      if (self->flushing) {
+        /* The pusher may be waiting, in a push, for this thread to let go. */
+        drop_queued (self);
+        if (!self->finishing)
+          break;
+      }
+      g_cond_wait (&self->changed, &self->lock);
+    }
   flow = self->flushing ? GST_FLOW_FLUSHING : self->flow;
   g_mutex_unlock (&self->lock);
   return flow;
@@ -213,9 +290,13 @@ gst_frame_queue_set_flushing (GstFrameQueue *self, gboolean flushing)
 {
   g_mutex_lock (&self->lock);
   if (!flushing) {
-    while (self->pending > 0)
-      g_cond_wait (&self->changed, &self->lock);
+    /* A seek from within a push comes here on the pusher. Otherwise the push
+     * that is under way must be over: it could still deliver its frame. */
+    if (!is_within_push (self))
+      while (self->pending > 0)
+        g_cond_wait (&self->changed, &self->lock);
     self->flow = GST_FLOW_OK;
+    self->epoch++;
   }
   self->flushing = flushing;
   g_cond_broadcast (&self->changed);
@@ -228,5 +309,7 @@ gst_frame_queue_forget (GstFrameQueue *self, GstFlowReturn flow)
   g_mutex_lock (&self->lock);
   if (self->flow == flow)
     self->flow = GST_FLOW_OK;
+  self->forgotten = flow;
+  self->forgets++;
   g_mutex_unlock (&self->lock);
 }

@@ -4,7 +4,7 @@
  *
  * Order is kept, nothing is lost: gst_frame_queue_drain() returns when every
  * frame has been pushed, and what downstream answers to a push is what the
- * streaming thread learns before its next frame. While flushing, frames are
+ * streaming thread learns before one of its next frames. While flushing, frames are
  * waited for and dropped. */
 #pragma once
 
@@ -23,12 +23,15 @@ GstFrameQueue *gst_frame_queue_new (
     GstPad *pad, GstFrameQueueFinish finish, gpointer user_data);
 void gst_frame_queue_free (GstFrameQueue *self);
 
-/* Starts the pusher; not flushing, flow OK. */
-void gst_frame_queue_start (GstFrameQueue *self, const gchar *thread_name);
+/* Starts the pusher; not flushing, flow OK. FALSE: no thread can be had. */
+gboolean gst_frame_queue_start (GstFrameQueue *self, const gchar *thread_name);
 /* Drops what is left and ends the pusher. No thread may be in a call below. */
 void gst_frame_queue_stop (GstFrameQueue *self);
 
-/* Streaming thread: blocks until fewer than `depth` frames are in the queue or
+/* The calls that wait may also be made from within a push, by a receiver that
+ * sends something upstream: the frames behind are then handled on the spot.
+ *
+ * Streaming thread: blocks until fewer than `depth` frames are in the queue or
  * being pushed. Returns what downstream said last, or FLUSHING. */
 GstFlowReturn gst_frame_queue_wait_for_room (GstFrameQueue *self, guint depth);
 
@@ -38,15 +41,16 @@ void gst_frame_queue_put (
     GstFrameQueue *self, GstBuffer *buffer, gpointer frame);
 
 /* Streaming thread: blocks until nothing is left. Returns what downstream said
- * last, or FLUSHING. */
+ * last, or FLUSHING: then the frames have been finished and dropped, and one
+ * buffer may still be in a push. */
 GstFlowReturn gst_frame_queue_drain (GstFrameQueue *self);
 
 /* Frames in the queue or being pushed. Any thread. */
 guint gst_frame_queue_length (GstFrameQueue *self);
 
-/* Any thread. TRUE makes waiting for room return at once; the frames
- * in the queue are dropped as their turn comes. FALSE, called on the streaming thread, waits until
- * they are gone and starts afresh. */
+/* Any thread. TRUE makes waiting for room return at once; the frames in the
+ * queue are dropped as their turn comes. FALSE waits until they are gone and
+ * starts afresh. */
 void gst_frame_queue_set_flushing (GstFrameQueue *self, gboolean flushing);
 
 /* Any thread: forgets what downstream said, if it was `flow`. */

@@ -151,7 +151,7 @@ set_active (
   gboolean changed;
 
   GST_OBJECT_LOCK (self);
-  changed = *field != name;
+  changed = g_strcmp0 (*field, name) != 0;
   *field = name;
   GST_OBJECT_UNLOCK (self);
   if (changed)
@@ -462,6 +462,7 @@ gst_gpu_filter_start (GstBaseTransform *trans)
 {
   GstGpuFilter *self = GST_GPU_FILTER (trans);
   GstGpuFilterPrivate *priv = PRIVATE (self);
+  gboolean started;
   Fault fault;
   gchar *name;
 
@@ -481,9 +482,14 @@ gst_gpu_filter_start (GstBaseTransform *trans)
     return FALSE;
   }
   name = g_strdup_printf ("%s:src", GST_OBJECT_NAME (self));
-  gst_frame_queue_start (priv->queue, name);
+  started = gst_frame_queue_start (priv->queue, name);
   g_free (name);
-  return TRUE;
+  if (!started) {
+    close_backend (self);
+    GST_ELEMENT_ERROR (self, RESOURCE, FAILED,
+        ("The system gives no thread to push frames from."), (NULL));
+  }
+  return started;
 }
 
 static gboolean
@@ -584,7 +590,7 @@ compute_part (void *user, const RingPart *part, Fault *fault)
 
 /* How a frame is to travel, by the settings and by what is under way. */
 static void
-choose_route (GstGpuFilter *self, RingFrame *frame)
+choose_route (GstGpuFilter *self, const GstVideoFrame *video, RingFrame *frame)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
   GstGpuFilterTransfer transfer;
@@ -606,8 +612,10 @@ choose_route (GstGpuFilter *self, RingFrame *frame)
       frame->transfer = RING_PINNED;
   }
   /* Slices shorten a lone frame's way; where frames overlap each other they only
-   * cost calls. */
-  if (slices == 0)
+   * cost calls, and fields need all of the frame. */
+  if (GST_VIDEO_FRAME_IS_INTERLACED (video))
+    slices = 1;
+  else if (slices == 0)
     slices = gst_frame_queue_length (priv->queue) > 0
         ? 1
         : CLAMP (
@@ -638,7 +646,7 @@ submit (GstGpuFilter *self, Flight *flight, GstBuffer *outbuf, Fault *fault)
 
   gst_frame_layout_get_image (&priv->layout, &flight->in_frame, &frame.src);
   gst_frame_layout_get_image (&priv->layout, &flight->out_frame, &frame.dst);
-  choose_route (self, &frame);
+  choose_route (self, &flight->in_frame, &frame);
   if (!enter (self, fault))
     return FALSE;
   flight->slot = ring_acquire (priv->ring);
@@ -834,8 +842,10 @@ gst_gpu_filter_src_event (GstBaseTransform *trans, GstEvent *event)
 {
   GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (trans));
 
-  if (GST_EVENT_TYPE (event) == GST_EVENT_RECONFIGURE)
+  if (GST_EVENT_TYPE (event) == GST_EVENT_RECONFIGURE) {
     gst_frame_queue_forget (priv->queue, GST_FLOW_NOT_LINKED);
+    g_atomic_int_set (&priv->told, FALSE);
+  }
   return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
       ->src_event (trans, event);
 }

@@ -52,8 +52,10 @@ gst_pinned_allocator_alloc (
   return GST_MEMORY_CAST (memory);
 
 failed:
-  GST_WARNING_OBJECT (self, "%s (%s)", fault.message, fault.detail);
-  return NULL;
+  /* Frames in ordinary memory are copied, but still filtered. */
+  GST_WARNING_OBJECT (
+      self, "%s (%s); taking ordinary memory", fault.message, fault.detail);
+  return gst_allocator_alloc (NULL, size, params);
 }
 
 static void

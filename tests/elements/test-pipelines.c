@@ -369,7 +369,61 @@ pipelines_error_and_again (void)
   gst_object_unref (pipeline);
 }
 
+/* Seeks, once, from within the push of frame 20. */
+static GstPadProbeReturn
+seek_from_push (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
+{
+  int *frames = user;
+  GstElement *sink = gst_pad_get_parent_element (pad);
+  GstObject *pipeline = gst_element_get_parent (sink);
+
+  (void) probe;
+  if (++*frames == 20)
+    gst_element_seek_simple (
+        GST_ELEMENT (pipeline), GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0);
+  gst_object_unref (pipeline);
+  gst_object_unref (sink);
+  return GST_PAD_PROBE_OK;
+}
+
+/* An application may seek from a callback downstream, which runs on the thread
+ * that pushes: nothing waits for itself. */
+static void
+pipelines_seek_from_push (void)
+{
+  static const char *const lines[] = {
+    "videotestsrc num-buffers=100 ! FILTER ! fakesink name=sink",
+    "videotestsrc num-buffers=100 ! FILTER ring-depth=1 ! fakesink name=sink",
+    "videotestsrc num-buffers=100 ! FILTER sigma=0 ! FILTER ! fakesink "
+    "name=sink",
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (lines); i++) {
+    GError *error = NULL;
+    GstElement *pipeline = launch (lines[i], &error);
+    GstElement *sink;
+    GstPad *pad;
+    int frames = 0;
+    char *problem;
+
+    test_context ("%s", lines[i]);
+    expect (pipeline != NULL, "%s", error ? error->message : "?");
+    sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+    pad = gst_element_get_static_pad (sink, "sink");
+    gst_pad_add_probe (
+        pad, GST_PAD_PROBE_TYPE_BUFFER, seek_from_push, &frames, NULL);
+    problem = run_to_eos (pipeline);
+    expect (problem == NULL, "%s", problem);
+    /* The source makes 100 in all; what was in flight is flushed. */
+    expect (frames >= 90, "%d frames came", frames);
+    gst_object_unref (pad);
+    gst_object_unref (sink);
+    gst_object_unref (pipeline);
+  }
+}
+
 const Test tests_pipelines[] = {
+  { "pipelines-seek-from-push", pipelines_seek_from_push, VARIANT_BOTH },
   { "pipelines-run", pipelines_run, VARIANT_BOTH },
   { "pipelines-tee", pipelines_tee, VARIANT_BOTH },
   { "pipelines-sequence", pipelines_sequence, VARIANT_BOTH },
