@@ -386,6 +386,7 @@ properties_identity_and_back (void)
     "sigma=0", "sigma=3" };
   GstVideoInfo info;
   Filter filter;
+  char *method;
 
   filter_start (&filter, "sigma=0", &info, "NV12", 24, 16, NULL);
   check_untouched (&filter, &info, 1);
@@ -398,6 +399,10 @@ properties_identity_and_back (void)
       else
         check_frame (&filter, &info, i, steps[s]);
     }
+    g_object_get (filter.element, "active-method", &method, NULL);
+    expect (g_str_equal (steps[s], "sigma=0") == g_str_equal (method, "none"),
+        "active-method is %s", method);
+    g_free (method);
   }
   filter_expect_silence (&filter);
   filter_close (&filter);
