@@ -17,8 +17,9 @@
  * Without a GPU the same interface computes on the host, during submit, straight
  * from the source to the result.
  *
- * Thread safety: one thread acquires and submits, one (the same or another)
- * waits and releases; ring_stats() and ring_in_flight() may be called from any.
+ * Thread safety: one thread acquires and submits, one at a time (the same or
+ * another) waits and releases; ring_stats() and ring_in_flight() may be called
+ * from any.
  * With a GPU its context must be pushed on the thread of each call but
  * ring_acquire(), ring_release(), ring_stats() and ring_in_flight(). */
 #pragma once
