@@ -126,8 +126,13 @@ is_within_push (GstFrameQueue *self)
   if (g_thread_self () != self->pusher)
     return FALSE;
   while (self->queued > 0) {
-    const Entry entry = pop (self);
+    Entry entry;
 
+    if (self->finishing) {
+      g_cond_wait (&self->changed, &self->lock);
+      continue;
+    }
+    entry = pop (self);
     g_mutex_unlock (&self->lock);
     handle_entry (self, entry);
     g_mutex_lock (&self->lock);
