@@ -249,19 +249,32 @@ forget_error (cudaError_t status)
     (void) cudaGetLastError ();
 }
 
+/* What an allocation came to: the memory, or NULL and a fault that says how much
+ * was asked for. */
+static void *
+allocated (void *memory, cudaError_t status, const char *call, const char *what,
+    size_t bytes, Fault *fault)
+{
+  if (status == cudaSuccess)
+    return memory;
+  gpu_fault (fault, status, call);
+  if (status == cudaErrorMemoryAllocation) {
+    fault_set (fault, FAULT_NO_SPACE,
+        "Out of %s memory: %zu KiB more cannot be had.", what, bytes >> 10);
+    fault_detail (fault, "%s: %s", call, cudaGetErrorName (status));
+  }
+  return NULL;
+}
+
 void *
 gpu_malloc_host (size_t bytes, Fault *fault)
 {
   void *memory = NULL;
+  const cudaError_t status = cudaHostAlloc (
+      &memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
 
-  GPU_CHECK (cudaHostAlloc (
-                 &memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
-      fault);
-done:
-  if (memory == NULL && fault != NULL && fault->kind == FAULT_NO_SPACE)
-    fault_set (fault, FAULT_NO_SPACE,
-        "Out of pinned host memory: %zu KiB more cannot be had.", bytes >> 10);
-  return memory;
+  return allocated (
+      memory, status, "cudaHostAlloc", "pinned host", bytes, fault);
 }
 
 void
@@ -292,16 +305,8 @@ gpu_malloc (size_t bytes, Fault *fault)
   void *memory = NULL;
   const cudaError_t status = cudaMalloc (&memory, bytes);
 
-  if (status != cudaSuccess) {
-    gpu_fault (fault, status, "cudaMalloc");
-    if (fault != NULL && fault->kind == FAULT_NO_SPACE) {
-      fault_set (fault, FAULT_NO_SPACE,
-          "Out of GPU memory: %zu KiB more cannot be had.", bytes >> 10);
-      fault_detail (fault, "cudaMalloc: %s", cudaGetErrorName (status));
-    }
-    return NULL;
-  }
-  if (!clear (memory, bytes, fault)) {
+  memory = allocated (memory, status, "cudaMalloc", "GPU", bytes, fault);
+  if (memory != NULL && !clear (memory, bytes, fault)) {
     gpu_free (memory);
     return NULL;
   }

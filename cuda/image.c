@@ -102,22 +102,6 @@ image_field (const Image *image, int parity, Image *field)
   return any;
 }
 
-int
-image_code (const Image *image, int p, int x, int y, int c)
-{
-  const ImagePlane *plane = &image->plane[p];
-  const ImageMemory *memory = &image->memory[plane->memory];
-  const uint8_t *sample = memory->data + y * memory->stride + plane->offset
-      + (ptrdiff_t) x * plane->pixel_stride
-      + (ptrdiff_t) c * plane->channel_stride;
-  uint16_t wide;
-
-  if (image_sample_bytes (plane) == 1)
-    return *sample >> plane->shift;
-  memcpy (&wide, sample, sizeof wide);
-  return wide >> plane->shift;
-}
-
 size_t
 image_bytes (const Image *image)
 {

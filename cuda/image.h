@@ -105,9 +105,6 @@ image_plane_height (const Image *image, int plane)
   return image->memory[image->plane[plane].memory].height;
 }
 
-/* The code of sample (x, y, c) of a plane of an image on the host. */
-int image_code (const Image *image, int plane, int x, int y, int c);
-
 /* Bytes of all rows of all memories, without padding between rows. */
 size_t image_bytes (const Image *image);
 
