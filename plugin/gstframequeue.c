@@ -39,16 +39,20 @@ entry_at (GstFrameQueue *self, guint n)
   return &g_array_index (self->ring, Entry, (self->head + n) % self->ring->len);
 }
 
-/* With the lock held: takes the oldest entry, whose frame is finished next. */
-static Entry
-pop (GstFrameQueue *self)
+/* With the lock held, let go meanwhile: takes the oldest entry, whose frame the
+ * caller finishes next, when no other frame is being finished. FALSE: none left. */
+static gboolean
+take (GstFrameQueue *self, Entry *entry)
 {
-  const Entry entry = *entry_at (self, 0);
-
+  while (self->queued > 0 && self->finishing)
+    g_cond_wait (&self->changed, &self->lock);
+  if (self->queued == 0)
+    return FALSE;
+  *entry = *entry_at (self, 0);
   self->head = (self->head + 1) % self->ring->len;
   self->queued--;
   self->finishing = TRUE;
-  return entry;
+  return TRUE;
 }
 
 /* Waits for the end of the entry's frame. */
@@ -99,14 +103,9 @@ handle_entry (GstFrameQueue *self, Entry entry)
 static void
 drop_queued (GstFrameQueue *self)
 {
-  while (self->queued > 0) {
-    Entry entry;
+  Entry entry;
 
-    if (self->finishing) {
-      g_cond_wait (&self->changed, &self->lock);
-      continue;
-    }
-    entry = pop (self);
+  while (take (self, &entry)) {
     g_mutex_unlock (&self->lock);
     finish (self, entry);
     gst_buffer_unref (entry.buffer);
@@ -118,21 +117,16 @@ drop_queued (GstFrameQueue *self)
 }
 
 /* With the lock held, let go meanwhile: whether this is the pusher, inside a
- * push whose receiver has come back here. It then handles what is queued itself;
- * the frame that it is pushing is not waited for. */
+ * push whose receiver has come back here. It has then handled what was queued
+ * itself; the frame that it is pushing is not waited for. */
 static gboolean
-is_within_push (GstFrameQueue *self)
+handled_within_push (GstFrameQueue *self)
 {
+  Entry entry;
+
   if (g_thread_self () != self->pusher)
     return FALSE;
-  while (self->queued > 0) {
-    Entry entry;
-
-    if (self->finishing) {
-      g_cond_wait (&self->changed, &self->lock);
-      continue;
-    }
-    entry = pop (self);
+  while (take (self, &entry)) {
     g_mutex_unlock (&self->lock);
     handle_entry (self, entry);
     g_mutex_lock (&self->lock);
@@ -144,21 +138,22 @@ static gpointer
 push_frames (gpointer data)
 {
   GstFrameQueue *self = data;
+  Entry entry;
 
+  g_mutex_lock (&self->lock);
   for (;;) {
-    Entry entry;
-
-    g_mutex_lock (&self->lock);
-    while (self->finishing || (self->queued == 0 && !self->quit))
-      g_cond_wait (&self->changed, &self->lock);
-    if (self->queued == 0) {
+    if (take (self, &entry)) {
       g_mutex_unlock (&self->lock);
-      return NULL;
+      handle_entry (self, entry);
+      g_mutex_lock (&self->lock);
+    } else if (self->quit) {
+      break;
+    } else {
+      g_cond_wait (&self->changed, &self->lock);
     }
-    entry = pop (self);
-    g_mutex_unlock (&self->lock);
-    handle_entry (self, entry);
   }
+  g_mutex_unlock (&self->lock);
+  return NULL;
 }
 
 GstFrameQueue *
@@ -220,7 +215,7 @@ gst_frame_queue_wait_for_room (GstFrameQueue *self, guint depth)
   GstFlowReturn flow;
 
   g_mutex_lock (&self->lock);
-  if (!is_within_push (self))
+  if (!handled_within_push (self))
     while (
         self->pending >= depth && self->flow == GST_FLOW_OK && !self->flushing)
       g_cond_wait (&self->changed, &self->lock);
@@ -264,7 +259,7 @@ gst_frame_queue_drain (GstFrameQueue *self)
   GstFlowReturn flow;
 
   g_mutex_lock (&self->lock);
-  if (!is_within_push (self))
+  if (!handled_within_push (self))
     while (self->pending > 0) {
       if (self->flushing) {
         /* The pusher may be waiting, in a push, for this thread to let go. */
@@ -297,7 +292,7 @@ gst_frame_queue_set_flushing (GstFrameQueue *self, gboolean flushing)
   if (!flushing) {
     /* A seek from within a push comes here on the pusher. Otherwise the push
      * that is under way must be over: it could still deliver its frame. */
-    if (!is_within_push (self))
+    if (!handled_within_push (self))
       while (self->pending > 0)
         g_cond_wait (&self->changed, &self->lock);
     self->flow = GST_FLOW_OK;
