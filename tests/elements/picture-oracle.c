@@ -692,11 +692,24 @@ picture_new_laid_out (
 }
 
 void
+picture_check_frame (Filter *filter, const GstVideoInfo *info, guint32 seed,
+    const char *settings)
+{
+  GstBuffer *in = picture_new (info, seed);
+  GstBuffer *out = filter_process (filter, gst_buffer_ref (in));
+
+  picture_expect (in, out, info, settings,
+      GST_VIDEO_INFO_INTERLACE_MODE (info)
+          == GST_VIDEO_INTERLACE_MODE_INTERLEAVED);
+  gst_buffer_unref (in);
+  gst_buffer_unref (out);
+}
+
+void
 picture_check (const char *format, int width, int height, const char *more,
     const char *settings)
 {
   GstVideoInfo info;
-  GstBuffer *in, *out;
   Filter filter;
 
   test_context ("format=%s size=%dx%d caps=%s settings=%.400s", format, width,
@@ -705,13 +718,8 @@ picture_check (const char *format, int width, int height, const char *more,
   filter_open (&filter, settings);
   expect (filter_caps (&filter, video_caps (format, width, height, more)),
       "caps refused");
-  in = picture_new (&info, (guint32) (width * 31 + height));
-  out = filter_process (&filter, gst_buffer_ref (in));
-  picture_expect (in, out, &info, settings,
-      GST_VIDEO_INFO_INTERLACE_MODE (&info)
-          == GST_VIDEO_INTERLACE_MODE_INTERLEAVED);
+  picture_check_frame (
+      &filter, &info, (guint32) (width * 31 + height), settings);
   filter_expect_silence (&filter);
-  gst_buffer_unref (in);
-  gst_buffer_unref (out);
   filter_close (&filter);
 }

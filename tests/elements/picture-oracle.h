@@ -38,6 +38,11 @@ void picture_expect (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
 /* Expects every defined sample and padding byte of both to be the same. */
 void picture_expect_same (GstBuffer *a, GstBuffer *b, const GstVideoInfo *info);
 
-/* Filters one picture with a new filter and expects what it should give. */
+/* Filters one picture and expects what `settings` should give, field by field
+ * where the info says that frames are interleaved. */
+void picture_check_frame (Filter *filter, const GstVideoInfo *info,
+    guint32 seed, const char *settings);
+
+/* The same with a new filter of these settings. */
 void picture_check (const char *format, int width, int height, const char *more,
     const char *settings);

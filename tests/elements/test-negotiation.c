@@ -2,19 +2,6 @@
 /* Caps through the filter, in both directions, and their changes. */
 #include "picture-oracle.h"
 
-/* Pushes one picture and expects it filtered. */
-static void
-check_frame (Filter *filter, const GstVideoInfo *info, guint32 seed,
-    const char *settings)
-{
-  GstBuffer *in = picture_new (info, seed);
-  GstBuffer *out = filter_process (filter, gst_buffer_ref (in));
-
-  picture_expect (in, out, info, settings, FALSE);
-  gst_buffer_unref (in);
-  gst_buffer_unref (out);
-}
-
 static void
 negotiation_caps_go_through (void)
 {
@@ -26,7 +13,7 @@ negotiation_caps_go_through (void)
   Filter filter;
 
   filter_start (&filter, "sigma=1", &info, "I420", 36, 20, more);
-  check_frame (&filter, &info, 1, "sigma=1");
+  picture_check_frame (&filter, &info, 1, "sigma=1");
   sent = video_caps ("I420", 36, 20, more);
   got = gst_pad_get_current_caps (filter.harness->sinkpad);
   expect (got && gst_caps_is_strictly_equal (sent, got),
@@ -67,7 +54,7 @@ negotiation_changes (void)
                     steps[s].format, steps[s].width, steps[s].height, NULL)),
         "caps refused");
     for (guint32 i = 0; i < 3; i++)
-      check_frame (&filter, &info, s * 3 + i, "sigma=2");
+      picture_check_frame (&filter, &info, s * 3 + i, "sigma=2");
   }
   filter_expect_silence (&filter);
   filter_close (&filter);
@@ -115,11 +102,11 @@ negotiation_same_caps_again (void)
 
   filter_start (&filter, "sigma=1", &info, "NV12", 40, 30, NULL);
   for (guint32 i = 0; i < 4; i++) {
-    check_frame (&filter, &info, i, "sigma=1");
+    picture_check_frame (&filter, &info, i, "sigma=1");
     expect (filter_caps (&filter, video_caps ("NV12", 40, 30, NULL)),
         "the same caps are refused");
   }
-  check_frame (&filter, &info, 9, "sigma=1");
+  picture_check_frame (&filter, &info, 9, "sigma=1");
   filter_expect_silence (&filter);
   filter_close (&filter);
 }
@@ -141,7 +128,7 @@ negotiation_colorimetry_change (void)
     video_info (&info, "I420", 24, 18, more);
     expect (filter_caps (&filter, video_caps ("I420", 24, 18, more)),
         "caps refused");
-    check_frame (&filter, &info, r, settings);
+    picture_check_frame (&filter, &info, r, settings);
     g_free (more);
   }
   filter_close (&filter);
@@ -186,7 +173,7 @@ negotiation_explicit_system_memory (void)
       gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY, NULL));
   filter_open (&filter, "sigma=1");
   expect (filter_caps (&filter, caps), "caps refused");
-  check_frame (&filter, &info, 1, "sigma=1");
+  picture_check_frame (&filter, &info, 1, "sigma=1");
   filter_close (&filter);
 }
 

@@ -5,19 +5,6 @@
 #include <gst/controller/gstdirectcontrolbinding.h>
 #include <gst/controller/gstinterpolationcontrolsource.h>
 
-/* One frame, expected to be filtered as `settings` say. */
-static void
-check_frame (Filter *filter, const GstVideoInfo *info, guint32 seed,
-    const char *settings)
-{
-  GstBuffer *in = picture_new (info, seed);
-  GstBuffer *out = filter_process (filter, gst_buffer_ref (in));
-
-  picture_expect (in, out, info, settings, FALSE);
-  gst_buffer_unref (in);
-  gst_buffer_unref (out);
-}
-
 /* Each step is the full set of settings from there on; what it names is what
  * changes from the step before. */
 static void
@@ -62,8 +49,8 @@ properties_while_playing (void)
       test_context (
           "format=%s size=45x30 step %u settings=%s", formats[f], s, steps[s]);
       settings_apply (filter.element, steps[s]);
-      check_frame (&filter, &info, s, settings);
-      check_frame (&filter, &info, s + 100, settings);
+      picture_check_frame (&filter, &info, s, settings);
+      picture_check_frame (&filter, &info, s + 100, settings);
     }
     filter_expect_silence (&filter);
     g_free (settings);
@@ -90,7 +77,7 @@ properties_method_while_playing (void)
 
     test_context ("format=NV12 size=45x30 settings=%s", settings);
     settings_apply (filter.element, settings);
-    check_frame (&filter, &info, m, settings);
+    picture_check_frame (&filter, &info, m, settings);
     if (!g_str_equal (methods[m], "auto")) {
       char *method = filter_get (&filter, "active-method");
 
@@ -250,11 +237,12 @@ properties_taps_by_value (void)
   expect_taps (filter.element, "taps-x", x, 3);
   expect_taps (filter.element, "taps-y", y, 2);
   settings_apply (filter.element, "kernel=custom");
-  check_frame (&filter, &info, 1, settings);
+  picture_check_frame (&filter, &info, 1, settings);
   /* Empty again: as on x. */
   set_taps (filter.element, "taps-y", NULL, 0);
   expect_taps (filter.element, "taps-y", NULL, 0);
-  check_frame (&filter, &info, 2, "kernel=custom taps-x=<0.25,-0.5,1.25>");
+  picture_check_frame (
+      &filter, &info, 2, "kernel=custom taps-x=<0.25,-0.5,1.25>");
   filter_close (&filter);
 }
 
@@ -397,7 +385,7 @@ properties_identity_and_back (void)
       if (g_str_equal (steps[s], "sigma=0"))
         check_untouched (&filter, &info, i);
       else
-        check_frame (&filter, &info, i, steps[s]);
+        picture_check_frame (&filter, &info, i, steps[s]);
     }
     g_object_get (filter.element, "active-method", &method, NULL);
     expect (g_str_equal (steps[s], "sigma=0") == g_str_equal (method, "none"),
