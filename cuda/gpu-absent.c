@@ -168,6 +168,14 @@ gpu_event_synchronize (GpuEvent event, Fault *fault)
 }
 
 bool
+gpu_event_query (GpuEvent event, bool *done, Fault *fault)
+{
+  (void) event;
+  *done = false;
+  return absent (fault);
+}
+
+bool
 gpu_event_elapsed (GpuEvent start, GpuEvent end, double *ns, Fault *fault)
 {
   (void) start;

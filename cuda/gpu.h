@@ -70,13 +70,16 @@ bool gpu_stream_wait_event (GpuStream stream, GpuEvent event, Fault *fault);
 /* Blocks until the stream's work is done; errors of that work come out here. */
 bool gpu_stream_synchronize (GpuStream stream, Fault *fault);
 
-/* Events time the work between them; waiting for one blocks, never spins. Those
- * without time cost the stream less. */
+/* Events time the work between them. Those without time cost the stream less. */
 bool gpu_event_new (GpuEvent *event, Fault *fault);
 bool gpu_event_new_untimed (GpuEvent *event, Fault *fault);
 void gpu_event_free (GpuEvent event);
 bool gpu_event_record (GpuEvent event, GpuStream stream, Fault *fault);
+/* Sleeps until the event has come; an eighth of the time waited late at most, or
+ * 15 us, and never more than a millisecond. */
 bool gpu_event_synchronize (GpuEvent event, Fault *fault);
+/* Whether it has come, without waiting. */
+bool gpu_event_query (GpuEvent event, bool *done, Fault *fault);
 /* Nanoseconds from one completed event to another. */
 bool gpu_event_elapsed (GpuEvent start, GpuEvent end, double *ns, Fault *fault);
 

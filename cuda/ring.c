@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#define _GNU_SOURCE /* clock_nanosleep */
 #include "ring.h"
 
+#include "hostclock.h"
 #include "workers.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <time.h>
 
 /* Enough for vector loads, and no more than the rows of usual pictures have by
  * themselves: a device image then lies as the host's does, and goes in one copy. */
@@ -25,15 +23,17 @@
 #define TIMED_FIRST 8
 #define TIMED_EVERY 16
 
-/* Waking from a long wait for an event can take 200 us, from a short one 20. So a
- * frame that is alone is first slept for by the clock, for this part of the time
- * that such frames take, if that is at least DOZE_MIN_NS. */
-#define DOZE_PART 0.8
-#define DOZE_MIN_NS 100e3
+/* A frame is slept for by the clock, for this part of the time that it is expected
+ * to take, if that is worth it; what is left is for gpu_event_synchronize(). */
+#define DOZE_PART 0.9
+#define DOZE_MIN_NS 20e3
+/* What a guess is multiplied by that proved too long: a frame that is alone is late
+ * then, and felt to be; in a series, others are queued behind it, and the waker
+ * may be to blame. */
+#define EARLIER_ALONE 0.5
+#define EARLIER_IN_SERIES 0.97
 /* No guess is longer: the gain would be small, and a wrong one felt. */
-#define ALONE_MAX_NS 5e6
-/* An event that is waited for no longer than this had come before. */
-#define OVERSLEPT_NS 15e3
+#define GUESS_MAX_NS 5e6
 
 /* The points in time of one frame, in order. */
 enum
@@ -74,22 +74,16 @@ struct Ring
   Workers *copy_in;  /* of the submitting thread */
   Workers *copy_out; /* of the waiting thread */
 
+  /* The waiting thread's own. Guesses are low, and 0 while there is none. */
+  double alone_ns, series_ns;
+  double last_end_ns; /* when the frame before was seen to have ended */
+
   pthread_mutex_t lock; /* protects all below, from both threads */
   pthread_cond_t freed;
-  int next;        /* the slot to acquire next */
-  int used;        /* slots between acquire and release */
-  double alone_ns; /* what a lone frame takes, guessed low; 0: unknown */
+  int next; /* the slot to acquire next */
+  int used; /* slots between acquire and release */
   RingStats stats;
 };
-
-static double
-host_time_ns (void)
-{
-  struct timespec now;
-
-  clock_gettime (CLOCK_MONOTONIC, &now);
-  return (double) now.tv_sec * 1e9 + (double) now.tv_nsec;
-}
 
 static bool
 device_image (const Image *layout, Image *image, Fault *fault)
@@ -461,7 +455,7 @@ stage (Ring *ring, RingSlot *slot, Fault *fault)
 static bool
 submit_on_host (RingSlot *slot, Fault *fault)
 {
-  const double start = host_time_ns ();
+  const double start = host_clock_ns ();
   int done[IMAGE_MAX_MEMORIES] = { 0 };
   RingPart part = { .src = &slot->frame.src,
     .dst = &slot->frame.dst,
@@ -472,7 +466,7 @@ submit_on_host (RingSlot *slot, Fault *fault)
   slice_rows (&slot->frame.src, 0, 1, part.ready);
   if (!slot->frame.compute (slot->frame.user, &part, fault))
     return false;
-  slot->compute_ns = host_time_ns () - start;
+  slot->compute_ns = host_clock_ns () - start;
   return true;
 }
 
@@ -491,7 +485,7 @@ ring_submit (Ring *ring, RingSlot *slot, const RingFrame *frame, Fault *fault)
       || ring->stats.frames_in % TIMED_EVERY == 0;
   slot->alone = ring->used == 1;
   pthread_mutex_unlock (&ring->lock);
-  slot->submit_ns = host_time_ns ();
+  slot->submit_ns = host_clock_ns ();
   if (ring->gpu == NULL) {
     slot->timed = true;
     if (!submit_on_host (slot, fault))
@@ -514,66 +508,50 @@ ring_submit (Ring *ring, RingSlot *slot, const RingFrame *frame, Fault *fault)
   return true;
 }
 
-/* Sleeps, by the clock, for most of the time that a lone frame takes. Returns
- * whether it did. */
+/* Sleeps for most of `guess_ns` from `start_ns` on. Returns whether it did. */
 static bool
-doze (Ring *ring, const RingSlot *slot)
+doze (double start_ns, double guess_ns)
 {
-  static _Thread_local bool precise;
-  struct timespec until;
-  double wake;
+  const double wake = start_ns + DOZE_PART * guess_ns;
 
-  pthread_mutex_lock (&ring->lock);
-  wake = slot->submit_ns + DOZE_PART * ring->alone_ns;
-  pthread_mutex_unlock (&ring->lock);
-  if (wake - host_time_ns () < DOZE_MIN_NS)
+  if (wake - host_clock_ns () < DOZE_MIN_NS)
     return false;
-  if (!precise) {
-    /* Timers may otherwise be 50 us late. No harm where it is refused. */
-    (void) prctl (PR_SET_TIMERSLACK, 1000UL);
-    precise = true;
-  }
-  until.tv_sec = (time_t) (wake / 1e9);
-  until.tv_nsec = (long) (wake - 1e9 * (double) until.tv_sec);
-  /* Cut short by a signal, the event is just waited for longer. */
-  (void) clock_nanosleep (CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+  host_clock_sleep_until (wake);
   return true;
 }
 
-/* Adapts the guess to a lone frame that took `ns` until its event, if the wait was
- * for the event and not for the waiter. Frames that became faster are found by
- * sleeping too long: the guess then falls by half, and else it follows the
- * shortest frame and creeps up. The first frames meet costs of their own. */
+/* Adapts a guess to a frame that was waited for and took `ns`: it follows the
+ * shortest and creeps up. */
 static void
-learn_alone (Ring *ring, double ns, bool dozed, double waited_ns)
+learn (double *guess_ns, double ns)
 {
-  pthread_mutex_lock (&ring->lock);
-  if (waited_ns < OVERSLEPT_NS) {
-    if (dozed)
-      ring->alone_ns *= 0.5;
-  } else if (ring->stats.frames_out >= TIMED_FIRST) {
-    ring->alone_ns *= 1.02;
-    if (ring->alone_ns == 0.0 || ring->alone_ns > ns)
-      ring->alone_ns = ns;
-    if (ring->alone_ns > ALONE_MAX_NS)
-      ring->alone_ns = ALONE_MAX_NS;
-  }
-  pthread_mutex_unlock (&ring->lock);
+  *guess_ns *= 1.02;
+  if (*guess_ns == 0.0 || *guess_ns > ns)
+    *guess_ns = ns;
+  if (*guess_ns > GUESS_MAX_NS)
+    *guess_ns = GUESS_MAX_NS;
 }
 
-/* Waits for the event that ends the slot's frame. */
+/* Waits for the event that ends the slot's frame. The first frames meet costs of
+ * their own, and one submitted to an idle GPU beside a frame that was about to
+ * leave tells of neither case. */
 static bool
-wait_for_end (Ring *ring, RingSlot *slot, Fault *fault)
+wait_for_end (Ring *ring, RingSlot *slot, bool first, Fault *fault)
 {
-  const bool dozed = slot->alone && doze (ring, slot);
-  const double awake = host_time_ns ();
-  double end;
+  const double start = slot->alone ? slot->submit_ns : ring->last_end_ns;
+  const bool typical = slot->submit_ns <= start;
+  double *guess = slot->alone ? &ring->alone_ns : &ring->series_ns;
+  const bool dozed = typical && doze (start, *guess);
+  bool done;
 
-  if (!gpu_event_synchronize (slot->finished, fault))
+  if (!gpu_event_query (slot->finished, &done, fault)
+      || (!done && !gpu_event_synchronize (slot->finished, fault)))
     return false;
-  end = host_time_ns ();
-  if (slot->alone)
-    learn_alone (ring, end - slot->submit_ns, dozed, end - awake);
+  ring->last_end_ns = host_clock_ns ();
+  if (done && dozed)
+    *guess *= slot->alone ? EARLIER_ALONE : EARLIER_IN_SERIES;
+  else if (!done && typical && !first)
+    learn (guess, ring->last_end_ns - start);
   return true;
 }
 
@@ -582,8 +560,13 @@ static bool
 wait_for_gpu (Ring *ring, RingSlot *slot, double *up, double *compute,
     double *down, Fault *fault)
 {
+  bool first;
+
+  pthread_mutex_lock (&ring->lock);
+  first = ring->stats.frames_out < TIMED_FIRST;
+  pthread_mutex_unlock (&ring->lock);
   *up = *compute = *down = 0.0;
-  if (!wait_for_end (ring, slot, fault))
+  if (!wait_for_end (ring, slot, first, fault))
     return false;
   if (!slot->timed)
     return true;

@@ -249,15 +249,15 @@ report_series (Bench *bench, LatencySeries *series)
           bench->rig, row_seconds (bench), series, &bench->fault))
     return false;
   printf ("  a lone frame, us: up %.1f, kernel %.1f, down %.1f;"
-          " in series %.1f (spin), %.1f (blocking)\n",
+          " in series %.1f (spin), %.1f (sleeping)\n",
       series->up.median / 1e3, series->kernel.median / 1e3,
       series->down.median / 1e3, series->series.median / 1e3,
-      series->series_blocking.median / 1e3);
+      series->series_sleeping.median / 1e3);
   bench_json_object (bench->json, "lone");
   bench_json_number (bench->json, "bytes", (double) bench->rig->bytes);
   bench_json_number (bench->json, "series_us", series->series.median / 1e3);
   bench_json_number (
-      bench->json, "series_blocking_us", series->series_blocking.median / 1e3);
+      bench->json, "series_sleeping_us", series->series_sleeping.median / 1e3);
   json_spread (bench->json, "up_us", series->up, 1e3);
   json_spread (bench->json, "kernel_us", series->kernel, 1e3);
   json_spread (bench->json, "down_us", series->down, 1e3);

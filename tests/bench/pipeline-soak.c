@@ -17,6 +17,8 @@
 #define MAX_DEPTH 8
 #define BUFFERS (MAX_DEPTH + 4)
 #define MAX_BURST 12
+/* After so many another filter keeps the device's context. */
+#define FRAMES_BY_ITSELF 2000
 /* An operation that takes longer hangs. */
 #define HANG_SECONDS 60
 /* Resident memory may grow so much between the two measurements: allocators
@@ -567,14 +569,51 @@ judge (Soak *soak, SoakFootprint before, SoakFootprint after)
 }
 
 static void
+stop_bystander (GstElement *pipeline)
+{
+  if (pipeline == NULL)
+    return;
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+
+/* Another filter that has started and stays so, as in an application with several:
+ * it keeps the device's context, which a restart would else make anew, and that
+ * takes longer than a hundred frames. NULL, and a problem, when it cannot. */
+static GstElement *
+start_bystander (Soak *soak)
+{
+  gchar *description =
+      g_strdup_printf ("videotestsrc ! video/x-raw, width=64, height=48 ! "
+                       "cudasepconv backend=%s ! fakesink",
+          soak->backend);
+  GstElement *pipeline = gst_parse_launch (description, NULL);
+
+  g_free (description);
+  if (pipeline != NULL) {
+    gst_element_set_state (pipeline, GST_STATE_PAUSED);
+    if (gst_element_get_state (pipeline, NULL, NULL, 10 * GST_SECOND)
+        == GST_STATE_CHANGE_SUCCESS)
+      return pipeline;
+    stop_bystander (pipeline);
+  }
+  soak_model_problem (
+      &soak->model, SOAK_ERRORS, "a second filter does not start");
+  return NULL;
+}
+
+static void
 run (Soak *soak)
 {
   const guint64 frames = soak->bench->soak_frames;
   SoakFootprint before, after;
+  GstElement *bystander;
 
   start_stream (soak);
   change_caps (soak);
   segment_event (soak);
+  run_until (soak, MIN (frames / 5, FRAMES_BY_ITSELF));
+  bystander = start_bystander (soak);
   run_until (soak, frames / 5);
   before = measure (soak);
   run_until (soak, frames);
@@ -583,6 +622,7 @@ run (Soak *soak)
   push_event (soak, gst_event_new_eos ());
   soak_model_expect_empty (&soak->model, SOAK_FRAMES);
   take_errors (soak);
+  stop_bystander (bystander);
   alarm (0);
   judge (soak, before, after);
 }

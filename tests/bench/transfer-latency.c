@@ -127,7 +127,7 @@ latency_measure_series (
       && measure_stages (&bench, rig, seconds / 3, series, fault)
       && measure_whole (&bench, rig, true, seconds / 3, &series->series, fault)
       && measure_whole (
-          &bench, rig, false, seconds / 3, &series->series_blocking, fault);
+          &bench, rig, false, seconds / 3, &series->series_sleeping, fault);
 
   bench_clear (&bench);
   return ok;

@@ -10,7 +10,7 @@ typedef struct
 {
   BenchSpread up, kernel, down; /* of the device, each for itself */
   BenchSpread series;           /* all three in one stream, and a spin */
-  BenchSpread series_blocking;  /* the same, and a blocking event */
+  BenchSpread series_sleeping;  /* the same, and sleeping */
 } LatencySeries;
 
 bool latency_measure_series (

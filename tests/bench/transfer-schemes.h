@@ -23,7 +23,7 @@ struct Scheme
   int slices;
   RingTransfer transfer;
   bool pageable; /* frames lie in ordinary memory */
-  bool spin;     /* waits by spinning, not by a blocking event */
+  bool spin;     /* waits by spinning, not by sleeping */
 };
 
 int scheme_count (void);

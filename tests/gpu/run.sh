@@ -190,7 +190,7 @@ run_bench() {
   check bench-pipeline bench-pipeline "${quick[@]}" --backend cuda \
     --link "$link" --json "$output/pipeline.json"
   cat "$check_log"
-  check "bench-pipeline: soak" bench-pipeline --backend cuda --soak 3000
+  check "bench-pipeline: soak" bench-pipeline --backend cuda --soak 100000
   cat "$check_log"
 }
 

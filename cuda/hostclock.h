@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* hostclock: the host's monotonic clock, and sleeping by it. Any thread. */
+#pragma once
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Nanoseconds since some fixed point. */
+double host_clock_ns (void);
+
+/* Sleeps until that time, a few microseconds late, or shorter if a signal comes. */
+void host_clock_sleep_until (double ns);
+
+#ifdef __cplusplus
+}
+#endif
