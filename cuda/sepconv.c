@@ -8,20 +8,20 @@
 #include <string.h>
 
 /* A .cu method exists only in builds with CUDA; methods.def is the same in all. */
-#define OPS_CPU(name) &sepconv_##name##_ops
+#define OPS_CPU(symbol) &sepconv_##symbol##_ops
 #ifdef HAVE_CUDA
-#define OPS_CUDA(name) &sepconv_##name##_ops
+#define OPS_CUDA(symbol) &sepconv_##symbol##_ops
 #else
-#define OPS_CUDA(name) NULL
+#define OPS_CUDA(symbol) NULL
 #endif
 
-#define SEPCONV_METHOD(name, backend, description) \
-  extern const SepconvMethodOps sepconv_##name##_ops;
+#define SEPCONV_METHOD(symbol, name, backend, description) \
+  extern const SepconvMethodOps sepconv_##symbol##_ops;
 #include "sepconv/methods.def"
 #undef SEPCONV_METHOD
 
-#define SEPCONV_METHOD(name, backend, description) \
-  { #name, description, SEPCONV_##backend, OPS_##backend (name) },
+#define SEPCONV_METHOD(symbol, name, backend, description) \
+  { name, description, SEPCONV_##backend, OPS_##backend (symbol) },
 static const SepconvMethod methods[] = {
 #include "sepconv/methods.def"
 };
@@ -50,6 +50,12 @@ sepconv_method_by_name (const char *name)
   return NULL;
 }
 
+int
+sepconv_method_min_capability (const SepconvMethod *method)
+{
+  return method->ops != NULL ? method->ops->min_capability : 0;
+}
+
 static double
 center_code (const ImagePlane *plane)
 {
@@ -66,8 +72,8 @@ exponent_of (double norm)
 
 /* |scale| * sum|tx| * sum|ty|, by way of factors near 1: the plain product could
  * overflow or vanish on the way. */
-static double
-gain_of (const SepconvSpec *spec, const SepconvPlane *plane)
+double
+sepconv_gain (const SepconvSpec *spec, const SepconvPlane *plane)
 {
   const double x = taps_norm (plane->x), y = taps_norm (plane->y);
   const int ex = exponent_of (x), ey = exponent_of (y);
@@ -106,7 +112,7 @@ validate_plane (
   if (!validate_taps (plane->x, "x", p, fault)
       || !validate_taps (plane->y, "y", p, fault))
     return false;
-  gain = gain_of (spec, plane);
+  gain = sepconv_gain (spec, plane);
   if (!(gain <= SEPCONV_MAX_GAIN))
     return fault_set (fault, FAULT_SETTINGS,
         "The taps and scale amplify by up to %g; the limit is %g.", gain,
@@ -180,7 +186,7 @@ sepconv_rounding_bound (
 
     if (plane->channels == 0)
       continue;
-    gain = gain_of (spec, plane);
+    gain = sepconv_gain (spec, plane);
     sums = (roundings (plane->x->n) + roundings (plane->y->n)) * unit * gain
         * center;
     /* |zero| and |center - zero| are at most `full`. */
@@ -211,17 +217,22 @@ sepconv_float_holds (const SepconvSpec *spec, const Image *layout, Fault *why)
 
 bool
 sepconv_method_supports (const SepconvMethod *method, const SepconvSpec *spec,
-    const Image *layout, Fault *why)
+    const Image *layout, const Gpu *gpu, Fault *why)
 {
   if (method->ops == NULL)
     return fault_set (why, FAULT_UNSUPPORTED, "it is not in this build");
+  if (gpu != NULL && gpu_capability (gpu) < method->ops->min_capability)
+    return fault_set (why, FAULT_UNSUPPORTED,
+        "it needs compute capability %d.%d, and %s has %d.%d",
+        method->ops->min_capability / 10, method->ops->min_capability % 10,
+        gpu_name (gpu), gpu_capability (gpu) / 10, gpu_capability (gpu) % 10);
   return method->ops->supports == NULL
       || method->ops->supports (spec, layout, why);
 }
 
 static const SepconvMethod *
-cheapest_method (
-    const SepconvSpec *spec, const Image *layout, SepconvBackend backend)
+cheapest_method (const SepconvSpec *spec, const Image *layout,
+    SepconvBackend backend, const Gpu *gpu)
 {
   const SepconvMethod *best = NULL;
   double best_cost = INFINITY;
@@ -230,7 +241,7 @@ cheapest_method (
     double cost;
 
     if (methods[i].backend != backend
-        || !sepconv_method_supports (&methods[i], spec, layout, NULL))
+        || !sepconv_method_supports (&methods[i], spec, layout, gpu, NULL))
       continue;
     cost = methods[i].ops->cost (spec, layout);
     if (cost < best_cost) {
@@ -243,12 +254,13 @@ cheapest_method (
 
 const SepconvMethod *
 sepconv_choose_method (const SepconvSpec *spec, const Image *layout,
-    SepconvBackend backend, const SepconvMethod *wanted, Fault *fault)
+    SepconvBackend backend, const SepconvMethod *wanted, const Gpu *gpu,
+    Fault *fault)
 {
   Fault why;
 
   if (wanted == NULL) {
-    const SepconvMethod *best = cheapest_method (spec, layout, backend);
+    const SepconvMethod *best = cheapest_method (spec, layout, backend, gpu);
 
     if (best == NULL)
       fault_set (
@@ -260,7 +272,7 @@ sepconv_choose_method (const SepconvSpec *spec, const Image *layout,
         wanted->name, wanted->backend == SEPCONV_CPU ? "CPU" : "GPU");
     return NULL;
   }
-  if (!sepconv_method_supports (wanted, spec, layout, &why)) {
+  if (!sepconv_method_supports (wanted, spec, layout, gpu, &why)) {
     fault_set (fault, FAULT_UNSUPPORTED,
         "Method %s cannot do this: %s. method=auto finds one that can.",
         wanted->name, why.message);
@@ -294,20 +306,28 @@ add_channel (SepconvPlan *plan, const SepconvSpec *spec, int p, int c)
             * (channel->center - how->zero[c]);
 }
 
+SepconvTapScale
+sepconv_tap_scale (const SepconvSpec *spec, const SepconvPlane *plane)
+{
+  const int ex = exponent_of (taps_norm (plane->x));
+  const int ey = exponent_of (taps_norm (plane->y));
+
+  return (SepconvTapScale){ -ex, -ey, ldexp (spec->scale, ex + ey) };
+}
+
 static void
 adopt_taps (
     SepconvPlaneTaps *taps, const SepconvSpec *spec, const SepconvPlane *plane)
 {
-  const int ex = exponent_of (taps_norm (plane->x));
-  const int ey = exponent_of (taps_norm (plane->y));
-  const double scale = ldexp (spec->scale, ex + ey);
+  const SepconvTapScale scale = sepconv_tap_scale (spec, plane);
 
   taps->x.n = plane->x->n;
   for (int i = 0; i < taps->x.n; i++)
-    taps->x.tap[i] = ldexp (plane->x->tap[i], -ex);
+    taps->x.tap[i] = ldexp (plane->x->tap[i], scale.x_exponent);
   taps->y.n = plane->y->n;
   for (int i = 0; i < taps->y.n; i++)
-    taps->y.tap[i] = scale * ldexp (plane->y->tap[i], -ey);
+    taps->y.tap[i] =
+        scale.y_factor * ldexp (plane->y->tap[i], scale.y_exponent);
 }
 
 /* Writes a valid spec into the plan. */
@@ -336,7 +356,7 @@ sepconv_plan_new (const SepconvSpec *spec, const Image *layout,
 
   if (!sepconv_validate (spec, layout, fault))
     return NULL;
-  method = sepconv_choose_method (spec, layout, backend, method, fault);
+  method = sepconv_choose_method (spec, layout, backend, method, gpu, fault);
   if (method == NULL)
     return NULL;
 
@@ -373,8 +393,8 @@ bool
 sepconv_plan_update (SepconvPlan *plan, const SepconvSpec *spec, Fault *fault)
 {
   if (!sepconv_validate (spec, &plan->layout, fault)
-      || sepconv_choose_method (
-             spec, &plan->layout, plan->method->backend, plan->method, fault)
+      || sepconv_choose_method (spec, &plan->layout, plan->method->backend,
+             plan->method, plan->gpu, fault)
           == NULL)
     return false;
   adopt_spec (plan, spec);

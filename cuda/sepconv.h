@@ -80,17 +80,22 @@ int sepconv_n_methods (void);
 const SepconvMethod *sepconv_method (int index);
 const SepconvMethod *sepconv_method_by_name (const char *name);
 
+/* The compute capability, 10 * major + minor, that its kernels need; 0: any, or
+ * it is not in this build. */
+int sepconv_method_min_capability (const SepconvMethod *method);
+
 /* Whether a method can do this, within the accuracy above; `why` says what it
- * cannot. Addresses and sizes in `layout` do not matter. */
+ * cannot. Addresses and sizes in `layout` do not matter. `gpu`: on this one; NULL: on
+ * one that can run every method. */
 bool sepconv_method_supports (const SepconvMethod *method,
-    const SepconvSpec *spec, const Image *layout, Fault *why);
+    const SepconvSpec *spec, const Image *layout, const Gpu *gpu, Fault *why);
 
 /* The method that a plan of `backend` takes: `method` itself if it can do the
  * spec, or for NULL the one that is expected to be fastest. NULL and a fault when
  * there is none. */
 const SepconvMethod *sepconv_choose_method (const SepconvSpec *spec,
     const Image *layout, SepconvBackend backend, const SepconvMethod *method,
-    Fault *fault);
+    const Gpu *gpu, Fault *fault);
 
 /* Checks all ranges above. */
 bool sepconv_validate (

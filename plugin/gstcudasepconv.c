@@ -341,7 +341,8 @@ update_plan (GstCudaSepconv *self, Fault *fault)
   if (method != NULL && backend == SEPCONV_CPU
       && method->backend == SEPCONV_CUDA)
     method = NULL;
-  method = sepconv_choose_method (&self->spec, layout, backend, method, fault);
+  method =
+      sepconv_choose_method (&self->spec, layout, backend, method, gpu, fault);
   if (method == NULL)
     return FALSE;
   if (self->plan != NULL && sepconv_plan_method (self->plan) == method)

@@ -70,6 +70,8 @@ typedef struct
 
 typedef struct SepconvMethodOps
 {
+  /* Compute capability, 10 * major + minor, that it needs; 0: any, or a CPU. */
+  int min_capability;
   /* Whether a frame may come in several parts; else it is always whole. */
   bool in_parts;
   /* Beyond what sepconv_validate() has already accepted; NULL: everything. */
@@ -95,6 +97,20 @@ sepconv_channel_height (const SepconvChannel *channel, const Image *image)
 {
   return image->memory[channel->memory].height;
 }
+
+/* By what the spec's taps of a plane become those of the plan: x taps times
+ * 2^x_exponent, y taps times y_factor * 2^y_exponent. */
+typedef struct
+{
+  int x_exponent, y_exponent;
+  double y_factor;
+} SepconvTapScale;
+
+SepconvTapScale sepconv_tap_scale (
+    const SepconvSpec *spec, const SepconvPlane *plane);
+
+/* |scale| * sum|tx| * sum|ty| */
+double sepconv_gain (const SepconvSpec *spec, const SepconvPlane *plane);
 
 /* An upper bound, in code values and before the final rounding, on the error of
  * a two-pass sum in floating point with unit roundoff `unit` (2^-24 for float)

@@ -6,22 +6,22 @@
 bool
 twopass_prepare (SepconvPlan *plan, Fault *fault)
 {
-  TwopassState *state = (TwopassState *) calloc (1, sizeof *state);
+  return twopass_prepare_state (plan, sizeof (TwopassState), fault);
+}
+
+bool
+twopass_prepare_state (SepconvPlan *plan, size_t bytes, Fault *fault)
+{
+  TwopassState *state = (TwopassState *) calloc (1, bytes);
   size_t sums = 0;
 
   plan->state = state;
   if (state == NULL)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
-  state->taps_bytes =
-      sizeof (double) * 2 * TAPS_MAX * (size_t) plan->layout.n_planes;
-  state->taps = gpu_malloc (state->taps_bytes, fault);
-  if (state->taps == NULL)
+  if (!staging_init (&state->taps,
+          sizeof (double) * 2 * TAPS_MAX * (size_t) plan->layout.n_planes,
+          fault))
     return false;
-  for (int i = 0; i < TWOPASS_STAGES; i++) {
-    state->stage[i] = gpu_malloc_host (state->taps_bytes, fault);
-    if (state->stage[i] == NULL || !gpu_event_new (&state->staged[i], fault))
-      return false;
-  }
   for (int p = 0; p < plan->layout.n_planes; p++)
     sums += (size_t) plan->layout.plane[p].width
         * (size_t) image_plane_height (&plan->layout, p)
@@ -39,13 +39,20 @@ twopass_release (SepconvPlan *plan)
 
   if (state == NULL)
     return;
-  for (int i = 0; i < TWOPASS_STAGES; i++) {
-    gpu_event_free (state->staged[i]);
-    gpu_free_host (state->stage[i]);
-  }
-  gpu_free (state->taps);
+  staging_clear (&state->taps);
   gpu_free (state->sums);
   free (state);
+}
+
+double
+twopass_cost (const SepconvSpec *spec, const Image *layout, double a_tap)
+{
+  double cost = 0.0;
+
+  for (int p = 0; p < layout->n_planes; p++)
+    if (spec->plane[p].channels != 0)
+      cost += a_tap * (spec->plane[p].x->n + spec->plane[p].y->n);
+  return cost;
 }
 
 bool
@@ -109,28 +116,20 @@ static bool
 upload_taps (SepconvPlan *plan, GpuStream stream, Fault *fault)
 {
   TwopassState *state = (TwopassState *) plan->state;
-  const int i = state->next_stage;
-  bool ok = false;
-  size_t n;
+  void *stage;
 
   if (state->revision == plan->revision
       && state->taps_in_float == (sizeof (Real) == sizeof (float)))
     return true;
-  /* The stage is free again when its last copy has been made. */
-  if (!gpu_event_synchronize (state->staged[i], fault))
+  stage = staging_begin (&state->taps, fault);
+  if (stage == NULL
+      || !staging_send (&state->taps,
+          write_taps<Real> (plan, (Real *) stage) * sizeof (Real), stream,
+          fault))
     return false;
-  n = write_taps<Real> (plan, (Real *) state->stage[i]);
-  GPU_CHECK (cudaMemcpyAsync (state->taps, state->stage[i], n * sizeof (Real),
-                 cudaMemcpyHostToDevice, stream),
-      fault);
-  if (!gpu_event_record (state->staged[i], stream, fault))
-    goto done;
-  state->next_stage = (i + 1) % TWOPASS_STAGES;
   state->revision = plan->revision;
   state->taps_in_float = sizeof (Real) == sizeof (float);
-  ok = true;
-done:
-  return ok;
+  return true;
 }
 
 template <typename Real>
@@ -142,7 +141,7 @@ describe_channel (const SepconvPlan *plan, const SepconvChannel *channel,
   const TwopassState *state = (const TwopassState *) plan->state;
   const SepconvPlaneTaps *taps = &plan->taps[channel->plane];
   const Real *tap =
-      (const Real *) state->taps + taps_offset (plan, channel->plane);
+      (const Real *) state->taps.device + taps_offset (plan, channel->plane);
   TwopassChannel<Real> out;
 
   out.src = sepconv_channel_data (channel, src);

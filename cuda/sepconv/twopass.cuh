@@ -12,17 +12,11 @@
 
 #include "../gpu-check.h"
 #include "border.h"
-
-/* Tap sets that may be on their way to the device at once. */
-#define TWOPASS_STAGES 4
+#include "staging.cuh"
 
 struct TwopassState
 {
-  void *taps;                      /* device */
-  size_t taps_bytes;               /* capacity of it and of each stage */
-  void *stage[TWOPASS_STAGES];     /* pinned host */
-  GpuEvent staged[TWOPASS_STAGES]; /* the copy out of it is done */
-  int next_stage;
+  Staging taps;
   unsigned revision; /* of the plan, in `taps` */
   bool taps_in_float;
   void *sums; /* device */
@@ -49,10 +43,13 @@ template <typename Real> struct TwopassChannel
   Real row_outside; /* the row sum of a row outside */
 };
 
-template <typename Real> struct TwopassFrame
+template <typename RealType, int Channels = SEPCONV_MAX_CHANNELS>
+struct TwopassFrame
 {
+  typedef RealType Real;
+
   SepconvBorder border;
-  TwopassChannel<Real> channel[SEPCONV_MAX_CHANNELS];
+  TwopassChannel<Real> channel[Channels];
 };
 
 /* The extent of the launches: the largest channel, and how many there are. */
@@ -62,8 +59,28 @@ struct TwopassExtent
   int fresh, result; /* rows */
 };
 
+/* One pass: a kernel, its block of threads, and the samples of one channel that
+ * a block takes. */
+template <typename Frame> struct TwopassPass
+{
+  void (*kernel) (Frame);
+  dim3 block, tile;
+};
+
+template <typename Frame> struct TwopassPasses
+{
+  TwopassPass<Frame> rows, columns;
+};
+
 bool twopass_prepare (SepconvPlan *plan, Fault *fault);
+/* For a method that keeps more: `bytes` of a struct derived from TwopassState,
+ * zeroed but for the base. */
+bool twopass_prepare_state (SepconvPlan *plan, size_t bytes, Fault *fault);
 void twopass_release (SepconvPlan *plan);
+
+/* For methods whose time grows with the taps of both passes. */
+double twopass_cost (
+    const SepconvSpec *spec, const Image *layout, double a_tap);
 
 /* Queues new taps if the plan has them, sees to the sums' buffer, and fills
  * `frame` for one run. */
@@ -74,10 +91,69 @@ bool twopass_begin (SepconvPlan *plan, const SepconvPart *part,
 /* True if the kernel can run here; loads it, so that no frame waits for that. */
 bool twopass_load_kernel (const void *kernel, Fault *fault);
 
+template <typename Frame>
+static bool
+twopass_load (const TwopassPasses<Frame> &passes, Fault *fault)
+{
+  return twopass_load_kernel ((const void *) passes.rows.kernel, fault)
+      && twopass_load_kernel ((const void *) passes.columns.kernel, fault);
+}
+
+/* Queues both passes over the extent; a pass without rows is left out. */
+template <typename Frame>
+static bool
+twopass_launch (const TwopassPasses<Frame> &passes, const Frame &frame,
+    const TwopassExtent &extent, GpuStream stream, Fault *fault)
+{
+  const TwopassPass<Frame> *pass[] = { &passes.rows, &passes.columns };
+  const int rows[] = { extent.fresh, extent.result };
+  bool ok = false;
+
+  for (int i = 0; i < 2; i++) {
+    const dim3 tile = pass[i]->tile;
+    const dim3 grid ((extent.width + tile.x - 1) / tile.x,
+        (rows[i] + tile.y - 1) / tile.y, extent.channels);
+
+    if (rows[i] > 0)
+      pass[i]->kernel<<<grid, pass[i]->block, 0, stream>>> (frame);
+    GPU_CHECK (cudaGetLastError (), fault);
+  }
+  ok = true;
+done:
+  return ok;
+}
+
+/* A whole run, for methods whose frame needs nothing more filled in. */
+template <typename Frame>
+static bool
+twopass_run (const TwopassPasses<Frame> &passes, SepconvPlan *plan,
+    const SepconvPart *part, Fault *fault)
+{
+  TwopassExtent extent;
+  Frame frame;
+
+  return twopass_begin<typename Frame::Real> (
+             plan, part, &frame, &extent, fault)
+      && twopass_launch (passes, frame, extent, part->stream, fault);
+}
+
+/* How a value is read from global memory. */
+struct PlainLoad
+{
+  template <typename Value>
+  static __device__ __forceinline__ Value
+  load (const Value *at)
+  {
+    return *at;
+  }
+};
+
+template <typename Load = PlainLoad>
 __device__ __forceinline__ int
 load_code (const uint8_t *sample, int sample_bytes, int shift)
 {
-  const int raw = sample_bytes == 1 ? *sample : *(const uint16_t *) sample;
+  const int raw = sample_bytes == 1 ? Load::load (sample)
+                                    : Load::load ((const uint16_t *) sample);
 
   return raw >> shift;
 }
@@ -115,8 +191,27 @@ multiply_add (double a, double b, double c)
   return __fma_rn (a, b, c);
 }
 
+/* The sum of n products, in blocks as method.h asks; `add (i, part)` returns part
+ * plus product i. */
+template <typename Real, typename Add>
+__device__ __forceinline__ Real
+sum_products (int n, const Add &add)
+{
+  Real sum = 0;
+
+  for (int first = 0; first < n; first += SEPCONV_SUM_BLOCK) {
+    const int last = min (first + SEPCONV_SUM_BLOCK, n);
+    Real part = 0;
+
+    for (int i = first; i < last; i++)
+      part = add (i, part);
+    sum += part;
+  }
+  return sum;
+}
+
 /* Sample x of row y, less the center; x may lie outside. */
-template <typename Real>
+template <typename Load = PlainLoad, typename Real>
 __device__ __forceinline__ Real
 load_sample (const TwopassChannel<Real> &channel, const uint8_t *row, int x,
     SepconvBorder border)
@@ -125,13 +220,13 @@ load_sample (const TwopassChannel<Real> &channel, const uint8_t *row, int x,
 
   if (from < 0)
     return channel.border;
-  return (Real) load_code (row + (ptrdiff_t) from * channel.pixel_stride,
+  return (Real) load_code<Load> (row + (ptrdiff_t) from * channel.pixel_stride,
              channel.sample_bytes, channel.shift)
       - channel.center;
 }
 
 /* Sum of column x in row y; y may lie outside. */
-template <typename Real>
+template <typename Load = PlainLoad, typename Real>
 __device__ __forceinline__ Real
 load_sum (
     const TwopassChannel<Real> &channel, int x, int y, SepconvBorder border)
@@ -140,7 +235,7 @@ load_sum (
 
   if (from < 0)
     return channel.row_outside;
-  return channel.sums[(size_t) from * channel.width + x];
+  return Load::load (&channel.sums[(size_t) from * channel.width + x]);
 }
 
 template <typename Real>

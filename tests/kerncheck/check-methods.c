@@ -115,7 +115,8 @@ is_supported (Check *check, const Case *c, const Subject *subject)
   if (!EXPECT (check, sepconv_validate (&c->spec, &c->layout, &fault),
           "a valid spec was refused: %s", fault.message))
     return false;
-  if (sepconv_method_supports (subject->method, &c->spec, &c->layout, &fault))
+  if (sepconv_method_supports (
+          subject->method, &c->spec, &c->layout, NULL, &fault))
     return true;
   check->unsupported++;
   EXPECT_FAULT (check, true, &fault, FAULT_UNSUPPORTED, "an unsupported spec");

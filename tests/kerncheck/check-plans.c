@@ -39,7 +39,7 @@ random_case (
         limit, random);
     case_make_spec (c, (SepconvBorder) random_int (random, 0, N_BORDERS - 1),
         limit, random);
-    if (sepconv_method_supports (method, &c->spec, &c->layout, NULL))
+    if (sepconv_method_supports (method, &c->spec, &c->layout, NULL, NULL))
       return c;
   }
   case_free (c);
@@ -127,7 +127,7 @@ next_spec (Check *check, SepconvPlan *plan, const Case *last,
   next->content = last->content;
   fault_clear (&fault);
   supported = sepconv_method_supports (
-      subject->method, &next->spec, &next->layout, NULL);
+      subject->method, &next->spec, &next->layout, NULL, NULL);
   if (supported) {
     EXPECT (check, update_plan (plan, next, &fault), "the update failed: %s",
         fault.message);

@@ -83,7 +83,7 @@ random_case (
     if (random_chance (random, 60))
       case_set_rows (
           c, random_int (random, 1, smaller (c->height, 60) / 2 + 1), random);
-    if (sepconv_method_supports (method, &c->spec, &c->layout, NULL))
+    if (sepconv_method_supports (method, &c->spec, &c->layout, NULL, NULL))
       return c;
   }
   case_free (c);

@@ -398,8 +398,8 @@ filter_case (Check *check, Random *random, int index, const void *data)
           (SepconvBorder) random_int (random, 0, N_BORDERS - 1), &effort,
           random);
       prepare_frame (check, &flow->frames[i], device, &c->layout,
-          sepconv_method_supports (
-              sepconv_plan_method (plan), &next->spec, &next->layout, NULL)
+          sepconv_method_supports (sepconv_plan_method (plan), &next->spec,
+              &next->layout, NULL, NULL)
               ? next
               : c,
           random);

@@ -255,8 +255,8 @@ check_refused_methods (Check *check, const void *data)
       continue;
     fault_clear (&fault);
     EXPECT_FAULT (check,
-        !sepconv_method_supports (method, &c->spec, &c->layout, &fault), &fault,
-        FAULT_UNSUPPORTED, "a method that is not in this build");
+        !sepconv_method_supports (method, &c->spec, &c->layout, NULL, &fault),
+        &fault, FAULT_UNSUPPORTED, "a method that is not in this build");
     fault_clear (&fault);
     plan = sepconv_plan_new (
         &c->spec, &c->layout, method->backend, method, NULL, &fault);
@@ -299,16 +299,19 @@ choose_case (Check *check, Random *random, int index, const void *data)
   for (int i = 0; i < sepconv_n_methods (); i++)
     n += sepconv_method (i)->backend == backend
         && sepconv_method_supports (
-            sepconv_method (i), &c->spec, &c->layout, NULL);
+            sepconv_method (i), &c->spec, &c->layout, NULL, NULL);
   EXPECT (check, n > 0, "no method of the backend takes this spec");
-  chosen = sepconv_choose_method (&c->spec, &c->layout, backend, NULL, &fault);
+  chosen =
+      sepconv_choose_method (&c->spec, &c->layout, backend, NULL, NULL, &fault);
   if (EXPECT (check, chosen != NULL, "none is chosen: %s", fault.message)) {
     EXPECT (check,
         chosen->backend == backend
-            && sepconv_method_supports (chosen, &c->spec, &c->layout, NULL),
+            && sepconv_method_supports (
+                chosen, &c->spec, &c->layout, NULL, NULL),
         "%s is chosen, which cannot do this", chosen->name);
     EXPECT (check,
-        sepconv_choose_method (&c->spec, &c->layout, backend, chosen, &fault)
+        sepconv_choose_method (
+            &c->spec, &c->layout, backend, chosen, NULL, &fault)
             == chosen,
         "%s is not chosen when it is asked for", chosen->name);
   }

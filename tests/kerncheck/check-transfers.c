@@ -127,7 +127,8 @@ make_case (Plant *plant, Case *c, int border, int kind, Random *random)
   for (int i = 0; i < ATTEMPTS; i++) {
     case_make_spec (c, (SepconvBorder) border, &effort, random);
     choose_taps (c, kind, random);
-    if (sepconv_method_supports (plant->method, &c->spec, &c->layout, NULL))
+    if (sepconv_method_supports (
+            plant->method, &c->spec, &c->layout, NULL, NULL))
       return true;
   }
   return EXPECT (plant->check, false, "%s supports no %s", plant->method->name,

@@ -80,7 +80,15 @@ device_enter (Check *check, const SepconvMethod *method, Device *device)
   }
   device->gpu = NULL;
   device->stream = NULL;
-  return method->backend == SEPCONV_CPU || device_enter_gpu (check, device);
+  if (method->backend == SEPCONV_CPU)
+    return true;
+  if (!device_enter_gpu (check, device))
+    return false;
+  if (gpu_capability (device->gpu) >= sepconv_method_min_capability (method))
+    return true;
+  check_skip (check, "method %s needs a newer GPU", method->name);
+  device_leave (device);
+  return false;
 }
 
 void

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* strip: what the methods share that do both passes in one kernel.
+ *
+ * All planes of a frame go into one launch. A plane is cut into columns, and each
+ * column into strips; a block marches down its strip, STRIP_ROWS rows at a time.
+ * The rows come through a ring of stages in shared memory, as bytes as they lie in
+ * the source: pixels outside the image are put in there, so that the arithmetic
+ * knows no borders.
+ *
+ * Planes must be packed: the pixels of a row follow each other without a gap, and so
+ * do the channels of a pixel. Rows at multiples of 16 bytes are copied as such. */
+#pragma once
+
+#include "method.h"
+
+#include "border.h"
+#include "instructions.cuh"
+
+#define STRIP_WARPS 4
+#define STRIP_THREADS (32 * STRIP_WARPS)
+#define STRIP_ROWS 16
+/* Rows on their way: enough for the latency of memory with a few blocks. */
+#define STRIP_STAGES 4
+
+/* A kernel's parameter that functions take the address of. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
+#define STRIP_PARAMETER const __grid_constant__
+#else
+#define STRIP_PARAMETER const
+#endif
+
+struct StripPlane
+{
+  const uint8_t *src;
+  uint8_t *dst;
+  ptrdiff_t src_stride, dst_stride;
+  int width, height; /* pixels, rows of the source */
+  int row_bytes;     /* that are the plane's */
+  ImageRows result;
+  int channels, sample_bytes, shift, max_code;
+  bool filter;        /* any channel; else the plane is copied */
+  bool src_aligned;   /* to 16 bytes, all rows */
+  bool dst_aligned;   /* to 8 */
+  bool keeps;         /* some bits of `keep` are set */
+  uint32_t keep[2];   /* of every 8 bytes, the bits that are copied */
+  uint16_t border[4]; /* raw samples outside, for SEPCONV_CONSTANT */
+
+  int first_block; /* of the launch */
+  int columns;     /* blocks side by side */
+  int strip_rows;  /* rows of one strip, a multiple of STRIP_ROWS */
+};
+
+/* Which part of a plane a block has. */
+struct StripPlace
+{
+  int column;
+  int first, last; /* rows of the result */
+};
+
+__device__ __forceinline__ StripPlace
+strip_place (const StripPlane &plane)
+{
+  const int block = blockIdx.x - plane.first_block;
+  const int strip = block / plane.columns;
+  StripPlace place;
+
+  place.column = block - strip * plane.columns;
+  place.first = plane.result.first + strip * plane.strip_rows;
+  place.last = min (place.first + plane.strip_rows, plane.result.last);
+  return place;
+}
+
+__device__ __forceinline__ void
+strip_copy_bytes (uint8_t *to, const uint8_t *from, int n)
+{
+  for (int i = 0; i < n; i++)
+    to[i] = from[i];
+}
+
+/* Writes one pixel of the constant border. */
+__device__ __forceinline__ void
+strip_put_border (const StripPlane &plane, uint8_t *to)
+{
+  for (int c = 0; c < plane.channels; c++)
+    if (plane.sample_bytes == 1)
+      to[c] = (uint8_t) plane.border[c];
+    else
+      ((uint16_t *) to)[c] = plane.border[c];
+}
+
+/* Puts pixels [first, last) of STRIP_ROWS rows from y0 on into a stage whose pixel 0
+ * is x0, one by one. */
+static __device__ __noinline__ void
+strip_gather (const StripPlane &plane, SepconvBorder border, int x0, int y0,
+    int first, int last, uint8_t *stage, int pitch)
+{
+  const int n = last - first;
+  const int pixel = plane.channels * plane.sample_bytes;
+
+  for (int i = threadIdx.x; i < STRIP_ROWS * n; i += STRIP_THREADS) {
+    const int r = i / n, p = first + i - r * n;
+    const int x = border_index (x0 + p, plane.width, border);
+    const int y = border_index (y0 + r, plane.height, border);
+    uint8_t *to = stage + r * pitch + p * pixel;
+
+    if (x < 0 || y < 0)
+      strip_put_border (plane, to);
+    else
+      strip_copy_bytes (
+          to, plane.src + y * plane.src_stride + x * pixel, pixel);
+  }
+}
+
+/* Starts to load `chunks` times 16 bytes of STRIP_ROWS rows. What lies outside the
+ * image is left to strip_fill(). The whole block. */
+template <int CHUNKS, int PITCH>
+__device__ __forceinline__ void
+strip_load (const StripPlane &plane, SepconvBorder border, int x0, int y0,
+    uint8_t *stage)
+{
+  const int pixel = plane.channels * plane.sample_bytes;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+
+  if (!plane.src_aligned) {
+    strip_gather (plane, border, x0, y0, 0, CHUNKS * 16 / pixel, stage, PITCH);
+    return;
+  }
+#pragma unroll
+  for (int r = warp; r < STRIP_ROWS; r += STRIP_WARPS) {
+    const int y = border_index (y0 + r, plane.height, border);
+    const uint8_t *row = plane.src + max (y, 0) * plane.src_stride;
+
+#pragma unroll
+    for (int c = lane; c < CHUNKS; c += 32) {
+      const int at = x0 * pixel + 16 * c;
+      const int n = min (plane.row_bytes - at, 16);
+
+      if (at >= 0 && n > 0)
+        copy_async (stage + r * PITCH + 16 * c, row + at, n);
+    }
+  }
+}
+
+/* Whether a stage has pixels that strip_load() does not load. */
+template <int CHUNKS>
+__device__ __forceinline__ bool
+strip_has_outside (
+    const StripPlane &plane, SepconvBorder border, int x0, int y0)
+{
+  const int pixel = plane.channels * plane.sample_bytes;
+
+  return plane.src_aligned
+      && (x0 < 0 || x0 + CHUNKS * 16 / pixel > plane.width
+          || (border == SEPCONV_CONSTANT
+              && (y0 < 0 || y0 + STRIP_ROWS > plane.height)));
+}
+
+/* Puts in what lies outside the image, of a stage that has been loaded. The whole
+ * block; a barrier must come before and after. */
+template <int CHUNKS, int PITCH>
+static __device__ __noinline__ void
+strip_fill (const StripPlane &plane, SepconvBorder border, int x0, int y0,
+    uint8_t *stage)
+{
+  const int pixel = plane.channels * plane.sample_bytes;
+  const int n = CHUNKS * 16 / pixel;
+  /* Rows outside are constant through and through. */
+  const bool whole =
+      border == SEPCONV_CONSTANT && (y0 < 0 || y0 + STRIP_ROWS > plane.height);
+  const int left = whole ? n : min (max (-x0, 0), n);
+  const int right = min (max (plane.width - x0, left), n);
+  const int outside = left + n - right;
+
+  for (int i = threadIdx.x; i < STRIP_ROWS * outside; i += STRIP_THREADS) {
+    const int r = i / outside, k = i - r * outside;
+    const int p = k < left ? k : right + k - left;
+    const int x = border_index (x0 + p, plane.width, border);
+    const int y = border_index (y0 + r, plane.height, border);
+    uint8_t *to = stage + r * PITCH + p * pixel;
+
+    if (x < 0 || y < 0)
+      strip_put_border (plane, to);
+    else if (x >= x0 && x < x0 + n)
+      strip_copy_bytes (to, stage + r * PITCH + (x - x0) * pixel, pixel);
+    else
+      strip_copy_bytes (
+          to, plane.src + y * plane.src_stride + x * pixel, pixel);
+  }
+}
+
+/* Eight bytes of the source's row, of which those in [0, row_bytes) exist. */
+__device__ __forceinline__ uint2
+strip_read (const StripPlane &plane, const uint8_t *row, int at)
+{
+  uint2 value = make_uint2 (0, 0);
+
+  if (plane.src_aligned && at >= 0 && at + 8 <= plane.row_bytes)
+    return *(const uint2 *) (row + at);
+  for (int i = 0; i < 8; i++)
+    if (at + i >= 0 && at + i < plane.row_bytes)
+      ((uint8_t *) &value)[i] = row[at + i];
+  return value;
+}
+
+/* Writes eight bytes at byte `at` of row y, a multiple of 8; what is not to be filtered
+ * is taken from the source. */
+__device__ __forceinline__ void
+strip_write (const StripPlane &plane, int y, int at, uint2 value)
+{
+  uint8_t *row = plane.dst + y * plane.dst_stride;
+
+  if (plane.keeps) {
+    const uint2 from = strip_read (plane, plane.src + y * plane.src_stride, at);
+
+    value.x = (value.x & ~plane.keep[0]) | (from.x & plane.keep[0]);
+    value.y = (value.y & ~plane.keep[1]) | (from.y & plane.keep[1]);
+  }
+  if (plane.dst_aligned && at >= 0 && at + 8 <= plane.row_bytes) {
+    *(uint2 *) (row + at) = value;
+    return;
+  }
+  for (int i = 0; i < 8; i++)
+    if (at + i >= 0 && at + i < plane.row_bytes)
+      row[at + i] = (uint8_t) ((i < 4 ? value.x : value.y) >> (8 * (i % 4)));
+}
+
+/* Copies bytes [first, last) of the place's rows; first is a multiple of 8. */
+__device__ __forceinline__ void
+strip_copy (
+    const StripPlane &plane, const StripPlace &place, int first, int last)
+{
+  const int n = (last - first + 7) / 8;
+  const int rows = place.last - place.first;
+
+  for (int i = threadIdx.x; i < rows * n; i += STRIP_THREADS) {
+    const int r = i / n, y = place.first + r;
+    const int at = first + 8 * (i - r * n);
+
+    strip_write (
+        plane, y, at, strip_read (plane, plane.src + y * plane.src_stride, at));
+  }
+}
+
+/* Whether a plane is packed; `why` says that it is not. */
+bool strip_is_packed (const ImagePlane *plane, Fault *why);
+
+/* Fills in all but the last three members. */
+void strip_describe (
+    const SepconvPlan *plan, const SepconvPart *part, int p, StripPlane *plane);

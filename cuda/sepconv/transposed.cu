@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* transposed: `shared` with its window stored column by column, kept to be
+ * compared with it.
+ *
+ * The work is the same to the last addition; only the neighbours x and x + 1 of a
+ * row lie a whole column apart. In the row pass columns are 8 words long, so the
+ * 32 threads of a warp find their words in 4 banks and take 8 turns; in the
+ * column pass they are 96 long, a multiple of the 32 banks, so all words lie in
+ * one bank and take 32 turns. That is the price of an index order that looks
+ * innocent, and what the layouts of `shared` and `shared-padded` avoid. */
+#include "window.cuh"
+
+struct Transposed
+{
+  static constexpr int block_width = 32, block_height = 8;
+  static constexpr int row_outputs = 4, column_outputs = 8;
+
+  template <int Width, int Height> struct Window
+  {
+    float sample[Width][Height];
+
+    __device__ __forceinline__ float &
+    at (int x, int y)
+    {
+      return sample[x][y];
+    }
+  };
+};
+
+static double
+transposed_cost (const SepconvSpec *spec, const Image *layout)
+{
+  return twopass_cost (spec, layout, 4.0);
+}
+
+extern "C" const SepconvMethodOps sepconv_transposed_ops = {
+  0,
+  true,
+  sepconv_float_holds,
+  transposed_cost,
+  window_prepare<Transposed>,
+  twopass_release,
+  window_run<Transposed>,
+};
