@@ -7,10 +7,12 @@
 # a machine with a driver and a C library no older than this one's, and nothing
 # else: OUTPUT-DIR/run.sh. It may be moved, and be read-only.
 # CUDA_ARCHS, such as 80,90, limits the architectures that kernels are built for.
+# NPP_INCLUDE names the folder of NPP's headers, if the toolkit does not have them:
+# kerncheck --bench then also times NPP, where the GPU host has its libraries.
 set -euo pipefail
 
 case ${1-} in
-  -*) sed -n '4,9s/^#[ ]\{0,1\}//p' "$0"; exit ;;
+  -*) sed -n '4,11s/^#[ ]\{0,1\}//p' "$0"; exit ;;
 esac
 root=$(cd "$(dirname "$0")/../.." && pwd)
 output=$(realpath -m "${1:-$root/bundle}")
@@ -29,6 +31,7 @@ host_libraries='/(ld-linux[^/]*|lib(c|m|pthread|dl|rt|resolv|util|anl|nss_[a-z]+
 clip_frames=100
 options=(-Dcuda=enabled -Dtests=enabled)
 [[ -z ${CUDA_ARCHS-} ]] || options+=("-Dcuda-archs=$CUDA_ARCHS")
+[[ -z ${NPP_INCLUDE-} ]] || options+=("-Dnpp-include=$NPP_INCLUDE")
 
 # Libraries that the files named need, without the host's.
 libraries_of() {

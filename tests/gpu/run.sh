@@ -185,6 +185,9 @@ run_clip() {
 run_bench() {
   local link=$output/transfer.json
   needs_gpu bench || return 0
+  check "kerncheck: bench" kerncheck --bench "${quick[@]}" --backend cuda \
+    --json "$output/filter.json"
+  cat "$check_log"
   check bench-transfer bench-transfer "${quick[@]}" --json "$link"
   cat "$check_log"
   check bench-pipeline bench-pipeline "${quick[@]}" --backend cuda \

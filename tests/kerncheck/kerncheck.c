@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* kerncheck: checks the engine. One binary, for machines with and without GPU.
+/* kerncheck: checks the engine, and with --bench measures it. One binary, for
+ * machines with and without GPU.
  *
  * Exit status: 0 when nothing failed, 1 when a check did, 2 for bad options. */
 #include "kerncheck.h"
 
+#include "bench-run.h"
 #include "kerncheck-device.h"
 
 #include <errno.h>
@@ -353,6 +355,7 @@ usage (void)
       "usage: kerncheck [--list] [--quick] [--verbose] [--check NAME]\n"
       "                 [--method NAME] [--seed N] [--case-seed N]\n"
       "                 [--iterations N]\n"
+      "       kerncheck --bench [OPTION]...; --bench --help tells more\n"
       "  --check NAME     only this check, or those whose names begin so\n"
       "  --method NAME    only the checks of this method:");
   for (int i = 0; i < sepconv_n_methods (); i++)
@@ -370,6 +373,9 @@ main (int argc, char **argv)
   struct timespec now;
   Options options = { .iterations = 1 };
 
+  for (int i = 1; i < argc; i++)
+    if (strcmp (argv[i], "--bench") == 0)
+      return bench_run (argc, argv);
   clock_gettime (CLOCK_REALTIME, &now);
   options.seed =
       ((uint64_t) now.tv_sec * 1000000u + (uint64_t) now.tv_nsec / 1000u)

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench-grid.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Larger frames than any camera's are mistyped. */
+#define MAX_SIDE 32768
+
+static const BenchFormat formats[] = {
+  { "GRAY8", "gray8" },
+  { "RGBA", "ayuv" },
+  { "NV12", "nv12" },
+  { "GRAY16", "gray16" },
+  { "P010", "p010" },
+  { "I420", "planar3" },
+};
+
+#define N_FORMATS ((int) (sizeof formats / sizeof formats[0]))
+/* The first so many are what --quick takes. */
+#define N_QUICK_FORMATS 3
+
+static const BenchSize sizes[] = {
+  { 1280, 720 },
+  { 1920, 1080 },
+  { 3840, 2160 },
+  { 7680, 4320 },
+};
+static const BenchSize quick_sizes[] = { { 1920, 1080 }, { 3840, 2160 } };
+
+static const int taps[] = { 3, 5, 9, 15, 33, 65, 129, 257, 1025 };
+static const int quick_taps[] = { 5, 15, 65 };
+
+/* What a CPU does not finish within minutes is left to whoever asks for it. */
+#define HOST_MAX_WIDTH 3840
+#define HOST_MAX_TAPS 129
+
+#define COUNT(array) ((int) (sizeof (array) / sizeof (array)[0]))
+
+int
+bench_n_formats (void)
+{
+  return N_FORMATS;
+}
+
+const BenchFormat *
+bench_format (int index)
+{
+  return &formats[index];
+}
+
+bool
+bench_grid_add_format (BenchGrid *grid, const char *name)
+{
+  for (int i = 0; i < N_FORMATS; i++)
+    if (strcmp (formats[i].name, name) == 0
+        && grid->n_formats < BENCH_MAX_CHOICES) {
+      grid->format[grid->n_formats++] = &formats[i];
+      return true;
+    }
+  return false;
+}
+
+bool
+bench_grid_add_size (BenchGrid *grid, const char *text)
+{
+  BenchSize size;
+  char rest;
+
+  if (sscanf (text, "%dx%d%c", &size.width, &size.height, &rest) != 2
+      || size.width < 1 || size.width > MAX_SIDE || size.height < 1
+      || size.height > MAX_SIDE || grid->n_sizes == BENCH_MAX_CHOICES)
+    return false;
+  grid->size[grid->n_sizes++] = size;
+  return true;
+}
+
+bool
+bench_grid_add_taps (BenchGrid *grid, const char *text)
+{
+  int n;
+  char rest;
+
+  /* A gaussian of so many taps has a radius of half of them. */
+  if (sscanf (text, "%d%c", &n, &rest) != 1 || n < 1 || n > TAPS_MAX
+      || n % 2 == 0 || grid->n_taps == BENCH_MAX_CHOICES)
+    return false;
+  grid->taps[grid->n_taps++] = n;
+  return true;
+}
+
+static void
+complete_sizes (BenchGrid *grid, SepconvBackend backend, bool quick)
+{
+  const BenchSize *all = quick ? quick_sizes : sizes;
+  const int n = quick ? COUNT (quick_sizes) : COUNT (sizes);
+
+  for (int i = 0; i < n; i++)
+    if (backend == SEPCONV_CUDA || all[i].width <= HOST_MAX_WIDTH)
+      grid->size[grid->n_sizes++] = all[i];
+}
+
+static void
+complete_taps (BenchGrid *grid, SepconvBackend backend, bool quick)
+{
+  const int *all = quick ? quick_taps : taps;
+  const int n = quick ? COUNT (quick_taps) : COUNT (taps);
+
+  for (int i = 0; i < n; i++)
+    if (backend == SEPCONV_CUDA || all[i] <= HOST_MAX_TAPS)
+      grid->taps[grid->n_taps++] = all[i];
+}
+
+void
+bench_grid_complete (BenchGrid *grid, SepconvBackend backend, bool quick)
+{
+  if (grid->n_formats == 0)
+    for (int i = 0; i < (quick ? N_QUICK_FORMATS : N_FORMATS); i++)
+      grid->format[grid->n_formats++] = &formats[i];
+  if (grid->n_sizes == 0)
+    complete_sizes (grid, backend, quick);
+  if (grid->n_taps == 0)
+    complete_taps (grid, backend, quick);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench-options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool
+add_method (BenchOptions *options, const char *name)
+{
+  const SepconvMethod *method = sepconv_method_by_name (name);
+
+  if (method == NULL || options->n_methods == BENCH_MAX_CHOICES)
+    return false;
+  options->method[options->n_methods++] = method;
+  return true;
+}
+
+static bool
+set_backend (BenchOptions *options, const char *name)
+{
+  static const char *const names[] = {
+    [BENCH_ON_AUTO] = "auto",
+    [BENCH_ON_GPU] = "cuda",
+    [BENCH_ON_HOST] = "cpu",
+  };
+
+  for (int i = 0; i <= BENCH_ON_HOST; i++)
+    if (strcmp (names[i], name) == 0) {
+      options->on = (BenchOn) i;
+      return true;
+    }
+  return false;
+}
+
+/* Takes the value of an option that has one. */
+static bool
+parse_value (BenchOptions *options, const char *name, const char *value)
+{
+  if (strcmp (name, "--json") == 0) {
+    options->json_path = value;
+    return true;
+  }
+  if (strcmp (name, "--method") == 0)
+    return add_method (options, value);
+  if (strcmp (name, "--format") == 0)
+    return bench_grid_add_format (&options->grid, value);
+  if (strcmp (name, "--size") == 0)
+    return bench_grid_add_size (&options->grid, value);
+  if (strcmp (name, "--taps") == 0)
+    return bench_grid_add_taps (&options->grid, value);
+  if (strcmp (name, "--backend") == 0)
+    return set_backend (options, value);
+  return false;
+}
+
+static void
+usage (void)
+{
+  fprintf (stderr,
+      "usage: kerncheck --bench [--quick] [--verbose] [--json FILE]\n"
+      "                 [--backend auto|cuda|cpu] [--method NAME]...\n"
+      "                 [--format NAME]... [--size WIDTHxHEIGHT]...\n"
+      "                 [--taps N]...\n"
+      "  Times every method on frames in the memory of its backend, with a\n"
+      "  copy of the same bytes and, on a GPU, NPP beside it. All channels\n"
+      "  are filtered, alpha and chroma too, by a gaussian of N taps an axis,\n"
+      "  N odd. Options that name what to measure may be repeated.\n"
+      "  --format NAME ");
+  for (int i = 0; i < bench_n_formats (); i++)
+    fprintf (stderr, " %s", bench_format (i)->name);
+  fprintf (stderr, "\n  --method NAME ");
+  for (int i = 0; i < sepconv_n_methods (); i++)
+    fprintf (stderr, " %s", sepconv_method (i)->name);
+  fprintf (stderr,
+      "\n"
+      "  --quick          a small grid\n"
+      "  --verbose        also tell what a method or NPP cannot do\n"
+      "  --json FILE      the results for other programs to read\n");
+}
+
+bool
+bench_options_parse (BenchOptions *options, int argc, char **argv)
+{
+  memset (options, 0, sizeof *options);
+  for (int i = 1; i < argc; i++) {
+    if (strcmp (argv[i], "--bench") == 0)
+      continue;
+    if (strcmp (argv[i], "--quick") == 0) {
+      options->quick = true;
+    } else if (strcmp (argv[i], "--verbose") == 0) {
+      options->verbose = true;
+    } else if (i + 1 == argc || !parse_value (options, argv[i], argv[i + 1])) {
+      usage ();
+      return false;
+    } else {
+      i++;
+    }
+  }
+  return true;
+}
+
+bool
+bench_options_want (const BenchOptions *options, const SepconvMethod *method)
+{
+  for (int i = 0; i < options->n_methods; i++)
+    if (options->method[i] == method)
+      return true;
+  return options->n_methods == 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* bench-report: results as a table, as JSON, and the worst of them at the end. */
+#pragma once
+
+#include "bench-cuda.h"
+#include "bench-floors.h"
+#include "bench-json.h"
+#include "bench-npp.h"
+#include "bench-timer.h"
+
+/* The largest ratio so far, and where it was. */
+typedef struct
+{
+  double ratio;
+  char where[96];
+} BenchWorst;
+
+typedef struct
+{
+  BenchJson *json;
+  bool verbose;
+  const char *no_peer; /* why no column of NPP's can have a number, or NULL */
+  int rows;
+  BenchWorst choice; /* time of auto over that of the fastest method */
+  BenchWorst peer;   /* time of auto over NPP's */
+} BenchReport;
+
+/* What a case's rows are held against. */
+typedef struct
+{
+  const BenchCase *of;
+  BenchFloors floors;
+  double arithmetic_us; /* NaN on the host */
+  BenchPeer peer;
+} BenchBeside;
+
+/* One method's times for a case. */
+typedef struct
+{
+  const SepconvMethod *method;
+  BenchTime time;
+  double l2_us; /* one pair again and again; NaN: it does not fit the L2 */
+} BenchRow;
+
+/* Begins the table and the file. The device's GPU and facts may be none. */
+void bench_report_begin (BenchReport *report, const Device *device,
+    const BenchFacts *facts, const char *npp_version);
+void bench_report_case (BenchReport *report, const BenchBeside *beside);
+void bench_report_row (
+    BenchReport *report, const BenchBeside *beside, const BenchRow *row);
+/* The row of the method that `auto` takes; `fastest` is that of the case. */
+void bench_report_auto (BenchReport *report, const BenchBeside *beside,
+    const BenchRow *row, const BenchRow *fastest);
+/* `fault`: what ended it before all was measured, or NULL. */
+void bench_report_end (BenchReport *report, const Fault *fault);

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench-run.h"
+
+#include "bench-options.h"
+#include "bench-report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct
+{
+  BenchOptions options;
+  Device device;
+  SepconvBackend backend;
+  BenchFacts facts;
+  BenchNpp *npp; /* or NULL */
+  BenchFrames frames;
+  BenchReport report;
+  bool warm;
+  BenchRow *rows; /* [sepconv_n_methods ()] of the current case */
+  Fault fault;
+} Bench;
+
+typedef struct
+{
+  SepconvPlan *plan;
+  const BenchFrames *frames;
+} PlanRun;
+
+static bool
+launch_plan (void *user, int pair, GpuStream stream, Fault *fault)
+{
+  const PlanRun *run = user;
+
+  return sepconv_plan_run (run->plan, &run->frames->src[pair],
+      &run->frames->dst[pair], stream, fault);
+}
+
+/* Whether one pair of frames may stay in the L2 as a whole; what a method keeps
+ * beside it can still push parts of it out. */
+static bool
+fits_l2 (const Bench *bench, const BenchCase *c)
+{
+  return c->bytes <= (double) bench->facts.l2_bytes;
+}
+
+static bool
+measure_method (Bench *bench, const BenchCase *c, const SepconvMethod *method,
+    BenchRow *row)
+{
+  PlanRun run = { NULL, &bench->frames };
+  BenchTime again;
+  bool ok;
+
+  *row = (BenchRow){ .method = method, .l2_us = NAN };
+  run.plan = sepconv_plan_new (&c->spec, &c->layout, bench->backend, method,
+      bench->device.gpu, &bench->fault);
+  if (run.plan == NULL)
+    return false;
+  ok = bench_time (&bench->device, launch_plan, &run, bench->frames.n_pairs,
+      &row->time, &bench->fault);
+  if (ok && fits_l2 (bench, c)) {
+    ok = bench_time (
+        &bench->device, launch_plan, &run, 1, &again, &bench->fault);
+    row->l2_us = again.us.median;
+  }
+  sepconv_plan_free (run.plan);
+  return ok;
+}
+
+/* Whether a method takes part in a case. */
+static bool
+takes_part (const Bench *bench, const BenchCase *c, const SepconvMethod *method)
+{
+  Fault why;
+
+  if (method->backend != bench->backend
+      || !bench_options_want (&bench->options, method))
+    return false;
+  if (sepconv_method_supports (
+          method, &c->spec, &c->layout, bench->device.gpu, &why))
+    return true;
+  if (bench->options.verbose)
+    printf ("  %s: %s\n", method->name, why.message);
+  return false;
+}
+
+/* The row of what `auto` takes, unless --method left it out. */
+static bool
+report_choice (Bench *bench, const BenchBeside *beside, int n_rows,
+    const BenchRow *fastest)
+{
+  const BenchCase *c = beside->of;
+  const SepconvMethod *choice = sepconv_choose_method (&c->spec, &c->layout,
+      bench->backend, NULL, bench->device.gpu, &bench->fault);
+
+  if (choice == NULL)
+    return false;
+  for (int i = 0; i < n_rows; i++)
+    if (bench->rows[i].method == choice)
+      bench_report_auto (&bench->report, beside, &bench->rows[i], fastest);
+  return true;
+}
+
+static bool
+measure_methods (Bench *bench, const BenchBeside *beside)
+{
+  const BenchRow *fastest = NULL;
+  int n = 0;
+
+  for (int i = 0; i < sepconv_n_methods (); i++) {
+    BenchRow *row = &bench->rows[n];
+
+    if (!takes_part (bench, beside->of, sepconv_method (i)))
+      continue;
+    if (!measure_method (bench, beside->of, sepconv_method (i), row))
+      return false;
+    bench_report_row (&bench->report, beside, row);
+    if (fastest == NULL || row->time.us.median < fastest->time.us.median)
+      fastest = row;
+    n++;
+  }
+  return n == 0 || report_choice (bench, beside, n, fastest);
+}
+
+static bool
+measure_case (Bench *bench, const BenchCase *c)
+{
+  BenchBeside beside = { .of = c, .arithmetic_us = NAN };
+
+  if (bench->facts.fma_per_us > 0.0)
+    beside.arithmetic_us = c->products / bench->facts.fma_per_us;
+  if (!bench_floors_measure (
+          &bench->device, &bench->frames, &beside.floors, &bench->fault)
+      || !bench_npp_measure (bench->npp, &bench->device, &bench->frames, c,
+          &beside.peer, &bench->fault))
+    return false;
+  bench_report_case (&bench->report, &beside);
+  return measure_methods (bench, &beside);
+}
+
+static bool
+warm_up (Bench *bench)
+{
+  const double start = bench_now_ns ();
+  BenchFloors floors;
+
+  while (bench->device.gpu != NULL && !bench->warm) {
+    if (!bench_floors_measure (
+            &bench->device, &bench->frames, &floors, &bench->fault))
+      return false;
+    bench->warm = bench_now_ns () - start > BENCH_WARM_NS;
+  }
+  return true;
+}
+
+/* All taps for frames of one kind. */
+static bool
+measure_frames (Bench *bench, const BenchFormat *format, BenchSize size)
+{
+  const BenchGrid *grid = &bench->options.grid;
+  const size_t rotation = bench->device.gpu == NULL
+      ? BENCH_ROTATION_HOST
+      : BENCH_ROTATION_L2 * bench->facts.l2_bytes;
+  Image layout;
+  bool ok;
+
+  bench_case_layout (format, size, &layout);
+  if (!bench_frames_new (
+          &bench->frames, &bench->device, &layout, rotation, &bench->fault))
+    return false;
+  ok = warm_up (bench);
+  for (int i = 0; i < grid->n_taps && ok; i++) {
+    BenchCase *c = bench_case_new (format, size, grid->taps[i]);
+
+    ok = measure_case (bench, c);
+    free (c);
+  }
+  bench_frames_clear (&bench->frames);
+  return ok;
+}
+
+static bool
+measure_grid (Bench *bench)
+{
+  BenchGrid *grid = &bench->options.grid;
+
+  bench_grid_complete (grid, bench->backend, bench->options.quick);
+  for (int f = 0; f < grid->n_formats; f++)
+    for (int s = 0; s < grid->n_sizes; s++)
+      if (!measure_frames (bench, grid->format[f], grid->size[s]))
+        return false;
+  if (bench->report.rows == 0)
+    return fault_set (&bench->fault, FAULT_UNSUPPORTED,
+        "No method that was asked for can do any of this.");
+  return true;
+}
+
+/* The GPU if there is one and it is wanted, else the host. */
+static bool
+open_device (Bench *bench)
+{
+  bench->backend = SEPCONV_CPU;
+  if (bench->options.on == BENCH_ON_HOST)
+    return true;
+  if (!device_open (&bench->device, &bench->fault)) {
+    if (bench->options.on == BENCH_ON_GPU
+        || bench->fault.kind != FAULT_NOT_FOUND)
+      return false;
+    printf ("no GPU: %s\n", bench->fault.message);
+    return true;
+  }
+  bench->backend = SEPCONV_CUDA;
+  return bench_cuda_facts (bench->device.gpu, &bench->facts, &bench->fault);
+}
+
+static bool
+measure (Bench *bench)
+{
+  Fault why;
+  bool ok;
+
+  if (!open_device (bench))
+    return false;
+  if (bench->device.gpu != NULL) {
+    bench->npp = bench_npp_open (&bench->device, &why);
+    if (bench->npp == NULL && why.kind != FAULT_NOT_FOUND) {
+      bench->fault = why;
+      return false;
+    }
+    if (bench->npp == NULL)
+      bench->report.no_peer = why.message;
+  }
+  bench_report_begin (&bench->report, &bench->device, &bench->facts,
+      bench->npp == NULL ? NULL : bench_npp_version (bench->npp));
+  ok = measure_grid (bench);
+  bench_report_end (&bench->report, ok ? NULL : &bench->fault);
+  bench_npp_close (bench->npp);
+  return ok;
+}
+
+int
+bench_run (int argc, char **argv)
+{
+  Bench bench = { .npp = NULL };
+  const char *path;
+  bool ok, failed;
+
+  if (!bench_options_parse (&bench.options, argc, argv))
+    return 2;
+  path = bench.options.json_path;
+  bench.report.verbose = bench.options.verbose;
+  bench.report.json = bench_json_open (path, &failed);
+  if (failed) {
+    fprintf (stderr, "kerncheck: %s cannot be written\n", path);
+    return 1;
+  }
+  bench.rows =
+      kerncheck_alloc ((size_t) sepconv_n_methods () * sizeof *bench.rows);
+  ok = measure (&bench);
+  device_shut (&bench.device);
+  free (bench.rows);
+  if (!ok) {
+    fprintf (
+        stderr, "kerncheck: %s %s\n", bench.fault.message, bench.fault.detail);
+  } else if (!bench_json_close (bench.report.json)) {
+    fprintf (stderr, "kerncheck: %s could not be written\n", path);
+    ok = false;
+  }
+  printf ("kerncheck: %d passed, %d failed, 0 skipped\n", ok, !ok);
+  return ok ? 0 : 1;
+}

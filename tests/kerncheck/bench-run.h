@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* bench-run: `kerncheck --bench`, which times all methods side by side. */
+#pragma once
+
+/* Takes kerncheck's whole command line; returns its exit status: 0, 1 when
+ * something failed, 2 for bad options. */
+int bench_run (int argc, char **argv);

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench-timer.h"
+
+#include "bench-cuda.h"
+#include "bench-grid.h"
+
+#include <math.h>
+
+/* More launches than this do not make a batch any better. */
+#define MAX_BATCH 8192
+
+typedef struct
+{
+  const Device *device;
+  BenchLaunch launch;
+  void *user;
+  int n_pairs;
+  int next; /* pair */
+} Series;
+
+const char *
+bench_way_name (BenchWay way)
+{
+  static const char *const names[] = {
+    [BENCH_GRAPH] = "graph",
+    [BENCH_LAUNCHES] = "launches",
+    [BENCH_SINGLE] = "one launch",
+  };
+
+  return names[way];
+}
+
+static bool
+launch_batch (Series *series, int batch, Fault *fault)
+{
+  for (int i = 0; i < batch; i++) {
+    if (!series->launch (
+            series->user, series->next, series->device->stream, fault))
+      return false;
+    series->next = (series->next + 1) % series->n_pairs;
+  }
+  return true;
+}
+
+static bool
+time_on_host (
+    Series *series, int batch, int samples, double *each_ns, Fault *fault)
+{
+  for (int i = 0; i < samples; i++) {
+    const double start = bench_now_ns ();
+
+    if (!launch_batch (series, batch, fault))
+      return false;
+    each_ns[i] = (bench_now_ns () - start) / batch;
+  }
+  return true;
+}
+
+static bool
+queue_batch (Series *series, BenchGraph graph, int batch, Fault *fault)
+{
+  return graph != NULL
+      ? bench_graph_launch (graph, series->device->stream, fault)
+      : launch_batch (series, batch, fault);
+}
+
+/* One batch goes ahead of the first event: it keeps the GPU busy until the others
+ * are queued, and does what only a first launch has to. */
+static bool
+queue_samples (Series *series, BenchGraph graph, int batch, int samples,
+    GpuEvent *events, Fault *fault)
+{
+  const GpuStream stream = series->device->stream;
+
+  for (int i = 0; i <= samples; i++)
+    if (!queue_batch (series, graph, batch, fault)
+        || !gpu_event_record (events[i], stream, fault))
+      return false;
+  return true;
+}
+
+static bool
+time_on_gpu (Series *series, BenchGraph graph, int batch, int samples,
+    double *each_ns, Fault *fault)
+{
+  GpuEvent events[BENCH_SAMPLES + 1] = { NULL };
+  bool ok = true;
+
+  for (int i = 0; i <= samples && ok; i++)
+    ok = gpu_event_new (&events[i], fault);
+  ok = ok && queue_samples (series, graph, batch, samples, events, fault);
+  /* Whatever was queued has to end before its events do. */
+  ok = gpu_stream_synchronize (series->device->stream, ok ? fault : NULL) && ok;
+  for (int i = 0; i < samples && ok; i++) {
+    ok = gpu_event_elapsed (events[i], events[i + 1], &each_ns[i], fault);
+    each_ns[i] /= batch;
+  }
+  for (int i = 0; i <= samples; i++)
+    gpu_event_free (events[i]);
+  return ok;
+}
+
+/* A second launch, after the one that loads code and uploads taps. */
+static bool
+time_one (Series *series, double *ns, Fault *fault)
+{
+  if (series->device->gpu != NULL)
+    return time_on_gpu (series, NULL, 1, 1, ns, fault);
+  return launch_batch (series, 1, fault)
+      && time_on_host (series, 1, 1, ns, fault);
+}
+
+/* NULL where the launches cannot be a graph; they are made one by one then. */
+static BenchGraph
+capture (Series *series, int batch)
+{
+  BenchGraph graph = NULL;
+  Fault fault;
+  bool queued;
+
+  series->next = 0;
+  if (!bench_graph_begin (series->device->stream, &fault))
+    return NULL;
+  queued = launch_batch (series, batch, &fault);
+  if (!bench_graph_end (series->device->stream, &graph, &fault) || !queued) {
+    bench_graph_free (graph);
+    return NULL;
+  }
+  return graph;
+}
+
+/* A graph takes the same pairs each time: it has to hold all of them. */
+static int
+graph_batch (const Series *series, double each_ns)
+{
+  const double turn_ns = each_ns * series->n_pairs;
+  const double turns = fmax (1.0, ceil (BENCH_BATCH_NS / turn_ns));
+
+  if (series->device->gpu == NULL
+      || turn_ns * (BENCH_SAMPLES + 1) > BENCH_LIMIT_NS)
+    return 0;
+  return (int) fmin (turns, fmax (1.0, (double) MAX_BATCH / series->n_pairs))
+      * series->n_pairs;
+}
+
+static int
+plain_batch (double each_ns)
+{
+  return (int) fmin (
+      fmax (ceil (BENCH_BATCH_NS / fmax (each_ns, 1.0)), 1.0), MAX_BATCH);
+}
+
+static bool
+time_batches (Series *series, double each_ns, BenchTime *time, Fault *fault)
+{
+  double ns[BENCH_SAMPLES];
+  BenchGraph graph = NULL;
+  bool ok;
+
+  time->batch = graph_batch (series, each_ns);
+  if (time->batch > 0)
+    graph = capture (series, time->batch);
+  if (graph == NULL)
+    time->batch = plain_batch (each_ns);
+  time->way = graph != NULL ? BENCH_GRAPH : BENCH_LAUNCHES;
+  time->samples = (int) fmin (BENCH_SAMPLES,
+      fmax (1.0, floor (BENCH_LIMIT_NS / (each_ns * time->batch))));
+  ok = series->device->gpu == NULL
+      ? time_on_host (series, time->batch, time->samples, ns, fault)
+      : time_on_gpu (series, graph, time->batch, time->samples, ns, fault);
+  bench_graph_free (graph);
+  if (ok) {
+    time->us = bench_spread (ns, time->samples);
+    time->us.median /= 1e3;
+    time->us.min /= 1e3;
+    time->us.max /= 1e3;
+  }
+  return ok;
+}
+
+bool
+bench_time (const Device *device, BenchLaunch launch, void *user, int n_pairs,
+    BenchTime *time, Fault *fault)
+{
+  Series series = { device, launch, user, n_pairs, 0 };
+  double ns;
+
+  if (!time_one (&series, &ns, fault))
+    return false;
+  if (ns <= BENCH_LONG_NS)
+    return time_batches (&series, ns, time, fault);
+  time->us = (BenchSpread){ ns / 1e3, ns / 1e3, ns / 1e3 };
+  time->batch = time->samples = 1;
+  time->way = BENCH_SINGLE;
+  return true;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* bench-timer: how long one launch takes, among others of its kind.
+ *
+ * On a GPU it is the GPU's own time: launches are queued ahead of it, and short
+ * ones are one graph, so that the host's part of a launch does not count. */
+#pragma once
+
+#include "bench-measure.h"
+#include "kerncheck-device.h"
+
+/* Queues the work for one pair of frames on the stream, or does it. */
+typedef bool (*BenchLaunch) (
+    void *user, int pair, GpuStream stream, Fault *fault);
+
+typedef enum
+{
+  BENCH_GRAPH,    /* batches of launches, each batch one graph */
+  BENCH_LAUNCHES, /* batches of single launches */
+  BENCH_SINGLE,   /* one launch, which took long enough */
+} BenchWay;
+
+typedef struct
+{
+  BenchSpread us; /* of one launch, over the samples */
+  int batch;      /* launches in a sample */
+  int samples;
+  BenchWay way;
+} BenchTime;
+
+const char *bench_way_name (BenchWay way);
+
+/* Pairs [0, n_pairs) are taken in turn; one launch is made first and not counted.
+ * On a GPU the context must be pushed. */
+bool bench_time (const Device *device, BenchLaunch launch, void *user,
+    int n_pairs, BenchTime *time, Fault *fault);
