@@ -66,7 +66,7 @@ row_sums (const TwopassChannel<float> &channel, int y)
 static __global__ void
 box_rows (const BoxFrame frame)
 {
-  extern __shared__ uint32_t ring[];
+  GPU_DYNAMIC_SHARED (uint32_t, ring);
   __shared__ uint32_t warp_sum[WARPS];
   const TwopassChannel<float> &channel = frame.channel[blockIdx.z];
   const int y = channel.fresh.first + blockIdx.x;
@@ -230,15 +230,16 @@ box_running_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
     return false;
   describe_boxes (plan, &extent, &frame);
   if (extent.fresh > 0)
-    box_rows<<<dim3 (extent.fresh, 1, extent.channels), CHUNK,
-        sizeof (uint32_t) * frame.ring, part->stream>>> (frame);
-  GPU_CHECK (cudaGetLastError (), fault);
+    GPU_CHECK (gpu_launch (box_rows, dim3 (extent.fresh, 1, extent.channels),
+                   CHUNK, sizeof (uint32_t) * frame.ring, part->stream, frame),
+        fault);
   if (extent.result > 0)
-    box_columns<<<dim3 ((extent.width + COLUMNS - 1) / COLUMNS,
-                      (extent.result + frame.strip - 1) / frame.strip,
-                      extent.channels),
-        COLUMNS, 0, part->stream>>> (frame);
-  GPU_CHECK (cudaGetLastError (), fault);
+    GPU_CHECK (gpu_launch (box_columns,
+                   dim3 ((extent.width + COLUMNS - 1) / COLUMNS,
+                       (extent.result + frame.strip - 1) / frame.strip,
+                       extent.channels),
+                   COLUMNS, 0, part->stream, frame),
+        fault);
   ok = true;
 done:
   return ok;

@@ -8,7 +8,8 @@
  *   A 16 x 16  x (g, 2t..)  y (g + 8, 2t..)  z (g, 2t + 8..)  w (g + 8, 2t + 8..)
  *   B 16 x 8   low (2t.., g)  high (2t + 8.., g): neighbours of a column
  *   C 16 x 8   0, 1 (g, 2t..)  2, 3 (g + 8, 2t..), single precision */
-#pragma once
+#ifndef INSTRUCTIONS_CUH
+#define INSTRUCTIONS_CUH
 
 #include <stdint.h>
 
@@ -116,5 +117,7 @@ min_halves (uint32_t a, uint32_t b)
   asm("min.f16x2 %0, %1, %2;" : "=r"(least) : "r"(a), "r"(b));
   return least;
 }
+
+#endif
 
 #endif

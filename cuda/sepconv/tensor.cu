@@ -22,6 +22,7 @@
  * sums of two halves (PARTS) where one is too coarse. Accumulators are single
  * precision, sums between the passes are halves: supports() bounds the error. */
 #include "../gpu-check.h"
+#include "../gpu-launch.cuh"
 #include "staging.cuh"
 #include "strip.cuh"
 
@@ -278,7 +279,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
   {
     float sums[S::TILES][2][4];
     uint32_t chunk[2][S::BLOCK_CHUNKS]; /* of the upper and the lower 8 rows */
-    uint32_t spare[2];
+    uint32_t spare[2] = {};             /* of the next block of one chunk */
 
 #pragma unroll
     for (int i = 0; i < S::TILES; i++)
@@ -498,7 +499,7 @@ __launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (KS))
     tensor_strips (STRIP_PARAMETER TensorFrame frame)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
-  extern __shared__ __align__ (128) uint8_t shared[];
+  GPU_DYNAMIC_SHARED (uint8_t, shared);
   int p = 0;
 
   while (p + 1 < frame.n_planes
@@ -973,9 +974,9 @@ tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
       choose_strip_rows (
           &frame, state->variant->steps, gpu_multiprocessors (plan->gpu)));
   if (blocks > 0)
-    state->variant->kernel<<<blocks, STRIP_THREADS, state->variant->shared,
-        part->stream>>> (frame);
-  GPU_CHECK (cudaGetLastError (), fault);
+    GPU_CHECK (gpu_launch (state->variant->kernel, blocks, STRIP_THREADS,
+                   (size_t) state->variant->shared, part->stream, frame),
+        fault);
   ok = true;
 done:
   return ok;

@@ -11,6 +11,7 @@
 #include "method.h"
 
 #include "../gpu-check.h"
+#include "../gpu-launch.cuh"
 #include "border.h"
 #include "staging.cuh"
 
@@ -115,8 +116,9 @@ twopass_launch (const TwopassPasses<Frame> &passes, const Frame &frame,
         (rows[i] + tile.y - 1) / tile.y, extent.channels);
 
     if (rows[i] > 0)
-      pass[i]->kernel<<<grid, pass[i]->block, 0, stream>>> (frame);
-    GPU_CHECK (cudaGetLastError (), fault);
+      GPU_CHECK (
+          gpu_launch (pass[i]->kernel, grid, pass[i]->block, 0, stream, frame),
+          fault);
   }
   ok = true;
 done:

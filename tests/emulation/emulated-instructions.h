@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* emulated-instructions: stands in for cuda/sepconv/instructions.cuh, where the
+ * layouts of the matrices are told. */
+#pragma once
+#define INSTRUCTIONS_CUH
+
+#include <cuda_fp16.h>
+#include <cuda_runtime_api.h>
+
+#include <stdlib.h>
+
+#define INSTRUCTIONS_CAPABILITY 80
+
+/* What the lanes of the warp that runs give each other. */
+struct WarpExchange
+{
+  const void *row[32];
+  uint4 a[32];
+  uint32_t low[32], high[32];
+};
+
+WarpExchange &emulated_exchange ();
+
+static inline int
+emulated_lane ()
+{
+  return (int) (threadIdx.x % 32);
+}
+
+/* A GPU would trap. */
+static inline void
+expect_aligned (const void *address, uintptr_t bytes)
+{
+  if ((uintptr_t) address % bytes != 0)
+    abort ();
+}
+
+static inline void
+copy_async (void *shared, const void *global, int bytes)
+{
+  expect_aligned (shared, 16);
+  expect_aligned (global, 16);
+  memset (shared, 0, 16);
+  memcpy (shared, global, (size_t) bytes);
+}
+
+static inline void
+copy_async_commit ()
+{
+}
+
+template <int N>
+static inline void
+copy_async_wait ()
+{
+}
+
+template <int N>
+static inline void
+load_matrices (uint32_t (&to)[N], const void *row)
+{
+  const int lane = emulated_lane ();
+  WarpExchange &exchange = emulated_exchange ();
+
+  expect_aligned (row, 16);
+  exchange.row[lane] = row;
+  __syncwarp ();
+  for (int m = 0; m < N; m++)
+    memcpy (&to[m],
+        (const char *) exchange.row[8 * m + lane / 4] + 4 * (lane % 4), 4);
+  __syncwarp ();
+}
+
+static inline float
+emulated_half (uint32_t pair, int i)
+{
+  return __half2float ({ (uint16_t) (pair >> 16 * i) });
+}
+
+static inline uint32_t
+pack_halves (float low, float high)
+{
+  return __double2half (low).bits | (uint32_t) __double2half (high).bits << 16;
+}
+
+static inline uint32_t
+pack_halves_above_zero (float low, float high)
+{
+  return pack_halves (fmaxf (low, 0.0f), fmaxf (high, 0.0f));
+}
+
+static inline uint32_t
+add_halves (uint32_t a, uint32_t b)
+{
+  return pack_halves (emulated_half (a, 0) + emulated_half (b, 0),
+      emulated_half (a, 1) + emulated_half (b, 1));
+}
+
+static inline uint32_t
+min_halves (uint32_t a, uint32_t b)
+{
+  return pack_halves (fminf (emulated_half (a, 0), emulated_half (b, 0)),
+      fminf (emulated_half (a, 1), emulated_half (b, 1)));
+}
+
+static inline void
+multiply_matrices (float (&c)[4], const uint4 &a, uint32_t low, uint32_t high)
+{
+  const int lane = emulated_lane ();
+  WarpExchange &exchange = emulated_exchange ();
+
+  exchange.a[lane] = a;
+  exchange.low[lane] = low;
+  exchange.high[lane] = high;
+  __syncwarp ();
+  for (int i = 0; i < 4; i++) {
+    const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+    double sum = c[i];
+
+    for (int k = 0; k < 16; k++) {
+      const uint4 &from = exchange.a[row % 8 * 4 + k % 8 / 2];
+      const uint32_t left[] = { from.x, from.y, from.z, from.w };
+      const uint32_t right =
+          (k < 8 ? exchange.low : exchange.high)[column * 4 + k % 8 / 2];
+
+      sum += (double) emulated_half (left[row / 8 + k / 8 * 2], k % 2)
+          * (double) emulated_half (right, k % 2);
+    }
+    c[i] = (float) sum;
+  }
+  __syncwarp ();
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* emulated-threads: the threads of one block at a time, as contexts that switch where
+ * they wait for each other. */
+#include "emulated-instructions.h"
+#include "emulated-launch.h"
+
+#include <mutex>
+#include <stdlib.h>
+#include <ucontext.h>
+#include <vector>
+
+#define MAX_THREADS 1024
+#define STACK_BYTES 65536
+/* What the newest GPUs let a block have. */
+#define MAX_SHARED (227 * 1024)
+
+uint3 threadIdx, blockIdx;
+dim3 gridDim, blockDim;
+alignas (1024) unsigned char emulated_dynamic_shared[MAX_SHARED];
+
+/* Who has come to a barrier, and how often all have. */
+struct Barrier
+{
+  int members, arrived, passed;
+};
+
+struct Thread
+{
+  ucontext_t context;
+  uint3 index;
+  bool done;
+  std::vector<char> stack;
+};
+
+/* One launch at a time. */
+static std::mutex launching;
+static std::vector<Thread> threads (MAX_THREADS);
+static ucontext_t scheduler;
+static int running; /* index of the thread */
+static const std::function<void ()> *running_kernel;
+static Barrier block_barrier, warp_barrier[MAX_THREADS / 32];
+static WarpExchange exchanges[MAX_THREADS / 32];
+static unsigned shuffled[MAX_THREADS];
+static bool backwards;
+
+static void
+pass (Barrier *barrier)
+{
+  if (barrier->members > 0 && barrier->arrived == barrier->members) {
+    barrier->arrived = 0;
+    barrier->passed++;
+  }
+}
+
+static void
+wait_at (Barrier *barrier)
+{
+  const int me = running, before = barrier->passed;
+
+  barrier->arrived++;
+  pass (barrier);
+  while (barrier->passed == before)
+    swapcontext (&threads[me].context, &scheduler);
+}
+
+/* A thread that has left no longer counts. */
+static void
+leave (Barrier *barrier)
+{
+  barrier->members--;
+  pass (barrier);
+}
+
+void
+__syncthreads ()
+{
+  wait_at (&block_barrier);
+}
+
+void
+__syncwarp (unsigned)
+{
+  wait_at (&warp_barrier[running / 32]);
+}
+
+WarpExchange &
+emulated_exchange ()
+{
+  return exchanges[running / 32];
+}
+
+unsigned
+__shfl_up_sync (unsigned, unsigned value, unsigned step)
+{
+  const unsigned me = (unsigned) running;
+  unsigned result;
+
+  shuffled[me] = value;
+  __syncwarp ();
+  result = me % 32 >= step ? shuffled[me - step] : value;
+  __syncwarp ();
+  return result;
+}
+
+static void
+run_thread ()
+{
+  (*running_kernel) ();
+  threads[running].done = true;
+  leave (&warp_barrier[running / 32]);
+  leave (&block_barrier);
+  swapcontext (&threads[running].context, &scheduler);
+}
+
+static void
+start_thread (int i)
+{
+  Thread *thread = &threads[i];
+
+  thread->stack.resize (STACK_BYTES);
+  thread->index = { i % blockDim.x, i / blockDim.x % blockDim.y,
+    i / (blockDim.x * blockDim.y) };
+  thread->done = false;
+  getcontext (&thread->context);
+  thread->context.uc_stack.ss_sp = thread->stack.data ();
+  thread->context.uc_stack.ss_size = thread->stack.size ();
+  thread->context.uc_link = &scheduler;
+  makecontext (&thread->context, run_thread, 0);
+  block_barrier.members++;
+  warp_barrier[i / 32].members++;
+}
+
+static void
+run_block (int n)
+{
+  /* Whoever relies on an order is wrong about half of the blocks. */
+  backwards = !backwards;
+  memset (emulated_dynamic_shared, 0xa5, sizeof emulated_dynamic_shared);
+  block_barrier = Barrier ();
+  for (Barrier &barrier : warp_barrier)
+    barrier = Barrier ();
+  for (int i = 0; i < n; i++)
+    start_thread (i);
+  while (block_barrier.members > 0)
+    for (int k = 0; k < n; k++) {
+      running = backwards ? n - 1 - k : k;
+      if (threads[running].done)
+        continue;
+      threadIdx = threads[running].index;
+      swapcontext (&scheduler, &threads[running].context);
+    }
+}
+
+cudaError_t
+emulated_launch (
+    dim3 grid, dim3 block, size_t shared, std::function<void ()> kernel)
+{
+  const std::lock_guard<std::mutex> guard (launching);
+  const unsigned n = block.x * block.y * block.z;
+
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.y > 65535
+      || grid.z > 65535 || n == 0 || n > MAX_THREADS || shared > MAX_SHARED)
+    return cudaErrorInvalidValue;
+  running_kernel = &kernel;
+  gridDim = grid;
+  blockDim = block;
+  for (blockIdx.z = 0; blockIdx.z < grid.z; blockIdx.z++)
+    for (blockIdx.y = 0; blockIdx.y < grid.y; blockIdx.y++)
+      for (blockIdx.x = 0; blockIdx.x < grid.x; blockIdx.x++)
+        run_block ((int) n);
+  return cudaSuccess;
+}

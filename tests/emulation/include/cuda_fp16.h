@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Halves on the host, rounded to nearest even. */
+#pragma once
+
+#include <math.h>
+#include <stdint.h>
+
+struct __half
+{
+  uint16_t bits;
+};
+
+/* Ten bits after the leading one, exponents from -14, below them equal steps. */
+static inline __half
+__double2half (double value)
+{
+  const uint16_t sign = signbit (value) ? 0x8000 : 0;
+  const double size = fabs (value);
+  const int exponent = size >= 0x1p-14 ? ilogb (size) : -14;
+  const double steps = rint (ldexp (size, 10 - exponent));
+
+  if (isnan (value))
+    return { 0x7e00 };
+  if (size > 65504.0 && ldexp (steps, exponent - 10) > 65504.0)
+    return { (uint16_t) (sign | 0x7c00) };
+  /* A carry out of the steps is one into the exponent; below the smallest exponent
+   * the leading bit is missing, and so is its step of the exponent. */
+  return { (uint16_t) (sign | (((exponent + 14) << 10) + (int) steps)) };
+}
+
+static inline float
+__half2float (__half half)
+{
+  const int exponent = half.bits >> 10 & 31, steps = half.bits & 1023;
+  const double size = exponent == 31 ? (steps != 0 ? NAN : INFINITY)
+      : exponent == 0                ? ldexp (steps, -24)
+                                     : ldexp (1024 + steps, exponent - 25);
+
+  return (float) (half.bits & 0x8000 ? -size : size);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* As much of the CUDA runtime and of CUDA C++ as the engine's kernels use, on the
+ * host. Streams are not there: what is queued is done at once. */
+#pragma once
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef int cudaError_t;
+enum
+{
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1
+};
+
+#ifdef __cplusplus
+
+#define __global__
+#define __device__
+#define __host__
+#define __shared__ static
+#define __forceinline__ inline
+#define __noinline__ __attribute__ ((noinline))
+#define __grid_constant__
+#define __launch_bounds__(...)
+
+struct uint3
+{
+  unsigned x, y, z;
+};
+
+struct alignas (8) uint2
+{
+  unsigned x, y;
+};
+
+struct alignas (16) uint4
+{
+  unsigned x, y, z, w;
+};
+
+struct dim3
+{
+  unsigned x, y, z;
+
+  dim3 (unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1)
+      : x (x_), y (y_), z (z_)
+  {
+  }
+};
+
+static inline uint2
+make_uint2 (unsigned x, unsigned y)
+{
+  return { x, y };
+}
+
+/* Of the thread that runs. */
+extern uint3 threadIdx, blockIdx;
+extern dim3 gridDim, blockDim;
+
+/* All threads of the block, or of the warp, must come; each calls them as often as
+ * the others. */
+void __syncthreads ();
+void __syncwarp (unsigned mask = 0xffffffffu);
+unsigned __shfl_up_sync (unsigned mask, unsigned value, unsigned step);
+
+template <typename T>
+static inline T
+__ldg (const T *at)
+{
+  return *at;
+}
+
+static inline float
+__fmaf_rn (float a, float b, float c)
+{
+  return fmaf (a, b, c);
+}
+
+static inline double
+__fma_rn (double a, double b, double c)
+{
+  return fma (a, b, c);
+}
+
+/* Conversions saturate. */
+static inline int
+__double2int_rn (double a)
+{
+  return a >= 2147483647.0 ? 2147483647
+      : a <= -2147483648.0 ? -2147483647 - 1
+                           : (int) rint (a);
+}
+
+static inline int
+__float2int_rn (float a)
+{
+  return __double2int_rn (a);
+}
+
+static inline uint32_t
+__float_as_uint (float a)
+{
+  uint32_t bits;
+
+  memcpy (&bits, &a, sizeof bits);
+  return bits;
+}
+
+/* Byte i of the result is the one of the eight of a and b that nibble i names. */
+static inline uint32_t
+__byte_perm (uint32_t a, uint32_t b, uint32_t selector)
+{
+  const uint64_t bytes = a | (uint64_t) b << 32;
+  uint32_t result = 0;
+
+  for (int i = 0; i < 4; i++)
+    result |= (uint32_t) (bytes >> (8 * (selector >> 4 * i & 7)) & 0xff)
+        << 8 * i;
+  return result;
+}
+
+template <typename T>
+static inline T
+min (T a, T b)
+{
+  return a < b ? a : b;
+}
+
+template <typename T>
+static inline T
+max (T a, T b)
+{
+  return a > b ? a : b;
+}
+
+struct cudaFuncAttributes
+{
+  size_t sharedSizeBytes;
+};
+
+enum
+{
+  cudaFuncAttributeMaxDynamicSharedMemorySize,
+  cudaMemcpyHostToDevice
+};
+
+static inline cudaError_t
+cudaFuncGetAttributes (cudaFuncAttributes *attributes, const void *)
+{
+  attributes->sharedSizeBytes = 0;
+  return cudaSuccess;
+}
+
+static inline cudaError_t
+cudaFuncSetAttribute (const void *, int, int)
+{
+  return cudaSuccess;
+}
+
+static inline cudaError_t
+cudaGetLastError ()
+{
+  return cudaSuccess;
+}
+
+static inline cudaError_t
+cudaMemcpyAsync (void *to, const void *from, size_t bytes, int, void *)
+{
+  memcpy (to, from, bytes);
+  return cudaSuccess;
+}
+
+/* Textures over pitched memory, point sampled, texels as they are. */
+enum cudaTextureAddressMode
+{
+  cudaAddressModeWrap,
+  cudaAddressModeClamp,
+  cudaAddressModeMirror,
+  cudaAddressModeBorder
+};
+
+enum
+{
+  cudaResourceTypePitch2D,
+  cudaFilterModePoint,
+  cudaReadModeElementType,
+  cudaChannelFormatKindUnsigned
+};
+
+struct cudaChannelFormatDesc
+{
+  int x, y, z, w, f;
+};
+
+static inline cudaChannelFormatDesc
+cudaCreateChannelDesc (int x, int y, int z, int w, int f)
+{
+  return { x, y, z, w, f };
+}
+
+struct cudaResourceDesc
+{
+  int resType;
+  struct
+  {
+    struct
+    {
+      void *devPtr;
+      cudaChannelFormatDesc desc;
+      size_t width, height, pitchInBytes;
+    } pitch2D;
+  } res;
+};
+
+struct cudaTextureDesc
+{
+  cudaTextureAddressMode addressMode[3];
+  int filterMode, readMode, normalizedCoords;
+};
+
+typedef unsigned long long cudaTextureObject_t;
+
+cudaError_t cudaCreateTextureObject (cudaTextureObject_t *object,
+    const cudaResourceDesc *resource, const cudaTextureDesc *texture,
+    const void *view);
+cudaError_t cudaDestroyTextureObject (cudaTextureObject_t object);
+uint4 emulated_fetch (cudaTextureObject_t object, float x, float y);
+
+template <typename T>
+static inline T
+tex2D (cudaTextureObject_t object, float x, float y)
+{
+  return emulated_fetch (object, x, y);
+}
+
+enum
+{
+  cudaMemoryTypeHost = 1,
+  cudaMemoryTypeDevice = 2
+};
+
+struct cudaPointerAttributes
+{
+  int type;
+};
+
+static inline cudaError_t
+cudaPointerGetAttributes (cudaPointerAttributes *attributes, const void *)
+{
+  attributes->type = cudaMemoryTypeDevice;
+  return cudaSuccess;
+}
+
+enum
+{
+  cudaDevAttrTextureAlignment,
+  cudaDevAttrTexturePitchAlignment,
+  cudaDevAttrMaxTexture2DLinearPitch,
+  cudaDevAttrMaxTexture2DLinearWidth,
+  cudaDevAttrMaxTexture2DLinearHeight
+};
+
+cudaError_t cudaDeviceGetAttribute (int *value, int attribute, int device);
+
+#endif
