@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* box-running: running sums for kernels whose taps are all equal, at a cost that
- * does not grow with their number.
+/* box-running: running sums for kernels whose taps are all equal but for the first
+ * and the last of an axis, at a cost that does not grow with their number. Those
+ * two may weigh anything: a box scaled to subsampled chroma has fractional ends.
  *
- * With one weight for the whole window the filter is a sum of codes: integers,
- * summed without any rounding, and multiplied once.
+ * Along an axis, with the weight w of the taps between the ends,
  *
- *   sum_j ty sum_i tx (in - c) = tx ty (sum of codes inside - c * inside
- *                                       + outside * (border_value - c))
+ *   sum_i t[i] s[i] = w sum_i s[i] + (t[0] - w) s[0] + (t[n-1] - w) s[n-1]
  *
- * where `inside` and `outside` count the samples of the window within the image
- * and beyond it; `outside` is 0 for all borders but constant.
+ * which taken along both is a sum of nine integers, each the sum of some codes of
+ * the window and summed without any rounding, times nine weights. Samples outside
+ * of the image are codes like others but for the constant border, whose samples
+ * count as 0 and are made up for by their taps' weight:
+ *
+ *   out = base + weighted codes + border_value * weight outside
+ *   base = offset - c sum(tx') sum(ty'), the result where all codes are 0
  *
  * Row pass: a block walks along one row with its borders and keeps the prefix sums
  * P of the last nx samples and more in a ring in shared memory; the sum of nx
@@ -18,9 +22,12 @@
  * to neighbouring words of the ring: no bank conflicts.
  *
  * Column pass: a thread walks down a strip of a column; from one row to the next
- * the row sum that comes into the window is added, and the one that goes is taken
- * away. Sums are 64 bits wide: ny * nx * max_code < 2^41. The first sum of a strip
- * takes ny loads, so strips are at least a part of ny tall. */
+ * the row that comes into the window is added to the running sums, and the one
+ * that goes is taken away. These two are also the rows under the last and the
+ * first tap. Where ends differ, the thread sums the two samples under the row's
+ * ends beside the row sum; it reads them from the source. Sums of row sums are 64
+ * bits wide: ny * nx * max_code < 2^41. The first sums of a strip take ny loads,
+ * so strips are at least a part of ny tall. */
 #include "twopass.cuh"
 
 #include <math.h>
@@ -42,11 +49,20 @@
 static_assert (
     (double) TAPS_MAX * 65535 < 0x1p32, "A row sum does not fit 32 bits.");
 
+/* The taps of an axis: what each weighs, and what its ends weigh beyond that. */
+struct BoxTaps
+{
+  double each, first, last;
+};
+
 /* What is needed to finish a channel, in double. */
 struct BoxChannel
 {
-  double weight, offset;
-  double border; /* border value, less the center */
+  BoxTaps x, y;
+  bool ends;     /* whether any first or last is not 0 */
+  double whole;  /* the weight of all taps */
+  double base;   /* the result where all codes are 0 */
+  double border; /* border value */
 };
 
 struct BoxFrame : TwopassFrame<float>
@@ -56,11 +72,34 @@ struct BoxFrame : TwopassFrame<float>
   int strip; /* rows */
 };
 
+/* Sums of codes over one row of a window, or over all of them. */
+struct BoxSums
+{
+  uint64_t all;
+  uint32_t first, last; /* of the samples under these taps of x */
+};
+
+/* A column of results, and the columns of the samples under the first and the
+ * last tap, -1 outside of the image. */
+struct BoxColumn
+{
+  int x, first, last;
+};
+
 /* Row sums take the place of the float sums. */
 static __device__ __forceinline__ uint32_t *
 row_sums (const TwopassChannel<float> &channel, int y)
 {
   return (uint32_t *) channel.sums + (size_t) y * channel.width;
+}
+
+/* Column `from` of a row; outside of the image, 0. */
+static __device__ __forceinline__ uint32_t
+code_at (const TwopassChannel<float> &channel, const uint8_t *row, int from)
+{
+  return from < 0 ? 0
+                  : load_code (row + (ptrdiff_t) from * channel.pixel_stride,
+                      channel.sample_bytes, channel.shift);
 }
 
 static __global__ void
@@ -83,13 +122,9 @@ box_rows (const BoxFrame frame)
     const int at = first + threadIdx.x, x = at - (nx - 1);
     uint32_t sum = 0;
 
-    if (at < length) {
-      const int from = border_index (at - nx / 2, channel.width, frame.border);
-
-      if (from >= 0)
-        sum = load_code (row + (ptrdiff_t) from * channel.pixel_stride,
-            channel.sample_bytes, channel.shift);
-    }
+    if (at < length)
+      sum = code_at (channel, row,
+          border_index (at - nx / 2, channel.width, frame.border));
     for (int step = 1; step < WARP; step *= 2) {
       const uint32_t left = __shfl_up_sync (0xffffffff, sum, step);
 
@@ -112,6 +147,24 @@ box_rows (const BoxFrame frame)
   }
 }
 
+/* Sums over all samples of a window, or the weights of all its taps, under the
+ * taps of one axis. */
+template <bool Ends>
+static __device__ __forceinline__ double
+weigh (const BoxTaps &taps, double all, double first, double last)
+{
+  return Ends ? taps.each * all + taps.first * first + taps.last * last
+              : taps.each * all;
+}
+
+template <bool Ends>
+static __device__ __forceinline__ double
+weigh (const BoxTaps &taps, const BoxSums &sums)
+{
+  return weigh<Ends> (
+      taps, (double) sums.all, (double) sums.first, (double) sums.last);
+}
+
 /* How many of n samples from `first` on lie in [0, size). */
 static __device__ __forceinline__ int
 count_inside (int first, int n, int size)
@@ -119,40 +172,96 @@ count_inside (int first, int n, int size)
   return max (0, min (first + n, size) - max (first, 0));
 }
 
-/* Of column x, the sum of row y, without samples outside of the image. */
-static __device__ __forceinline__ uint32_t
-row_sum (
-    const TwopassChannel<float> &channel, int x, int y, SepconvBorder border)
+/* The weight of those of n taps from `first` on that lie in [0, size). */
+template <bool Ends>
+static __device__ __forceinline__ double
+weight_inside (const BoxTaps &taps, int first, int n, int size)
 {
-  const int from = border_index (y, channel.height, border);
-
-  return from < 0 ? 0 : row_sums (channel, from)[x];
+  return weigh<Ends> (taps, count_inside (first, n, size),
+      count_inside (first, 1, size), count_inside (first + n - 1, 1, size));
 }
 
-/* Finishes sample (x, y), whose window has codes of that sum inside the image. */
+/* The part of row y that lies in the column's window, without samples outside of
+ * the image. */
+template <bool Ends>
+static __device__ __forceinline__ BoxSums
+sum_row (const TwopassChannel<float> &channel, const BoxColumn &column, int y,
+    SepconvBorder border)
+{
+  const int from = border_index (y, channel.height, border);
+  BoxSums sums = { 0, 0, 0 };
+
+  if (from < 0)
+    return sums;
+  sums.all = row_sums (channel, from)[column.x];
+  if (Ends) {
+    const uint8_t *row = channel.src + from * channel.src_stride;
+
+    sums.first = code_at (channel, row, column.first);
+    sums.last = code_at (channel, row, column.last);
+  }
+  return sums;
+}
+
 static __device__ __forceinline__ void
-store_box (const BoxFrame &frame, int x, int y, uint64_t codes)
+add (BoxSums *sums, const BoxSums &row)
+{
+  sums->all += row.all;
+  sums->first += row.first;
+  sums->last += row.last;
+}
+
+static __device__ __forceinline__ void
+take_away (BoxSums *sums, const BoxSums &row)
+{
+  sums->all -= row.all;
+  sums->first -= row.first;
+  sums->last -= row.last;
+}
+
+/* Rows [first, last) of column x. */
+template <bool Ends>
+static __device__ __forceinline__ void
+filter_strip (const BoxFrame &frame, int x, int first, int last)
 {
   const TwopassChannel<float> &channel = frame.channel[blockIdx.z];
   const BoxChannel &box = frame.box[blockIdx.z];
   const int nx = channel.nx, ny = channel.ny;
-  int64_t inside = (int64_t) nx * ny;
-  int64_t outside = 0;
-  double sum;
+  const int left = x - nx / 2, above = ny / 2, below = ny - 1 - above;
+  const double inside_x = weight_inside<Ends> (box.x, left, nx, channel.width);
+  const BoxColumn column = { x,
+    border_index (left, channel.width, frame.border),
+    border_index (left + nx - 1, channel.width, frame.border) };
+  BoxSums sums = { 0, 0, 0 };
 
-  if (frame.border == SEPCONV_CONSTANT) {
-    inside = (int64_t) count_inside (x - nx / 2, nx, channel.width)
-        * count_inside (y - ny / 2, ny, channel.height);
-    outside = (int64_t) nx * ny - inside;
+  for (int y = first - above; y < first + below; y++)
+    add (&sums, sum_row<Ends> (channel, column, y, frame.border));
+  for (int y = first; y < last; y++) {
+    const BoxSums top =
+        sum_row<Ends> (channel, column, y - above, frame.border);
+    const BoxSums bottom =
+        sum_row<Ends> (channel, column, y + below, frame.border);
+    double result = box.base;
+
+    add (&sums, bottom);
+    result += weigh<Ends> (box.y, weigh<Ends> (box.x, sums),
+        weigh<Ends> (box.x, top), weigh<Ends> (box.x, bottom));
+    if (frame.border == SEPCONV_CONSTANT)
+      result += box.border
+          * (box.whole
+              - inside_x
+                  * weight_inside<Ends> (box.y, y - above, ny, channel.height));
+    store_code (channel.dst + y * channel.dst_stride
+            + (ptrdiff_t) x * channel.pixel_stride,
+        round_to_code (result, channel.max_code), channel.sample_bytes,
+        channel.shift);
+    take_away (&sums, top);
   }
-  sum = (double) ((int64_t) codes - (int64_t) channel.center * inside)
-      + box.border * (double) outside;
-  store_code (channel.dst + y * channel.dst_stride
-          + (ptrdiff_t) x * channel.pixel_stride,
-      round_to_code (box.weight * sum + box.offset, channel.max_code),
-      channel.sample_bytes, channel.shift);
 }
 
+/* Ends: some channel has ends that differ. Others are not held up by that, as a
+ * whole block is of one channel. */
+template <bool Ends>
 static __global__ void
 box_columns (const BoxFrame frame)
 {
@@ -160,24 +269,16 @@ box_columns (const BoxFrame frame)
   const int x = blockIdx.x * COLUMNS + threadIdx.x;
   const int first = channel.result.first + blockIdx.y * frame.strip;
   const int last = min (first + frame.strip, channel.result.last);
-  const int above = channel.ny / 2, below = channel.ny - 1 - above;
-  uint64_t sum = 0;
 
   if (x >= channel.width || first >= last)
     return;
-  if (!channel.filter) {
+  if (!channel.filter)
     for (int y = first; y < last; y++)
       copy_sample (channel, x, y);
-    return;
-  }
-  for (int y = first - above; y <= first + below; y++)
-    sum += row_sum (channel, x, y, frame.border);
-  store_box (frame, x, first, sum);
-  for (int y = first + 1; y < last; y++) {
-    sum += row_sum (channel, x, y + below, frame.border);
-    sum -= row_sum (channel, x, y - above - 1, frame.border);
-    store_box (frame, x, y, sum);
-  }
+  else if (Ends && frame.box[blockIdx.z].ends)
+    filter_strip<true> (frame, x, first, last);
+  else
+    filter_strip<false> (frame, x, first, last);
 }
 
 /* Enough strips to keep the device busy, and not so many that their first sums
@@ -194,47 +295,85 @@ strip_height (const SepconvPlan *plan, const TwopassExtent *extent, int ny)
   return max (strip, max (MIN_STRIP, ny / STRIP_SHARE));
 }
 
-static void
+static bool
+is_equal (double tap, double other)
+{
+  return fabs (tap - other) <= EQUAL_TAPS * fabs (other);
+}
+
+/* The middle tap is an end of one or two taps, and none of more. */
+static BoxTaps
+describe_taps (const Taps *taps)
+{
+  const double each = taps->tap[taps->n / 2];
+  const double first = taps->tap[0], last = taps->tap[taps->n - 1];
+
+  return { each, is_equal (first, each) ? 0.0 : first - each,
+    is_equal (last, each) ? 0.0 : last - each };
+}
+
+static double
+weight_of (const BoxTaps &taps, int n)
+{
+  return taps.each * n + taps.first + taps.last;
+}
+
+static bool
+has_ends (const BoxTaps &taps)
+{
+  return taps.first != 0.0 || taps.last != 0.0;
+}
+
+/* Returns whether any channel has ends that differ. */
+static bool
 describe_boxes (
     const SepconvPlan *plan, const TwopassExtent *extent, BoxFrame *frame)
 {
+  bool ends = false;
   int nx = 1, ny = 1;
 
   for (int i = 0; i < plan->n_channels; i++) {
     const SepconvChannel *channel = &plan->channel[i];
     const SepconvPlaneTaps *taps = &plan->taps[channel->plane];
+    BoxChannel *box = &frame->box[i];
 
-    frame->box[i] = BoxChannel ();
+    *box = BoxChannel ();
     if (!channel->filter)
       continue;
-    frame->box[i].weight =
-        taps_sum (&taps->x) / taps->x.n * (taps_sum (&taps->y) / taps->y.n);
-    frame->box[i].offset = channel->offset;
-    frame->box[i].border = channel->border;
+    box->x = describe_taps (&taps->x);
+    box->y = describe_taps (&taps->y);
+    box->ends = has_ends (box->x) || has_ends (box->y);
+    box->whole = weight_of (box->x, taps->x.n) * weight_of (box->y, taps->y.n);
+    box->base = channel->offset - channel->center * box->whole;
+    box->border = channel->border + channel->center;
+    ends = ends || box->ends;
     nx = max (nx, taps->x.n);
     ny = max (ny, taps->y.n);
   }
   for (frame->ring = CHUNK; frame->ring < CHUNK + nx;)
     frame->ring *= 2;
   frame->strip = strip_height (plan, extent, ny);
+  return ends;
 }
 
 static bool
 box_running_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
+  void (*columns) (BoxFrame) = box_columns<false>;
   TwopassExtent extent;
   BoxFrame frame;
   bool ok = false;
 
   if (!twopass_begin<float> (plan, part, &frame, &extent, fault))
     return false;
-  describe_boxes (plan, &extent, &frame);
+  if (describe_boxes (plan, &extent, &frame))
+    columns = box_columns<true>;
   if (extent.fresh > 0)
     GPU_CHECK (gpu_launch (box_rows, dim3 (extent.fresh, 1, extent.channels),
                    CHUNK, sizeof (uint32_t) * frame.ring, part->stream, frame),
         fault);
   if (extent.result > 0)
-    GPU_CHECK (gpu_launch (box_columns,
+    GPU_CHECK (gpu_launch (columns,
                    dim3 ((extent.width + COLUMNS - 1) / COLUMNS,
                        (extent.result + frame.strip - 1) / frame.strip,
                        extent.channels),
@@ -246,11 +385,10 @@ done:
 }
 
 static bool
-are_equal (const Taps *taps)
+is_box (const Taps *taps)
 {
-  for (int i = 1; i < taps->n; i++)
-    if (!(fabs (taps->tap[i] - taps->tap[0])
-            <= EQUAL_TAPS * fabs (taps->tap[0])))
+  for (int i = 1; i < taps->n - 1; i++)
+    if (!is_equal (taps->tap[i], taps->tap[taps->n / 2]))
       return false;
   return true;
 }
@@ -261,9 +399,10 @@ box_running_supports (const SepconvSpec *spec, const Image *layout, Fault *why)
   for (int p = 0; p < layout->n_planes; p++) {
     const SepconvPlane *plane = &spec->plane[p];
 
-    if (plane->channels != 0 && !(are_equal (plane->x) && are_equal (plane->y)))
+    if (plane->channels != 0 && !(is_box (plane->x) && is_box (plane->y)))
       return fault_set (why, FAULT_UNSUPPORTED,
-          "the taps of plane %d are not all equal along each axis", p);
+          "between the ends of an axis, the taps of plane %d are not all equal",
+          p);
   }
   return true;
 }
@@ -273,7 +412,8 @@ box_running_prepare (SepconvPlan *plan, Fault *fault)
 {
   return twopass_prepare (plan, fault)
       && twopass_load_kernel ((const void *) box_rows, fault)
-      && twopass_load_kernel ((const void *) box_columns, fault);
+      && twopass_load_kernel ((const void *) box_columns<false>, fault)
+      && twopass_load_kernel ((const void *) box_columns<true>, fault);
 }
 
 /* Does not really grow with the taps; held above the methods whose times were

@@ -136,11 +136,29 @@ shape_gaussian (Taps *taps, Random *random)
 }
 
 static void
+set_box (Taps *taps, double first, double each, double last)
+{
+  for (int i = 1; i < taps->n - 1; i++)
+    taps->tap[i] = each;
+  taps->tap[taps->n - 1] = last;
+  taps->tap[0] = first;
+}
+
+/* All equal, or with ends like those of a box that is scaled to chroma, or with
+ * any. */
+static void
 shape_box (Taps *taps, Random *random)
 {
-  (void) random;
-  for (int i = 0; i < taps->n; i++)
-    taps->tap[i] = 1.0 / taps->n;
+  const int ends = random_int (random, 0, 2);
+  const double end = random_double (random, 0.02, 1.0);
+
+  if (ends == 0)
+    set_box (taps, 1.0, 1.0, 1.0);
+  else if (ends == 1)
+    set_box (taps, end, 1.0, end);
+  else
+    set_box (taps, random_double (random, -2.0, 2.0), 1.0, end);
+  set_norm (taps, 1.0);
 }
 
 static void
@@ -213,10 +231,10 @@ static const struct
 {
   const char *name;
   void (*make) (Taps *, Random *);
-  int weight; /* out of 20 */
+  int weight; /* out of 24 */
 } shapes[] = {
   { "gaussian", shape_gaussian, 4 },
-  { "box", shape_box, 1 },
+  { "box", shape_box, 5 },
   { "derivative", shape_derivative, 2 },
   { "signed", shape_signed, 4 },
   { "alternating", shape_alternating, 2 },
@@ -228,7 +246,7 @@ static const struct
 static int
 random_shape (Random *random)
 {
-  int chance = random_int (random, 0, 19), shape = 0;
+  int chance = random_int (random, 0, 23), shape = 0;
 
   while (chance >= shapes[shape].weight)
     chance -= shapes[shape++].weight;
@@ -308,8 +326,9 @@ make_plane (Case *c, int p, int shape, const Effort *effort, Random *random)
   c->x[p].n = limit_length (random_length (random), plane, height, effort);
   c->y[p].n = limit_length (random_length (random), plane, height, effort);
   shapes[shape].make (&c->x[p], random);
-  shapes[random_chance (random, 60) ? shape : random_shape (random)].make (
-      &c->y[p], random);
+  /* Boxes stay among themselves, for the methods that take nothing else. */
+  shapes[c->boxes || random_chance (random, 60) ? shape : random_shape (random)]
+      .make (&c->y[p], random);
   /* A plane that is copied needs no taps. */
   how->x = how->channels == 0 ? NULL : &c->x[p];
   how->y = how->channels == 0 ? NULL : &c->y[p];
@@ -326,6 +345,7 @@ case_make_spec (
 
   memset (&c->spec, 0, sizeof c->spec);
   c->shape = shapes[shape].name;
+  c->boxes = shapes[shape].make == shape_box;
   c->content = (Content) random_int (random, 0, N_CONTENTS - 1);
   if (random_chance (random, 30))
     c->content = CONTENT_NOISE;
@@ -360,9 +380,45 @@ case_set_rows (Case *c, int n, Random *random)
     c->y[p].n = p == longest || c->spec.plane[longest].channels == 0
         ? n
         : random_int (random, 1, n);
-    for (int i = 0; i < c->y[p].n; i++)
-      c->y[p].tap[i] = random_double (random, -0.5, 1.0);
+    if (c->boxes)
+      shape_box (&c->y[p], random);
+    else
+      for (int i = 0; i < c->y[p].n; i++)
+        c->y[p].tap[i] = random_double (random, -0.5, 1.0);
     set_norm (&c->y[p], 1.0);
+  }
+}
+
+/* Keeps the number of taps, their sum and their norm: what makes a case hard, and
+ * whether its results are in range. */
+static void
+turn_into_box (Taps *taps, Random *random)
+{
+  const double norm = taps_norm (taps), sum = taps_sum (taps);
+  const double cancelling = norm - fabs (sum);
+  const double end =
+      random_chance (random, 50) ? 1.0 : random_double (random, 0.02, 1.0);
+
+  if (taps->n < 3)
+    return; /* all ends */
+  if (cancelling > 1e-9 * norm) {
+    set_box (taps, cancelling / 2.0, sum / (taps->n - 2), -cancelling / 2.0);
+  } else {
+    set_box (taps, end, 1.0, end);
+    set_norm (taps, sum);
+  }
+}
+
+void
+case_make_boxes (Case *c, Random *random)
+{
+  c->shape = "box";
+  c->boxes = true;
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    if (c->spec.plane[p].channels == 0)
+      continue;
+    turn_into_box (&c->x[p], random);
+    turn_into_box (&c->y[p], random);
   }
 }
 

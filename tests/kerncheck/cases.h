@@ -16,6 +16,7 @@ typedef struct
   SepconvSpec spec;
   Taps x[IMAGE_MAX_PLANES], y[IMAGE_MAX_PLANES];
   const char *shape; /* of the taps */
+  bool boxes;        /* all taps are boxes, as case_make_spec() makes them */
   Content content;
 } Case;
 
@@ -33,7 +34,8 @@ Case *case_copy (const Case *c);
 /* Sizes and layout, by chance; `index` goes through the sizes. */
 void case_make_layout (Case *c, const LayoutKind *kind, int index,
     const Effort *effort, Random *random);
-/* Taps, levels, masks and content for the layout that the case has. */
+/* Taps, levels, masks and content for the layout that the case has. Now and then
+ * all taps are boxes: equal but for the first and the last of an axis. */
 void case_make_spec (
     Case *c, SepconvBorder border, const Effort *effort, Random *random);
 
@@ -42,8 +44,12 @@ void case_make_spec (
 void case_cancelling_taps (Taps *taps, double norm, Random *random);
 
 /* Gives the planes that are filtered lopsided taps along y, n to one of them and
- * no more to others, and no scale; keeps the rest. */
+ * no more to others, and no scale; keeps the rest, and boxes boxes. */
 void case_set_rows (Case *c, int n, Random *random);
+
+/* Gives the planes that are filtered boxes for taps, of the same lengths, norms
+ * and sums: another try where a method does not take the case as it was. */
+void case_make_boxes (Case *c, Random *random);
 
 void case_describe (Check *check, const Case *c);
 const char *border_name (SepconvBorder border);
