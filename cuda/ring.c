@@ -68,7 +68,7 @@ struct Ring
 {
   Gpu *gpu;
   int depth;
-  Image src_layout, dst_layout;
+  Image src_layout, dst_layout; /* dst_layout without memories: no result */
   GpuStream up, compute, down;
   RingSlot *slots;
   Workers *copy_in;  /* of the submitting thread */
@@ -122,7 +122,7 @@ static bool
 slot_init (RingSlot *slot, const Image *src, const Image *dst, Fault *fault)
 {
   if (!device_image (src, &slot->device_src, fault)
-      || !device_image (dst, &slot->device_dst, fault))
+      || (dst->n_memories > 0 && !device_image (dst, &slot->device_dst, fault)))
     return false;
   for (int i = 0; i < N_MARKS; i++)
     if (!gpu_event_new (&slot->mark[i], fault))
@@ -178,7 +178,7 @@ ring_new (Gpu *gpu, const Image *src_layout, const Image *dst_layout, int depth,
     return NULL;
   }
   if (!image_validate (src_layout, fault)
-      || !image_validate (dst_layout, fault))
+      || (dst_layout != NULL && !image_validate (dst_layout, fault)))
     return NULL;
 
   ring = calloc (1, sizeof *ring);
@@ -193,7 +193,8 @@ ring_new (Gpu *gpu, const Image *src_layout, const Image *dst_layout, int depth,
   ring->gpu = gpu;
   ring->depth = depth;
   ring->src_layout = *src_layout;
-  ring->dst_layout = *dst_layout;
+  if (dst_layout != NULL)
+    ring->dst_layout = *dst_layout;
   pthread_mutex_init (&ring->lock, NULL);
   pthread_cond_init (&ring->freed, NULL);
   if (gpu != NULL && !init_gpu (ring, fault)) {
@@ -437,7 +438,7 @@ stage (Ring *ring, RingSlot *slot, Fault *fault)
 
   slot->up = frame->src;
   slot->down = frame->dst;
-  slot->copy_out = !direct && !frame->dst_pinned;
+  slot->copy_out = !direct && !frame->dst_pinned && frame->dst.n_memories > 0;
   if (!direct && !frame->src_pinned) {
     if (!pinned_image (&ring->src_layout, &slot->host_src, fault))
       return false;

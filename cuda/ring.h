@@ -91,8 +91,9 @@ typedef struct
 } RingStats;
 
 /* `gpu` may be NULL and must outlive the ring. `depth` 1..RING_MAX_DEPTH. The
- * layouts give the sizes of source and result frames. Streams, events and device
- * memory are made here. */
+ * layouts give the sizes of source and result frames; dst_layout NULL: there is no
+ * result, frames only go up, and the dst of frames and parts has no memories. Streams,
+ * events and device memory are made here. */
 Ring *ring_new (Gpu *gpu, const Image *src_layout, const Image *dst_layout,
     int depth, Fault *fault);
 /* Waits for the device to finish what was submitted. NULL is allowed. */

@@ -357,7 +357,7 @@ update_plan (GstCudaSepconv *self, Fault *fault)
 
 static gboolean
 gst_cuda_sepconv_prepare (
-    GstGpuFilter *filter, gboolean *untouched, Fault *fault)
+    GstGpuFilter *filter, GstGpuFilterUse *use, Fault *fault)
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
   const Image *layout = &gst_gpu_filter_get_layout (filter)->layout;
@@ -376,8 +376,8 @@ gst_cuda_sepconv_prepare (
 
   if (changed)
     self->identity = sepconv_is_identity (&self->spec, layout);
-  *untouched = self->identity;
   if (self->identity) {
+    *use = GST_GPU_FILTER_PASS;
     gst_gpu_filter_set_active_method (filter, "none");
     return TRUE;
   }
@@ -392,10 +392,11 @@ gst_cuda_sepconv_prepare (
 
 static gboolean
 gst_cuda_sepconv_compute (
-    GstGpuFilter *filter, const RingPart *part, Fault *fault)
+    GstGpuFilter *filter, const RingPart *part, guint place, Fault *fault)
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
 
+  (void) place;
   if (part->first)
     memset (&self->progress, 0, sizeof self->progress);
   if (!sepconv_plan_advance (self->plan, part->src, part->dst, part->ready,
@@ -710,6 +711,7 @@ gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
       "NVIDIA GPU or on the CPU",
       "gst-cudasepconv developers");
 
+  filter_class->fields_apart = TRUE;
   filter_class->wanted_backend =
       GST_DEBUG_FUNCPTR (gst_cuda_sepconv_wanted_backend);
   filter_class->prepare = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_prepare);

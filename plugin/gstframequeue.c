@@ -57,19 +57,25 @@ take (GstFrameQueue *self, Entry *entry)
 
 /* Waits for the end of the entry's frame. */
 static gboolean
-finish (GstFrameQueue *self, Entry entry)
+finish (GstFrameQueue *self, Entry *entry, gboolean drop)
 {
-  return entry.frame == NULL || self->finish (entry.frame, self->user_data);
+  return entry->frame == NULL
+      || self->finish (
+          entry->frame, drop ? NULL : &entry->buffer, self->user_data);
 }
 
 /* Waits for one frame, and pushes it unless that has lost its point. */
 static void
 handle_entry (GstFrameQueue *self, Entry entry)
 {
-  const gboolean ok = finish (self, entry);
   GstFlowReturn flow = GST_FLOW_OK;
   guint epoch, forgets;
-  gboolean wanted;
+  gboolean ok, wanted;
+
+  g_mutex_lock (&self->lock);
+  wanted = !self->flushing && self->flow == GST_FLOW_OK;
+  g_mutex_unlock (&self->lock);
+  ok = finish (self, &entry, !wanted);
 
   g_mutex_lock (&self->lock);
   self->finishing = FALSE;
@@ -107,7 +113,7 @@ drop_queued (GstFrameQueue *self)
 
   while (take (self, &entry)) {
     g_mutex_unlock (&self->lock);
-    finish (self, entry);
+    finish (self, &entry, TRUE);
     gst_buffer_unref (entry.buffer);
     g_mutex_lock (&self->lock);
     self->finishing = FALSE;

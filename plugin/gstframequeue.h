@@ -14,9 +14,11 @@ G_BEGIN_DECLS
 
 typedef struct _GstFrameQueue GstFrameQueue;
 
-/* Waits until the frame's buffer is ready to be pushed, and frees `frame`. FALSE
- * if it never will be: an error has been posted. Called on the pusher. */
-typedef gboolean (*GstFrameQueueFinish) (gpointer frame, gpointer user_data);
+/* Waits until the frame's buffer is ready to be pushed, and frees `frame`. It may put
+ * another buffer in its place; `buffer` is NULL if the frame is about to be dropped.
+ * FALSE if it never will be ready: an error has been posted. Called on the pusher. */
+typedef gboolean (*GstFrameQueueFinish) (
+    gpointer frame, GstBuffer **buffer, gpointer user_data);
 
 /* Pushes on `pad`, which must outlive the queue. */
 GstFrameQueue *gst_frame_queue_new (

@@ -39,7 +39,9 @@ typedef struct
 {
   GstGpuFilter *self;
   RingSlot *slot;
-  GstBuffer *in; /* held as long as it is read; else NULL */
+  guint place;
+  GstBuffer *in;   /* held as long as it is read; else NULL */
+  gboolean writes; /* out_frame is mapped */
   GstVideoFrame in_frame, out_frame;
 } Flight;
 
@@ -65,10 +67,11 @@ typedef struct
   GstFrameQueue *queue;
   gboolean discont; /* a frame was skipped: mark the next */
   gint told; /* atomic: upstream or the application knows of a bad flow */
-  guint64 processed; /* frames since the last flush, for QoS messages */
-  gboolean pageable; /* no pinned pools */
-  guint depth;       /* of the ring, and of the queue */
-  Flight *flights;   /* [depth], used in turn */
+  guint64 processed;        /* frames since the last flush, for QoS messages */
+  gboolean pageable;        /* no pinned pools */
+  guint depth;              /* of the ring, and of the queue */
+  GstGpuFilterUse ring_use; /* that the ring was made for */
+  Flight *flights;          /* [depth], used in turn */
   guint next_flight;
   gint opened_id;    /* the device-id that gpu was opened for */
   gboolean resolved; /* backend and gpu are those of the settings */
@@ -77,6 +80,7 @@ typedef struct
   gboolean have_layout;
   GstVideoInfo info;
   GstFrameLayout layout;
+  GstGpuFilterUse use;
   gboolean failed; /* the last prepare; its error is posted */
   Fault fault;     /* of the last prepare, if it failed */
 } GstGpuFilterPrivate;
@@ -156,6 +160,12 @@ set_active (
   GST_OBJECT_UNLOCK (self);
   if (changed)
     g_object_notify_by_pspec (G_OBJECT (self), properties[property]);
+}
+
+guint
+gst_gpu_filter_get_depth (GstGpuFilter *self)
+{
+  return PRIVATE (self)->depth;
 }
 
 void
@@ -357,22 +367,27 @@ resolve_backend (GstGpuFilter *self, Fault *fault)
   return TRUE;
 }
 
-/* A ring for the layout, of the depth that is set now. */
+/* A ring for the layout and the use, of the depth that is set now. */
 static gboolean
-ensure_ring (GstGpuFilter *self, Fault *fault)
+ensure_ring (GstGpuFilter *self, GstGpuFilterUse use, Fault *fault)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
   const Image *layout = &priv->layout.layout;
   Ring *ring;
 
-  if (priv->ring != NULL)
+  if (use == GST_GPU_FILTER_PASS
+      || (priv->ring != NULL && use == priv->ring_use))
     return TRUE;
-  ring = ring_new (priv->gpu, layout, layout, (int) priv->depth, fault);
+  gst_frame_queue_drain (priv->queue);
+  release_ring (self);
+  ring = ring_new (priv->gpu, layout,
+      use == GST_GPU_FILTER_WRITE ? layout : NULL, (int) priv->depth, fault);
   if (ring == NULL)
     return FALSE;
   GST_OBJECT_LOCK (self);
   priv->ring = ring;
   GST_OBJECT_UNLOCK (self);
+  priv->ring_use = use;
   priv->flights = g_new0 (Flight, priv->depth);
   priv->next_flight = 0;
   return TRUE;
@@ -403,7 +418,7 @@ resolve_ring (GstGpuFilter *self)
 
 /* Gets everything ready for a frame under the settings of now. */
 static gboolean
-prepare (GstGpuFilter *self, gboolean *untouched, Fault *fault)
+prepare (GstGpuFilter *self, GstGpuFilterUse *use, Fault *fault)
 {
   GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (self);
   gboolean ok;
@@ -411,8 +426,7 @@ prepare (GstGpuFilter *self, gboolean *untouched, Fault *fault)
   if (!resolve_backend (self, fault) || !enter (self, fault))
     return FALSE;
   resolve_ring (self);
-  ok = klass->prepare (self, untouched, fault)
-      && (*untouched || ensure_ring (self, fault));
+  ok = klass->prepare (self, use, fault) && ensure_ring (self, *use, fault);
   leave (self);
   return ok;
 }
@@ -433,21 +447,23 @@ static gboolean
 prepare_or_post (GstGpuFilter *self)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
-  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
-  gboolean untouched = FALSE;
+  GstGpuFilterUse use = GST_GPU_FILTER_WRITE;
   Fault fault;
 
-  if (prepare (self, &untouched, &fault)) {
+  if (prepare (self, &use, &fault)) {
     priv->failed = FALSE;
   } else {
     fail (self, &fault);
-    untouched = FALSE;
+    use = GST_GPU_FILTER_WRITE;
   }
-  if (untouched != gst_base_transform_is_passthrough (trans)) {
-    GST_DEBUG_OBJECT (self, "passthrough: %d", untouched);
-    gst_base_transform_set_passthrough (trans, untouched);
+  if (use != priv->use) {
+    GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+
+    GST_DEBUG_OBJECT (self, "use of frames: %d", (gint) use);
+    priv->use = use;
+    gst_base_transform_set_passthrough (trans, use != GST_GPU_FILTER_WRITE);
     /* Passthrough negotiates buffers past this element. */
-    if (untouched)
+    if (use == GST_GPU_FILTER_PASS)
       gst_base_transform_reconfigure_src (trans);
     else
       renegotiate_buffers (self);
@@ -474,6 +490,8 @@ gst_gpu_filter_start (GstBaseTransform *trans)
   GST_OBJECT_UNLOCK (self);
   priv->warned = FALSE;
   priv->have_layout = FALSE;
+  priv->use = GST_GPU_FILTER_WRITE;
+  gst_base_transform_set_passthrough (trans, FALSE);
   priv->failed = priv->discont = FALSE;
   priv->processed = 0;
   g_atomic_int_set (&priv->told, FALSE);
@@ -554,9 +572,9 @@ gst_gpu_filter_before_transform (GstBaseTransform *trans, GstBuffer *buffer)
 /* One field as an image of its own, whole. */
 static gboolean
 compute_field (
-    GstGpuFilter *self, const RingPart *frame, gint parity, Fault *fault)
+    const Flight *flight, const RingPart *frame, gint parity, Fault *fault)
 {
-  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (self);
+  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (flight->self);
   gint done[IMAGE_MAX_MEMORIES] = { 0 };
   Image src, dst;
   RingPart field = { .src = &src,
@@ -571,7 +589,7 @@ compute_field (
     return TRUE;
   for (gint m = 0; m < src.n_memories; m++)
     field.ready[m] = src.memory[m].height;
-  return klass->compute (self, &field, fault);
+  return klass->compute (flight->self, &field, flight->place, fault);
 }
 
 /* A RingCompute: a part of a frame, or both fields with the last part. */
@@ -581,16 +599,17 @@ compute_part (void *user, const RingPart *part, Fault *fault)
   const Flight *flight = user;
   GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (flight->self);
 
-  if (!GST_VIDEO_FRAME_IS_INTERLACED (&flight->in_frame))
-    return klass->compute (flight->self, part, fault);
+  if (!klass->fields_apart
+      || !GST_VIDEO_FRAME_IS_INTERLACED (&flight->in_frame))
+    return klass->compute (flight->self, part, flight->place, fault);
   return !part->last
-      || (compute_field (flight->self, part, 0, fault)
-          && compute_field (flight->self, part, 1, fault));
+      || (compute_field (flight, part, 0, fault)
+          && compute_field (flight, part, 1, fault));
 }
 
 /* How a frame is to travel, by the settings and by what is under way. */
 static void
-choose_route (GstGpuFilter *self, const GstVideoFrame *video, RingFrame *frame)
+choose_route (GstGpuFilter *self, const Flight *flight, RingFrame *frame)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
   GstGpuFilterTransfer transfer;
@@ -612,8 +631,9 @@ choose_route (GstGpuFilter *self, const GstVideoFrame *video, RingFrame *frame)
       frame->transfer = RING_PINNED;
   }
   /* Slices shorten a lone frame's way; where frames overlap each other they only
-   * cost calls, and fields need all of the frame. */
-  if (GST_VIDEO_FRAME_IS_INTERLACED (video))
+   * cost calls; fields need all of the frame, and without a result there is no way
+   * down to overlap. */
+  if (GST_VIDEO_FRAME_IS_INTERLACED (&flight->in_frame) || !flight->writes)
     slices = 1;
   else if (slices == 0)
     slices = gst_frame_queue_length (priv->queue) > 0
@@ -627,7 +647,8 @@ choose_route (GstGpuFilter *self, const GstVideoFrame *video, RingFrame *frame)
 static void
 land (Flight *flight)
 {
-  gst_video_frame_unmap (&flight->out_frame);
+  if (flight->writes)
+    gst_video_frame_unmap (&flight->out_frame);
   if (flight->in != NULL) {
     gst_video_frame_unmap (&flight->in_frame);
     gst_clear_buffer (&flight->in);
@@ -640,13 +661,14 @@ submit (GstGpuFilter *self, Flight *flight, GstBuffer *outbuf, Fault *fault)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
   RingFrame frame = { .src_pinned = gst_pinned_buffer_is_one_block (flight->in),
-    .dst_pinned = gst_pinned_buffer_is_one_block (outbuf),
+    .dst_pinned = flight->writes && gst_pinned_buffer_is_one_block (outbuf),
     .compute = compute_part,
     .user = flight };
 
   gst_frame_layout_get_image (&priv->layout, &flight->in_frame, &frame.src);
-  gst_frame_layout_get_image (&priv->layout, &flight->out_frame, &frame.dst);
-  choose_route (self, &flight->in_frame, &frame);
+  if (flight->writes)
+    gst_frame_layout_get_image (&priv->layout, &flight->out_frame, &frame.dst);
+  choose_route (self, flight, &frame);
   if (!enter (self, fault))
     return FALSE;
   flight->slot = ring_acquire (priv->ring);
@@ -669,10 +691,11 @@ submit (GstGpuFilter *self, Flight *flight, GstBuffer *outbuf, Fault *fault)
 
 /* A GstFrameQueueFinish: on the pusher. */
 static gboolean
-finish_frame (gpointer frame, gpointer user_data)
+finish_frame (gpointer frame, GstBuffer **buffer, gpointer user_data)
 {
   GstGpuFilter *self = user_data;
   GstGpuFilterPrivate *priv = PRIVATE (self);
+  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (self);
   Flight *flight = frame;
   Fault fault;
   gboolean ok = enter (self, &fault);
@@ -686,25 +709,31 @@ finish_frame (gpointer frame, gpointer user_data)
   if (!ok) {
     post_fault (self, &fault);
     g_atomic_int_set (&priv->told, TRUE);
+  } else if (buffer != NULL && klass->finish != NULL) {
+    klass->finish (self, flight->place, buffer);
   }
   return ok;
 }
 
-/* Takes both buffers. */
+/* Takes both buffers; two references to one of a frame that is only read. */
 static GstFlowReturn
-filter_frame (GstGpuFilter *self, GstBuffer *inbuf, GstBuffer *outbuf)
+send_frame (GstGpuFilter *self, GstBuffer *inbuf, GstBuffer *outbuf)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
   Flight *flight = &priv->flights[priv->next_flight];
   Fault fault;
 
+  flight->self = self;
+  flight->place = priv->next_flight;
+  flight->writes = outbuf != inbuf;
+
   if (!gst_video_frame_map (&flight->in_frame, &priv->info, inbuf,
           GST_MAP_READ | GST_VIDEO_FRAME_MAP_FLAG_NO_REF))
     goto invalid_input;
-  if (!gst_video_frame_map (&flight->out_frame, &priv->info, outbuf,
+  if (flight->writes
+      && !gst_video_frame_map (&flight->out_frame, &priv->info, outbuf,
           GST_MAP_WRITE | GST_VIDEO_FRAME_MAP_FLAG_NO_REF))
     goto invalid_output;
-  flight->self = self;
   flight->in = inbuf;
   if (!submit (self, flight, outbuf, &fault)) {
     land (flight);
@@ -756,6 +785,7 @@ gst_gpu_filter_generate_output (GstBaseTransform *trans, GstBuffer **outbuf)
 {
   GstGpuFilter *self = GST_GPU_FILTER (trans);
   GstGpuFilterPrivate *priv = PRIVATE (self);
+  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (self);
   GstBuffer *in = trans->queued_buf, *out = NULL;
   GstFlowReturn flow;
 
@@ -787,14 +817,16 @@ gst_gpu_filter_generate_output (GstBaseTransform *trans, GstBuffer **outbuf)
       in = out;
     priv->discont = FALSE;
   }
-  if (out == in) {
-    GST_OBJECT_LOCK (self);
-    priv->untouched++;
-    GST_OBJECT_UNLOCK (self);
-    gst_frame_queue_put (priv->queue, out, NULL);
-    return GST_FLOW_OK;
-  }
-  return filter_frame (self, in, out);
+  if (out != in)
+    return send_frame (self, in, out);
+  if (priv->use == GST_GPU_FILTER_READ
+      && (klass->wants == NULL || klass->wants (self, in)))
+    return send_frame (self, gst_buffer_ref (in), out);
+  GST_OBJECT_LOCK (self);
+  priv->untouched++;
+  GST_OBJECT_UNLOCK (self);
+  gst_frame_queue_put (priv->queue, out, NULL);
+  return GST_FLOW_OK;
 }
 
 /* Events and queries: what is serialized goes behind the frames */
@@ -915,9 +947,16 @@ gst_gpu_filter_propose_allocation (
   GstCaps *caps;
   gboolean need_pool;
 
-  if (decide_query == NULL || !wants_pinned (self))
-    return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
-        ->propose_allocation (trans, decide_query, query);
+  /* In passthrough downstream's answer counts; what it leaves open is ours. */
+  if (decide_query == NULL || !wants_pinned (self)) {
+    const gboolean ok = GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
+                            ->propose_allocation (trans, decide_query, query);
+
+    if (decide_query != NULL || priv->use != GST_GPU_FILTER_READ
+        || !wants_pinned (self) || gst_query_get_n_allocation_pools (query) > 0
+        || gst_query_get_n_allocation_params (query) > 0)
+      return ok;
+  }
 
   gst_query_parse_allocation (query, &caps, &need_pool);
   if (caps == NULL || !gst_video_info_from_caps (&info, caps))
@@ -945,7 +984,9 @@ gst_gpu_filter_propose_allocation (
   gst_query_add_allocation_param (query, priv->allocator, &params);
   gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   /* What downstream can take beside; GstVideoFilter's own would offer a pool. */
-  for (guint i = 0; i < gst_query_get_n_allocation_metas (decide_query); i++) {
+  for (guint i = 0; decide_query != NULL
+       && i < gst_query_get_n_allocation_metas (decide_query);
+       i++) {
     const GstStructure *meta_params;
     const GType api =
         gst_query_parse_nth_allocation_meta (decide_query, i, &meta_params);

@@ -43,23 +43,45 @@ GType gst_gpu_filter_backend_get_type (void);
 G_DECLARE_DERIVABLE_TYPE (
     GstGpuFilter, gst_gpu_filter, GST, GPU_FILTER, GstVideoFilter)
 
-/* All but wanted_backend are called on the streaming thread, with the GPU's
- * context pushed where there is one. Frames may be in flight meanwhile. */
+/* What is to be done with frames. */
+typedef enum
+{
+  GST_GPU_FILTER_PASS,  /* they pass as they are */
+  GST_GPU_FILTER_READ,  /* they go up, and pass as they are */
+  GST_GPU_FILTER_WRITE, /* results of theirs pass */
+} GstGpuFilterUse;
+
+/* All but wanted_backend and finish are called on the streaming thread, with the
+ * GPU's context pushed where there is one. Frames may be in flight meanwhile: each
+ * has a place, below gst_gpu_filter_get_depth(), until it has been pushed. */
 struct _GstGpuFilterClass
 {
   GstVideoFilterClass parent_class;
+
+  /* Whether the fields of interlaced frames are computed by themselves. */
+  gboolean fields_apart;
 
   /* The backend that the element's own settings need, or AUTO for any. */
   GstGpuFilterBackend (*wanted_backend) (GstGpuFilter *self);
 
   /* Gets ready for the next frame with the settings of now; called before each
-   * frame and when caps are set. Sets *untouched when frames are to pass as they
-   * are. What frames in flight may use is freed only after
+   * frame and when caps are set. *use is GST_GPU_FILTER_WRITE unless it says
+   * otherwise. What frames in flight may use is freed only after
    * gst_gpu_filter_drain(). */
-  gboolean (*prepare) (GstGpuFilter *self, gboolean *untouched, Fault *fault);
+  gboolean (*prepare) (GstGpuFilter *self, GstGpuFilterUse *use, Fault *fault);
 
-  /* Queues the work on one part of an image, as RingCompute does. */
-  gboolean (*compute) (GstGpuFilter *self, const RingPart *part, Fault *fault);
+  /* Whether a frame that would be read is to be; the others pass as they are.
+   * NULL: all. */
+  gboolean (*wants) (GstGpuFilter *self, GstBuffer *buffer);
+
+  /* Queues the work on one part of an image, as RingCompute does. Frames that are
+   * only read have a dst without memories. */
+  gboolean (*compute) (
+      GstGpuFilter *self, const RingPart *part, guint place, Fault *fault);
+
+  /* The work on a frame is done; *buffer is about to be pushed, and may be replaced
+   * by another of the same frame. On the pusher; in order. May be NULL. */
+  void (*finish) (GstGpuFilter *self, guint place, GstBuffer **buffer);
 
   /* Frees what was made in prepare(), before backend or caps change. No frame
    * is in flight. */
@@ -72,6 +94,9 @@ Gpu *gst_gpu_filter_get_gpu (GstGpuFilter *self);
 /* Valid once caps are set. */
 const GstFrameLayout *gst_gpu_filter_get_layout (GstGpuFilter *self);
 const GstVideoInfo *gst_gpu_filter_get_info (GstGpuFilter *self);
+
+/* Frames that may be in flight; changes only before prepare(), with none. */
+guint gst_gpu_filter_get_depth (GstGpuFilter *self);
 
 /* Waits until every frame in flight has been pushed or dropped. Streaming
  * thread. */
