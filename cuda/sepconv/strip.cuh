@@ -111,33 +111,56 @@ strip_gather (const StripPlane &plane, SepconvBorder border, int x0, int y0,
   }
 }
 
-/* Starts to load `chunks` times 16 bytes of STRIP_ROWS rows. What lies outside the
- * image is left to strip_fill(). The whole block. */
+/* strip_load() where some rows or pixels lie outside. */
 template <int CHUNKS, int PITCH>
-__device__ __forceinline__ void
-strip_load (const StripPlane &plane, SepconvBorder border, int x0, int y0,
+static __device__ __noinline__ void
+strip_load_edge (const StripPlane &plane, SepconvBorder border, int x0, int y0,
     uint8_t *stage)
 {
   const int pixel = plane.channels * plane.sample_bytes;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 
   if (!plane.src_aligned) {
     strip_gather (plane, border, x0, y0, 0, CHUNKS * 16 / pixel, stage, PITCH);
     return;
   }
-#pragma unroll
-  for (int r = warp; r < STRIP_ROWS; r += STRIP_WARPS) {
+  for (int r = threadIdx.x / 32; r < STRIP_ROWS; r += STRIP_WARPS) {
     const int y = border_index (y0 + r, plane.height, border);
     const uint8_t *row = plane.src + max (y, 0) * plane.src_stride;
 
-#pragma unroll
-    for (int c = lane; c < CHUNKS; c += 32) {
+    for (int c = threadIdx.x % 32; c < CHUNKS; c += 32) {
       const int at = x0 * pixel + 16 * c;
       const int n = min (plane.row_bytes - at, 16);
 
       if (at >= 0 && n > 0)
         copy_async (stage + r * PITCH + 16 * c, row + at, n);
     }
+  }
+}
+
+/* Starts to load CHUNKS times 16 bytes of STRIP_ROWS rows. What lies outside the
+ * image is left to strip_fill(). The whole block. */
+template <int CHUNKS, int PITCH>
+__device__ __forceinline__ void
+strip_load (const StripPlane &plane, SepconvBorder border, int x0, int y0,
+    uint8_t *stage)
+{
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int at = x0 * plane.channels * plane.sample_bytes + 16 * lane;
+  const uint8_t *from = plane.src + (y0 + warp) * plane.src_stride + at;
+  uint8_t *to = stage + warp * PITCH + 16 * lane;
+
+  if (!plane.src_aligned || x0 < 0 || y0 < 0 || y0 + STRIP_ROWS > plane.height
+      || at - 16 * lane + 16 * CHUNKS > plane.row_bytes) {
+    strip_load_edge<CHUNKS, PITCH> (plane, border, x0, y0, stage);
+    return;
+  }
+#pragma unroll
+  for (int r = 0; r < STRIP_ROWS; r += STRIP_WARPS) {
+#pragma unroll
+    for (int c = 0; c < CHUNKS; c += 32)
+      if (c + lane < CHUNKS)
+        copy_async (to + r * PITCH + 16 * c, from + 16 * c, 16);
+    from += STRIP_WARPS * plane.src_stride;
   }
 }
 
@@ -204,7 +227,7 @@ strip_read (const StripPlane &plane, const uint8_t *row, int at)
 
 /* Writes eight bytes at byte `at` of row y, a multiple of 8; what is not to be filtered
  * is taken from the source. */
-__device__ __forceinline__ void
+static __device__ __noinline__ void
 strip_write (const StripPlane &plane, int y, int at, uint2 value)
 {
   uint8_t *row = plane.dst + y * plane.dst_stride;
@@ -222,6 +245,36 @@ strip_write (const StripPlane &plane, int y, int at, uint2 value)
   for (int i = 0; i < 8; i++)
     if (at + i >= 0 && at + i < plane.row_bytes)
       row[at + i] = (uint8_t) ((i < 4 ? value.x : value.y) >> (8 * (i % 4)));
+}
+
+/* Writes STRIP_ROWS rows of CHUNKS times 16 bytes from a warp's buffer to row y and
+ * byte `at`, a multiple of 8, as far as they are above row `last` and in the image.
+ * The whole warp. */
+template <int CHUNKS, int PITCH>
+__device__ __forceinline__ void
+strip_write_rows (
+    const StripPlane &plane, const uint8_t *rows, int y, int last, int at)
+{
+  const int n = 2 * CHUNKS, step = 32 / n; /* pieces and rows of a warp */
+  const int lane = threadIdx.x % 32;
+  const int r0 = lane / n, k = lane % n;
+  const uint8_t *from = rows + r0 * PITCH + 8 * k;
+  uint8_t *to = plane.dst + (y + r0) * plane.dst_stride + at + 8 * k;
+
+  static_assert (32 % n == 0, "a warp writes whole rows");
+  if (plane.dst_aligned && !plane.keeps && y + STRIP_ROWS <= last && at >= 0
+      && at + 16 * CHUNKS <= plane.row_bytes) {
+#pragma unroll
+    for (int r = 0; r < STRIP_ROWS; r += step) {
+      *(uint2 *) to = *(const uint2 *) (from + r * PITCH);
+      to += step * plane.dst_stride;
+    }
+    return;
+  }
+  for (int r = r0; r < STRIP_ROWS && y + r < last; r += step)
+    if (at + 8 * k < plane.row_bytes)
+      strip_write (plane, y + r, at + 8 * k,
+          *(const uint2 *) (rows + r * PITCH + 8 * k));
 }
 
 /* Copies bytes [first, last) of the place's rows; first is a multiple of 8. */

@@ -223,6 +223,17 @@ join_channels (
   }
 }
 
+/* The first product of a sum starts it. */
+__device__ __forceinline__ void
+multiply_or_add (float (&sum)[4], const uint4 &taps, uint32_t low,
+    uint32_t high, bool first, float start)
+{
+  if (first)
+    multiply_matrices (sum, taps, low, high, start);
+  else
+    multiply_matrices_add (sum, taps, low, high);
+}
+
 /* The fragments of one axis: in registers, or in shared memory if they are many. */
 template <int N, bool SHARED> struct Fragments
 {
@@ -282,12 +293,6 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
     uint32_t spare[2] = {};             /* of the next block of one chunk */
 
 #pragma unroll
-    for (int i = 0; i < S::TILES; i++)
-#pragma unroll
-      for (int k = 0; k < 8; k++)
-        sums[i][k / 4][k % 4] = plane.sums_start;
-
-#pragma unroll
     for (int b = 0; b < S::BLOCKS + KS - 1; b++) {
       if constexpr (S::BLOCK_CHUNKS > 1) {
 #pragma unroll
@@ -333,8 +338,8 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
           for (int part = 0; part < PARTS; part++)
 #pragma unroll
             for (int c = 0; c < C; c++)
-              multiply_matrices (sums[j * C + c][r], x.get (k * PARTS + part),
-                  low[c], high[c]);
+              multiply_or_add (sums[j * C + c][r], x.get (k * PARTS + part),
+                  low[c], high[c], k + part == 0, plane.sums_start);
         }
       }
     }
@@ -360,11 +365,6 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
     float result[S::TILES][2][4];
 
 #pragma unroll
-    for (int i = 0; i < S::TILES; i++)
-#pragma unroll
-      for (int k = 0; k < 8; k++)
-        result[i][k / 4][k % 4] = plane.result_start[i % C];
-#pragma unroll
     for (int q = 0; q < KS; q++)
 #pragma unroll
       for (int part = 0; part < PARTS; part++) {
@@ -374,8 +374,9 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
         for (int i = 0; i < S::TILES; i++)
 #pragma unroll
           for (int k = 0; k < 2; k++)
-            multiply_matrices (
-                result[i][k], taps, rows[i][q][2 * k], rows[i][q][2 * k + 1]);
+            multiply_or_add (result[i][k], taps, rows[i][q][2 * k],
+                rows[i][q][2 * k + 1], q + part == 0,
+                plane.result_start[i % C]);
       }
 
 #pragma unroll
@@ -399,24 +400,6 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
       }
   }
 };
-
-/* Writes 16 rows of the warp's buffer, from row y and byte `at` of it on. */
-template <int OUT_CHUNKS, int OUT_PITCH>
-__device__ __forceinline__ void
-write_rows (const StripPlane &plane, const uint8_t *out, int y, int last,
-    int at, int lane)
-{
-  const int n = 2 * OUT_CHUNKS;
-
-#pragma unroll
-  for (int i = lane; i < STRIP_ROWS * n; i += LANES) {
-    const int r = i / n, k = i % n;
-
-    if (y + r < last && at + 8 * k < plane.row_bytes)
-      strip_write (plane, y + r, at + 8 * k,
-          *(const uint2 *) (out + r * OUT_PITCH + 8 * k));
-  }
-}
 
 template <int KS, int PARTS, int BYTES, int C>
 __device__ __forceinline__ void
@@ -481,9 +464,9 @@ march (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
       continue;
     strip.put_rows (plane, out, lane);
     __syncwarp ();
-    write_rows<S::OUT_CHUNKS, S::OUT_PITCH> (plane.strip, out,
+    strip_write_rows<S::OUT_CHUNKS, S::OUT_PITCH> (plane.strip, out,
         place.first + (step - KS + 1) * STRIP_ROWS, place.last,
-        (x + warp * S::BLOCKS * STEP) * pixel, lane);
+        (x + warp * S::BLOCKS * STEP) * pixel);
     __syncwarp ();
   }
 }

@@ -104,7 +104,8 @@ min_halves (uint32_t a, uint32_t b)
 }
 
 static inline void
-multiply_matrices (float (&c)[4], const uint4 &a, uint32_t low, uint32_t high)
+multiply_matrices_add (
+    float (&to)[4], const uint4 &a, uint32_t low, uint32_t high)
 {
   const int lane = emulated_lane ();
   WarpExchange &exchange = emulated_exchange ();
@@ -115,7 +116,7 @@ multiply_matrices (float (&c)[4], const uint4 &a, uint32_t low, uint32_t high)
   __syncwarp ();
   for (int i = 0; i < 4; i++) {
     const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
-    double sum = c[i];
+    double sum = to[i];
 
     for (int k = 0; k < 16; k++) {
       const uint4 &from = exchange.a[row % 8 * 4 + k % 8 / 2];
@@ -126,7 +127,15 @@ multiply_matrices (float (&c)[4], const uint4 &a, uint32_t low, uint32_t high)
       sum += (double) emulated_half (left[row / 8 + k / 8 * 2], k % 2)
           * (double) emulated_half (right, k % 2);
     }
-    c[i] = (float) sum;
+    to[i] = (float) sum;
   }
   __syncwarp ();
+}
+
+static inline void
+multiply_matrices (
+    float (&to)[4], const uint4 &a, uint32_t low, uint32_t high, float c)
+{
+  to[0] = to[1] = to[2] = to[3] = c;
+  multiply_matrices_add (to, a, low, high);
 }
