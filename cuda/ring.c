@@ -340,6 +340,13 @@ slice_rows (const Image *image, int i, int n, int *rows)
     rows[m] = (int) ((long long) image->memory[m].height * (i + 1) / n);
 }
 
+static void
+all_rows (const Image *image, ImageRows *rows)
+{
+  for (int m = 0; m < image->n_memories; m++)
+    rows[m] = (ImageRows){ 0, image->memory[m].height };
+}
+
 /* Records a point in time, of a frame that is timed. */
 static bool
 mark (RingSlot *slot, int point, GpuStream stream, Fault *fault)
@@ -381,7 +388,7 @@ submit_slice (
     return false;
 
   for (int m = 0; m < IMAGE_MAX_MEMORIES; m++) {
-    part.ready[m] = ready[m];
+    part.fresh[m] = (ImageRows){ before[m], ready[m] };
     before[m] = done[m];
   }
   if (!frame->compute (frame->user, &part, fault)
@@ -422,7 +429,7 @@ submit_mapped (Ring *ring, RingSlot *slot, Fault *fault)
     .stream = ring->compute,
     .done = done };
 
-  slice_rows (&slot->up, 0, 1, part.ready);
+  all_rows (&slot->up, part.fresh);
   return mark (slot, MARK_COMPUTE_START, ring->compute, fault)
       && slot->frame.compute (slot->frame.user, &part, fault)
       && mark (slot, MARK_COMPUTE_END, ring->compute, fault)
@@ -464,7 +471,7 @@ submit_on_host (RingSlot *slot, Fault *fault)
     .last = true,
     .done = done };
 
-  slice_rows (&slot->frame.src, 0, 1, part.ready);
+  all_rows (&slot->frame.src, part.fresh);
   if (!slot->frame.compute (slot->frame.user, &part, fault))
     return false;
   slot->compute_ns = host_clock_ns () - start;

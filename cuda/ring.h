@@ -49,9 +49,9 @@ typedef enum
 typedef struct
 {
   const Image *src, *dst;
-  /* Rows [0, ready[m]) of each memory of src have come in when the stream gets
-   * here; in the last part these are all. */
-  int ready[IMAGE_MAX_MEMORIES];
+  /* Rows of each memory of src that have come in since the last part, when the stream
+   * gets here; those before them came earlier, and in the last part none is left. */
+  ImageRows fresh[IMAGE_MAX_MEMORIES];
   bool first, last;
   /* NULL: no GPU, the work is to be done at once. */
   GpuStream stream;

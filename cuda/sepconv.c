@@ -465,7 +465,7 @@ rows_within (const SepconvPlan *plan, int memory, int ready, int height)
 
 bool
 sepconv_plan_advance (SepconvPlan *plan, const Image *src, const Image *dst,
-    const int ready[IMAGE_MAX_MEMORIES], SepconvProgress *progress,
+    const ImageRows fresh[IMAGE_MAX_MEMORIES], int done[IMAGE_MAX_MEMORIES],
     GpuStream stream, Fault *fault)
 {
   SepconvPart part = { .src = src, .dst = dst, .stream = stream };
@@ -479,18 +479,18 @@ sepconv_plan_advance (SepconvPlan *plan, const Image *src, const Image *dst,
     return fault_set (
         fault, FAULT_SETTINGS, "Samples of two bytes lie at odd addresses.");
   for (int m = 0; m < src->n_memories; m++)
-    all = all && ready[m] >= src->memory[m].height;
+    all = all && fresh[m].last >= src->memory[m].height;
   if (!all && !plan->method->ops->in_parts)
     return true; /* all in one with the last part */
   for (int m = 0; m < src->n_memories; m++) {
     const int height = src->memory[m].height;
 
-    part.fresh[m].first = progress->ready[m];
-    progress->ready[m] = ready[m] < height ? ready[m] : height;
-    part.fresh[m].last = progress->ready[m];
-    part.result[m].first = progress->done[m];
-    progress->done[m] = rows_within (plan, m, ready[m], height);
-    part.result[m].last = progress->done[m];
+    part.fresh[m] = fresh[m];
+    if (!plan->method->ops->in_parts)
+      part.fresh[m].first = 0;
+    part.result[m].first = done[m];
+    done[m] = rows_within (plan, m, fresh[m].last, height);
+    part.result[m].last = done[m];
   }
   return plan->method->ops->run (plan, &part, fault);
 }
@@ -499,10 +499,10 @@ bool
 sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
     GpuStream stream, Fault *fault)
 {
-  SepconvProgress progress = { 0 };
-  int ready[IMAGE_MAX_MEMORIES] = { 0 };
+  ImageRows fresh[IMAGE_MAX_MEMORIES] = { { 0 } };
+  int done[IMAGE_MAX_MEMORIES] = { 0 };
 
   for (int m = 0; m < src->n_memories && m < IMAGE_MAX_MEMORIES; m++)
-    ready[m] = src->memory[m].height;
-  return sepconv_plan_advance (plan, src, dst, ready, &progress, stream, fault);
+    fresh[m].last = src->memory[m].height;
+  return sepconv_plan_advance (plan, src, dst, fresh, done, stream, fault);
 }

@@ -134,22 +134,15 @@ const SepconvMethod *sepconv_plan_method (const SepconvPlan *plan);
 bool sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
     GpuStream stream, Fault *fault);
 
-/* How far one frame has come, per memory of its image; zeroed to begin with. */
-typedef struct
-{
-  int ready
-      [IMAGE_MAX_MEMORIES]; /* rows of src that have come in, from the top */
-  int done[IMAGE_MAX_MEMORIES]; /* rows of dst that are finished, likewise */
-} SepconvProgress;
-
-/* Like sepconv_plan_run(), part by part while src is still coming in: when the
- * stream gets here, rows [0, ready[m]) of each memory hold the source. Finishes
- * the rows of dst that need no others, and notes them in `progress`. The last
- * part has ready[m] equal to the heights. The parts of one frame follow each
- * other; no other run of the plan comes between. */
+/* Like sepconv_plan_run(), part by part while src is still coming in: rows fresh[m]
+ * of each memory have come in since the last part, when the stream gets here, and
+ * those before them earlier. Finishes the rows of dst that need no others:
+ * [0, done[m]) are finished by then, where `done` is 0 before the first part and as
+ * the last part left it before the others. With the last part no row is left. The
+ * parts of one frame follow each other; no other run of the plan comes between. */
 bool sepconv_plan_advance (SepconvPlan *plan, const Image *src,
-    const Image *dst, const int ready[IMAGE_MAX_MEMORIES],
-    SepconvProgress *progress, GpuStream stream, Fault *fault);
+    const Image *dst, const ImageRows fresh[IMAGE_MAX_MEMORIES],
+    int done[IMAGE_MAX_MEMORIES], GpuStream stream, Fault *fault);
 
 #ifdef __cplusplus
 }

@@ -29,6 +29,7 @@
  */
 #include "gstcudasepconv.h"
 
+#include "gstframeplanes.h"
 #include "sepconv.h"
 
 #include <math.h>
@@ -44,19 +45,6 @@ static GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
         GST_STATIC_CAPS (GST_VIDEO_CAPS_MAKE (GST_GPU_FILTER_FORMATS)));
 
-/* Which components are filtered. */
-typedef enum
-{
-  PLANES_LUMA = 1 << 0,
-  PLANES_CHROMA = 1 << 1,
-  PLANES_ALPHA = 1 << 2,
-  PLANES_COLOR = PLANES_LUMA | PLANES_CHROMA,
-  PLANES_ALL = PLANES_COLOR | PLANES_ALPHA,
-} GstCudaSepconvPlanes;
-
-/* Value 0 of the property is auto; method i of the engine's table is i + 1. */
-#define METHOD_AUTO 0
-
 /* 3 * sigma must fit the longest kernel. */
 #define MAX_SIGMA 500.0
 #define MAX_SCALE 1e4
@@ -71,7 +59,7 @@ typedef enum
 #define DEFAULT_BIAS 0.0
 #define DEFAULT_BORDER SEPCONV_REPLICATE
 #define DEFAULT_BORDER_COLOR 0xff000000
-#define DEFAULT_PLANES PLANES_COLOR
+#define DEFAULT_PLANES GST_FRAME_PLANES_COLOR
 #define DEFAULT_SCALE_CHROMA TRUE
 
 enum
@@ -110,7 +98,7 @@ struct _GstCudaSepconv
   gdouble scale, bias;
   SepconvBorder border;
   guint border_color;
-  GstCudaSepconvPlanes planes;
+  GstFramePlanes planes;
   gboolean scale_chroma;
   guint method;
   gboolean dirty; /* changed since the last frame */
@@ -122,7 +110,6 @@ struct _GstCudaSepconv
   guint spec_method;
   gboolean identity;
   SepconvPlan *plan;
-  SepconvProgress progress; /* of the frame that is being submitted */
 };
 
 G_DEFINE_TYPE (GstCudaSepconv, gst_cuda_sepconv, GST_TYPE_GPU_FILTER)
@@ -179,47 +166,25 @@ border_get_type (void)
   return type;
 }
 
-#define GST_TYPE_CUDA_SEPCONV_PLANES (planes_get_type ())
-static GType
-planes_get_type (void)
+/* The engine's table of methods, behind auto. */
+static void
+describe_method (gint i, GstGpuFilterMethod *method)
 {
-  static gsize type = 0;
-  static const GFlagsValue values[] = { { PLANES_COLOR, "All but alpha",
-                                            "color" },
-    { PLANES_LUMA, "Luma, or grey", "luma" },
-    { PLANES_CHROMA, "Chroma", "chroma" }, { PLANES_ALPHA, "Alpha", "alpha" },
-    { PLANES_ALL, "Everything", "all" }, { 0, NULL, NULL } };
-
-  if (g_once_init_enter (&type))
-    g_once_init_leave (
-        &type, g_flags_register_static ("GstCudaSepconvPlanes", values));
-  return type;
+  method->name = sepconv_method (i)->name;
+  method->description = sepconv_method (i)->description;
+  method->on_cpu = sepconv_method (i)->backend == SEPCONV_CPU;
 }
 
-/* The engine's table of methods, behind auto. */
 #define GST_TYPE_CUDA_SEPCONV_METHOD (method_get_type ())
 static GType
 method_get_type (void)
 {
   static gsize type = 0;
 
-  if (g_once_init_enter (&type)) {
-    const gint n = sepconv_n_methods ();
-    GEnumValue *values = g_new0 (GEnumValue, n + 2);
-
-    values[0] =
-        (GEnumValue){ METHOD_AUTO, "The fastest that is exact enough", "auto" };
-    for (gint i = 0; i < n; i++) {
-      const SepconvMethod *method = sepconv_method (i);
-
-      values[i + 1].value = i + 1;
-      values[i + 1].value_nick = method->name;
-      values[i + 1].value_name = g_strdup_printf ("%s: %s",
-          method->backend == SEPCONV_CPU ? "CPU" : "GPU", method->description);
-    }
-    g_once_init_leave (
-        &type, g_enum_register_static ("GstCudaSepconvMethod", values));
-  }
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type,
+        gst_gpu_filter_register_methods (
+            "GstCudaSepconvMethod", sepconv_n_methods (), describe_method));
   return type;
 }
 
@@ -228,24 +193,9 @@ method_get_type (void)
 static const SepconvMethod *
 chosen_method (guint method)
 {
-  return method == METHOD_AUTO ? NULL : sepconv_method ((gint) method - 1);
-}
-
-static gboolean
-role_selected (GstFrameChannelRole role, GstCudaSepconvPlanes planes)
-{
-  switch (role) {
-    case GST_FRAME_CHANNEL_LUMA:
-      return (planes & PLANES_LUMA) != 0;
-    case GST_FRAME_CHANNEL_CHROMA:
-      return (planes & PLANES_CHROMA) != 0;
-    case GST_FRAME_CHANNEL_RGB:
-      return (planes & PLANES_COLOR) == PLANES_COLOR;
-    case GST_FRAME_CHANNEL_ALPHA:
-      return (planes & PLANES_ALPHA) != 0;
-    default:
-      return FALSE;
-  }
+  return method == GST_GPU_FILTER_METHOD_AUTO
+      ? NULL
+      : sepconv_method ((gint) method - 1);
 }
 
 /* Fills the spec for one plane; `taps` are the settings with custom taps. */
@@ -259,7 +209,7 @@ build_plane (GstCudaSepconv *self, const GstFrameLayout *layout, gint p,
   plane->channels = 0;
   for (gint c = 0; c < channels; c++) {
     plane->zero[c] = layout->channel[p][c].zero;
-    if (role_selected (layout->channel[p][c].role, self->planes))
+    if (gst_frame_planes_select (self->planes, layout->channel[p][c].role))
       plane->channels |= 1u << c;
   }
   plane->x = &self->plane_taps[p].x;
@@ -288,7 +238,6 @@ build_spec (GstCudaSepconv *self, Fault *fault)
   GstGpuFilter *filter = GST_GPU_FILTER (self);
   const GstFrameLayout *layout = gst_gpu_filter_get_layout (filter);
   const GstVideoInfo *info = gst_gpu_filter_get_info (filter);
-  const guint color = self->planes & PLANES_COLOR;
   TapsSettings taps = self->taps;
 
   taps.custom_x = (const gdouble *) self->taps_x->data;
@@ -296,10 +245,8 @@ build_spec (GstCudaSepconv *self, Fault *fault)
   taps.custom_y = (const gdouble *) self->taps_y->data;
   taps.n_y = (gint) self->taps_y->len;
 
-  if (GST_VIDEO_INFO_IS_RGB (info) && color != 0 && color != PLANES_COLOR)
-    return fault_set (fault, FAULT_FORMAT,
-        "planes selects luma or chroma alone, which %s video does not have.",
-        gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (info)));
+  if (!gst_frame_planes_check (self->planes, info, fault))
+    return FALSE;
   self->spec.scale = self->scale;
   self->spec.bias = self->bias;
   self->spec_method = self->method;
@@ -397,13 +344,8 @@ gst_cuda_sepconv_compute (
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
 
   (void) place;
-  if (part->first)
-    memset (&self->progress, 0, sizeof self->progress);
-  if (!sepconv_plan_advance (self->plan, part->src, part->dst, part->ready,
-          &self->progress, part->stream, fault))
-    return FALSE;
-  memcpy (part->done, self->progress.done, sizeof self->progress.done);
-  return TRUE;
+  return sepconv_plan_advance (self->plan, part->src, part->dst, part->fresh,
+      part->done, part->stream, fault);
 }
 
 static void
@@ -495,7 +437,7 @@ gst_cuda_sepconv_set_property (
       self->border_color = g_value_get_uint (value);
       break;
     case PROP_PLANES:
-      self->planes = (GstCudaSepconvPlanes) g_value_get_flags (value);
+      self->planes = (GstFramePlanes) g_value_get_flags (value);
       break;
     case PROP_SCALE_CHROMA:
       self->scale_chroma = g_value_get_boolean (value);
@@ -599,7 +541,7 @@ gst_cuda_sepconv_init (GstCudaSepconv *self)
   self->border_color = DEFAULT_BORDER_COLOR;
   self->planes = DEFAULT_PLANES;
   self->scale_chroma = DEFAULT_SCALE_CHROMA;
-  self->method = METHOD_AUTO;
+  self->method = GST_GPU_FILTER_METHOD_AUTO;
   self->plane_taps = g_new0 (PlaneTaps, IMAGE_MAX_PLANES);
 }
 
@@ -673,7 +615,7 @@ install_filter_properties (GObjectClass *object_class, GParamFlags flags)
       g_param_spec_flags ("planes", "Planes",
           "The components to filter; the others are copied. RGB has neither "
           "luma nor chroma alone",
-          GST_TYPE_CUDA_SEPCONV_PLANES, DEFAULT_PLANES, flags));
+          GST_TYPE_FRAME_PLANES, DEFAULT_PLANES, flags));
   g_object_class_install_property (object_class, PROP_SCALE_CHROMA,
       g_param_spec_boolean ("scale-chroma", "Scale chroma",
           "Shrink blurs on subsampled planes so that they cover the same part "
@@ -682,7 +624,7 @@ install_filter_properties (GObjectClass *object_class, GParamFlags flags)
   g_object_class_install_property (object_class, PROP_METHOD,
       g_param_spec_enum ("method", "Method",
           "How to compute; the result is the same up to rounding",
-          GST_TYPE_CUDA_SEPCONV_METHOD, METHOD_AUTO, flags));
+          GST_TYPE_CUDA_SEPCONV_METHOD, GST_GPU_FILTER_METHOD_AUTO, flags));
 }
 
 static void
@@ -720,6 +662,6 @@ gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
 
   gst_type_mark_as_plugin_api (GST_TYPE_CUDA_SEPCONV_KERNEL, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_CUDA_SEPCONV_BORDER, 0);
-  gst_type_mark_as_plugin_api (GST_TYPE_CUDA_SEPCONV_PLANES, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_FRAME_PLANES, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_CUDA_SEPCONV_METHOD, 0);
 }

@@ -130,6 +130,26 @@ gst_gpu_filter_transfer_get_type (void)
   return type;
 }
 
+GType
+gst_gpu_filter_register_methods (const gchar *type_name, gint n,
+    void (*describe) (gint i, GstGpuFilterMethod *method))
+{
+  GEnumValue *values = g_new0 (GEnumValue, n + 2);
+
+  values[0] = (GEnumValue){ GST_GPU_FILTER_METHOD_AUTO,
+    "The fastest that is exact enough", "auto" };
+  for (gint i = 0; i < n; i++) {
+    GstGpuFilterMethod method;
+
+    describe (i, &method);
+    values[i + 1].value = i + 1;
+    values[i + 1].value_nick = method.name;
+    values[i + 1].value_name = g_strdup_printf (
+        "%s: %s", method.on_cpu ? "CPU" : "GPU", method.description);
+  }
+  return g_enum_register_static (type_name, values);
+}
+
 Gpu *
 gst_gpu_filter_get_gpu (GstGpuFilter *self)
 {
@@ -588,7 +608,7 @@ compute_field (
       || !image_field (frame->dst, parity, &dst))
     return TRUE;
   for (gint m = 0; m < src.n_memories; m++)
-    field.ready[m] = src.memory[m].height;
+    field.fresh[m].last = src.memory[m].height;
   return klass->compute (flight->self, &field, flight->place, fault);
 }
 

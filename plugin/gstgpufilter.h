@@ -39,6 +39,19 @@ typedef enum
 #define GST_TYPE_GPU_FILTER_BACKEND (gst_gpu_filter_backend_get_type ())
 GType gst_gpu_filter_backend_get_type (void);
 
+/* Value 0 of a `method` property is auto; method i of the engine is i + 1. */
+#define GST_GPU_FILTER_METHOD_AUTO 0
+
+typedef struct
+{
+  const gchar *name, *description; /* static */
+  gboolean on_cpu;
+} GstGpuFilterMethod;
+
+/* Registers the enumeration of auto and n methods, each told by `describe`. */
+GType gst_gpu_filter_register_methods (const gchar *type_name, gint n,
+    void (*describe) (gint i, GstGpuFilterMethod *method));
+
 #define GST_TYPE_GPU_FILTER (gst_gpu_filter_get_type ())
 G_DECLARE_DERIVABLE_TYPE (
     GstGpuFilter, gst_gpu_filter, GST, GPU_FILTER, GstVideoFilter)

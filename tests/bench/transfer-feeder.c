@@ -19,7 +19,7 @@ typedef struct
   int n;          /* frames to take through */
   double *stamps; /* [n] */
   Ring *ring;
-  FeederFilter filter;
+  SepconvPlan *plan;
   Fault submit_fault, wait_fault;
   bool submitted, waited; /* whether all went well */
 
@@ -33,20 +33,14 @@ typedef struct
 bool
 feeder_compute (void *user, const RingPart *part, Fault *fault)
 {
-  FeederFilter *filter = user;
+  SepconvPlan *plan = user;
 
-  if (part->first)
-    memset (&filter->progress, 0, sizeof filter->progress);
-  if (!sepconv_plan_advance (filter->plan, part->src, part->dst, part->ready,
-          &filter->progress, part->stream, fault))
-    return false;
-  memcpy (part->done, filter->progress.done, sizeof filter->progress.done);
-  return true;
+  return sepconv_plan_advance (
+      plan, part->src, part->dst, part->fresh, part->done, part->stream, fault);
 }
 
 RingFrame
-feeder_frame (
-    const Rig *rig, const Scheme *scheme, int set, FeederFilter *filter)
+feeder_frame (const Rig *rig, const Scheme *scheme, int set, SepconvPlan *plan)
 {
   return (RingFrame){
     .src = scheme->pageable ? rig->pageable_src[set] : rig->pinned_src[set],
@@ -56,7 +50,7 @@ feeder_frame (
     .transfer = scheme->transfer,
     .slices = scheme->slices,
     .compute = feeder_compute,
-    .user = filter,
+    .user = plan,
   };
 }
 
@@ -115,7 +109,7 @@ submit_frames (Feeder *feeder, Fault *fault)
 {
   for (int i = 0; i < feeder->n; i++) {
     const RingFrame frame = feeder_frame (feeder->rig, feeder->scheme,
-        feeder->first_set + i % feeder->n_sets, &feeder->filter);
+        feeder->first_set + i % feeder->n_sets, feeder->plan);
     RingSlot *slot = ring_acquire (feeder->ring);
 
     /* Nothing is acquired after this slot: its release may come late. */
@@ -136,8 +130,8 @@ feed (void *data)
   feeder->waited = true;
   if (!gpu_push (feeder->rig->gpu, &feeder->submit_fault))
     return NULL;
-  feeder->filter.plan = rig_plan (feeder->rig, &feeder->submit_fault);
-  if (feeder->filter.plan != NULL)
+  feeder->plan = rig_plan (feeder->rig, &feeder->submit_fault);
+  if (feeder->plan != NULL)
     feeder->ring = ring_new (feeder->rig->gpu, &feeder->rig->layout,
         &feeder->rig->layout, feeder->scheme->in_flight, &feeder->submit_fault);
   if (feeder->ring != NULL) {
@@ -150,7 +144,7 @@ feed (void *data)
     }
   }
   ring_free (feeder->ring);
-  sepconv_plan_free (feeder->filter.plan);
+  sepconv_plan_free (feeder->plan);
   gpu_pop (feeder->rig->gpu);
   return NULL;
 }

@@ -10,15 +10,9 @@
 bool feeder_run (
     Rig *rig, const Scheme *scheme, int n, double *stamps, Fault *fault);
 
-/* A RingCompute, whose user is a FeederFilter. */
-typedef struct
-{
-  SepconvPlan *plan;
-  SepconvProgress progress;
-} FeederFilter;
-
+/* A RingCompute, whose user is a SepconvPlan. */
 bool feeder_compute (void *user, const RingPart *part, Fault *fault);
 
 /* Frame i of those that use `n_sets` sets of the rig from `first` on. */
 RingFrame feeder_frame (
-    const Rig *rig, const Scheme *scheme, int set, FeederFilter *filter);
+    const Rig *rig, const Scheme *scheme, int set, SepconvPlan *plan);

@@ -137,8 +137,8 @@ bool
 latency_measure_ring (Rig *rig, const Scheme *scheme, double seconds,
     BenchSpread *latency, Fault *fault)
 {
-  FeederFilter filter = { .plan = rig_plan (rig, fault) };
-  Ring *ring = filter.plan == NULL
+  SepconvPlan *plan = rig_plan (rig, fault);
+  Ring *ring = plan == NULL
       ? NULL
       : ring_new (rig->gpu, &rig->layout, &rig->layout, 1, fault);
   const double end = bench_now_ns () + seconds * 1e9;
@@ -147,7 +147,7 @@ latency_measure_ring (Rig *rig, const Scheme *scheme, double seconds,
   int n = 0;
 
   for (int i = -WARM_UP; ok && go_on (n, end); i++) {
-    const RingFrame frame = feeder_frame (rig, scheme, 0, &filter);
+    const RingFrame frame = feeder_frame (rig, scheme, 0, plan);
     RingSlot *slot = ring_acquire (ring);
     const double start = bench_now_ns ();
 
@@ -160,6 +160,6 @@ latency_measure_ring (Rig *rig, const Scheme *scheme, double seconds,
   if (ok)
     *latency = bench_spread (sample, n);
   ring_free (ring);
-  sepconv_plan_free (filter.plan);
+  sepconv_plan_free (plan);
   return ok;
 }

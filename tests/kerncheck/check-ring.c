@@ -51,32 +51,21 @@ compute_copy (void *user, const RingPart *part, Fault *fault)
 
     if (!gpu_copy_rows (dst->data + first * dst->stride, dst->stride,
             src->data + first * src->stride, src->stride, src->row_bytes,
-            part->ready[m] - first, GPU_COPY_DEVICE, part->stream, fault))
+            part->fresh[m].last - first, GPU_COPY_DEVICE, part->stream, fault))
       return false;
-    part->done[m] = part->ready[m];
+    part->done[m] = part->fresh[m].last;
   }
   return true;
 }
 
-/* A plan, and how far it has come with the frame that is being submitted. */
-typedef struct
-{
-  SepconvPlan *plan;
-  SepconvProgress progress;
-} Filter;
-
+/* By a plan. */
 static bool
 compute_filter (void *user, const RingPart *part, Fault *fault)
 {
-  Filter *filter = user;
+  SepconvPlan *plan = user;
 
-  if (part->first)
-    memset (&filter->progress, 0, sizeof filter->progress);
-  if (!sepconv_plan_advance (filter->plan, part->src, part->dst, part->ready,
-          &filter->progress, part->stream, fault))
-    return false;
-  memcpy (part->done, filter->progress.done, sizeof filter->progress.done);
-  return true;
+  return sepconv_plan_advance (
+      plan, part->src, part->dst, part->fresh, part->done, part->stream, fault);
 }
 
 static bool
@@ -305,7 +294,6 @@ flow_free (Check *check, Flow *flow)
 static void
 run_flow (Check *check, Flow *flow, SepconvPlan *plan, Random *random)
 {
-  Filter filter = { .plan = plan };
   pthread_t thread;
   Fault fault;
   bool ok = true;
@@ -322,7 +310,7 @@ run_flow (Check *check, Flow *flow, SepconvPlan *plan, Random *random)
           "frame %d: %s", i, fault.message);
     ok = ok
         && submit_frame (check, flow, i,
-            plan == NULL ? compute_copy : compute_filter, &filter, random);
+            plan == NULL ? compute_copy : compute_filter, plan, random);
   }
   pthread_mutex_lock (&flow->lock);
   flow->stopped = true;

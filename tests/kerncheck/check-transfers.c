@@ -74,7 +74,7 @@ typedef struct
   Route route;
   int border, source;
   bool spoilt; /* its source, since it was submitted */
-  SepconvProgress progress;
+  int done[IMAGE_MAX_MEMORIES];
   int parts; /* computed */
   int ready[IMAGE_MAX_MEMORIES];
 } Berth;
@@ -282,13 +282,15 @@ expect_part (const Berth *berth, const RingPart *part)
     const int height = plant->layout.memory[m].height;
 
     EXPECT (plant->check,
-        part->ready[m] >= berth->ready[m] && part->ready[m] <= height
-            && (!part->last || part->ready[m] == height),
-        "memory %d: %d of %d rows after %d", m, part->ready[m], height,
-        berth->ready[m]);
-    EXPECT (plant->check, part->done[m] == berth->progress.done[m],
+        part->fresh[m].first == berth->ready[m]
+            && part->fresh[m].last >= berth->ready[m]
+            && part->fresh[m].last <= height
+            && (!part->last || part->fresh[m].last == height),
+        "memory %d: rows %d to %d of %d after %d", m, part->fresh[m].first,
+        part->fresh[m].last, height, berth->ready[m]);
+    EXPECT (plant->check, part->done[m] == berth->done[m],
         "memory %d: done is %d, and was left at %d", m, part->done[m],
-        berth->progress.done[m]);
+        berth->done[m]);
   }
 }
 
@@ -299,11 +301,12 @@ compute_part (void *user, const RingPart *part, Fault *fault)
 
   expect_part (berth, part);
   berth->parts++;
-  memcpy (berth->ready, part->ready, sizeof berth->ready);
+  for (int m = 0; m < part->src->n_memories; m++)
+    berth->ready[m] = part->fresh[m].last;
   if (!sepconv_plan_advance (berth->plant->plan, part->src, part->dst,
-          part->ready, &berth->progress, part->stream, fault))
+          part->fresh, part->done, part->stream, fault))
     return false;
-  memcpy (part->done, berth->progress.done, sizeof berth->progress.done);
+  memcpy (berth->done, part->done, sizeof berth->done);
   return true;
 }
 
@@ -320,7 +323,7 @@ submit (Ring *ring, Berth *berth, const Route *route, Random *random)
   berth->border = random_int (random, 0, N_BORDERS - 1);
   berth->source = random_int (random, 0, N_SOURCES - 1);
   berth->parts = 0;
-  memset (&berth->progress, 0, sizeof berth->progress);
+  memset (berth->done, 0, sizeof berth->done);
   memset (berth->ready, 0, sizeof berth->ready);
   image_copy (&src->image, &plant->source[berth->source].image);
   berth->src_before = picture_block_copy (src);
