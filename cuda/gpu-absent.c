@@ -63,6 +63,13 @@ gpu_multiprocessors (const Gpu *gpu)
   return 0;
 }
 
+size_t
+gpu_shared_memory (const Gpu *gpu)
+{
+  (void) gpu;
+  return 0;
+}
+
 bool
 gpu_push (Gpu *gpu, Fault *fault)
 {

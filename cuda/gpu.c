@@ -38,6 +38,7 @@ struct Gpu
   char name[256];
   int capability;
   int multiprocessors;
+  size_t shared_memory;
 };
 
 bool
@@ -127,6 +128,7 @@ describe (Gpu *gpu, Fault *fault)
   GPU_CHECK (cudaGetDeviceProperties (&properties, gpu->id), fault);
   gpu->capability = 10 * properties.major + properties.minor;
   gpu->multiprocessors = properties.multiProcessorCount;
+  gpu->shared_memory = properties.sharedMemPerBlockOptin;
   for (size_t i = 0; i + 1 < sizeof gpu->name && properties.name[i]; i++)
     gpu->name[i] = properties.name[i];
   ok = true;
@@ -226,6 +228,12 @@ int
 gpu_multiprocessors (const Gpu *gpu)
 {
   return gpu->multiprocessors;
+}
+
+size_t
+gpu_shared_memory (const Gpu *gpu)
+{
+  return gpu->shared_memory;
 }
 
 bool

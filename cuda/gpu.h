@@ -47,6 +47,8 @@ const char *gpu_name (const Gpu *gpu);
 /* Compute capability as 10 * major + minor. */
 int gpu_capability (const Gpu *gpu);
 int gpu_multiprocessors (const Gpu *gpu);
+/* Bytes of shared memory that one block of threads can have, at most. */
+size_t gpu_shared_memory (const Gpu *gpu);
 
 /* Makes the context current on this thread, above whatever was; pushes nest. */
 bool gpu_push (Gpu *gpu, Fault *fault);

@@ -78,6 +78,12 @@ gpu_multiprocessors (const Gpu *)
   return 2;
 }
 
+size_t
+gpu_shared_memory (const Gpu *)
+{
+  return 227 * 1024;
+}
+
 bool
 gpu_push (Gpu *, Fault *)
 {

@@ -116,8 +116,8 @@ sanitize() {
 # --check would find nothing and fail.
 sanitize_kerncheck() {
   local part parts
-  parts=$(kerncheck --list | sed -nE 's#^(ring/|gpu/|sepconv/[^/]+/).*#\1#p' \
-    | sort -u | grep -vx sepconv/reference/) || true
+  parts=$(kerncheck --list | sed -nE 's#^(ring/|gpu/|(sepconv|histo)/[^/]+/).*#\1#p' \
+    | sort -u | grep -vxE '(sepconv|histo)/reference/') || true
   for part in ${parts:-none}; do
     sanitize "$1" kerncheck --quick --check "$part"
   done

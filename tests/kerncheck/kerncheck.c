@@ -396,6 +396,9 @@ main (int argc, char **argv)
   check_ring_add ();
   check_transfers_add ();
   check_gpu_add ();
+  check_histo_settings_add ();
+  check_histo_statistics_add ();
+  check_histo_add ();
   options.exact = names_a_check (options.name);
   return run_checks (&options);
 }

@@ -54,6 +54,9 @@ void check_workers_add (void);
 void check_ring_add (void);
 void check_transfers_add (void);
 void check_gpu_add (void);
+void check_histo_add (void);
+void check_histo_settings_add (void);
+void check_histo_statistics_add (void);
 
 /* Runs n cases times --iterations, or only the one to be replayed; stops early
  * when several have failed. */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What counters say of the samples. No rows, no planes: numbers only. */
+#include "histo.h"
+
+#include <math.h>
+
+/* The lowest code v with v * bins >> depth of at least `bin`. */
+static int64_t
+first_code (int64_t bin, int bins, int depth)
+{
+  return ((bin << depth) + bins - 1) / bins;
+}
+
+double
+histo_bin_center (int bin, int bins, int depth)
+{
+  const int64_t first = first_code (bin, bins, depth);
+  const int64_t last = first_code ((int64_t) bin + 1, bins, depth) - 1;
+
+  return last < first ? (double) first : 0.5 * (double) (first + last);
+}
+
+/* The centre of the first bin up to which a share part/whole has been counted. */
+static double
+quantile (const uint64_t *counts, int bins, int depth, uint64_t samples,
+    uint64_t part, uint64_t whole)
+{
+  uint64_t below = 0;
+  int bin = 0;
+
+  for (; bin < bins - 1; bin++) {
+    below += counts[bin];
+    if (below * whole >= samples * part)
+      break;
+  }
+  return histo_bin_center (bin, bins, depth);
+}
+
+/* What takes a sum over the bins, given the mean. */
+static void
+add_spread (HistoStatistics *statistics, const uint64_t *counts, int bins,
+    int depth, double dark, double bright)
+{
+  const double samples = (double) statistics->samples;
+  double squares = 0.0;
+
+  for (int bin = 0; bin < bins; bin++) {
+    const double center = histo_bin_center (bin, bins, depth);
+    const double share = (double) counts[bin] / samples;
+
+    if (counts[bin] == 0)
+      continue;
+    squares +=
+        share * (center - statistics->mean) * (center - statistics->mean);
+    statistics->entropy -= share * log2 (share);
+    if (center <= dark)
+      statistics->dark += share;
+    if (center >= bright)
+      statistics->bright += share;
+  }
+  statistics->stddev = sqrt (squares);
+}
+
+HistoStatistics
+histo_statistics (
+    const uint64_t *counts, int bins, int depth, double dark, double bright)
+{
+  HistoStatistics statistics = { 0 };
+  double sum = 0.0;
+
+  for (int bin = 0; bin < bins; bin++) {
+    const double center = histo_bin_center (bin, bins, depth);
+
+    if (counts[bin] == 0)
+      continue;
+    if (statistics.samples == 0)
+      statistics.min = center;
+    statistics.max = center;
+    statistics.samples += counts[bin];
+    sum += (double) counts[bin] * center;
+  }
+  if (statistics.samples == 0)
+    return statistics;
+  statistics.mean = sum / (double) statistics.samples;
+  statistics.median = quantile (counts, bins, depth, statistics.samples, 1, 2);
+  statistics.p1 = quantile (counts, bins, depth, statistics.samples, 1, 100);
+  statistics.p99 = quantile (counts, bins, depth, statistics.samples, 99, 100);
+  add_spread (&statistics, counts, bins, depth, dark, bright);
+  return statistics;
+}
+
+double
+histo_distance (const uint64_t *a, const uint64_t *b, int bins)
+{
+  uint64_t sum_a = 0, sum_b = 0;
+  double distance = 0.0;
+
+  for (int bin = 0; bin < bins; bin++) {
+    sum_a += a[bin];
+    sum_b += b[bin];
+  }
+  if (sum_a == 0 || sum_b == 0)
+    return sum_a == sum_b ? 0.0 : 1.0;
+  for (int bin = 0; bin < bins; bin++)
+    distance += fabs (
+        (double) a[bin] / (double) sum_a - (double) b[bin] / (double) sum_b);
+  return 0.5 * distance;
+}

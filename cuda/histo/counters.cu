@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "counters.cuh"
+
+#include "../gpu-check.h"
+
+#include <stdlib.h>
+
+static size_t
+n_sums (const HistoPlan *plan)
+{
+  return (size_t) plan->n_channels * (size_t) plan->bins;
+}
+
+bool
+counters_prepare_state (HistoPlan *plan, size_t bytes, Fault *fault)
+{
+  CountersState *state = (CountersState *) calloc (1, bytes);
+
+  plan->state = state;
+  if (state == NULL)
+    return fault_set (fault, FAULT_NO_SPACE, "Out of memory for a histogram.");
+  /* The sums, then the number of blocks that are done; comes zeroed. */
+  state->device =
+      gpu_malloc ((n_sums (plan) + 1) * sizeof (unsigned long long), fault);
+  return state->device != NULL;
+}
+
+void
+counters_release (HistoPlan *plan)
+{
+  CountersState *state = (CountersState *) plan->state;
+
+  if (state == NULL)
+    return;
+  gpu_free (state->device);
+  free (state);
+}
+
+Counters
+counters_for (const HistoPlan *plan, HistoResult *result)
+{
+  const CountersState *state = (const CountersState *) plan->state;
+  Counters counters;
+
+  static_assert (sizeof *counters.result == sizeof *result->counts,
+      "the result is written as it is read");
+  counters.sums = (unsigned long long *) state->device;
+  counters.result = (unsigned long long *) result->counts;
+  counters.blocks_done = (unsigned *) (counters.sums + n_sums (plan));
+  counters.n = (int) n_sums (plan);
+  return counters;
+}
+
+bool
+counters_load_kernel (const void *kernel, int threads, size_t shared,
+    const Gpu *gpu, int *blocks, Fault *fault)
+{
+  struct cudaFuncAttributes attributes;
+  size_t most;
+  bool ok = false;
+
+  GPU_CHECK (cudaFuncGetAttributes (&attributes, kernel), fault);
+  /* As much as there can be: the setting is the kernel's, not the plan's, and
+   * another plan must not find it lowered. */
+  most = gpu_shared_memory (gpu) - attributes.sharedSizeBytes;
+  GPU_CHECK (cudaFuncSetAttribute (kernel,
+                 cudaFuncAttributeMaxDynamicSharedMemorySize, (int) most),
+      fault);
+  GPU_CHECK (cudaOccupancyMaxActiveBlocksPerMultiprocessor (
+                 blocks, kernel, threads, shared),
+      fault);
+  ok = true;
+done:
+  return ok;
+}

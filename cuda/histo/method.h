@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* method: what histo.c and the methods share. Not a public header. */
+#pragma once
+
+#include "../histo.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HISTO_MAX_CHANNELS (IMAGE_MAX_PLANES * IMAGE_MAX_CHANNELS)
+
+/* One selected channel. Its width is that of the plan's layout: runs have theirs
+ * from histo_channel_width(). */
+typedef struct
+{
+  int plane, channel; /* as in the spec */
+  int memory;
+  int byte_offset;  /* of sample (0, 0) in its row */
+  int pixel_stride; /* bytes */
+  int width;        /* pixels */
+  int sample_bytes; /* 1 or 2 */
+  int depth, shift;
+} HistoChannel;
+
+struct HistoPlan
+{
+  const HistoMethod *method;
+  Gpu *gpu;
+  Image layout;
+  int bins;
+  int n_channels;
+  HistoChannel channel[HISTO_MAX_CHANNELS]; /* by plane, then by channel */
+  void *state;                              /* the method's own */
+};
+
+struct HistoResult
+{
+  HistoBackend backend;
+  int bins;
+  int n_channels;
+  HistoChannel channel[HISTO_MAX_CHANNELS];
+  uint64_t *counts; /* [n_channels][bins]; pinned for HISTO_CUDA */
+};
+
+typedef struct HistoMethodOps
+{
+  /* Compute capability, 10 * major + minor, that it needs; 0: any, or a CPU. */
+  int min_capability;
+  /* Beyond what histo_validate() has already accepted; NULL: everything. `gpu`
+   * may be NULL: one that can run every method. */
+  bool (*supports) (
+      const HistoSpec *spec, const Image *layout, const Gpu *gpu, Fault *why);
+  /* Expected time per sample in arbitrary but common units, for the choice among
+   * the methods of one backend. */
+  double (*cost) (const HistoSpec *spec, const Image *layout);
+  /* Allocates plan->state. */
+  bool (*prepare) (HistoPlan *plan, Fault *fault);
+  void (*release) (HistoPlan *plan);
+  /* Overwrites all counters of the result. */
+  bool (*run) (HistoPlan *plan, const Image *src, HistoResult *result,
+      GpuStream stream, Fault *fault);
+} HistoMethodOps;
+
+/* The selected channels of a valid spec; returns how many. */
+int histo_list_channels (const HistoSpec *spec, const Image *layout,
+    HistoChannel channel[HISTO_MAX_CHANNELS]);
+
+/* Where a channel of an image starts, and its size there. */
+static inline const uint8_t *
+histo_channel_data (const HistoChannel *channel, const Image *image)
+{
+  return image->memory[channel->memory].data + channel->byte_offset;
+}
+
+static inline int
+histo_channel_width (const HistoChannel *channel, const Image *image)
+{
+  return image->plane[channel->plane].width;
+}
+
+static inline int
+histo_channel_height (const HistoChannel *channel, const Image *image)
+{
+  return image->memory[channel->memory].height;
+}
+
+/* A sample as it lies in memory, without the bits below its code: times the bins,
+ * and shifted down by depth + shift, it gives the bin. The product is below 2^32. */
+static inline uint32_t
+histo_raw_mask (const HistoChannel *channel)
+{
+  return ((1u << channel->depth) - 1) << channel->shift;
+}
+
+/* Whether a block of threads can have counters of so many bytes in shared memory
+ * on this GPU; NULL: on the largest known. */
+bool histo_fits_shared (size_t bytes, const Gpu *gpu, Fault *why);
+
+#ifdef __cplusplus
+}
+#endif
