@@ -61,6 +61,7 @@ static GstStaticPadTemplate src_template =
 #define DEFAULT_BORDER_COLOR 0xff000000
 #define DEFAULT_PLANES GST_FRAME_PLANES_COLOR
 #define DEFAULT_SCALE_CHROMA TRUE
+#define DEFAULT_SLICES 0
 
 enum
 {
@@ -80,6 +81,7 @@ enum
   PROP_PLANES,
   PROP_SCALE_CHROMA,
   PROP_METHOD,
+  PROP_SLICES,
 };
 
 /* The taps of luma, or of planes at full size, and those of chroma. */
@@ -398,8 +400,12 @@ gst_cuda_sepconv_set_property (
   GstCudaSepconv *self = GST_CUDA_SEPCONV (object);
 
   GST_OBJECT_LOCK (self);
-  self->dirty = TRUE;
+  self->dirty = self->dirty || id != PROP_SLICES;
   switch (id) {
+    case PROP_SLICES:
+      gst_gpu_filter_set_slices (
+          GST_GPU_FILTER (self), g_value_get_uint (value));
+      break;
     case PROP_KERNEL:
       self->taps.kernel = (TapsKernel) g_value_get_enum (value);
       break;
@@ -460,6 +466,10 @@ gst_cuda_sepconv_get_property (
 
   GST_OBJECT_LOCK (self);
   switch (id) {
+    case PROP_SLICES:
+      g_value_set_uint (
+          value, gst_gpu_filter_get_slices (GST_GPU_FILTER (self)));
+      break;
     case PROP_KERNEL:
       g_value_set_enum (value, (gint) self->taps.kernel);
       break;
@@ -625,6 +635,11 @@ install_filter_properties (GObjectClass *object_class, GParamFlags flags)
       g_param_spec_enum ("method", "Method",
           "How to compute; the result is the same up to rounding",
           GST_TYPE_CUDA_SEPCONV_METHOD, GST_GPU_FILTER_METHOD_AUTO, flags));
+  g_object_class_install_property (object_class, PROP_SLICES,
+      g_param_spec_uint ("slices", "Slices",
+          "Parts that a frame is cut into so that its own copies overlap its "
+          "filtering (0 = by its size if it comes alone, else 1)",
+          0, RING_MAX_SLICES, DEFAULT_SLICES, flags));
 }
 
 static void

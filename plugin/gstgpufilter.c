@@ -2,6 +2,7 @@
 #include "gstgpufilter.h"
 
 #include "gstframequeue.h"
+#include "gsthistogrammeta.h"
 #include "gstpinnedallocator.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_gpu_filter_debug);
@@ -12,7 +13,6 @@ GST_DEBUG_CATEGORY_STATIC (gst_gpu_filter_debug);
 
 #define DEFAULT_TRANSFER GST_GPU_FILTER_TRANSFER_AUTO
 #define DEFAULT_RING_DEPTH 4
-#define DEFAULT_SLICES 0
 
 /* slices=0 cuts a frame that comes alone into parts of this size. */
 #define AUTO_SLICE_BYTES 2500000
@@ -25,7 +25,6 @@ enum
   PROP_CUDA_DEVICE_ID,
   PROP_TRANSFER,
   PROP_RING_DEPTH,
-  PROP_SLICES,
   PROP_ACTIVE_BACKEND,
   PROP_ACTIVE_METHOD,
   PROP_STATS,
@@ -189,6 +188,18 @@ gst_gpu_filter_get_depth (GstGpuFilter *self)
 }
 
 void
+gst_gpu_filter_set_slices (GstGpuFilter *self, guint slices)
+{
+  PRIVATE (self)->slices = slices;
+}
+
+guint
+gst_gpu_filter_get_slices (GstGpuFilter *self)
+{
+  return PRIVATE (self)->slices;
+}
+
+void
 gst_gpu_filter_drain (GstGpuFilter *self)
 {
   gst_frame_queue_drain (PRIVATE (self)->queue);
@@ -307,7 +318,7 @@ warn_of_cpu (GstGpuFilter *self, const Fault *fault)
     return;
   priv->warned = TRUE;
   GST_ELEMENT_WARNING (self, RESOURCE, NOT_FOUND,
-      ("No usable CUDA device: filtering on the CPU. %s", fault->message),
+      ("No usable CUDA device: computing on the CPU. %s", fault->message),
       ("%s", fault->detail));
 }
 
@@ -560,7 +571,7 @@ gst_gpu_filter_set_info (GstVideoFilter *filter, GstCaps *incaps,
     Fault fault;
 
     fault_set (&fault, FAULT_FORMAT,
-        "Video of format %s, interlace-mode %s, cannot be filtered.",
+        "Video of format %s, interlace-mode %s, is not supported.",
         gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (in_info)),
         gst_video_interlace_mode_to_string (
             GST_VIDEO_INFO_INTERLACE_MODE (in_info)));
@@ -1092,17 +1103,16 @@ gst_gpu_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 
 /* Metas */
 
-/* Frames keep their size, place and time, so everything said of them holds. The
- * base class has left out metas that describe memory. */
+/* Frames keep their size, place and time, so what is said of them holds, but for what
+ * was counted in them. The base class has left out metas that describe memory. */
 static gboolean
 gst_gpu_filter_transform_meta (
     GstBaseTransform *trans, GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf)
 {
   (void) trans;
   (void) outbuf;
-  (void) meta;
   (void) inbuf;
-  return TRUE;
+  return meta->info->api != gst_video_histogram_meta_api_get_type ();
 }
 
 /* The same holds for metas that downstream wants and upstream could attach. */
@@ -1174,9 +1184,6 @@ gst_gpu_filter_set_property (
     case PROP_RING_DEPTH:
       priv->ring_depth = g_value_get_uint (value);
       break;
-    case PROP_SLICES:
-      priv->slices = g_value_get_uint (value);
-      break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
@@ -1209,9 +1216,6 @@ gst_gpu_filter_get_property (
     case PROP_RING_DEPTH:
       g_value_set_uint (value, priv->ring_depth);
       break;
-    case PROP_SLICES:
-      g_value_set_uint (value, priv->slices);
-      break;
     case PROP_ACTIVE_BACKEND:
       g_value_set_static_string (value, priv->active_backend);
       break;
@@ -1241,7 +1245,6 @@ gst_gpu_filter_init (GstGpuFilter *self)
   priv->device_id = DEFAULT_DEVICE_ID;
   priv->transfer = DEFAULT_TRANSFER;
   priv->ring_depth = DEFAULT_RING_DEPTH;
-  priv->slices = DEFAULT_SLICES;
   priv->queue = gst_frame_queue_new (
       GST_BASE_TRANSFORM_SRC_PAD (self), finish_frame, self);
   priv->active_backend = priv->active_method = "none";
@@ -1268,7 +1271,7 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
   element_class->change_state = GST_DEBUG_FUNCPTR (gst_gpu_filter_change_state);
 
   properties[PROP_BACKEND] = g_param_spec_enum ("backend", "Backend",
-      "Where frames are filtered; the result is the same",
+      "Where frames are computed; the result is the same",
       GST_TYPE_GPU_FILTER_BACKEND, DEFAULT_BACKEND, writable);
   properties[PROP_CUDA_DEVICE_ID] =
       g_param_spec_int ("cuda-device-id", "CUDA device ID",
@@ -1278,12 +1281,8 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
       "How frames in system memory reach the GPU and come back",
       GST_TYPE_GPU_FILTER_TRANSFER, DEFAULT_TRANSFER, writable);
   properties[PROP_RING_DEPTH] = g_param_spec_uint ("ring-depth", "Ring depth",
-      "Frames in flight: copied, filtered and pushed at the same time", 1,
+      "Frames in flight: copied, computed and pushed at the same time", 1,
       RING_MAX_DEPTH, DEFAULT_RING_DEPTH, writable);
-  properties[PROP_SLICES] = g_param_spec_uint ("slices", "Slices",
-      "Parts that a frame is cut into so that its own copies overlap its "
-      "filtering (0 = by its size if it comes alone, else 1)",
-      0, RING_MAX_SLICES, DEFAULT_SLICES, writable);
   properties[PROP_ACTIVE_BACKEND] = g_param_spec_string ("active-backend",
       "Active backend", "The backend in use: cuda, cpu, or none while stopped",
       "none", readable);

@@ -111,6 +111,11 @@ const GstVideoInfo *gst_gpu_filter_get_info (GstGpuFilter *self);
 /* Frames that may be in flight; changes only before prepare(), with none. */
 guint gst_gpu_filter_get_depth (GstGpuFilter *self);
 
+/* Parts that a frame that comes alone is cut into, 0 by its size. With the object
+ * lock held; for subclasses whose results can come in parts. */
+void gst_gpu_filter_set_slices (GstGpuFilter *self, guint slices);
+guint gst_gpu_filter_get_slices (GstGpuFilter *self);
+
 /* Waits until every frame in flight has been pushed or dropped. Streaming
  * thread. */
 void gst_gpu_filter_drain (GstGpuFilter *self);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gstcudahisto.h"
 #include "gstcudasepconv.h"
 
 static gboolean
 plugin_init (GstPlugin *plugin)
 {
-  return GST_ELEMENT_REGISTER (cudasepconv, plugin);
+  return GST_ELEMENT_REGISTER (cudasepconv, plugin)
+      && GST_ELEMENT_REGISTER (cudahisto, plugin);
 }
 
 GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, cudasepconv,
-    "Separable convolution of video on NVIDIA GPUs, or on the CPU", plugin_init,
-    PACKAGE_VERSION, "LGPL", PACKAGE_NAME, PACKAGE_ORIGIN)
+    "Separable convolution and histograms of video on NVIDIA GPUs, or on the CPU",
+    plugin_init, PACKAGE_VERSION, "LGPL", PACKAGE_NAME, PACKAGE_ORIGIN)

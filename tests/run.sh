@@ -111,7 +111,86 @@ filter_file_refuses() {
   done
 }
 
-set_up clang shellcheck
+# The installed header is all that an application needs. The staged tree is found as
+# if it had been moved there: GStreamer's own folders stay where they are.
+installed_meta_reads() {
+  local file
+  mkdir -p "$scratch/pkgconfig"
+  file=$(find "$scratch/root" -name gst-cudasepconv-1.0.pc)
+  sed "s|^prefix=|&$scratch/root|" "$file" >"$scratch/pkgconfig/${file##*/}"
+  (
+    export PKG_CONFIG_PATH=$scratch/pkgconfig
+    read -ra flags < <(pkg-config --cflags --libs gst-cudasepconv-1.0)
+    "${CC:-cc}" -Wall -Wextra -Wpedantic -Werror tests/installed-meta.c \
+      -o "$scratch/installed-meta" "${flags[@]}"
+    GST_PLUGIN_PATH=$(pkg-config --variable=pluginsdir gst-cudasepconv-1.0) \
+      "$scratch/installed-meta"
+  )
+}
+
+# counted_clip COMMAND...: a clip of 20 frames gives 20 lines of JSON, with
+# components whose bins add up to their samples.
+counted_clip() {
+  local clip="$scratch/counted clip.mkv"
+  [[ -f $clip ]] || gst-launch-1.0 -q videotestsrc num-buffers=20 \
+    ! video/x-raw,width=321,height=241 ! jpegenc ! matroskamux name=mux \
+    ! filesink location="$clip" audiotestsrc num-buffers=20 ! vorbisenc ! mux.
+  "$@" --every-frame --bins 100 "$clip" >"$scratch/lines"
+  [[ $(wc -l <"$scratch/lines") = 20 ]]
+  python3 - "$scratch/lines" <<'END'
+import json, sys
+for line in open(sys.argv[1]):
+    message = json.loads(line)
+    assert [c["name"] for c in message["components"]] == ["Y", "U", "V"], message
+    for c in message["components"]:
+        assert len(c["bins"]) == 100 and sum(c["bins"]) == c["samples"] > 0, c
+END
+}
+
+# refuses_inputs COMMAND...: one sentence that names the input and the command, no
+# line, and a status that tells.
+refuses_inputs() {
+  local input status
+  gst-launch-1.0 -q audiotestsrc num-buffers=20 ! vorbisenc ! oggmux \
+    ! filesink location="$scratch/sound.ogg"
+  head -c 5000 /dev/urandom >"$scratch/noise"
+  for input in "$scratch/absent" "$scratch/sound.ogg" "$scratch/noise"; do
+    status=0
+    "$@" --backend cpu "$input" >"$scratch/lines" 2>"$scratch/error" || status=$?
+    cat "$scratch/error"
+    [[ $status = 1 && ! -s $scratch/lines && $(wc -l <"$scratch/error") = 1 ]]
+    grep -F "${1##*/}: " "$scratch/error" | grep -F "${input##*/}"
+  done
+}
+
+refuses_settings() {
+  local setting status
+  for setting in --bins=1 --planes=red --interval=-1 --backend=abacus --colour; do
+    status=0
+    "$@" "$setting" "$scratch/counted clip.mkv" 2>"$scratch/error" || status=$?
+    cat "$scratch/error"
+    [[ $status = 1 && $(wc -l <"$scratch/error") = 1 ]]
+  done
+}
+
+# Where there is no terminal: one picture that fits 80 columns.
+histogram_view() {
+  local picture=$scratch/picture.txt
+  COLUMNS=80 LINES=24 pipelines/histogram-view --backend cpu \
+    "$scratch/counted clip.mkv" >"$picture"
+  cat "$picture"
+  [[ $(wc -l <"$picture") = 24 ]]
+  [[ $(LC_ALL=C.UTF-8 wc -L <"$picture") -le 80 ]]
+  grep '█' "$picture"
+  grep 'too-dark' "$picture"
+}
+
+# The Python that Debian's python3-gi belongs to.
+have_gi() {
+  /usr/bin/python3 -c 'import gi; gi.require_version("Gst", "1.0")' 2>/dev/null
+}
+
+set_up clang shellcheck python3-gi gir1.2-gstreamer-1.0
 
 check "scripts: shellcheck" shellcheck \
   -x .ci/run pipelines/*.sh tests/*.sh tests/gpu/*.sh
@@ -130,9 +209,29 @@ if $check_passed; then
   check "$cuda: gst-launch-1.0" launch
   check "$cuda: filter-file" filter_file $cuda
   check "$cuda: filter-file refuses" filter_file_refuses $cuda
+  lines=$cuda/pipelines/histogram-lines
+  check "$cuda: histogram-lines" counted_clip $lines
+  check "$cuda: histogram-lines refuses inputs" refuses_inputs $lines
+  check "$cuda: histogram-lines refuses settings" refuses_settings $lines
+  if have_gi; then
+    lines=pipelines/histogram-lines.py
+    check "$cuda: histogram-lines.py" counted_clip $lines
+    check "$cuda: histogram-lines.py refuses inputs" refuses_inputs $lines
+    check "$cuda: histogram-lines.py refuses settings" refuses_settings $lines
+    check "$cuda: histogram-view" histogram_view
+    check "$cuda: histogram-view refuses inputs" \
+      refuses_inputs pipelines/histogram-view
+  else
+    for program in histogram-lines.py histogram-view; do
+      skip "$cuda: $program" "there is no python3-gi with gir1.2-gstreamer-1.0"
+    done
+  fi
   unset GST_PLUGIN_PATH
   check "$cuda: meson devenv" inspect meson devenv -C $cuda gst-inspect-1.0
   check "$cuda: meson install" installs $cuda
+  if $check_passed; then
+    check "$cuda: the installed header reads the meta" installed_meta_reads
+  fi
   meson_tests $cuda
 fi
 

@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/**
+ * SECTION:element-cudahisto
+ * @title: cudahisto
+ * @short_description: counts the histograms of video frames
+ *
+ * cudahisto counts how often each code occurs in each component of raw video, on
+ * an NVIDIA GPU, or on the CPU where there is none, with the same result. Frames
+ * pass as they are, in the very same memory.
+ *
+ * A sample of code v and `depth` bits counts in bin (v * bins) >> depth, so that
+ * the bins of a component add up to its number of samples.
+ *
+ * With post-messages=true, each counted frame gives an element message whose
+ * structure is named `cudahisto`:
+ *
+ * * #GstClockTime `timestamp`, `stream-time`, `running-time`, `duration`: of the
+ *   frame
+ * * #gint `width`, `height`, #gchararray `format`: of the frame
+ * * #GST_TYPE_ARRAY `components`: of #GstStructure, each with `name`, `depth`,
+ *   `samples`, `bins` (#GST_TYPE_ARRAY of #guint64), and #gdouble `min`, `max`,
+ *   `mean`, `stddev`, `median`, `p1`, `p99` (codes), `entropy` (bits a sample),
+ *   `dark`, `bright` (shares of the samples beyond threshold-dark and
+ *   threshold-bright)
+ * * #gboolean `too-dark`, `too-bright`, `flat`, `scene-change`: alarms, and what
+ *   they go by: #gdouble `level` (mean brightness, 0 black, 1 white), `spread`
+ *   (standard deviation in the same unit) and `distance` (0 to 1, from the frame
+ *   counted before)
+ *
+ * With attach-meta=true, counted frames carry a GstVideoHistogramMeta.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 -m videotestsrc ! cudahisto bins=16 ! autovideosink
+ * gst-launch-1.0 -m v4l2src ! cudahisto interval=1000000000 planes=luma alarm-dark=0.1 ! autovideosink
+ * ]|
+ */
+#include "gstcudahisto.h"
+
+#include "gsthistogrammeta.h"
+#include "gsthistoreport.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_cuda_histo_debug);
+#define GST_CAT_DEFAULT gst_cuda_histo_debug
+
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (GST_VIDEO_CAPS_MAKE (GST_GPU_FILTER_FORMATS)));
+
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (GST_VIDEO_CAPS_MAKE (GST_GPU_FILTER_FORMATS)));
+
+#define DEFAULT_BINS 256
+#define DEFAULT_PLANES GST_FRAME_PLANES_COLOR
+#define DEFAULT_INTERVAL (100 * GST_MSECOND)
+#define DEFAULT_POST_MESSAGES TRUE
+#define DEFAULT_ATTACH_META FALSE
+#define DEFAULT_THRESHOLD_DARK 0.02
+#define DEFAULT_THRESHOLD_BRIGHT 0.98
+#define DEFAULT_ALARM_DARK 0.05
+#define DEFAULT_ALARM_BRIGHT 0.95
+#define DEFAULT_ALARM_FLAT 0.01
+#define DEFAULT_ALARM_SCENE 0.5
+#define DEFAULT_ALARM_HYSTERESIS 0.02
+
+enum
+{
+  PROP_0,
+  PROP_BINS,
+  PROP_PLANES,
+  PROP_INTERVAL,
+  PROP_POST_MESSAGES,
+  PROP_ATTACH_META,
+  PROP_THRESHOLD_DARK,
+  PROP_THRESHOLD_BRIGHT,
+  PROP_ALARM_DARK,
+  PROP_ALARM_BRIGHT,
+  PROP_ALARM_FLAT,
+  PROP_ALARM_SCENE,
+  PROP_ALARM_HYSTERESIS,
+  PROP_METHOD,
+};
+
+struct _GstCudaHisto
+{
+  GstGpuFilter parent;
+
+  /* Settings; protected by the object lock. */
+  gint bins;
+  GstFramePlanes planes;
+  GstClockTime interval;
+  gboolean post_messages, attach_meta;
+  GstHistoThresholds thresholds;
+  guint method;
+  gboolean dirty; /* what is counted has changed since the last frame */
+
+  /* Of the streaming thread; the pusher reads all but plan and last_slot. */
+  GstHistoComponents components;
+  HistoPlan *plan;       /* of the settings, unless dirty */
+  HistoResult **results; /* [n_results], by the frame's place */
+  guint n_results;
+  guint64 last_slot; /* the interval that the last counted frame was in, + 1 */
+
+  /* Of the pusher, and of release() while no frame is in flight. */
+  GstHistoReport report;
+  guint64 *last; /* counters of the last frame, or NULL */
+};
+
+G_DEFINE_TYPE (GstCudaHisto, gst_cuda_histo, GST_TYPE_GPU_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (
+    cudahisto, "cudahisto", GST_RANK_NONE, GST_TYPE_CUDA_HISTO)
+
+/* The engine's table of methods, behind auto. */
+static void
+describe_method (gint i, GstGpuFilterMethod *method)
+{
+  method->name = histo_method (i)->name;
+  method->description = histo_method (i)->description;
+  method->on_cpu = histo_method (i)->backend == HISTO_CPU;
+}
+
+#define GST_TYPE_CUDA_HISTO_METHOD (method_get_type ())
+static GType
+method_get_type (void)
+{
+  static gsize type = 0;
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type,
+        gst_gpu_filter_register_methods (
+            "GstCudaHistoMethod", histo_n_methods (), describe_method));
+  return type;
+}
+
+static const HistoMethod *
+chosen_method (guint method)
+{
+  return method == GST_GPU_FILTER_METHOD_AUTO
+      ? NULL
+      : histo_method ((gint) method - 1);
+}
+
+/* GstGpuFilter */
+
+static GstGpuFilterBackend
+gst_cuda_histo_wanted_backend (GstGpuFilter *filter)
+{
+  GstCudaHisto *self = GST_CUDA_HISTO (filter);
+  const HistoMethod *method;
+
+  GST_OBJECT_LOCK (self);
+  method = chosen_method (self->method);
+  GST_OBJECT_UNLOCK (self);
+  if (method == NULL)
+    return GST_GPU_FILTER_BACKEND_AUTO;
+  return method->backend == HISTO_CPU ? GST_GPU_FILTER_BACKEND_CPU
+                                      : GST_GPU_FILTER_BACKEND_CUDA;
+}
+
+/* No frame is in flight. */
+static void
+release_results (GstCudaHisto *self)
+{
+  for (guint i = 0; i < self->n_results; i++)
+    histo_result_free (self->results[i]);
+  g_clear_pointer (&self->results, g_free);
+  self->n_results = 0;
+}
+
+static void
+gst_cuda_histo_release (GstGpuFilter *filter)
+{
+  GstCudaHisto *self = GST_CUDA_HISTO (filter);
+
+  release_results (self);
+  histo_plan_free (self->plan);
+  self->plan = NULL;
+  g_clear_pointer (&self->last, g_free);
+  memset (&self->report, 0, sizeof self->report);
+  self->last_slot = 0;
+}
+
+static gboolean
+make_plan (GstCudaHisto *self, guint wanted, Fault *fault)
+{
+  GstGpuFilter *filter = GST_GPU_FILTER (self);
+  const Image *layout = &gst_gpu_filter_get_layout (filter)->layout;
+  Gpu *gpu = gst_gpu_filter_get_gpu (filter);
+  const HistoBackend backend = gpu != NULL ? HISTO_CUDA : HISTO_CPU;
+  const HistoMethod *method = chosen_method (wanted);
+  HistoSpec spec;
+
+  /* backend=auto fell back to the CPU: so does the method. */
+  if (method != NULL && backend == HISTO_CPU && method->backend == HISTO_CUDA)
+    method = NULL;
+  gst_histo_components_get_spec (&self->components, &spec);
+  self->plan = histo_plan_new (&spec, layout, backend, method, gpu, fault);
+  return self->plan != NULL;
+}
+
+static gboolean
+make_results (GstCudaHisto *self, Fault *fault)
+{
+  const guint depth = gst_gpu_filter_get_depth (GST_GPU_FILTER (self));
+
+  self->results = g_new0 (HistoResult *, depth);
+  self->n_results = depth;
+  for (guint i = 0; i < depth; i++) {
+    self->results[i] = histo_result_new (self->plan, fault);
+    if (self->results[i] == NULL)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* Makes plan and results for the settings, if they are for others. */
+static gboolean
+follow_settings (GstCudaHisto *self, Fault *fault)
+{
+  GstGpuFilter *filter = GST_GPU_FILTER (self);
+  GstHistoComponents components;
+  gboolean changed, ok = TRUE;
+  guint method;
+
+  GST_OBJECT_LOCK (self);
+  changed = self->dirty || self->plan == NULL;
+  method = self->method;
+  if (changed)
+    ok = gst_histo_components_init (&components,
+        gst_gpu_filter_get_layout (filter), gst_gpu_filter_get_info (filter),
+        self->planes, self->bins, fault);
+  if (ok)
+    self->dirty = FALSE;
+  GST_OBJECT_UNLOCK (self);
+  if (!ok)
+    return FALSE;
+
+  if (changed) {
+    gst_gpu_filter_drain (filter);
+    gst_cuda_histo_release (filter);
+    self->components = components;
+    if (!make_plan (self, method, fault))
+      return FALSE;
+  }
+  if (self->n_results == gst_gpu_filter_get_depth (filter))
+    return TRUE;
+  gst_gpu_filter_drain (filter);
+  release_results (self);
+  if (make_results (self, fault))
+    return TRUE;
+  release_results (self);
+  return FALSE;
+}
+
+static gboolean
+gst_cuda_histo_prepare (
+    GstGpuFilter *filter, GstGpuFilterUse *use, Fault *fault)
+{
+  GstCudaHisto *self = GST_CUDA_HISTO (filter);
+  gboolean idle;
+
+  GST_OBJECT_LOCK (self);
+  idle = !self->post_messages && !self->attach_meta;
+  GST_OBJECT_UNLOCK (self);
+  *use = idle ? GST_GPU_FILTER_PASS : GST_GPU_FILTER_READ;
+  if (idle) {
+    gst_gpu_filter_set_active_method (filter, "none");
+    return TRUE;
+  }
+  if (!follow_settings (self, fault))
+    return FALSE;
+  gst_gpu_filter_set_active_method (
+      filter, histo_plan_method (self->plan)->name);
+  return TRUE;
+}
+
+/* The first frame in each interval of running time. */
+static gboolean
+gst_cuda_histo_wants (GstGpuFilter *filter, GstBuffer *buffer)
+{
+  GstCudaHisto *self = GST_CUDA_HISTO (filter);
+  const GstSegment *segment = &GST_BASE_TRANSFORM (filter)->segment;
+  GstClockTime interval, time = GST_CLOCK_TIME_NONE;
+  guint64 slot;
+
+  GST_OBJECT_LOCK (self);
+  interval = self->interval;
+  GST_OBJECT_UNLOCK (self);
+  if (segment->format == GST_FORMAT_TIME)
+    time = gst_segment_to_running_time (
+        segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+  if (interval == 0 || !GST_CLOCK_TIME_IS_VALID (time))
+    return TRUE;
+  slot = time / interval + 1;
+  if (slot == self->last_slot)
+    return FALSE;
+  self->last_slot = slot;
+  return TRUE;
+}
+
+static gboolean
+gst_cuda_histo_compute (
+    GstGpuFilter *filter, const RingPart *part, guint place, Fault *fault)
+{
+  GstCudaHisto *self = GST_CUDA_HISTO (filter);
+
+  return histo_plan_run (
+      self->plan, part->src, self->results[place], part->stream, fault);
+}
+
+static void
+post_report (
+    GstCudaHisto *self, const HistoResult *result, const GstBuffer *buffer)
+{
+  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
+  const GstClockTime time = GST_BUFFER_PTS (buffer);
+  GstStructure *structure =
+      gst_histo_report_to_structure (&self->report, &self->components, result);
+  GstClockTime stream_time = GST_CLOCK_TIME_NONE;
+  GstClockTime running_time = GST_CLOCK_TIME_NONE;
+
+  if (segment->format == GST_FORMAT_TIME) {
+    stream_time = gst_segment_to_stream_time (segment, GST_FORMAT_TIME, time);
+    running_time = gst_segment_to_running_time (segment, GST_FORMAT_TIME, time);
+  }
+  gst_structure_set (structure, "timestamp", GST_TYPE_CLOCK_TIME, time,
+      "stream-time", GST_TYPE_CLOCK_TIME, stream_time, "running-time",
+      GST_TYPE_CLOCK_TIME, running_time, "duration", GST_TYPE_CLOCK_TIME,
+      GST_BUFFER_DURATION (buffer), NULL);
+  gst_element_post_message (GST_ELEMENT (self),
+      gst_message_new_element (GST_OBJECT (self), structure));
+}
+
+/* Segments change with no frame in flight, so the one of now is the frame's. */
+static void
+gst_cuda_histo_finish (GstGpuFilter *filter, guint place, GstBuffer **buffer)
+{
+  GstCudaHisto *self = GST_CUDA_HISTO (filter);
+  const HistoResult *result = self->results[place];
+  GstHistoThresholds thresholds;
+  gboolean post, attach;
+
+  GST_OBJECT_LOCK (self);
+  thresholds = self->thresholds;
+  post = self->post_messages;
+  attach = self->attach_meta;
+  GST_OBJECT_UNLOCK (self);
+
+  gst_histo_report_update (
+      &self->report, &self->components, &thresholds, result, self->last);
+  if (self->last == NULL)
+    self->last = g_new (guint64,
+        (gsize) self->components.n_components * (gsize) self->components.bins);
+  gst_histo_components_copy (&self->components, result, self->last);
+  if (post)
+    post_report (self, result, *buffer);
+  if (attach) {
+    /* The memory stays the same. */
+    *buffer = gst_buffer_make_writable (*buffer);
+    gst_histo_components_attach (&self->components, result, *buffer);
+  }
+}
+
+/* Properties */
+
+static void
+gst_cuda_histo_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  GstCudaHisto *self = GST_CUDA_HISTO (object);
+
+  GST_OBJECT_LOCK (self);
+  switch (id) {
+    case PROP_BINS:
+      self->bins = g_value_get_int (value);
+      self->dirty = TRUE;
+      break;
+    case PROP_PLANES:
+      self->planes = (GstFramePlanes) g_value_get_flags (value);
+      self->dirty = TRUE;
+      break;
+    case PROP_METHOD:
+      self->method = (guint) g_value_get_enum (value);
+      self->dirty = TRUE;
+      break;
+    case PROP_INTERVAL:
+      self->interval = g_value_get_uint64 (value);
+      break;
+    case PROP_POST_MESSAGES:
+      self->post_messages = g_value_get_boolean (value);
+      break;
+    case PROP_ATTACH_META:
+      self->attach_meta = g_value_get_boolean (value);
+      break;
+    case PROP_THRESHOLD_DARK:
+      self->thresholds.dark = g_value_get_double (value);
+      break;
+    case PROP_THRESHOLD_BRIGHT:
+      self->thresholds.bright = g_value_get_double (value);
+      break;
+    case PROP_ALARM_DARK:
+      self->thresholds.alarms.dark = g_value_get_double (value);
+      break;
+    case PROP_ALARM_BRIGHT:
+      self->thresholds.alarms.bright = g_value_get_double (value);
+      break;
+    case PROP_ALARM_FLAT:
+      self->thresholds.alarms.flat = g_value_get_double (value);
+      break;
+    case PROP_ALARM_SCENE:
+      self->thresholds.alarms.change = g_value_get_double (value);
+      break;
+    case PROP_ALARM_HYSTERESIS:
+      self->thresholds.alarms.hysteresis = g_value_get_double (value);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      break;
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_cuda_histo_get_property (
+    GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  GstCudaHisto *self = GST_CUDA_HISTO (object);
+
+  GST_OBJECT_LOCK (self);
+  switch (id) {
+    case PROP_BINS:
+      g_value_set_int (value, self->bins);
+      break;
+    case PROP_PLANES:
+      g_value_set_flags (value, self->planes);
+      break;
+    case PROP_METHOD:
+      g_value_set_enum (value, (gint) self->method);
+      break;
+    case PROP_INTERVAL:
+      g_value_set_uint64 (value, self->interval);
+      break;
+    case PROP_POST_MESSAGES:
+      g_value_set_boolean (value, self->post_messages);
+      break;
+    case PROP_ATTACH_META:
+      g_value_set_boolean (value, self->attach_meta);
+      break;
+    case PROP_THRESHOLD_DARK:
+      g_value_set_double (value, self->thresholds.dark);
+      break;
+    case PROP_THRESHOLD_BRIGHT:
+      g_value_set_double (value, self->thresholds.bright);
+      break;
+    case PROP_ALARM_DARK:
+      g_value_set_double (value, self->thresholds.alarms.dark);
+      break;
+    case PROP_ALARM_BRIGHT:
+      g_value_set_double (value, self->thresholds.alarms.bright);
+      break;
+    case PROP_ALARM_FLAT:
+      g_value_set_double (value, self->thresholds.alarms.flat);
+      break;
+    case PROP_ALARM_SCENE:
+      g_value_set_double (value, self->thresholds.alarms.change);
+      break;
+    case PROP_ALARM_HYSTERESIS:
+      g_value_set_double (value, self->thresholds.alarms.hysteresis);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      break;
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+/* GObject */
+
+static void
+gst_cuda_histo_init (GstCudaHisto *self)
+{
+  self->bins = DEFAULT_BINS;
+  self->planes = DEFAULT_PLANES;
+  self->interval = DEFAULT_INTERVAL;
+  self->post_messages = DEFAULT_POST_MESSAGES;
+  self->attach_meta = DEFAULT_ATTACH_META;
+  self->thresholds.dark = DEFAULT_THRESHOLD_DARK;
+  self->thresholds.bright = DEFAULT_THRESHOLD_BRIGHT;
+  self->thresholds.alarms =
+      (AlarmSettings){ DEFAULT_ALARM_DARK, DEFAULT_ALARM_BRIGHT,
+        DEFAULT_ALARM_FLAT, DEFAULT_ALARM_SCENE, DEFAULT_ALARM_HYSTERESIS };
+  self->method = GST_GPU_FILTER_METHOD_AUTO;
+}
+
+static void
+install_counting_properties (GObjectClass *object_class, GParamFlags flags)
+{
+  g_object_class_install_property (object_class, PROP_BINS,
+      g_param_spec_int ("bins", "Bins",
+          "Counters a component; code v of d bits counts in (v * bins) >> d",
+          HISTO_MIN_BINS, HISTO_MAX_BINS, DEFAULT_BINS, flags));
+  g_object_class_install_property (object_class, PROP_PLANES,
+      g_param_spec_flags ("planes", "Planes",
+          "The components to count. RGB has neither luma nor chroma alone",
+          GST_TYPE_FRAME_PLANES, DEFAULT_PLANES, flags));
+  g_object_class_install_property (object_class, PROP_INTERVAL,
+      g_param_spec_uint64 ("interval", "Interval",
+          "Running time between counted frames in nanoseconds, the others pass "
+          "untouched (0 = count every frame)",
+          0, G_MAXUINT64, DEFAULT_INTERVAL, flags));
+  g_object_class_install_property (object_class, PROP_POST_MESSAGES,
+      g_param_spec_boolean ("post-messages", "Post messages",
+          "Post an element message for each counted frame",
+          DEFAULT_POST_MESSAGES, flags));
+  g_object_class_install_property (object_class, PROP_ATTACH_META,
+      g_param_spec_boolean ("attach-meta", "Attach meta",
+          "Attach a GstVideoHistogramMeta to each counted frame",
+          DEFAULT_ATTACH_META, flags));
+  g_object_class_install_property (object_class, PROP_METHOD,
+      g_param_spec_enum ("method", "Method",
+          "How to count; the result is the same", GST_TYPE_CUDA_HISTO_METHOD,
+          GST_GPU_FILTER_METHOD_AUTO, flags));
+}
+
+static void
+install_level (GObjectClass *object_class, guint id, const gchar *name,
+    const gchar *nick, const gchar *blurb, gdouble value, GParamFlags flags)
+{
+  g_object_class_install_property (object_class, id,
+      g_param_spec_double (name, nick, blurb, 0.0, 1.0, value, flags));
+}
+
+static void
+install_alarm_properties (GObjectClass *object_class, GParamFlags flags)
+{
+  install_level (object_class, PROP_THRESHOLD_DARK, "threshold-dark",
+      "Dark threshold",
+      "Samples up to this level count as dark, by the nominal range: "
+      "0 = black, 1 = white",
+      DEFAULT_THRESHOLD_DARK, flags);
+  install_level (object_class, PROP_THRESHOLD_BRIGHT, "threshold-bright",
+      "Bright threshold",
+      "Samples from this level on count as bright, by the nominal range",
+      DEFAULT_THRESHOLD_BRIGHT, flags);
+  install_level (object_class, PROP_ALARM_DARK, "alarm-dark", "Dark alarm",
+      "too-dark is on while the mean brightness is below this",
+      DEFAULT_ALARM_DARK, flags);
+  install_level (object_class, PROP_ALARM_BRIGHT, "alarm-bright",
+      "Bright alarm",
+      "too-bright is on while the mean brightness is above this",
+      DEFAULT_ALARM_BRIGHT, flags);
+  install_level (object_class, PROP_ALARM_FLAT, "alarm-flat", "Flat alarm",
+      "flat is on while the standard deviation of the brightness is below "
+      "this, as of a covered camera",
+      DEFAULT_ALARM_FLAT, flags);
+  install_level (object_class, PROP_ALARM_SCENE, "alarm-scene", "Scene alarm",
+      "scene-change is on when the histogram differs from the last by more: "
+      "0 = same, 1 = nothing in common",
+      DEFAULT_ALARM_SCENE, flags);
+  install_level (object_class, PROP_ALARM_HYSTERESIS, "alarm-hysteresis",
+      "Alarm hysteresis", "How far beyond its level an alarm goes off again",
+      DEFAULT_ALARM_HYSTERESIS, flags);
+}
+
+static void
+gst_cuda_histo_class_init (GstCudaHistoClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstGpuFilterClass *filter_class = GST_GPU_FILTER_CLASS (klass);
+  const GParamFlags flags =
+      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING;
+
+  GST_DEBUG_CATEGORY_INIT (
+      gst_cuda_histo_debug, "cudahisto", 0, "CUDA histogram");
+
+  object_class->set_property = gst_cuda_histo_set_property;
+  object_class->get_property = gst_cuda_histo_get_property;
+  install_counting_properties (object_class, flags);
+  install_alarm_properties (object_class, flags);
+
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "CUDA histogram",
+      "Filter/Analyzer/Video/Hardware",
+      "Counts the histograms of video frames, and tells when they are too "
+      "dark, too bright, flat, or of another scene",
+      "gst-cudasepconv developers");
+
+  filter_class->wanted_backend =
+      GST_DEBUG_FUNCPTR (gst_cuda_histo_wanted_backend);
+  filter_class->prepare = GST_DEBUG_FUNCPTR (gst_cuda_histo_prepare);
+  filter_class->wants = GST_DEBUG_FUNCPTR (gst_cuda_histo_wants);
+  filter_class->compute = GST_DEBUG_FUNCPTR (gst_cuda_histo_compute);
+  filter_class->finish = GST_DEBUG_FUNCPTR (gst_cuda_histo_finish);
+  filter_class->release = GST_DEBUG_FUNCPTR (gst_cuda_histo_release);
+
+  /* For buffers that come before the first meta. */
+  (void) gst_video_histogram_meta_get_info ();
+  gst_type_mark_as_plugin_api (GST_TYPE_CUDA_HISTO_METHOD, 0);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gsthistogrammeta.h"
+
+#include <gst/video/gstvideometa.h>
+
+GType
+gst_video_histogram_meta_api_get_type (void)
+{
+  static gsize type = 0;
+  /* What changes colours makes the counts untrue; sizes and places hardly do. */
+  static const gchar *tags[] = { GST_META_TAG_VIDEO_STR,
+    GST_META_TAG_VIDEO_COLORSPACE_STR, NULL };
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type,
+        gst_meta_api_type_register (GST_VIDEO_HISTOGRAM_META_API_NAME, tags));
+  return type;
+}
+
+static gboolean
+init_meta (GstMeta *meta, gpointer params, GstBuffer *buffer)
+{
+  GstVideoHistogramMeta *self = (GstVideoHistogramMeta *) meta;
+
+  (void) params;
+  (void) buffer;
+  memset (
+      (guint8 *) self + sizeof self->meta, 0, sizeof *self - sizeof self->meta);
+  return TRUE;
+}
+
+static void
+free_meta (GstMeta *meta, GstBuffer *buffer)
+{
+  (void) buffer;
+  g_clear_pointer (&((GstVideoHistogramMeta *) meta)->data, g_bytes_unref);
+}
+
+/* Copies go along, but not with a part of the picture. */
+static gboolean
+transform_meta (
+    GstBuffer *to, GstMeta *meta, GstBuffer *from, GQuark type, gpointer data)
+{
+  const GstVideoHistogramMeta *self = (const GstVideoHistogramMeta *) meta;
+  GstVideoHistogramMeta *copy;
+
+  (void) from;
+  if (!GST_META_TRANSFORM_IS_COPY (type)
+      || ((const GstMetaTransformCopy *) data)->region)
+    return FALSE;
+  copy = gst_buffer_add_video_histogram_meta (to, self->bins);
+  if (copy == NULL)
+    return FALSE;
+  copy->n_components = self->n_components;
+  memcpy (copy->component, self->component, sizeof copy->component);
+  copy->data = self->data == NULL ? NULL : g_bytes_ref (self->data);
+  return TRUE;
+}
+
+const GstMetaInfo *
+gst_video_histogram_meta_get_info (void)
+{
+  static const GstMetaInfo *info = NULL;
+
+  if (g_once_init_enter (&info)) {
+    const GstMetaInfo *registered =
+        gst_meta_register (gst_video_histogram_meta_api_get_type (),
+            GST_VIDEO_HISTOGRAM_META_IMPL_NAME, sizeof (GstVideoHistogramMeta),
+            init_meta, free_meta, transform_meta);
+
+    g_once_init_leave (&info, registered);
+  }
+  return info;
+}
+
+GstVideoHistogramMeta *
+gst_buffer_add_video_histogram_meta (GstBuffer *buffer, guint bins)
+{
+  GstVideoHistogramMeta *self = (GstVideoHistogramMeta *) gst_buffer_add_meta (
+      buffer, gst_video_histogram_meta_get_info (), NULL);
+
+  if (self != NULL)
+    self->bins = bins;
+  return self;
+}
