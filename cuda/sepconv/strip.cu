@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "strip.cuh"
 
+#include <math.h>
+
 bool
 strip_is_packed (const ImagePlane *plane, Fault *why)
 {
@@ -19,7 +21,7 @@ is_aligned (const uint8_t *data, ptrdiff_t stride, int bytes)
   return (uintptr_t) data % (uintptr_t) bytes == 0 && stride % bytes == 0;
 }
 
-/* The bits of eight bytes that belong to channels that are not filtered. */
+/* The bits that belong to channels that are not filtered. */
 static void
 mark_kept (StripPlane *plane, int channel)
 {
@@ -27,7 +29,7 @@ mark_kept (StripPlane *plane, int channel)
   const int pixel = plane->channels * plane->sample_bytes;
 
   plane->keeps = true;
-  for (int i = 0; i < 8; i++)
+  for (int i = 0; i < (int) sizeof plane->keep; i++)
     if (i % pixel / plane->sample_bytes == channel)
       keep[i] = 0xff;
 }
@@ -72,4 +74,44 @@ strip_describe (
   /* A plane of none is copied as it is. */
   if (!plane->filter)
     plane->keeps = false;
+}
+
+static int
+count_blocks (StripPlane *const *planes, int n_planes, int strip_rows)
+{
+  int blocks = 0;
+
+  for (int p = 0; p < n_planes; p++) {
+    const int rows = planes[p]->result.last - planes[p]->result.first;
+
+    planes[p]->first_block = blocks;
+    planes[p]->strip_rows = strip_rows;
+    blocks += planes[p]->columns * ((rows + strip_rows - 1) / strip_rows);
+  }
+  return blocks;
+}
+
+int
+strip_lay_out (StripPlane *const *planes, int n_planes, int overhead, int least,
+    int multiprocessors)
+{
+  int rows = 0, best = STRIP_ROWS;
+  double best_cost = INFINITY;
+
+  for (int p = 0; p < n_planes; p++)
+    rows = max (rows, planes[p]->result.last - planes[p]->result.first);
+  for (int n = 1; n <= (rows + STRIP_ROWS - 1) / STRIP_ROWS; n++) {
+    const int exact = (rows + n - 1) / n;
+    const int height = (exact + STRIP_ROWS - 1) / STRIP_ROWS * STRIP_ROWS;
+    const int blocks = count_blocks (planes, n_planes, height);
+    const int each =
+        max ((blocks + multiprocessors - 1) / multiprocessors, least);
+    const double cost = (double) each * (height + overhead);
+
+    if (cost < best_cost) {
+      best = height;
+      best_cost = cost;
+    }
+  }
+  return count_blocks (planes, n_planes, best);
 }

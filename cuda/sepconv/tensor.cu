@@ -410,10 +410,13 @@ march (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
   const StripPlace place = strip_place (plane.strip);
   const int x = place.column * S::PIXELS - plane.lead;
   const int x0 = x - plane.reach;
-  const int y0 = place.first - plane.above;
-  const int steps =
-      (place.last - place.first + STRIP_ROWS - 1) / STRIP_ROWS + KS - 1;
+  /* Which row is which of a matrix must not depend on how a frame is cut: sums are
+   * rounded by it. */
+  const int start = place.first / STRIP_ROWS * STRIP_ROWS;
+  const int y0 = start - plane.above;
+  const int steps = (place.last - start + STRIP_ROWS - 1) / STRIP_ROWS + KS - 1;
   const int pixel = C * BYTES;
+  const StripStage size = { STRIP_ROWS, S::CHUNKS, S::PITCH };
   uint8_t *const out =
       shared + STRIP_STAGES * S::STAGE_BYTES + warp * S::OUT_BYTES;
   uint4 *const fragments = (uint4 *) (shared + STRIP_STAGES * S::STAGE_BYTES
@@ -429,8 +432,8 @@ march (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
 #pragma unroll
   for (int i = 0; i < STRIP_STAGES - 1; i++) {
     if (i < steps)
-      strip_load<S::CHUNKS, S::PITCH> (plane.strip, border, x0,
-          y0 + i * STRIP_ROWS, shared + i * S::STAGE_BYTES);
+      strip_load (plane.strip, border, x0, y0 + i * STRIP_ROWS,
+          shared + i * S::STAGE_BYTES, size);
     copy_async_commit ();
   }
   strip.x.load (plane.x, fragments, lane);
@@ -448,14 +451,13 @@ march (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
 
     copy_async_wait<STRIP_STAGES - 2> ();
     __syncthreads ();
-    if (strip_has_outside<S::CHUNKS> (plane.strip, border, x0, y)) {
-      strip_fill<S::CHUNKS, S::PITCH> (plane.strip, border, x0, y, stage);
+    if (strip_has_outside (plane.strip, border, x0, y, size)) {
+      strip_fill (plane.strip, border, x0, y, stage, size);
       __syncthreads ();
     }
     if (ahead < steps)
-      strip_load<S::CHUNKS, S::PITCH> (plane.strip, border, x0,
-          y0 + ahead * STRIP_ROWS,
-          shared + ahead % STRIP_STAGES * S::STAGE_BYTES);
+      strip_load (plane.strip, border, x0, y0 + ahead * STRIP_ROWS,
+          shared + ahead % STRIP_STAGES * S::STAGE_BYTES, size);
     copy_async_commit ();
 
     strip.take_rows (plane,
@@ -465,7 +467,7 @@ march (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
     strip.put_rows (plane, out, lane);
     __syncwarp ();
     strip_write_rows<S::OUT_CHUNKS, S::OUT_PITCH> (plane.strip, out,
-        place.first + (step - KS + 1) * STRIP_ROWS, place.last,
+        start + (step - KS + 1) * STRIP_ROWS, place.first, place.last,
         (x + warp * S::BLOCKS * STEP) * pixel);
     __syncwarp ();
   }
@@ -892,55 +894,12 @@ describe (
       / variant->pixels[plane->strip.channels];
 }
 
-static int
-count_blocks (TensorFrame *frame, int strip_rows)
-{
-  int blocks = 0;
-
-  for (int p = 0; p < frame->n_planes; p++) {
-    StripPlane *plane = &frame->plane[p].strip;
-    const int rows = plane->result.last - plane->result.first;
-
-    plane->first_block = blocks;
-    plane->strip_rows = strip_rows;
-    blocks += plane->columns * ((rows + strip_rows - 1) / strip_rows);
-  }
-  return blocks;
-}
-
-/* The height of strips that is expected to take least time. A block takes a step for
- * each 16 rows, KS - 1 for the rows above them, and about one to begin; fewer than
- * three blocks leave a multiprocessor idle part of the time. */
-static int
-choose_strip_rows (TensorFrame *frame, int steps, int multiprocessors)
-{
-  int rows = 0, best = STRIP_ROWS;
-  double best_cost = INFINITY;
-
-  for (int p = 0; p < frame->n_planes; p++) {
-    const ImageRows *result = &frame->plane[p].strip.result;
-
-    rows = max (rows, result->last - result->first);
-  }
-  for (int n = 1; n <= (rows + STRIP_ROWS - 1) / STRIP_ROWS; n++) {
-    const int height = round_up ((rows + n - 1) / n, STRIP_ROWS);
-    const int blocks = count_blocks (frame, height);
-    const int each = max ((blocks + multiprocessors - 1) / multiprocessors, 3);
-    const double cost = each * (height / STRIP_ROWS + steps);
-
-    if (cost < best_cost) {
-      best = height;
-      best_cost = cost;
-    }
-  }
-  return best;
-}
-
 static bool
 tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
   const TensorState *state = (const TensorState *) plan->state;
   TensorFrame frame = TensorFrame ();
+  StripPlane *planes[IMAGE_MAX_PLANES];
   bool ok = false;
   int blocks;
 
@@ -950,12 +909,14 @@ tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   for (int p = 0; p < plan->layout.n_planes; p++) {
     const ImageRows *result = &part->result[plan->layout.plane[p].memory];
 
-    if (result->first < result->last)
-      describe (plan, part, p, &frame.plane[frame.n_planes++]);
+    if (result->first >= result->last)
+      continue;
+    planes[frame.n_planes] = &frame.plane[frame.n_planes].strip;
+    describe (plan, part, p, &frame.plane[frame.n_planes++]);
   }
-  blocks = count_blocks (&frame,
-      choose_strip_rows (
-          &frame, state->variant->steps, gpu_multiprocessors (plan->gpu)));
+  /* Besides its own rows a strip sums those above, and takes about a step to begin. */
+  blocks = strip_lay_out (planes, frame.n_planes,
+      state->variant->steps * STRIP_ROWS, 3, gpu_multiprocessors (plan->gpu));
   if (blocks > 0)
     GPU_CHECK (gpu_launch (state->variant->kernel, blocks, STRIP_THREADS,
                    (size_t) state->variant->shared, part->stream, frame),

@@ -207,7 +207,8 @@ gpu_copy_rows (uint8_t *dst, ptrdiff_t dst_stride, const uint8_t *src,
 cudaError_t
 cudaDeviceGetAttribute (int *value, int attribute, int)
 {
-  static const int values[] = { 512, 32, 2097120, 131072, 65000 };
+  static const int values[] = { 512, 32, 2097120, 131072, 65000,
+    227 * 1024, 228 * 1024 };
 
   *value = values[attribute];
   return cudaSuccess;

@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __cplusplus
+#include <type_traits>
+#endif
 
 typedef int cudaError_t;
 enum
@@ -50,6 +53,28 @@ struct dim3
   {
   }
 };
+
+struct alignas (8) float2
+{
+  float x, y;
+};
+
+struct alignas (16) float4
+{
+  float x, y, z, w;
+};
+
+static inline float2
+make_float2 (float x, float y)
+{
+  return { x, y };
+}
+
+static inline float4
+make_float4 (float x, float y, float z, float w)
+{
+  return { x, y, z, w };
+}
 
 static inline uint2
 make_uint2 (unsigned x, unsigned y)
@@ -138,6 +163,22 @@ static inline int
 __float2int_rn (float a)
 {
   return __double2int_rn (a);
+}
+
+/* NaN becomes 0. */
+static inline float
+__saturatef (float a)
+{
+  return a > 0.0f ? a < 1.0f ? a : 1.0f : 0.0f;
+}
+
+static inline float
+__uint_as_float (uint32_t bits)
+{
+  float a;
+
+  memcpy (&a, &bits, sizeof a);
+  return a;
 }
 
 static inline uint32_t
@@ -308,7 +349,9 @@ enum
   cudaDevAttrTexturePitchAlignment,
   cudaDevAttrMaxTexture2DLinearPitch,
   cudaDevAttrMaxTexture2DLinearWidth,
-  cudaDevAttrMaxTexture2DLinearHeight
+  cudaDevAttrMaxTexture2DLinearHeight,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin,
+  cudaDevAttrMaxSharedMemoryPerMultiprocessor
 };
 
 cudaError_t cudaDeviceGetAttribute (int *value, int attribute, int device);

@@ -1,0 +1,1121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* fused: both passes in one kernel, with single-precision multiply-adds.
+ *
+ * Two ways to march down a strip, chosen by the taps:
+ *
+ * Short: up to SHORT_MAX taps. A thread has 8 neighbouring samples of each row. It sums
+ * a row in registers, and adds that sum, times each of the y taps, to the results of
+ * as many rows, which wait in registers until they are complete. Nothing but the
+ * source's bytes goes through shared memory.
+ *
+ * Long: the sums of the rows lie in a ring in shared memory. A thread of the row pass
+ * sums 8 pixels of one row, one of the column pass two samples of 16 rows: each value
+ * is read once for all of their sums.
+ *
+ * Interleaved channels are neighbours as far apart as there are channels.
+ *
+ * A sample becomes a number without arithmetic: its bits, as those of a float, are the
+ * subnormal number raw * 2^-149, which multiply-adds take exactly and at full speed. The
+ * taps of the rows are 2^126 times as large, and those of the columns take off what
+ * remains. The centre comes off with the value that sums start with: a sum and
+ * its start stay below center * sum|tap| throughout, as they would with codes less the
+ * centre. Results are in units of the largest code, so that a saturating multiply-add
+ * clamps them for nothing, and are rounded by adding 2^23. */
+#include "../gpu-check.h"
+#include "../gpu-launch.cuh"
+#include "staging.cuh"
+#include "strip.cuh"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SAMPLES 8 /* of a row that a thread of Short has */
+#define SHORT_MAX 9
+/* Stages where copies are waited for, not made in the background. */
+#define SHORT_WAITED_STAGES 2
+#define PIXELS 8 /* of a row that a thread of Long's row pass has */
+#define LONG_STAGES 2
+#define MAX_TAPS 257
+
+/* Taps with zeros around them, up to whole blocks of the sums. */
+#define PADDED_TAPS 288
+static_assert (PADDED_TAPS % SEPCONV_SUM_BLOCK == 0
+        && PADDED_TAPS >= MAX_TAPS + PIXELS + 4,
+    "A plane's taps do not fit.");
+
+/* What the exponents of taps are raised by, for rows and for columns. */
+#define X_EXPONENT 126
+#define Y_EXPONENT (149 - X_EXPONENT)
+
+/* The taps of one plane for Long. */
+struct FusedTaps
+{
+  float x[PADDED_TAPS], y[PADDED_TAPS];
+  float start[PADDED_TAPS / SEPCONV_SUM_BLOCK]; /* of each block's row sum */
+};
+
+struct FusedPlane
+{
+  StripPlane strip;
+  int nx, ny; /* of Long, padded to a multiple of 4 */
+  int tile;   /* samples of a row that a block has */
+  int reach;  /* pixels that a block's window begins left of its result */
+  int lead;  /* bytes of the window left of the first tap of its first result */
+  int above; /* rows that the window begins above the result */
+  int ring_rows; /* of Long, a multiple of STRIP_ROWS */
+  StripStage stage;
+  float full;                      /* the largest code */
+  float start[IMAGE_MAX_CHANNELS]; /* the offset */
+  uint32_t mask;                   /* of the significant bits of two samples */
+  float x[SHORT_MAX], y[SHORT_MAX], row_start; /* of Short */
+  const FusedTaps *taps;                       /* of Long */
+};
+
+struct FusedFrame
+{
+  SepconvBorder border;
+  int n_planes;
+  FusedPlane plane[IMAGE_MAX_PLANES];
+};
+
+static constexpr int
+round_up (int value, int unit)
+{
+  return (value + unit - 1) / unit * unit;
+}
+
+/* Bytes that windows begin at multiples of: whole chunks and whole pixels. */
+static constexpr int
+window_unit (int pixel)
+{
+  return pixel % 3 == 0 ? 48 : 16;
+}
+
+/* Bytes of a row that a block of Short has. */
+static constexpr int
+short_tile_bytes (int pixel, int sample_bytes)
+{
+  return STRIP_THREADS * SAMPLES * sample_bytes / window_unit (pixel)
+      * window_unit (pixel);
+}
+
+static constexpr int
+short_reach_bytes (int taps, int pixel)
+{
+  return round_up (taps / 2 * pixel, window_unit (pixel));
+}
+
+/* Fewer rows of more bytes, to fit the 48 KB that every GPU has. */
+static constexpr int
+short_rows (int sample_bytes)
+{
+  return 8 / sample_bytes;
+}
+
+static constexpr int
+short_pitch (int taps, int pixel, int sample_bytes)
+{
+  return short_tile_bytes (pixel, sample_bytes)
+      + 2 * short_reach_bytes (taps, pixel);
+}
+
+/* Two bytes of a register as the subnormal number raw * 2^-149, or one. */
+template <int BYTES>
+__device__ __forceinline__ float
+subnormal (uint32_t word, int i)
+{
+  if (BYTES == 1)
+    return __uint_as_float (__byte_perm (word, 0, 0x4440 | i));
+  return __uint_as_float (__byte_perm (word, 0, i == 0 ? 0x4410 : 0x4432));
+}
+
+/* A result as a code in the low bits; value is clamped to 0 and 1. */
+__device__ __forceinline__ uint32_t
+code_of (float value, float full)
+{
+  return __float_as_uint (__fmaf_rn (value, full, 0x1p23f));
+}
+
+/* Two codes of two bytes each, or four of a byte, as they lie in memory. */
+__device__ __forceinline__ uint32_t
+join_pair (uint32_t a, uint32_t b, int shift)
+{
+  return __byte_perm (a, b, 0x5410) << shift;
+}
+
+__device__ __forceinline__ uint32_t
+join_four (uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+  return __byte_perm (
+      __byte_perm (a, b, 0x0040), __byte_perm (c, d, 0x0040), 0x5410);
+}
+
+template <int N, int BYTES, int C> struct Short
+{
+  static constexpr int PIXEL = C * BYTES;
+  static constexpr int OWN = SAMPLES * BYTES; /* bytes of a thread */
+  static constexpr int TILE = short_tile_bytes (PIXEL, BYTES);
+  static constexpr int REACH = short_reach_bytes (N, PIXEL);
+  static constexpr int PITCH = short_pitch (N, PIXEL, BYTES);
+  static constexpr int ROWS = short_rows (BYTES);
+  /* The window of a thread, from its own bytes on. */
+  static constexpr int FIRST = REACH - N / 2 * PIXEL;
+  static constexpr int BEGIN = FIRST / OWN * OWN;
+  static constexpr int WIDTH = SAMPLES + C * (N - 1); /* samples */
+  static constexpr int UNITS = (FIRST + WIDTH * BYTES - BEGIN + OWN - 1) / OWN;
+
+  float x[N], y[N];
+  float row_start, start[C];
+  /* Results that lack rows: [0] lacks one, and so on. */
+  float results[N - 1][SAMPLES];
+
+  __device__ __forceinline__ void
+  begin (const FusedPlane &plane, int first_sample)
+  {
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      x[i] = plane.x[i];
+      y[i] = plane.y[i];
+    }
+    row_start = plane.row_start;
+#pragma unroll
+    for (int c = 0; c < C; c++)
+      start[c] = plane.start[(first_sample + c) % C];
+#pragma unroll
+    for (int i = 0; i < N - 1; i++)
+#pragma unroll
+      for (int k = 0; k < SAMPLES; k++)
+        results[i][k] = 0.0f;
+  }
+
+  /* Sums one row; `own` is where this thread's window begins. */
+  __device__ __forceinline__ void
+  sum_row (const uint8_t *own, uint32_t mask, float (&sum)[SAMPLES]) const
+  {
+    typedef typename std::conditional<BYTES == 1, uint2, uint4>::type Unit;
+    constexpr int WORDS = OWN / 4;
+    uint32_t word[UNITS * WORDS];
+
+#pragma unroll
+    for (int i = 0; i < UNITS; i++) {
+      const Unit unit = ((const Unit *) (own + BEGIN))[i];
+
+#pragma unroll
+      for (int k = 0; k < WORDS; k++)
+        word[i * WORDS + k] = ((const uint32_t *) &unit)[k];
+    }
+    if (BYTES == 2)
+#pragma unroll
+      for (int i = 0; i < UNITS * WORDS; i++)
+        word[i] &= mask;
+#pragma unroll
+    for (int k = 0; k < SAMPLES; k++)
+      sum[k] = row_start;
+#pragma unroll
+    for (int i = 0; i < WIDTH; i++) {
+      const int at = FIRST - BEGIN + i * BYTES;
+      const float sample = subnormal<BYTES> (word[at / 4], at % 4);
+
+#pragma unroll
+      for (int k = 0; k < SAMPLES; k++)
+        if (i >= k && (i - k) % C == 0 && (i - k) / C < N)
+          sum[k] = __fmaf_rn (x[(i - k) / C], sample, sum[k]);
+    }
+  }
+
+  /* Adds a row to the results, one of which that completes. */
+  __device__ __forceinline__ void
+  add_row (const float (&sum)[SAMPLES], float (&result)[SAMPLES])
+  {
+#pragma unroll
+    for (int k = 0; k < SAMPLES; k++) {
+      result[k] = __saturatef (__fmaf_rn (y[N - 1], sum[k], results[0][k]));
+#pragma unroll
+      for (int i = 0; i < N - 2; i++)
+        results[i][k] = __fmaf_rn (y[N - 2 - i], sum[k], results[i + 1][k]);
+      results[N - 2][k] = __fmaf_rn (y[0], sum[k], start[k % C]);
+    }
+  }
+};
+
+/* Eight results as they lie in memory. */
+template <int BYTES>
+__device__ __forceinline__ void
+join_results (const FusedPlane &plane, const float (&result)[SAMPLES],
+    uint2 (&value)[BYTES])
+{
+  uint32_t code[SAMPLES];
+
+#pragma unroll
+  for (int k = 0; k < SAMPLES; k++)
+    code[k] = code_of (result[k], plane.full);
+  if constexpr (BYTES == 1)
+    value[0] = make_uint2 (join_four (code[0], code[1], code[2], code[3]),
+        join_four (code[4], code[5], code[6], code[7]));
+  else
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+      value[i] = make_uint2 (
+          join_pair (code[4 * i], code[4 * i + 1], plane.strip.shift),
+          join_pair (code[4 * i + 2], code[4 * i + 3], plane.strip.shift));
+}
+
+/* Where a thread writes its results of each row. */
+template <int BYTES> struct Writer
+{
+  int at;      /* byte of the row; row_bytes or more: nowhere */
+  bool direct; /* all bytes at once */
+
+  __device__ __forceinline__ void
+  begin (const StripPlane &plane, int byte)
+  {
+    const uint64_t bits = (uint64_t) plane.dst | (uint64_t) plane.dst_stride;
+
+    at = byte;
+    direct = !plane.keeps && bits % (SAMPLES * BYTES) == 0
+        && at + SAMPLES * BYTES <= plane.row_bytes;
+  }
+
+  __device__ __forceinline__ void
+  write (const StripPlane &plane, int y, const uint2 (&value)[BYTES]) const
+  {
+    if (direct) {
+      uint8_t *to = plane.dst + y * plane.dst_stride + at;
+
+      if constexpr (BYTES == 1)
+        *(uint2 *) to = value[0];
+      else
+        *(uint4 *) to =
+            make_uint4 (value[0].x, value[0].y, value[1].x, value[1].y);
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < BYTES; i++)
+      if (at + 8 * i < plane.row_bytes)
+        strip_write (plane, y, at + 8 * i, value[i]);
+  }
+};
+
+template <int N, int BYTES, int C>
+__device__ __forceinline__ void
+march_short (const FusedPlane &plane, SepconvBorder border,
+    const StripPlace &place, uint8_t *shared)
+{
+  typedef Short<N, BYTES, C> S;
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
+  constexpr int STAGES = STRIP_STAGES;
+#else
+  constexpr int STAGES = SHORT_WAITED_STAGES;
+#endif
+  constexpr int OWNERS = S::TILE / S::OWN;
+  constexpr StripStage size = { S::ROWS, S::PITCH / 16, S::PITCH };
+  const int own = min ((int) threadIdx.x, OWNERS - 1);
+  const int x0 = (place.column * S::TILE - S::REACH) / S::PIXEL;
+  const int y0 = place.first - N / 2;
+  const int steps = (place.last - place.first + N - 1 + S::ROWS - 1) / S::ROWS;
+  Short<N, BYTES, C> strip;
+  Writer<BYTES> writer;
+
+  writer.begin (plane.strip,
+      own == (int) threadIdx.x ? place.column * S::TILE + own * S::OWN
+                               : plane.strip.row_bytes);
+  strip.begin (plane, own * SAMPLES);
+#pragma unroll
+  for (int i = 0; i < STAGES - 1; i++) {
+    if (i < steps)
+      strip_load (plane.strip, border, x0, y0 + i * S::ROWS,
+          shared + i * S::ROWS * S::PITCH, size);
+    strip_commit ();
+  }
+  for (int step = 0; step < steps; step++) {
+    const int ahead = step + STAGES - 1;
+    uint8_t *const stage = shared + step % STAGES * S::ROWS * S::PITCH;
+    const int y = place.first - (N - 1) + step * S::ROWS; /* of the result */
+
+    strip_wait<STAGES - 2> ();
+    __syncthreads ();
+    if (strip_has_outside (
+            plane.strip, border, x0, y0 + step * S::ROWS, size)) {
+      strip_fill (plane.strip, border, x0, y0 + step * S::ROWS, stage, size);
+      __syncthreads ();
+    }
+    if (ahead < steps)
+      strip_load (plane.strip, border, x0, y0 + ahead * S::ROWS,
+          shared + ahead % STAGES * S::ROWS * S::PITCH, size);
+    strip_commit ();
+
+#pragma unroll 2
+    for (int r = 0; r < S::ROWS; r++) {
+      float sum[SAMPLES], result[SAMPLES];
+      uint2 value[BYTES];
+
+      strip.sum_row (stage + r * S::PITCH + own * S::OWN, plane.mask, sum);
+      strip.add_row (sum, result);
+      join_results<BYTES> (plane, result, value);
+      if (y + r >= place.first && y + r < place.last)
+        writer.write (plane.strip, y + r, value);
+    }
+  }
+}
+
+/* Adds the products of T taps to the sums of 8 pixels; `window` is where the first of
+ * their samples lies, at a multiple of 8 bytes. */
+template <int T, int BYTES, int C>
+__device__ __forceinline__ void
+add_along_row (const uint8_t *window, uint32_t mask, const float *taps,
+    float (&sum)[PIXELS * C])
+{
+  constexpr int WIDTH = C * (PIXELS + T - 1);
+  constexpr int IN_WORD = 4 / BYTES;
+  float tap[T];
+
+#pragma unroll
+  for (int i = 0; i < T; i += 4) {
+    const float4 four = *(const float4 *) (taps + i);
+
+    tap[i] = four.x;
+    tap[i + 1] = four.y;
+    tap[i + 2] = four.z;
+    tap[i + 3] = four.w;
+  }
+#pragma unroll
+  for (int first = 0; first < WIDTH; first += 2 * IN_WORD) {
+    const uint2 unit = *(const uint2 *) (window + first * BYTES);
+
+#pragma unroll
+    for (int j = 0; j < 2 * IN_WORD; j++) {
+      const int i = first + j;
+      const uint32_t word = (j < IN_WORD ? unit.x : unit.y);
+      const float sample = subnormal<BYTES> (
+          BYTES == 2 ? word & mask : word, j % IN_WORD * BYTES);
+
+#pragma unroll
+      for (int k = 0; k < PIXELS * C; k++)
+        if (i >= k && (i - k) % C == 0 && (i - k) / C < T)
+          sum[k] = __fmaf_rn (tap[(i - k) / C], sample, sum[k]);
+    }
+  }
+}
+
+/* The shared memory of Long. */
+struct LongMemory
+{
+  uint8_t *stages;
+  float *ring;
+  int ring_pitch; /* floats */
+  float *x, *y, *start;
+};
+
+/* An odd multiple of 4: 8 rows of 16 bytes lie in different banks. */
+static __host__ __device__ __forceinline__ int
+ring_pitch_of (int tile)
+{
+  return tile + 4;
+}
+
+__device__ __forceinline__ LongMemory
+divide_memory (const FusedPlane &plane, uint8_t *shared)
+{
+  LongMemory memory;
+
+  memory.stages = shared;
+  memory.ring =
+      (float *) (shared + LONG_STAGES * plane.stage.rows * plane.stage.pitch);
+  memory.ring_pitch = ring_pitch_of (plane.tile);
+  memory.x = memory.ring + plane.ring_rows * memory.ring_pitch;
+  memory.y = memory.x + plane.nx;
+  memory.start = memory.y + plane.ny;
+  return memory;
+}
+
+/* A barrier must follow. */
+__device__ __forceinline__ void
+fetch_taps (const FusedPlane &plane, const LongMemory &memory)
+{
+  for (int i = threadIdx.x; i < plane.nx; i += STRIP_THREADS)
+    memory.x[i] = plane.taps->x[i];
+  for (int i = threadIdx.x; i < plane.ny; i += STRIP_THREADS)
+    memory.y[i] = plane.taps->y[i];
+  for (int i = threadIdx.x; i * SEPCONV_SUM_BLOCK < plane.nx;
+       i += STRIP_THREADS)
+    memory.start[i] = plane.taps->start[i];
+}
+
+/* Sums STRIP_ROWS rows of a stage into the ring, from row `to` of it on. Neighbouring
+ * threads have different rows, whose pitches keep them in different banks. */
+template <int BYTES, int C>
+__device__ __forceinline__ void
+sum_rows (const FusedPlane &plane, const LongMemory &memory,
+    const uint8_t *stage, int to)
+{
+  constexpr int PIXEL = C * BYTES, WIDTH = PIXELS * C;
+  const int n = plane.tile / WIDTH * STRIP_ROWS;
+
+  for (int i = threadIdx.x; i < n; i += STRIP_THREADS) {
+    const int row = i % STRIP_ROWS, group = i / STRIP_ROWS;
+    const uint8_t *window =
+        stage + row * plane.stage.pitch + plane.lead + group * WIDTH * BYTES;
+    float *out = memory.ring + (to + row) * memory.ring_pitch + group * WIDTH;
+    float sum[WIDTH] = {};
+
+    for (int first = 0; first < plane.nx; first += SEPCONV_SUM_BLOCK) {
+      const int last = min (first + SEPCONV_SUM_BLOCK, plane.nx);
+      float part[WIDTH];
+      int tap = first;
+
+#pragma unroll
+      for (int k = 0; k < WIDTH; k++)
+        part[k] = memory.start[first / SEPCONV_SUM_BLOCK];
+      for (; tap + 8 <= last; tap += 8)
+        add_along_row<8, BYTES, C> (
+            window + tap * PIXEL, plane.mask, memory.x + tap, part);
+      if (tap < last)
+        add_along_row<4, BYTES, C> (
+            window + tap * PIXEL, plane.mask, memory.x + tap, part);
+#pragma unroll
+      for (int k = 0; k < WIDTH; k++)
+        sum[k] += part[k];
+    }
+#pragma unroll
+    for (int k = 0; k < WIDTH; k += 4)
+      *(float4 *) (out + k) =
+          make_float4 (sum[k], sum[k + 1], sum[k + 2], sum[k + 3]);
+  }
+}
+
+/* Adds the products of T taps to the sums of two columns and STRIP_ROWS rows, from row
+ * `from` of the ring on, a multiple of 4. */
+template <int T>
+__device__ __forceinline__ void
+add_along_column (const float *ring, int pitch, int from, int rows,
+    const float *taps, float2 (&sum)[STRIP_ROWS])
+{
+  constexpr int HEIGHT = STRIP_ROWS + T - 1;
+  float tap[T];
+
+#pragma unroll
+  for (int i = 0; i < T; i += 4) {
+    const float4 four = *(const float4 *) (taps + i);
+
+    tap[i] = four.x;
+    tap[i + 1] = four.y;
+    tap[i + 2] = four.z;
+    tap[i + 3] = four.w;
+  }
+#pragma unroll
+  for (int first = 0; first < HEIGHT; first += 4) {
+    const int row = from + first < rows ? from + first : from + first - rows;
+    const float *at = ring + row * pitch;
+
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      const int i = first + j;
+
+      if (i >= HEIGHT)
+        continue;
+      const float2 value = *(const float2 *) (at + j * pitch);
+
+#pragma unroll
+      for (int k = 0; k < STRIP_ROWS; k++)
+        if (i >= k && i - k < T) {
+          sum[k].x = __fmaf_rn (tap[i - k], value.x, sum[k].x);
+          sum[k].y = __fmaf_rn (tap[i - k], value.y, sum[k].y);
+        }
+    }
+  }
+}
+
+/* The results of two columns, from row `from` of the ring on, into a stage. */
+template <int BYTES>
+__device__ __forceinline__ void
+sum_columns (const FusedPlane &plane, const LongMemory &memory, int from,
+    int column, uint8_t *stage)
+{
+  const float2 start = make_float2 (plane.start[column % plane.strip.channels],
+      plane.start[(column + 1) % plane.strip.channels]);
+  uint8_t *out = stage + column * BYTES;
+  float2 sum[STRIP_ROWS];
+
+#pragma unroll
+  for (int k = 0; k < STRIP_ROWS; k++)
+    sum[k] = start;
+  for (int first = 0; first < plane.ny; first += SEPCONV_SUM_BLOCK) {
+    const int last = min (first + SEPCONV_SUM_BLOCK, plane.ny);
+    float2 part[STRIP_ROWS] = {};
+    int tap = first;
+
+    for (; tap < last; tap += 8) {
+      const int row = from + tap < plane.ring_rows
+          ? from + tap
+          : from + tap - plane.ring_rows;
+
+      if (tap + 8 <= last)
+        add_along_column<8> (memory.ring + column, memory.ring_pitch, row,
+            plane.ring_rows, memory.y + tap, part);
+      else
+        add_along_column<4> (memory.ring + column, memory.ring_pitch, row,
+            plane.ring_rows, memory.y + tap, part);
+    }
+#pragma unroll
+    for (int k = 0; k < STRIP_ROWS; k++) {
+      sum[k].x += part[k].x;
+      sum[k].y += part[k].y;
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < STRIP_ROWS; k++) {
+    const uint32_t a = code_of (__saturatef (sum[k].x), plane.full);
+    const uint32_t b = code_of (__saturatef (sum[k].y), plane.full);
+
+    if (BYTES == 1)
+      *(uint16_t *) (out + k * plane.stage.pitch) =
+          (uint16_t) __byte_perm (a, b, 0x0040);
+    else
+      *(uint32_t *) (out + k * plane.stage.pitch) =
+          join_pair (a, b, plane.strip.shift);
+  }
+}
+
+/* Writes the results that lie in a stage, from row y on. */
+__device__ __forceinline__ void
+write_stage (const FusedPlane &plane, const StripPlace &place, int y,
+    const uint8_t *stage)
+{
+  const int bytes = plane.tile * plane.strip.sample_bytes;
+  const int n = bytes / 8;
+  const int rows = min (place.last - y, STRIP_ROWS);
+
+  for (int i = threadIdx.x; i < rows * n; i += STRIP_THREADS) {
+    const int r = i / n, k = 8 * (i - r * n);
+    const int at = place.column * bytes + k;
+
+    if (at < plane.strip.row_bytes)
+      strip_write (plane.strip, y + r, at,
+          *(const uint2 *) (stage + r * plane.stage.pitch + k));
+  }
+}
+
+template <int BYTES, int C>
+__device__ __forceinline__ void
+march_long (const FusedPlane &plane, SepconvBorder border,
+    const StripPlace &place, uint8_t *shared)
+{
+  const LongMemory memory = divide_memory (plane, shared);
+  const int stage_bytes = plane.stage.rows * plane.stage.pitch;
+  const int x0 = place.column * (plane.tile / C) - plane.reach;
+  const int y0 = place.first - plane.above;
+  const int before = plane.ring_rows / STRIP_ROWS - 1; /* the first result */
+  const int steps =
+      (place.last - place.first + STRIP_ROWS - 1) / STRIP_ROWS + before;
+  int row = 0; /* of the ring */
+
+  fetch_taps (plane, memory);
+  for (int i = 0; i < LONG_STAGES; i++) {
+    if (i < steps)
+      strip_load (plane.strip, border, x0, y0 + i * STRIP_ROWS,
+          memory.stages + i * stage_bytes, plane.stage);
+    strip_commit ();
+  }
+  for (int step = 0; step < steps; step++) {
+    uint8_t *const stage = memory.stages + step % LONG_STAGES * stage_bytes;
+    const int y = y0 + step * STRIP_ROWS;
+
+    strip_wait<LONG_STAGES - 1> ();
+    __syncthreads ();
+    if (strip_has_outside (plane.strip, border, x0, y, plane.stage)) {
+      strip_fill (plane.strip, border, x0, y, stage, plane.stage);
+      __syncthreads ();
+    }
+    sum_rows<BYTES, C> (plane, memory, stage, row);
+    row = row + STRIP_ROWS < plane.ring_rows ? row + STRIP_ROWS : 0;
+    __syncthreads ();
+    if (step >= before) {
+      /* The stage's own rows are not needed any more. */
+      for (int i = 2 * threadIdx.x; i < plane.tile; i += 2 * STRIP_THREADS)
+        sum_columns<BYTES> (plane, memory, row, i, stage);
+      __syncthreads ();
+      write_stage (
+          plane, place, place.first + (step - before) * STRIP_ROWS, stage);
+      __syncthreads ();
+    }
+    if (step + LONG_STAGES < steps)
+      strip_load (plane.strip, border, x0, y + LONG_STAGES * STRIP_ROWS, stage,
+          plane.stage);
+    strip_commit ();
+  }
+}
+
+template <int N, int BYTES, int C>
+__device__ __forceinline__ void
+march (const FusedPlane &plane, SepconvBorder border, const StripPlace &place,
+    uint8_t *shared)
+{
+  if constexpr (N > 0)
+    march_short<N, BYTES, C> (plane, border, place, shared);
+  else
+    march_long<BYTES, C> (plane, border, place, shared);
+}
+
+/* As many as shared memory lets in, if the registers suffice. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
+#define MIN_BLOCKS(taps, bytes) \
+  ((taps) == 0          ? 4 \
+          : (taps) <= 3 ? 7 - (bytes) \
+          : (taps) <= 5 ? 6 - (bytes) \
+          : (taps) <= 7 ? 4 \
+                        : 3)
+#else
+#define MIN_BLOCKS(taps, bytes) 3
+#endif
+
+/* N: the most taps, for Short; or 0 for Long. */
+template <int N, int BYTES>
+static __global__ void
+__launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (N, BYTES))
+    fused_strips (STRIP_PARAMETER FusedFrame frame)
+{
+  GPU_DYNAMIC_SHARED (uint8_t, shared);
+  int p = 0;
+
+  while (p + 1 < frame.n_planes
+      && (int) blockIdx.x >= frame.plane[p + 1].strip.first_block)
+    p++;
+  const FusedPlane &plane = frame.plane[p];
+  const StripPlace place = strip_place (plane.strip);
+  const int tile_bytes = plane.tile * BYTES;
+
+  if (!plane.strip.filter)
+    strip_copy (plane.strip, place, place.column * tile_bytes,
+        min ((place.column + 1) * tile_bytes, plane.strip.row_bytes));
+  else if (plane.strip.channels == 1)
+    march<N, BYTES, 1> (plane, frame.border, place, shared);
+  else if (plane.strip.channels == 2)
+    march<N, BYTES, 2> (plane, frame.border, place, shared);
+  else if (plane.strip.channels == 3)
+    march<N, BYTES, 3> (plane, frame.border, place, shared);
+  else
+    march<N, BYTES, 4> (plane, frame.border, place, shared);
+}
+
+struct Variant
+{
+  void (*kernel) (FusedFrame);
+  int taps, sample_bytes;
+};
+
+static const Variant variants[] = {
+  { fused_strips<3, 1>, 3, 1 },
+  { fused_strips<5, 1>, 5, 1 },
+  { fused_strips<7, 1>, 7, 1 },
+  { fused_strips<SHORT_MAX, 1>, SHORT_MAX, 1 },
+  { fused_strips<0, 1>, 0, 1 },
+  { fused_strips<3, 2>, 3, 2 },
+  { fused_strips<5, 2>, 5, 2 },
+  { fused_strips<7, 2>, 7, 2 },
+  { fused_strips<SHORT_MAX, 2>, SHORT_MAX, 2 },
+  { fused_strips<0, 2>, 0, 2 },
+};
+
+#define N_VARIANTS ((int) (sizeof variants / sizeof variants[0]))
+
+/* The shared memory that every GPU gives a block. */
+#define LEAST_SHARED 49152
+
+struct FusedState
+{
+  Staging taps;
+  unsigned revision; /* of the plan that `variant` is of */
+  const Variant *variant;
+  int most_shared; /* bytes that a block may have */
+  int good_shared; /* that leave room for enough blocks */
+};
+
+/* The index of Long's middle tap, with zeros before the taps so that windows begin at
+ * multiples of 8 bytes. */
+static int
+long_anchor (int taps, int pixel)
+{
+  int anchor = taps / 2;
+
+  while (anchor * pixel % 8 != 0)
+    anchor++;
+  return anchor;
+}
+
+/* The sizes of Long for a plane. */
+struct LongShape
+{
+  int nx, ny; /* padded */
+  int anchor;
+  int tile;
+  int ring_rows;
+  StripStage stage;
+  int shared; /* bytes */
+};
+
+static LongShape
+long_shape (const ImagePlane *layout, int nx, int ny, int tile)
+{
+  const int bytes = image_sample_bytes (layout);
+  const int pixel = layout->channels * bytes;
+  const int unit = window_unit (pixel);
+  LongShape shape;
+  int window;
+
+  shape.anchor = long_anchor (nx, pixel);
+  shape.nx = round_up (nx + shape.anchor - nx / 2, 4);
+  shape.ny = round_up (ny, 4);
+  shape.tile = tile;
+  shape.ring_rows = round_up (STRIP_ROWS + ny - 1, STRIP_ROWS);
+  window = round_up (shape.anchor * pixel, unit) - shape.anchor * pixel
+      + tile * bytes + (shape.nx - 1) * pixel;
+  shape.stage.rows = STRIP_ROWS;
+  shape.stage.chunks = round_up (window, unit) / 16;
+  shape.stage.pitch = 16 * (shape.stage.chunks | 1);
+  shape.shared = LONG_STAGES * STRIP_ROWS * shape.stage.pitch
+      + (int) sizeof (float)
+          * (shape.ring_rows * ring_pitch_of (tile) + shape.nx + shape.ny
+              + round_up (shape.nx, SEPCONV_SUM_BLOCK) / SEPCONV_SUM_BLOCK);
+  return shape;
+}
+
+/* The widest tile that takes no more than `good` bytes of shared memory, or the
+ * narrowest of all. */
+static LongShape
+choose_long_shape (const ImagePlane *layout, int nx, int ny, int good)
+{
+  const int bytes = image_sample_bytes (layout);
+  const int unit = window_unit (layout->channels * bytes);
+  /* What keeps 128 threads busy in both passes, or nearly. */
+  int tile = layout->channels == 3 ? 192 : 256;
+  LongShape shape;
+
+  for (;;) {
+    shape = long_shape (layout, nx, ny, tile);
+    if (shape.shared <= good || tile / 2 % (PIXELS * layout->channels) != 0
+        || tile / 2 < 32 || tile / 2 * bytes % unit != 0)
+      return shape;
+    tile /= 2;
+  }
+}
+
+static bool
+fused_supports (const SepconvSpec *spec, const Image *layout, Fault *why)
+{
+  for (int p = 0; p < layout->n_planes; p++) {
+    const ImagePlane *shape = &layout->plane[p];
+    const SepconvPlane *plane = &spec->plane[p];
+    const int bytes = image_sample_bytes (shape);
+
+    if (!strip_is_packed (shape, why))
+      return false;
+    if (shape->depth < 8 || bytes != image_sample_bytes (&layout->plane[0]))
+      return fault_set (why, FAULT_UNSUPPORTED,
+          "samples have 8 to 16 bits, and one size in all planes");
+    if (plane->channels == 0)
+      continue;
+    if (plane->x->n > MAX_TAPS || plane->y->n > MAX_TAPS
+        || choose_long_shape (shape, plane->x->n, plane->y->n, 0).shared
+            > LEAST_SHARED)
+      return fault_set (why, FAULT_UNSUPPORTED,
+          "the rows that %d times %d taps need do not fit shared memory",
+          plane->x->n, plane->y->n);
+    if (spec->border != SEPCONV_CONSTANT)
+      continue;
+    for (int c = 0; c < shape->channels; c++)
+      if (plane->border_value[c] != floor (plane->border_value[c]))
+        return fault_set (
+            why, FAULT_UNSUPPORTED, "the border's value is no integer");
+  }
+  return sepconv_float_holds (spec, layout, why);
+}
+
+/* Whether the offset can come first in the sums of the columns, so that each of their
+ * roundings is one of the offset too: as Short has it for nothing, where
+ * sepconv_rounding_bound() has it last. */
+static bool
+offset_may_be_first (const SepconvPlan *plan)
+{
+  for (int i = 0; i < plan->n_channels; i++) {
+    const SepconvChannel *channel = &plan->channel[i];
+    const SepconvPlaneTaps *taps = &plan->taps[channel->plane];
+    const double allowed = channel->max_code < 1 << 12 ? 0.25 : 0.5;
+    double x = 0.0, y = 0.0;
+
+    if (!channel->filter)
+      continue;
+    for (int k = 0; k < taps->x.n; k++)
+      x += fabs (taps->x.tap[k]);
+    for (int k = 0; k < taps->y.n; k++)
+      y += fabs (taps->y.tap[k]);
+    /* Taps and what the sums start with are rounded as well. */
+    if (0x1p-24 * (2 * SHORT_MAX + 4)
+            * (fabs (channel->offset) + channel->center * x * y)
+        >= allowed)
+      return false;
+  }
+  return true;
+}
+
+static const Variant *
+choose_variant (const SepconvPlan *plan)
+{
+  const int bytes = image_sample_bytes (&plan->layout.plane[0]);
+  const Variant *best = NULL;
+  int taps = 1;
+
+  for (int p = 0; p < plan->layout.n_planes; p++)
+    taps = max (taps, max (plan->taps[p].x.n, plan->taps[p].y.n));
+  if (!offset_may_be_first (plan))
+    taps = MAX_TAPS;
+  for (int i = 0; i < N_VARIANTS && best == NULL; i++)
+    if (variants[i].sample_bytes == bytes
+        && (variants[i].taps >= taps || variants[i].taps == 0))
+      best = &variants[i];
+  return best;
+}
+
+/* Writes n taps, zeros where there are none; [anchor] is the middle one. */
+static void
+write_taps (const Taps *taps, int anchor, double factor, float *to, int n)
+{
+  const int first = anchor - taps->n / 2;
+
+  for (int i = 0; i < n; i++)
+    to[i] = i < first || i >= first + taps->n
+        ? 0.0f
+        : (float) (factor * taps->tap[i - first]);
+}
+
+static void
+write_x (const SepconvPlan *plan, int p, int anchor, float *to, int n)
+{
+  write_taps (&plan->taps[p].x, anchor, ldexp (1.0, X_EXPONENT), to, n);
+}
+
+static void
+write_y (const SepconvPlan *plan, int p, int anchor, float *to, int n)
+{
+  const ImagePlane *layout = &plan->layout.plane[p];
+  const double unit = ldexp (1.0, Y_EXPONENT - layout->shift);
+
+  write_taps (&plan->taps[p].y, anchor, unit / image_full_code (layout), to, n);
+}
+
+/* What a row sum with these n taps starts with: it takes the centre off. */
+static float
+sum_start (const ImagePlane *layout, const float *x, int n)
+{
+  double sum = 0.0;
+
+  for (int i = 0; i < n; i++)
+    sum += x[i];
+  return (float) -ldexp (sum, layout->depth - 1 + layout->shift - 149);
+}
+
+static void
+write_long (const SepconvPlan *plan, int p, FusedTaps *to)
+{
+  const ImagePlane *layout = &plan->layout.plane[p];
+  const SepconvPlaneTaps *taps = &plan->taps[p];
+
+  write_x (plan, p, long_anchor (taps->x.n, layout->pixel_stride), to->x,
+      PADDED_TAPS);
+  write_y (plan, p, taps->y.n / 2, to->y, PADDED_TAPS);
+  for (int i = 0; i < PADDED_TAPS / SEPCONV_SUM_BLOCK; i++)
+    to->start[i] =
+        sum_start (layout, to->x + i * SEPCONV_SUM_BLOCK, SEPCONV_SUM_BLOCK);
+}
+
+/* Short's taps travel with each launch. */
+static bool
+upload_long (SepconvPlan *plan, GpuStream stream, Fault *fault)
+{
+  FusedState *state = (FusedState *) plan->state;
+  FusedTaps *stage;
+
+  stage = (FusedTaps *) staging_begin (&state->taps, fault);
+  if (stage == NULL)
+    return false;
+  for (int p = 0; p < plan->layout.n_planes; p++)
+    if (plan->taps[p].x.n > 0)
+      write_long (plan, p, &stage[p]);
+  return staging_send (
+      &state->taps, plan->layout.n_planes * sizeof (FusedTaps), stream, fault);
+}
+
+static bool
+adopt_taps (SepconvPlan *plan, GpuStream stream, Fault *fault)
+{
+  FusedState *state = (FusedState *) plan->state;
+
+  if (state->revision == plan->revision)
+    return true;
+  state->variant = choose_variant (plan);
+  if (state->variant->taps == 0 && !upload_long (plan, stream, fault))
+    return false;
+  state->revision = plan->revision;
+  return true;
+}
+
+/* Returns the bytes of shared memory that a block has. */
+static int
+describe_short (const SepconvPlan *plan, int p, FusedPlane *plane)
+{
+  const FusedState *state = (const FusedState *) plan->state;
+  const int n = state->variant->taps;
+  const int bytes = plane->strip.sample_bytes;
+  const int pixel = plane->strip.channels * bytes;
+  const int stages = gpu_capability (plan->gpu) >= INSTRUCTIONS_CAPABILITY
+      ? STRIP_STAGES
+      : SHORT_WAITED_STAGES;
+
+  plane->tile = short_tile_bytes (pixel, bytes) / bytes;
+  write_x (plan, p, n / 2, plane->x, n);
+  write_y (plan, p, n / 2, plane->y, n);
+  plane->row_start = sum_start (&plan->layout.plane[p], plane->x, n);
+  return stages * short_rows (bytes) * short_pitch (n, pixel, bytes);
+}
+
+static int
+describe_long (const SepconvPlan *plan, int p, FusedPlane *plane)
+{
+  const FusedState *state = (const FusedState *) plan->state;
+  const SepconvPlaneTaps *taps = &plan->taps[p];
+  const int pixel = plane->strip.channels * plane->strip.sample_bytes;
+  const LongShape shape = choose_long_shape (&plan->layout.plane[p],
+      max (taps->x.n, 1), max (taps->y.n, 1), state->good_shared);
+
+  plane->nx = shape.nx;
+  plane->ny = shape.ny;
+  plane->tile = shape.tile;
+  plane->reach = round_up (shape.anchor * pixel, window_unit (pixel)) / pixel;
+  plane->lead = (plane->reach - shape.anchor) * pixel;
+  plane->above = taps->y.n / 2;
+  plane->ring_rows = shape.ring_rows;
+  plane->stage = shape.stage;
+  return shape.shared;
+}
+
+static int
+describe (
+    const SepconvPlan *plan, const SepconvPart *part, int p, FusedPlane *plane)
+{
+  const FusedState *state = (const FusedState *) plan->state;
+  int c = 0, shared, bytes;
+
+  *plane = FusedPlane ();
+  strip_describe (plan, part, p, &plane->strip);
+  plane->full = (float) plane->strip.max_code;
+  for (int i = 0; i < plan->n_channels; i++)
+    if (plan->channel[i].plane == p)
+      plane->start[c++] =
+          (float) (plan->channel[i].offset / plane->strip.max_code);
+  plane->mask =
+      0x10001u * (uint32_t) (plane->strip.max_code << plane->strip.shift);
+  plane->taps = (const FusedTaps *) state->taps.device + p;
+  shared = state->variant->taps > 0 ? describe_short (plan, p, plane)
+                                    : describe_long (plan, p, plane);
+  bytes = plane->tile * plane->strip.sample_bytes;
+  plane->strip.columns = (plane->strip.row_bytes + bytes - 1) / bytes;
+  return shared;
+}
+
+static bool
+fused_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
+{
+  const FusedState *state = (const FusedState *) plan->state;
+  const Variant *variant;
+  FusedFrame frame = FusedFrame ();
+  StripPlane *planes[IMAGE_MAX_PLANES];
+  int shared = 0, overhead = 0, blocks;
+  bool ok = false;
+
+  if (!adopt_taps (plan, part->stream, fault))
+    return false;
+  variant = state->variant;
+  frame.border = plan->border;
+  for (int p = 0; p < plan->layout.n_planes; p++) {
+    const ImageRows *result = &part->result[plan->layout.plane[p].memory];
+
+    if (result->first >= result->last)
+      continue;
+    planes[frame.n_planes] = &frame.plane[frame.n_planes].strip;
+    shared =
+        max (shared, describe (plan, part, p, &frame.plane[frame.n_planes++]));
+    overhead = max (overhead, plan->taps[p].y.n + STRIP_ROWS);
+  }
+  /* The rows above are summed again by each strip, and the first come late. */
+  blocks = strip_lay_out (
+      planes, frame.n_planes, overhead, 4, gpu_multiprocessors (plan->gpu));
+  if (blocks > 0)
+    GPU_CHECK (gpu_launch (variant->kernel, blocks, STRIP_THREADS, shared,
+                   part->stream, frame),
+        fault);
+  ok = true;
+done:
+  return ok;
+}
+
+static bool
+fused_prepare (SepconvPlan *plan, Fault *fault)
+{
+  FusedState *state = (FusedState *) calloc (1, sizeof *state);
+  const int id = gpu_id (plan->gpu);
+  int multiprocessor = 0;
+  bool ok = false;
+
+  plan->state = state;
+  if (state == NULL)
+    return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
+  GPU_CHECK (cudaDeviceGetAttribute (&state->most_shared,
+                 cudaDevAttrMaxSharedMemoryPerBlockOptin, id),
+      fault);
+  GPU_CHECK (cudaDeviceGetAttribute (&multiprocessor,
+                 cudaDevAttrMaxSharedMemoryPerMultiprocessor, id),
+      fault);
+  /* Three blocks on a multiprocessor, with what the runtime takes of each. */
+  state->good_shared = min (state->most_shared, multiprocessor / 3 - 1024);
+  for (int i = 0; i < N_VARIANTS; i++)
+    GPU_CHECK (
+        cudaFuncSetAttribute ((const void *) variants[i].kernel,
+            cudaFuncAttributeMaxDynamicSharedMemorySize, state->most_shared),
+        fault);
+  ok = staging_init (
+      &state->taps, plan->layout.n_planes * sizeof (FusedTaps), fault);
+done:
+  return ok;
+}
+
+static void
+fused_release (SepconvPlan *plan)
+{
+  FusedState *state = (FusedState *) plan->state;
+
+  if (state == NULL)
+    return;
+  staging_clear (&state->taps);
+  free (state);
+}
+
+/* Not measured yet: more than `shared` takes, so that `auto` does not. */
+static double
+fused_cost (const SepconvSpec *spec, const Image *layout)
+{
+  double cost = 0.0;
+
+  for (int p = 0; p < layout->n_planes; p++)
+    if (spec->plane[p].channels != 0)
+      cost += spec->plane[p].x->n + spec->plane[p].y->n;
+  return cost;
+}
+
+extern "C" const SepconvMethodOps sepconv_fused_ops = {
+  0,
+  true,
+  fused_supports,
+  fused_cost,
+  fused_prepare,
+  fused_release,
+  fused_run,
+};
