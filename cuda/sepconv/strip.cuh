@@ -62,6 +62,13 @@ struct StripStage
   int rows, chunks, pitch;
 };
 
+/* An odd multiple of 16 bytes, so that ldmatrix finds 8 rows in different banks. */
+static __host__ __device__ constexpr int
+strip_pitch (int chunks)
+{
+  return 16 * (chunks | 1);
+}
+
 /* Which part of a plane a block has. */
 struct StripPlace
 {
@@ -250,20 +257,25 @@ strip_fill (const StripPlane &plane, SepconvBorder border, int x0, int y0,
   const int right = min (max (plane.width - x0, left), n);
   const int outside = left + n - right;
 
-  for (int i = threadIdx.x; i < size.rows * outside; i += STRIP_THREADS) {
-    const int r = i / outside, k = i - r * outside;
+  /* A thread has one column of every STRIP_WARPS-th row: long kernels have so much
+   * outside that finding it once for several rows is worth it. */
+  for (int i = threadIdx.x; i < STRIP_WARPS * outside; i += STRIP_THREADS) {
+    const int k = i / STRIP_WARPS;
     const int p = k < left ? k : right + k - left;
     const int x = border_index (x0 + p, plane.width, border);
-    const int y = border_index (y0 + r, plane.height, border);
-    uint8_t *to = stage + r * size.pitch + p * pixel;
 
-    if (x < 0 || y < 0)
-      strip_put_border (plane, to);
-    else if (x >= x0 && x < x0 + n)
-      strip_copy_bytes (to, stage + r * size.pitch + (x - x0) * pixel, pixel);
-    else
-      strip_copy_bytes (
-          to, plane.src + y * plane.src_stride + x * pixel, pixel);
+    for (int r = i % STRIP_WARPS; r < size.rows; r += STRIP_WARPS) {
+      const int y = border_index (y0 + r, plane.height, border);
+      uint8_t *to = stage + r * size.pitch + p * pixel;
+
+      if (x < 0 || y < 0)
+        strip_put_border (plane, to);
+      else if (x >= x0 && x < x0 + n)
+        strip_copy_bytes (to, stage + r * size.pitch + (x - x0) * pixel, pixel);
+      else
+        strip_copy_bytes (
+            to, plane.src + y * plane.src_stride + x * pixel, pixel);
+    }
   }
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* tensor: both passes on tensor cores, in one kernel, chained through registers.
  *
- * A pass over 16 neighbours is a product with a banded Toeplitz matrix of taps. The
- * row pass computes, for 16 pixels along x and 8 rows,
+ * The row pass computes, for 16 pixels along x and 8 rows,
  *
  *   sums [16 x][8 y] = taps [16 x][16 KS pixels] * pixels [16 KS pixels][8 y]
  *
@@ -15,28 +14,21 @@
  * the sums of the last 16 KS rows stay in its registers. Pixels come as bytes from
  * shared memory in the layout of ldmatrix, and leave through it as bytes: which
  * pixel has which row or column of the matrices is chosen so that the bytes of one
- * register are those that lie together in memory (pixel_of()).
- *
- * A code v enters as the half 1024 + v, its bits 0x6400 | v, without arithmetic; the
- * start value of the sums takes 1024 and the centre off again. Taps are halves, or
- * sums of two halves (PARTS) where one is too coarse. Accumulators are single
- * precision, sums between the passes are halves: supports() bounds the error. */
+ * register are those that lie together in memory (tensor_pixel_of()). */
+#include "tensor.cuh"
+
 #include "../gpu-check.h"
 #include "../gpu-launch.cuh"
 #include "staging.cuh"
 #include "strip.cuh"
 
-#include <cuda_fp16.h>
 #include <math.h>
 #include <stdlib.h>
 
-#define STEP 16     /* pixels or rows of one product */
 #define MAX_STEPS 9 /* 129 taps */
-#define MAX_PARTS 2
-#define LANES 32
 
 /* The fragments of one plane: for x and then y, [step][part][lane]. */
-#define PLANE_FRAGMENTS (2 * MAX_STEPS * MAX_PARTS * LANES)
+#define PLANE_FRAGMENTS (2 * MAX_STEPS * TENSOR_MAX_PARTS * TENSOR_LANES)
 
 struct TensorPlane
 {
@@ -67,161 +59,23 @@ template <int KS, int PARTS, int BYTES, int C> struct Shape
   static constexpr int BLOCK_CHUNKS = C * BYTES; /* of 16 bytes */
   static constexpr int CHUNKS = (STRIP_WARPS * BLOCKS + KS - 1) * BLOCK_CHUNKS;
   static constexpr int OUT_CHUNKS = BLOCKS * BLOCK_CHUNKS;
-  /* Odd multiples of 16 bytes: 8 rows of a matrix lie in different banks. */
-  static constexpr int PITCH = 16 * (CHUNKS | 1);
-  static constexpr int OUT_PITCH = 16 * (OUT_CHUNKS | 1);
-  static constexpr int PIXELS = STRIP_WARPS * BLOCKS * STEP; /* of a block */
+  static constexpr int PITCH = strip_pitch (CHUNKS);
+  static constexpr int OUT_PITCH = strip_pitch (OUT_CHUNKS);
+  static constexpr int PIXELS =
+      STRIP_WARPS * BLOCKS * TENSOR_STEP; /* of a block */
   static constexpr int STAGE_BYTES = STRIP_ROWS * PITCH;
   static constexpr int OUT_BYTES = STRIP_ROWS * OUT_PITCH; /* of a warp */
   /* Fragments that all tiles use can come from shared memory each time. */
   static constexpr bool X_SHARED = KS * PARTS > 9 || (KS > 5 && C == 4);
   static constexpr bool Y_SHARED = KS * PARTS > 3;
-  static constexpr int FRAGMENTS = KS * PARTS * LANES;
+  static constexpr int FRAGMENTS = KS * PARTS * TENSOR_LANES;
   static constexpr int SHARED = STRIP_STAGES * STAGE_BYTES
       + STRIP_WARPS * OUT_BYTES
       + ((X_SHARED ? 1 : 0) + (Y_SHARED ? 1 : 0)) * FRAGMENTS
           * (int) sizeof (uint4);
 };
 
-/* Which of 16 neighbouring pixels has row or column i of a matrix. */
-static __host__ __device__ __forceinline__ int
-pixel_of (int i, int channels, int sample_bytes)
-{
-  const int samples = 4 / (channels * sample_bytes); /* pixels in a register */
-
-  if (samples == 4)
-    return (i % 8 / 2) * 4 + i / 8 * 2 + i % 2;
-  if (samples == 2)
-    return i;
-  return i / 8 * 8 + i % 2 * 4 + i % 8 / 2;
-}
-
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
-
-/* Bytes a and b of a register, or of two, as the halves 1024 + byte. */
-#define HALVES_OF_BYTES 0x64646464u
-
-/* The codes of two samples of two bytes as the halves 1024 + code. */
-__device__ __forceinline__ uint32_t
-halves_of_codes (uint32_t samples, int shift)
-{
-  return ((samples >> shift) & 0x03ff03ffu) | 0x64006400u;
-}
-
-/* The right factors of one block of 16 pixels, for each channel, from the chunks
- * that this lane has of 8 rows. */
-template <int BYTES, int C>
-__device__ __forceinline__ void
-split_channels (
-    const uint32_t *chunk, int shift, uint32_t (&low)[C], uint32_t (&high)[C])
-{
-  uint32_t *const half[2] = { low, high };
-
-  if constexpr (BYTES == 1 && C == 1) {
-    low[0] = __byte_perm (chunk[0], HALVES_OF_BYTES, 0x4140);
-    high[0] = __byte_perm (chunk[0], HALVES_OF_BYTES, 0x4342);
-  } else if constexpr (BYTES == 1 && C == 2) {
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      half[i][0] = __byte_perm (chunk[i], HALVES_OF_BYTES, 0x4240);
-      half[i][1] = __byte_perm (chunk[i], HALVES_OF_BYTES, 0x4341);
-    }
-  } else if constexpr (BYTES == 1) {
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      const uint32_t a = chunk[2 * i], b = chunk[2 * i + 1];
-      const uint32_t first = __byte_perm (a, b, 0x5140);
-      const uint32_t second = __byte_perm (a, b, 0x7362);
-
-      half[i][0] = __byte_perm (first, HALVES_OF_BYTES, 0x4140);
-      half[i][1] = __byte_perm (first, HALVES_OF_BYTES, 0x4342);
-      half[i][2] = __byte_perm (second, HALVES_OF_BYTES, 0x4140);
-      half[i][3] = __byte_perm (second, HALVES_OF_BYTES, 0x4342);
-    }
-  } else if constexpr (C == 1) {
-    low[0] = halves_of_codes (chunk[0], shift);
-    high[0] = halves_of_codes (chunk[1], shift);
-  } else {
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      const uint32_t a = chunk[2 * i], b = chunk[2 * i + 1];
-
-      half[i][0] = halves_of_codes (__byte_perm (a, b, 0x5410), shift);
-      half[i][1] = halves_of_codes (__byte_perm (a, b, 0x7632), shift);
-    }
-  }
-}
-
-/* Two results as codes of a byte, in bytes 0 and 2: rounded by adding 1024, where the
- * halves are integers. */
-__device__ __forceinline__ uint32_t
-bytes_of_results (float low, float high)
-{
-  const uint32_t halves = pack_halves_above_zero (low, high);
-
-  return add_halves (
-      min_halves (halves, 0x5bf85bf8u /* 255 */), 0x64006400u /* 1024 */);
-}
-
-/* A result as a code in the low bits: rounded by adding 1.5 * 2^23. */
-__device__ __forceinline__ uint32_t
-code_of_result (float result, float max_code)
-{
-  return __float_as_uint (fminf (fmaxf (result, 0.0f), max_code) + 12582912.0f);
-}
-
-/* The other way: the chunks that this lane has of 8 rows of one block's results,
- * result[channel][0..1] being rows or columns 2t, 2t + 1 of the matrix, [2..3] those
- * 8 further. */
-template <int BYTES, int C>
-__device__ __forceinline__ void
-join_channels (
-    const float (&result)[C][4], int shift, int max_code, uint32_t *chunk)
-{
-  if constexpr (BYTES == 1) {
-    uint32_t pair[C][2];
-
-#pragma unroll
-    for (int c = 0; c < C; c++)
-#pragma unroll
-      for (int i = 0; i < 2; i++)
-        pair[c][i] = bytes_of_results (result[c][2 * i], result[c][2 * i + 1]);
-    if constexpr (C == 1) {
-      chunk[0] = __byte_perm (pair[0][0], pair[0][1], 0x6420);
-    } else if constexpr (C == 2) {
-#pragma unroll
-      for (int i = 0; i < 2; i++)
-        chunk[i] = __byte_perm (pair[0][i], pair[1][i], 0x6240);
-    } else {
-#pragma unroll
-      for (int i = 0; i < 2; i++) {
-        const uint32_t first = __byte_perm (pair[0][i], pair[1][i], 0x6240);
-        const uint32_t second = __byte_perm (pair[2][i], pair[3][i], 0x6240);
-
-        chunk[2 * i] = __byte_perm (first, second, 0x5410);
-        chunk[2 * i + 1] = __byte_perm (first, second, 0x7632);
-      }
-    }
-  } else {
-    uint32_t code[C][4];
-
-#pragma unroll
-    for (int c = 0; c < C; c++)
-#pragma unroll
-      for (int i = 0; i < 4; i++)
-        code[c][i] = code_of_result (result[c][i], (float) max_code);
-    if constexpr (C == 1) {
-#pragma unroll
-      for (int i = 0; i < 2; i++)
-        chunk[i] = __byte_perm (code[0][2 * i], code[0][2 * i + 1], 0x5410)
-            << shift;
-    } else {
-#pragma unroll
-      for (int i = 0; i < 4; i++)
-        chunk[i] = __byte_perm (code[0][i], code[1][i], 0x5410) << shift;
-    }
-  }
-}
 
 /* The first product of a sum starts it. */
 __device__ __forceinline__ void
@@ -244,7 +98,7 @@ template <int N, bool SHARED> struct Fragments
   {
 #pragma unroll
     for (int i = 0; i < N; i++)
-      fragment[i] = from[i * LANES + lane];
+      fragment[i] = from[i * TENSOR_LANES + lane];
   }
 
   __device__ __forceinline__ const uint4 &
@@ -262,7 +116,7 @@ template <int N> struct Fragments<N, true>
   __device__ __forceinline__ void
   load (const uint4 *from, uint4 *shared, int lane)
   {
-    for (int i = threadIdx.x; i < N * LANES; i += STRIP_THREADS)
+    for (int i = threadIdx.x; i < N * TENSOR_LANES; i += STRIP_THREADS)
       shared[i] = from[i];
     at = shared + lane;
   }
@@ -270,7 +124,7 @@ template <int N> struct Fragments<N, true>
   __device__ __forceinline__ const uint4 &
   get (int i) const
   {
-    return at[i * LANES];
+    return at[i * TENSOR_LANES];
   }
 };
 
@@ -406,7 +260,8 @@ __device__ __forceinline__ void
 march (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
 {
   typedef Shape<KS, PARTS, BYTES, C> S;
-  const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
+  const int lane = threadIdx.x % TENSOR_LANES;
+  const int warp = threadIdx.x / TENSOR_LANES;
   const StripPlace place = strip_place (plane.strip);
   const int x = place.column * S::PIXELS - plane.lead;
   const int x0 = x - plane.reach;
@@ -468,7 +323,7 @@ march (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
     __syncwarp ();
     strip_write_rows<S::OUT_CHUNKS, S::OUT_PITCH> (plane.strip, out,
         start + (step - KS + 1) * STRIP_ROWS, place.first, place.last,
-        (x + warp * S::BLOCKS * STEP) * pixel);
+        (x + warp * S::BLOCKS * TENSOR_STEP) * pixel);
     __syncwarp ();
   }
 }
@@ -554,12 +409,6 @@ struct TensorState
   } plane[IMAGE_MAX_PLANES];
 };
 
-static int
-round_up (int value, int unit)
-{
-  return (value + unit - 1) / unit * unit;
-}
-
 /* Pixels that windows begin left of the taps' anchor for: a window begins with 16
  * bytes of a row, a block's result with 8. */
 static int
@@ -571,246 +420,39 @@ reach_unit (const ImagePlane *plane)
 }
 
 static int
-steps_of_rows (int taps)
-{
-  return (taps + STEP - 1 + STEP - 1) / STEP;
-}
-
-static int
 steps_of_pixels (int taps, int reach)
 {
-  return steps_of_rows (taps + reach - taps / 2);
+  return tensor_steps_of_taps (taps + reach - taps / 2);
 }
 
 static int
 steps_of_plane (const ImagePlane *layout, int nx, int ny)
 {
-  const int x = steps_of_pixels (nx, round_up (nx / 2, reach_unit (layout)));
-  const int y = steps_of_rows (ny);
+  const int x =
+      steps_of_pixels (nx, tensor_round_up (nx / 2, reach_unit (layout)));
+  const int y = tensor_steps_of_taps (ny);
 
   return x > y ? x : y;
-}
-
-/* Taps as a plan has them: factor * 2^exponent * tap. */
-struct ScaledTaps
-{
-  const Taps *taps;
-  double factor;
-  int exponent;
-};
-
-static double
-next_half (double *rest)
-{
-  const double half = (double) __half2float (__double2half (*rest));
-
-  *rest -= half;
-  return half;
-}
-
-/* What taps add up to, and what they lose as `parts` halves. */
-struct Rounded
-{
-  double norm;  /* sum |tap| */
-  double error; /* sum |tap - its halves| */
-};
-
-static Rounded
-round_taps (const ScaledTaps &scaled, int parts)
-{
-  Rounded rounded = { 0.0, 0.0 };
-
-  for (int i = 0; i < scaled.taps->n; i++) {
-    double rest = scaled.factor * ldexp (scaled.taps->tap[i], scaled.exponent);
-
-    rounded.norm += fabs (rest);
-    for (int part = 0; part < parts; part++)
-      next_half (&rest);
-    rounded.error += fabs (rest);
-  }
-  return rounded;
-}
-
-/* The largest error of rounding numbers up to `largest` to halves: half a unit of
- * their last place, but just above a power of two there is not far to fall. */
-static double
-half_error (double largest)
-{
-  const int exponent = largest > 0.0 ? ilogb (largest) : -14;
-  const double above = largest - ldexp (1.0, exponent);
-  const double unit = ldexp (1.0, exponent - 10);
-
-  return fmax (0.25 * unit, fmin (0.5 * unit, above));
-}
-
-/* An upper bound of the error in code values before the last rounding, for offsets up
- * to `offset`. Tensor cores are taken to lose up to four units of 2^-23 of the
- * largest sum in a step. */
-static double
-error_bound (const ImagePlane *shape, const ScaledTaps &tx,
-    const ScaledTaps &ty, double offset, int parts)
-{
-  const Rounded x = round_taps (tx, parts), y = round_taps (ty, parts);
-  const double center = ldexp (1.0, shape->depth - 1);
-  const double lost =
-      4.0 * parts * 0x1p-23 * steps_of_plane (shape, tx.taps->n, ty.taps->n);
-  const double y_norm = y.norm + y.error;
-  const double sums = center * (x.norm + x.error);
-  const double taps = center * (x.error * y_norm + x.norm * y.error);
-  const double accumulated = lost
-      * ((1024.0 + 2.0 * center) * x.norm * y_norm + sums * y_norm + offset);
-  /* Bytes are rounded by way of halves. */
-  const double result = image_sample_bytes (shape) == 1 ? 0x1p-4 : 0.0;
-
-  if (!(sums < 65504.0 && y_norm < 65504.0))
-    return INFINITY;
-  return taps + half_error (sums) * y_norm + accumulated + result;
-}
-
-/* The halves that a tap needs, or 0 and `why`. */
-static int
-parts_of_plane (const ImagePlane *shape, const ScaledTaps &x,
-    const ScaledTaps &y, double offset, Fault *why)
-{
-  const int least = image_sample_bytes (shape) == 1 ? 1 : 2;
-  double bound = 0.0;
-
-  for (int parts = least; parts <= MAX_PARTS; parts++) {
-    bound = error_bound (shape, x, y, offset, parts);
-    if (bound < 0.25)
-      return parts;
-  }
-  fault_set (why, FAULT_UNSUPPORTED,
-      "half precision could be off by %.2f code values with these taps", bound);
-  return 0;
-}
-
-static bool
-supports_format (const Image *layout, Fault *why)
-{
-  const int bytes = image_sample_bytes (&layout->plane[0]);
-
-  for (int p = 0; p < layout->n_planes; p++) {
-    const ImagePlane *plane = &layout->plane[p];
-
-    if (!strip_is_packed (plane, why))
-      return false;
-    if (plane->depth > 10 || (bytes == 1 && plane->depth != 8))
-      return fault_set (why, FAULT_UNSUPPORTED,
-          "halves hold samples of 8 to 10 bits, not %d", plane->depth);
-    if (image_sample_bytes (plane) != bytes || plane->channels == 3
-        || (bytes == 2 && plane->channels == 4))
-      return fault_set (why, FAULT_UNSUPPORTED,
-          "planes have 1, 2 or, of bytes, 4 channels of one sample size");
-  }
-  return true;
-}
-
-static bool
-supports_plane (const SepconvSpec *spec, const Image *layout, int p, Fault *why)
-{
-  const SepconvPlane *plane = &spec->plane[p];
-  const SepconvTapScale scale = sepconv_tap_scale (spec, plane);
-  const double gain = sepconv_gain (spec, plane);
-  const double full = image_full_code (&layout->plane[p]);
-
-  if (steps_of_plane (&layout->plane[p], plane->x->n, plane->y->n) > MAX_STEPS)
-    return fault_set (why, FAULT_UNSUPPORTED,
-        "the sums of more than about 129 taps do not fit the registers");
-  if (spec->border == SEPCONV_CONSTANT)
-    for (int c = 0; c < layout->plane[p].channels; c++)
-      if (plane->border_value[c] != floor (plane->border_value[c]))
-        return fault_set (
-            why, FAULT_UNSUPPORTED, "the border's value is no integer");
-  return parts_of_plane (&layout->plane[p],
-             ScaledTaps{ plane->x, 1.0, scale.x_exponent },
-             ScaledTaps{ plane->y, scale.y_factor, scale.y_exponent },
-             full * (1.0 + fabs (spec->bias) + gain), why)
-      > 0;
 }
 
 static bool
 tensor_supports (const SepconvSpec *spec, const Image *layout, Fault *why)
 {
-  if (!supports_format (layout, why))
-    return false;
-  for (int p = 0; p < layout->n_planes; p++)
-    if (spec->plane[p].channels != 0 && !supports_plane (spec, layout, p, why))
-      return false;
-  return true;
-}
-
-/* Writes the fragments of one axis. `first` is the tap that pixel or row 0 of the
- * window has for pixel or row 0 of the result, at most 0. */
-static void
-write_fragments (const Taps *taps, int first, int steps, int parts,
-    const int *position, uint4 *to)
-{
-  for (int k = 0; k < steps; k++)
-    for (int part = 0; part < parts; part++)
-      for (int lane = 0; lane < LANES; lane++) {
-        __half half[8];
-
-        for (int i = 0; i < 8; i++) {
-          const int row = lane / 4 + i / 2 % 2 * 8;
-          const int column = lane % 4 * 2 + i / 4 * 8 + i % 2;
-          const int tap = first + k * STEP + position[column] - position[row];
-          double rest = 0.0, value = 0.0;
-
-          if (tap >= 0 && tap < taps->n)
-            rest = taps->tap[tap];
-          for (int n = 0; n <= part; n++)
-            value = next_half (&rest);
-          half[i] = __double2half (value);
-        }
-        memcpy (to++, half, sizeof half);
-      }
-}
-
-static double
-sum_of_halves (const Taps *taps, int parts)
-{
-  double sum = 0.0;
-
-  for (int i = 0; i < taps->n; i++) {
-    double rest = taps->tap[i];
-
-    for (int part = 0; part < parts; part++)
-      sum += next_half (&rest);
-  }
-  return sum;
-}
-
-static const Variant *
-find_variant (int steps, int parts, int sample_bytes)
-{
-  for (int i = 0; i < N_VARIANTS; i++)
-    if (variants[i].steps >= steps && variants[i].parts >= parts
-        && variants[i].sample_bytes == sample_bytes)
-      return &variants[i];
-  return NULL;
+  return tensor_supports_spec (spec, layout, steps_of_plane, MAX_STEPS, why);
 }
 
 /* What the plan's taps need; tensor_supports() found that there is one. */
 static const Variant *
 choose_variant (const SepconvPlan *plan)
 {
-  int steps = 1, parts = 1;
+  const TensorNeeds needs = tensor_needs (plan, steps_of_plane);
+  const int bytes = image_sample_bytes (&plan->layout.plane[0]);
 
-  for (int i = 0; i < plan->n_channels; i++) {
-    const SepconvChannel *channel = &plan->channel[i];
-    const ImagePlane *shape = &plan->layout.plane[channel->plane];
-    const SepconvPlaneTaps *taps = &plan->taps[channel->plane];
-
-    if (!channel->filter)
-      continue;
-    steps = max (steps, steps_of_plane (shape, taps->x.n, taps->y.n));
-    parts = max (parts,
-        parts_of_plane (shape, ScaledTaps{ &taps->x, 1.0, 0 },
-            ScaledTaps{ &taps->y, 1.0, 0 }, fabs (channel->offset), NULL));
-  }
-  return find_variant (
-      steps, parts, image_sample_bytes (&plan->layout.plane[0]));
+  for (int i = 0; i < N_VARIANTS; i++)
+    if (variants[i].steps >= needs.steps && variants[i].parts >= needs.parts
+        && variants[i].sample_bytes == bytes)
+      return &variants[i];
+  return NULL;
 }
 
 static void
@@ -823,24 +465,23 @@ write_plane (const SepconvPlan *plan, int p, uint4 *to)
   const int bytes = image_sample_bytes (shape);
   const int unit = 16 / (shape->channels * bytes);
   const int anchor = taps->x.n / 2;
-  int reach = round_up (anchor, unit);
-  int position[STEP], rows[STEP];
+  int reach = tensor_round_up (anchor, unit);
+  int position[TENSOR_STEP], rows[TENSOR_STEP];
 
   if (steps_of_pixels (taps->x.n, reach) > variant->steps)
-    reach = round_up (anchor, reach_unit (shape));
-  for (int i = 0; i < STEP; i++) {
-    position[i] = pixel_of (i, shape->channels, bytes);
+    reach = tensor_round_up (anchor, reach_unit (shape));
+  for (int i = 0; i < TENSOR_STEP; i++) {
+    position[i] = tensor_pixel_of (i, shape->channels, bytes);
     rows[i] = i;
   }
   state->plane[p].reach = reach;
-  state->plane[p].lead = round_up (reach, unit) - reach;
+  state->plane[p].lead = tensor_round_up (reach, unit) - reach;
   state->plane[p].sums_start =
-      (float) (-sum_of_halves (&taps->x, variant->parts)
-          * (1024.0 + ldexp (1.0, shape->depth - 1)));
-  write_fragments (
-      &taps->x, anchor - reach, variant->steps, variant->parts, position, to);
-  write_fragments (&taps->y, 0, variant->steps, variant->parts, rows,
-      to + variant->steps * variant->parts * LANES);
+      tensor_sums_start (&taps->x, variant->parts, shape);
+  tensor_write_fragments (&taps->x, anchor - reach, variant->steps,
+      variant->parts, position, position, to);
+  tensor_write_fragments (&taps->y, 0, variant->steps, variant->parts, rows,
+      rows, to + variant->steps * variant->parts * TENSOR_LANES);
 }
 
 static bool
@@ -888,7 +529,7 @@ describe (
     plane->sums_start = state->plane[p].sums_start;
   }
   plane->x = fragments;
-  plane->y = fragments + variant->steps * variant->parts * LANES;
+  plane->y = fragments + variant->steps * variant->parts * TENSOR_LANES;
   plane->strip.columns = (plane->strip.width + plane->lead
                              + variant->pixels[plane->strip.channels] - 1)
       / variant->pixels[plane->strip.channels];

@@ -237,6 +237,34 @@ long_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
+/* Wide blurs of pictures that are wider still, or narrower. */
+static void
+wide_blur_case (Check *check, Random *random, int index, const void *data)
+{
+  const int most = check->quick ? 150 : 420, taps = check->quick ? 200 : 520;
+  const Effort effort = { most, most, check->quick ? 3e7 : 4e8 };
+  const LayoutKind *kind =
+      layout_kind (random_int (random, 0, layout_n_kinds () - 1));
+  Case *c = case_new ();
+
+  c->kind = kind;
+  c->width = random_int (random, 1, effort.max_width);
+  c->height = random_int (random, 1, effort.max_height);
+  layout_make (kind, c->width, c->height, &c->layout);
+  case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    const int radius = random_int (random, 30, taps);
+
+    taps_gaussian (&c->x[p], radius / random_double (random, 2.0, 3.5), radius);
+    taps_gaussian (&c->y[p], radius / 3.0, random_int (random, 30, taps));
+  }
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.0;
+  c->shape = "wide blur";
+  run_one (check, c, data, random);
+  case_free (c);
+}
+
 /* Taps whose sizes differ by many powers of ten between the axes, though their
  * product is an ordinary blur. */
 static void
@@ -406,6 +434,12 @@ check_long (Check *check, const void *data)
 }
 
 static void
+check_wide_blurs (Check *check, const void *data)
+{
+  run_subject (check, data, (check->quick ? 3 : 8) * N_BORDERS, wide_blur_case);
+}
+
+static void
 check_lopsided (Check *check, const void *data)
 {
   run_subject (check, data, 6, lopsided_case);
@@ -521,6 +555,8 @@ check_methods_add (void)
         check_large, subject, method, "sepconv/%s/large", method->name);
     kerncheck_add (
         check_long, subject, method, "sepconv/%s/long-taps", method->name);
+    kerncheck_add (check_wide_blurs, subject, method, "sepconv/%s/wide-blurs",
+        method->name);
     kerncheck_add (
         check_precision, subject, method, "sepconv/%s/precision", method->name);
     kerncheck_add (check_lopsided, subject, method, "sepconv/%s/lopsided-taps",

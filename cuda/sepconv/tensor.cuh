@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* tensor: what the methods share that run on tensor cores.
+ *
+ * A pass over TENSOR_STEP neighbours is a product with a banded Toeplitz matrix of
+ * taps, cut into steps of 16 x 16:
+ *
+ *   results [16] = sum over k of taps_k [16][16] * samples_k [16]
+ *
+ * for 8 columns or rows of the image at a time. The matrices taps_k are the same all
+ * over a plane: the host writes them as fragments, in the order of the lanes.
+ *
+ * A code v enters as the half 1024 + v, its bits 0x6400 | v, without arithmetic; the
+ * start value of the sums takes 1024 and the centre off again. Taps are halves, or
+ * sums of two halves (parts) where one is too coarse. Accumulators are single
+ * precision, sums between the passes are halves: tensor_supports_spec() bounds the
+ * error. */
+#pragma once
+
+#include "method.h"
+
+#include "instructions.cuh"
+
+#include <cuda_fp16.h>
+
+#define TENSOR_STEP 16 /* pixels or rows of one product */
+#define TENSOR_MAX_PARTS 2
+#define TENSOR_LANES 32
+
+/* The products in a row that a pass over a plane takes, the larger of both axes. */
+typedef int (*TensorSteps) (const ImagePlane *shape, int nx, int ny);
+
+/* For all planes of a plan. */
+struct TensorNeeds
+{
+  int steps, parts;
+};
+
+static inline int
+tensor_round_up (int value, int unit)
+{
+  return (value + unit - 1) / unit * unit;
+}
+
+/* The steps of a window that begins with the first of n taps. */
+static inline int
+tensor_steps_of_taps (int n)
+{
+  return (n + TENSOR_STEP - 1 + TENSOR_STEP - 1) / TENSOR_STEP;
+}
+
+/* Whether halves hold the spec's taps and samples, when no plane takes more than
+ * `most` steps. */
+bool tensor_supports_spec (const SepconvSpec *spec, const Image *layout,
+    TensorSteps steps, int most, Fault *why);
+/* Of a plan whose spec is supported. */
+TensorNeeds tensor_needs (const SepconvPlan *plan, TensorSteps steps);
+
+/* Which of 16 neighbouring pixels has row or column i of a matrix, when the bytes of
+ * one register are those that lie together in memory. */
+int tensor_pixel_of (int i, int channels, int sample_bytes);
+/* Writes the fragments of one axis, [step][part][lane]. `first` is the tap that pixel
+ * 0 of the window has for pixel 0 of the result, at most 0; row i of a matrix is pixel
+ * result[i], column i pixel window[i] of 16. */
+void tensor_write_fragments (const Taps *taps, int first, int steps, int parts,
+    const int *result, const int *window, uint4 *to);
+/* What taps add up to as halves. */
+double tensor_sum_of_taps (const Taps *taps, int parts);
+/* The start value of sums with these taps. */
+float tensor_sums_start (const Taps *taps, int parts, const ImagePlane *shape);
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
+
+/* Bytes a and b of a register, or of two, as the halves 1024 + byte. */
+#define HALVES_OF_BYTES 0x64646464u
+
+/* The codes of two samples of two bytes as the halves 1024 + code. */
+__device__ __forceinline__ uint32_t
+halves_of_codes (uint32_t samples, int shift)
+{
+  return ((samples >> shift) & 0x03ff03ffu) | 0x64006400u;
+}
+
+/* The right factors of one block of 16 pixels, for each channel, from the chunks
+ * that this lane has of 8 rows. */
+template <int BYTES, int C>
+__device__ __forceinline__ void
+split_channels (
+    const uint32_t *chunk, int shift, uint32_t (&low)[C], uint32_t (&high)[C])
+{
+  uint32_t *const half[2] = { low, high };
+
+  if constexpr (BYTES == 1 && C == 1) {
+    low[0] = __byte_perm (chunk[0], HALVES_OF_BYTES, 0x4140);
+    high[0] = __byte_perm (chunk[0], HALVES_OF_BYTES, 0x4342);
+  } else if constexpr (BYTES == 1 && C == 2) {
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      half[i][0] = __byte_perm (chunk[i], HALVES_OF_BYTES, 0x4240);
+      half[i][1] = __byte_perm (chunk[i], HALVES_OF_BYTES, 0x4341);
+    }
+  } else if constexpr (BYTES == 1) {
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const uint32_t a = chunk[2 * i], b = chunk[2 * i + 1];
+      const uint32_t first = __byte_perm (a, b, 0x5140);
+      const uint32_t second = __byte_perm (a, b, 0x7362);
+
+      half[i][0] = __byte_perm (first, HALVES_OF_BYTES, 0x4140);
+      half[i][1] = __byte_perm (first, HALVES_OF_BYTES, 0x4342);
+      half[i][2] = __byte_perm (second, HALVES_OF_BYTES, 0x4140);
+      half[i][3] = __byte_perm (second, HALVES_OF_BYTES, 0x4342);
+    }
+  } else if constexpr (C == 1) {
+    low[0] = halves_of_codes (chunk[0], shift);
+    high[0] = halves_of_codes (chunk[1], shift);
+  } else {
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const uint32_t a = chunk[2 * i], b = chunk[2 * i + 1];
+
+      half[i][0] = halves_of_codes (__byte_perm (a, b, 0x5410), shift);
+      half[i][1] = halves_of_codes (__byte_perm (a, b, 0x7632), shift);
+    }
+  }
+}
+
+/* Two results as codes of a byte, in bytes 0 and 2: rounded by adding 1024, where the
+ * halves are integers. */
+__device__ __forceinline__ uint32_t
+bytes_of_results (float low, float high)
+{
+  const uint32_t halves = pack_halves_above_zero (low, high);
+
+  return add_halves (
+      min_halves (halves, 0x5bf85bf8u /* 255 */), 0x64006400u /* 1024 */);
+}
+
+/* A result as a code in the low bits: rounded by adding 1.5 * 2^23. */
+__device__ __forceinline__ uint32_t
+code_of_result (float result, float max_code)
+{
+  return __float_as_uint (fminf (fmaxf (result, 0.0f), max_code) + 12582912.0f);
+}
+
+/* The other way: the chunks that this lane has of 8 rows of one block's results,
+ * result[channel][0..1] being rows or columns 2t, 2t + 1 of the matrix, [2..3] those
+ * 8 further. */
+template <int BYTES, int C>
+__device__ __forceinline__ void
+join_channels (
+    const float (&result)[C][4], int shift, int max_code, uint32_t *chunk)
+{
+  if constexpr (BYTES == 1) {
+    uint32_t pair[C][2];
+
+#pragma unroll
+    for (int c = 0; c < C; c++)
+#pragma unroll
+      for (int i = 0; i < 2; i++)
+        pair[c][i] = bytes_of_results (result[c][2 * i], result[c][2 * i + 1]);
+    if constexpr (C == 1) {
+      chunk[0] = __byte_perm (pair[0][0], pair[0][1], 0x6420);
+    } else if constexpr (C == 2) {
+#pragma unroll
+      for (int i = 0; i < 2; i++)
+        chunk[i] = __byte_perm (pair[0][i], pair[1][i], 0x6240);
+    } else {
+#pragma unroll
+      for (int i = 0; i < 2; i++) {
+        const uint32_t first = __byte_perm (pair[0][i], pair[1][i], 0x6240);
+        const uint32_t second = __byte_perm (pair[2][i], pair[3][i], 0x6240);
+
+        chunk[2 * i] = __byte_perm (first, second, 0x5410);
+        chunk[2 * i + 1] = __byte_perm (first, second, 0x7632);
+      }
+    }
+  } else {
+    uint32_t code[C][4];
+
+#pragma unroll
+    for (int c = 0; c < C; c++)
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        code[c][i] = code_of_result (result[c][i], (float) max_code);
+    if constexpr (C == 1) {
+#pragma unroll
+      for (int i = 0; i < 2; i++)
+        chunk[i] = __byte_perm (code[0][2 * i], code[0][2 * i + 1], 0x5410)
+            << shift;
+    } else {
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        chunk[i] = __byte_perm (code[0][i], code[1][i], 0x5410) << shift;
+    }
+  }
+}
+
+#endif
