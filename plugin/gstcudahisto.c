@@ -169,16 +169,27 @@ release_results (GstCudaHisto *self)
 }
 
 static void
-gst_cuda_histo_release (GstGpuFilter *filter)
+release_plan (GstCudaHisto *self)
 {
-  GstCudaHisto *self = GST_CUDA_HISTO (filter);
-
   release_results (self);
   histo_plan_free (self->plan);
   self->plan = NULL;
+}
+
+/* What there was of frames that others do not compare with. */
+static void
+forget_frames (GstCudaHisto *self)
+{
   g_clear_pointer (&self->last, g_free);
   memset (&self->report, 0, sizeof self->report);
   self->last_slot = 0;
+}
+
+static void
+gst_cuda_histo_release (GstGpuFilter *filter)
+{
+  release_plan (GST_CUDA_HISTO (filter));
+  forget_frames (GST_CUDA_HISTO (filter));
 }
 
 static gboolean
@@ -238,7 +249,9 @@ follow_settings (GstCudaHisto *self, Fault *fault)
 
   if (changed) {
     gst_gpu_filter_drain (filter);
-    gst_cuda_histo_release (filter);
+    release_plan (self);
+    if (!gst_histo_components_equal (&components, &self->components))
+      forget_frames (self);
     self->components = components;
     if (!make_plan (self, method, fault))
       return FALSE;
@@ -360,6 +373,17 @@ gst_cuda_histo_finish (GstGpuFilter *filter, guint place, GstBuffer **buffer)
     *buffer = gst_buffer_make_writable (*buffer);
     gst_histo_components_attach (&self->components, result, *buffer);
   }
+}
+
+/* Running time may start anew, so what it was says nothing of what has been
+ * counted. No frame is on its way. */
+static gboolean
+gst_cuda_histo_sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
+    GST_CUDA_HISTO (trans)->last_slot = 0;
+  return GST_BASE_TRANSFORM_CLASS (gst_cuda_histo_parent_class)
+      ->sink_event (trans, event);
 }
 
 /* Properties */
@@ -588,6 +612,8 @@ gst_cuda_histo_class_init (GstCudaHistoClass *klass)
       "dark, too bright, flat, or of another scene",
       "gst-cudasepconv developers");
 
+  GST_BASE_TRANSFORM_CLASS (klass)->sink_event =
+      GST_DEBUG_FUNCPTR (gst_cuda_histo_sink_event);
   filter_class->wanted_backend =
       GST_DEBUG_FUNCPTR (gst_cuda_histo_wanted_backend);
   filter_class->prepare = GST_DEBUG_FUNCPTR (gst_cuda_histo_prepare);

@@ -74,7 +74,7 @@ typedef struct
   guint next_flight;
   gint opened_id;    /* the device-id that gpu was opened for */
   gboolean resolved; /* backend and gpu are those of the settings */
-  GstGpuFilterBackend resolved_backend, resolved_wanted;
+  GstGpuFilterBackend resolved_demand;
   gboolean warned; /* of the CPU taking over, since start */
   gboolean have_layout;
   GstVideoInfo info;
@@ -369,6 +369,18 @@ renegotiate_buffers (GstGpuFilter *self)
   }
 }
 
+/* What property and method come to; -1 if they contradict each other. */
+static gint
+combined_demand (GstGpuFilterBackend backend, GstGpuFilterBackend wanted)
+{
+  if (wanted == GST_GPU_FILTER_BACKEND_AUTO || wanted == backend)
+    return backend;
+  if (backend != GST_GPU_FILTER_BACKEND_AUTO)
+    return -1;
+  /* Where there is no GPU, auto takes the CPU for its methods too. */
+  return wanted == GST_GPU_FILTER_BACKEND_CPU ? wanted : backend;
+}
+
 /* Makes the backend that of the settings, closing another one if need be. */
 static gboolean
 resolve_backend (GstGpuFilter *self, Fault *fault)
@@ -377,23 +389,23 @@ resolve_backend (GstGpuFilter *self, Fault *fault)
   GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (self);
   const GstGpuFilterBackend wanted = klass->wanted_backend (self);
   GstGpuFilterBackend backend;
-  gint device_id;
+  gint device_id, demand;
 
   GST_OBJECT_LOCK (self);
   backend = priv->backend;
   device_id = priv->device_id;
   GST_OBJECT_UNLOCK (self);
 
-  if (priv->resolved && backend == priv->resolved_backend
-      && wanted == priv->resolved_wanted && device_id == priv->opened_id)
+  demand = combined_demand (backend, wanted);
+  if (priv->resolved && demand == (gint) priv->resolved_demand
+      && device_id == priv->opened_id)
     return TRUE;
   close_backend (self);
   renegotiate_buffers (self);
   if (!open_backend (self, backend, wanted, device_id, fault))
     return FALSE;
   priv->resolved = TRUE;
-  priv->resolved_backend = backend;
-  priv->resolved_wanted = wanted;
+  priv->resolved_demand = (GstGpuFilterBackend) demand;
   priv->opened_id = device_id;
   return TRUE;
 }
@@ -1013,7 +1025,10 @@ gst_gpu_filter_propose_allocation (
       query, pool, (guint) GST_VIDEO_INFO_SIZE (&info), 2, 0);
   gst_clear_object (&pool);
   gst_query_add_allocation_param (query, priv->allocator, &params);
-  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  /* Frames that are only read reach downstream as they are: the layouts that it
+   * takes are in the query by now. */
+  if (decide_query != NULL)
+    gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   /* What downstream can take beside; GstVideoFilter's own would offer a pool. */
   for (guint i = 0; decide_query != NULL
        && i < gst_query_get_n_allocation_metas (decide_query);

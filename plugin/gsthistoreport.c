@@ -50,7 +50,7 @@ add_component (GstHistoComponents *self, const GstFrameLayout *layout,
   self->component[at].black = offset[channel->component];
   /* Chroma lies around its offset. */
   if (channel->role == GST_FRAME_CHANNEL_CHROMA)
-    self->component[at].black -= scale[channel->component] / 2;
+    self->component[at].black -= scale[channel->component] / 2.0;
   else
     self->component[at].weight = weight[channel->component];
   self->component[at].white =
@@ -76,6 +76,17 @@ gst_histo_components_init (GstHistoComponents *self,
   return self->n_components > 0
       || fault_set (fault, FAULT_FORMAT,
           "planes selects nothing that %s video has.", self->format);
+}
+
+gboolean
+gst_histo_components_equal (
+    const GstHistoComponents *a, const GstHistoComponents *b)
+{
+  gboolean equal = a->bins == b->bins && a->n_components == b->n_components;
+
+  for (gint i = 0; i < a->n_components && equal; i++)
+    equal = a->component[i].component == b->component[i].component;
+  return equal;
 }
 
 void

@@ -27,6 +27,9 @@ typedef struct
 gboolean gst_histo_components_init (GstHistoComponents *self,
     const GstFrameLayout *layout, const GstVideoInfo *info,
     GstFramePlanes planes, gint bins, Fault *fault);
+/* Whether counters of both compare. */
+gboolean gst_histo_components_equal (
+    const GstHistoComponents *a, const GstHistoComponents *b);
 /* The spec that counts them. */
 void gst_histo_components_get_spec (
     const GstHistoComponents *self, HistoSpec *spec);

@@ -43,14 +43,26 @@ settings_apply (GstElement *element, const char *settings)
   g_strfreev (pairs);
 }
 
+/* The name that settings begin with, to be freed. */
+static char *
+element_name (const char *settings)
+{
+  const gsize length = strcspn (settings, " =");
+
+  return length > 0 && settings[length] != '=' ? g_strndup (settings, length)
+                                               : g_strdup ("cudasepconv");
+}
+
 void
 filter_make (Filter *filter, const char *settings)
 {
   char *backend = settings_get (settings, "backend");
+  char *name = element_name (settings);
 
   memset (filter, 0, sizeof *filter);
-  filter->element = gst_element_factory_make ("cudasepconv", NULL);
-  expect (filter->element != NULL, "cudasepconv cannot be made");
+  filter->element = gst_element_factory_make (name, NULL);
+  expect (filter->element != NULL, "%s cannot be made", name);
+  g_free (name);
   gst_object_ref_sink (filter->element);
   filter->bus = gst_bus_new ();
   gst_element_set_bus (filter->element, filter->bus);
@@ -84,7 +96,7 @@ filter_close (Filter *filter)
   gst_element_set_bus (filter->element, NULL);
   gst_bus_set_flushing (filter->bus, TRUE);
   gst_object_unref (filter->bus);
-  ASSERT_OBJECT_REFCOUNT (filter->element, "cudasepconv", 1);
+  ASSERT_OBJECT_REFCOUNT (filter->element, "the filter", 1);
   gst_object_unref (filter->element);
   memset (filter, 0, sizeof *filter);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* filter-fixture: one cudasepconv in a harness, and what it says on its bus.
+/* filter-fixture: one filter in a harness, and what it says on its bus.
  *
  * Settings are written as on a launch line, "kernel=box radius=3", separated by
- * single spaces and without spaces inside. Unless they say backend=, the filter
- * gets the backend that the test runs for. */
+ * single spaces and without spaces inside. The element's name may come first,
+ * "cudahisto bins=16"; it is cudasepconv otherwise. Unless they say backend=, the
+ * filter gets the backend that the test runs for. */
 #pragma once
 
 #include "elements-main.h"

@@ -122,7 +122,7 @@ sample_code (const Component *c, int x, int y)
 
 /* ---- taps ---------------------------------------------------------------- */
 
-static double
+double
 setting_number (const char *settings, const char *key, double otherwise)
 {
   char *text = settings_get (settings, key);
@@ -620,6 +620,26 @@ picture_new (const GstVideoInfo *info, guint32 seed)
   fill_with_noise (buffer, seed);
   make_valid (buffer, info);
   return buffer;
+}
+
+guint16 *
+picture_samples (
+    GstBuffer *buffer, const GstVideoInfo *info, guint component, gsize *n)
+{
+  GstVideoFrame frame;
+  guint16 *samples, *at;
+  Component c;
+
+  expect (gst_video_frame_map (&frame, info, buffer, GST_MAP_READ),
+      "a picture cannot be mapped");
+  c = component_of (&frame, (int) component, 0);
+  *n = (gsize) c.width * (gsize) c.height;
+  at = samples = g_new (guint16, *n);
+  for (int y = 0; y < c.height; y++)
+    for (int x = 0; x < c.width; x++)
+      *at++ = (guint16) sample_code (&c, x, y);
+  gst_video_frame_unmap (&frame);
+  return samples;
 }
 
 /* Bytes of plane p without padding between rows. */

@@ -24,6 +24,13 @@ GstBuffer *picture_new (const GstVideoInfo *info, guint32 seed);
 GstBuffer *picture_new_laid_out (
     const GstVideoInfo *info, guint32 seed, const PictureLayout *layout);
 
+/* The codes of a component row by row, `*n` of them, to be freed. */
+guint16 *picture_samples (
+    GstBuffer *buffer, const GstVideoInfo *info, guint component, gsize *n);
+
+/* A number that the settings give, or else another. */
+double setting_number (const char *settings, const char *key, double otherwise);
+
 /* Compares `out` with what `settings` make of `in`; returns NULL or, to be
  * freed, the first sample that is wrong. Understands: kernel sigma sigma-y
  * radius radius-y taps-x taps-y normalize scale bias border border-color planes

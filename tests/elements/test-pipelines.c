@@ -121,6 +121,9 @@ check_pipeline (const char *line, int sinks, int frames)
   expect (problem == NULL, "%s", problem);
   for (int s = 0; s < sinks; s++)
     expect (counts[s] == frames, "sink%d got %d buffers", s, counts[s]);
+  /* A streaming thread that has done its work may be on its way out. */
+  for (int i = 0; i < 100 && GST_OBJECT_REFCOUNT_VALUE (pipeline) > 1; i++)
+    g_usleep (10000);
   ASSERT_OBJECT_REFCOUNT (pipeline, "pipeline", 1);
   gst_object_unref (pipeline);
 }

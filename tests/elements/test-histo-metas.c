@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* GstVideoHistogramMeta, as an application sees it: through its header. */
+#include "histo-oracle.h"
+
+#include <string.h>
+
+/* One frame with its meta, and what was counted. */
+typedef struct
+{
+  GstVideoInfo info;
+  Filter filter;
+  GstBuffer *out;
+  GstVideoHistogramMeta *meta;
+} Counted;
+
+static void
+counted_start (Counted *counted, const char *format, const char *settings)
+{
+  char *all =
+      g_strdup_printf ("cudahisto interval=0 attach-meta=true %s", settings);
+
+  filter_start (&counted->filter, all, &counted->info, format, 37, 21, NULL);
+  counted->out =
+      filter_process (&counted->filter, picture_new (&counted->info, 5));
+  counted->meta = gst_buffer_get_video_histogram_meta (counted->out);
+  expect (counted->meta != NULL, "no meta");
+  g_free (all);
+}
+
+static void
+counted_end (Counted *counted)
+{
+  gst_buffer_unref (counted->out);
+  filter_close (&counted->filter);
+}
+
+static void
+expect_counts (const GstVideoHistogramMeta *meta, GstBuffer *picture,
+    const GstVideoInfo *info, const char *settings)
+{
+  char *problem = histo_compare_meta (meta, picture, info, settings);
+
+  expect (problem == NULL, "%s", problem);
+}
+
+/* Component for component and bin for bin. */
+static void
+expect_as_told (const GstVideoHistogramMeta *meta, GstMessage *message)
+{
+  expect (meta->n_components == histo_n_components (message),
+      "%u components instead of %u", meta->n_components,
+      histo_n_components (message));
+  for (guint i = 0; i < meta->n_components; i++) {
+    const GstStructure *component = histo_component (message, i);
+    guint bins, depth = 0;
+    guint64 *counts = histo_bins (component, &bins);
+
+    gst_structure_get_uint (component, "depth", &depth);
+    expect (bins == meta->bins && depth == meta->component[i].depth,
+        "%u bins and depth %u", meta->bins, meta->component[i].depth);
+    expect (g_strcmp0 (gst_structure_get_string (component, "name"),
+                meta->component[i].name)
+            == 0,
+        "component %u is called %s", i, meta->component[i].name);
+    expect (
+        memcmp (counts, meta->component[i].counts, bins * sizeof *counts) == 0,
+        "component %u has other counts", i);
+    g_free (counts);
+  }
+}
+
+static void
+histo_metas_are_the_message (void)
+{
+  static const int bins[] = { 2, 256, 1000 };
+
+  for (int f = 0; video_formats[f]; f++) {
+    char *settings = g_strdup_printf ("planes=all bins=%d", bins[f % 3]);
+    GstMessage *message;
+    Counted counted;
+
+    counted_start (&counted, video_formats[f], settings);
+    message = histo_message (&counted.filter);
+    expect_as_told (counted.meta, message);
+    expect_counts (counted.meta, counted.out, &counted.info, settings);
+    gst_message_unref (message);
+    counted_end (&counted);
+    g_free (settings);
+  }
+}
+
+/* Without a message to go by. */
+static void
+histo_metas_alone (void)
+{
+  Counted counted;
+
+  counted_start (&counted, "NV12", "post-messages=false planes=chroma bins=16");
+  histo_expect_silence (&counted.filter);
+  expect_counts (
+      counted.meta, counted.out, &counted.info, "planes=chroma bins=16");
+  counted_end (&counted);
+}
+
+/* ---- copies -------------------------------------------------------------- */
+
+static void
+histo_metas_copy (void)
+{
+  GstVideoHistogramMeta *meta;
+  GstBuffer *copy, *deep;
+  Counted counted;
+
+  counted_start (&counted, "I420", "");
+  copy = gst_buffer_copy (counted.out);
+  deep = gst_buffer_copy_deep (copy);
+  meta = gst_buffer_get_video_histogram_meta (copy);
+  expect (meta && meta != counted.meta, "the copy has no meta of its own");
+  expect (meta->data == counted.meta->data, "the counts are copied");
+  for (guint i = 0; i < meta->n_components; i++)
+    expect (meta->component[i].counts == counted.meta->component[i].counts,
+        "the counts of %u are copied", i);
+  /* The copy of a copy outlives both, and the filter. */
+  gst_buffer_unref (copy);
+  counted_end (&counted);
+  meta = gst_buffer_get_video_histogram_meta (deep);
+  expect (meta != NULL, "the copy of the copy has no meta");
+  expect_counts (meta, deep, &counted.info, "");
+  gst_buffer_unref (deep);
+}
+
+/* Part of a picture has other counts. */
+static void
+histo_metas_region (void)
+{
+  GstBuffer *part, *whole;
+  Counted counted;
+
+  counted_start (&counted, "GRAY8", "");
+  part = gst_buffer_copy_region (counted.out, GST_BUFFER_COPY_ALL, 0, 100);
+  expect (gst_buffer_get_video_histogram_meta (part) == NULL,
+      "the first rows have all counts");
+  gst_buffer_unref (part);
+  part = gst_buffer_copy_region (counted.out, GST_BUFFER_COPY_ALL, 100,
+      gst_buffer_get_size (counted.out) - 100);
+  expect (gst_buffer_get_video_histogram_meta (part) == NULL,
+      "the last rows have all counts");
+  gst_buffer_unref (part);
+  whole = gst_buffer_copy_region (
+      counted.out, GST_BUFFER_COPY_ALL, 0, gst_buffer_get_size (counted.out));
+  expect (gst_buffer_get_video_histogram_meta (whole) != NULL,
+      "all of it has no counts");
+  gst_buffer_unref (whole);
+  counted_end (&counted);
+}
+
+/* Counts to be kept beyond the buffer. */
+static void
+histo_metas_keep_counts (void)
+{
+  const guint64 *counts;
+  guint64 sum = 0;
+  Counted counted;
+  GBytes *data;
+  guint bins;
+
+  counted_start (&counted, "GRAY8", "bins=1000");
+  data = g_bytes_ref (counted.meta->data);
+  counts = counted.meta->component[0].counts;
+  bins = counted.meta->bins;
+  counted_end (&counted);
+  for (guint bin = 0; bin < bins; bin++)
+    sum += counts[bin];
+  expect (sum == 37 * 21, "%" G_GUINT64_FORMAT " samples", sum);
+  g_bytes_unref (data);
+}
+
+static void
+histo_metas_none (void)
+{
+  GstBuffer *buffer = gst_buffer_new ();
+  GstVideoInfo info;
+  GstBuffer *out;
+  Filter filter;
+
+  expect (gst_buffer_get_video_histogram_meta (buffer) == NULL,
+      "a meta on a new buffer");
+  gst_buffer_unref (buffer);
+  filter_start (&filter, "cudahisto interval=0", &info, "NV12", 16, 8, NULL);
+  out = filter_process (&filter, picture_new (&info, 1));
+  expect (gst_buffer_get_video_histogram_meta (out) == NULL,
+      "a meta that was not asked for");
+  gst_buffer_unref (out);
+  filter_close (&filter);
+}
+
+/* What says how a meta fares is open to elements by its tags. */
+static void
+histo_metas_are_registered (void)
+{
+  GstElement *element = gst_element_factory_make ("cudahisto", NULL);
+  const GstMetaInfo *info =
+      gst_meta_get_info (GST_VIDEO_HISTOGRAM_META_IMPL_NAME);
+
+  expect (element != NULL, "cudahisto cannot be made");
+  expect (info != NULL, "no meta is registered");
+  expect (info->api == g_type_from_name (GST_VIDEO_HISTOGRAM_META_API_NAME),
+      "of another interface");
+  expect (info->size == sizeof (GstVideoHistogramMeta), "of another size");
+  expect (gst_meta_api_type_has_tag (
+              info->api, g_quark_from_string (GST_META_TAG_VIDEO_STR))
+          && gst_meta_api_type_has_tag (info->api,
+              g_quark_from_string (GST_META_TAG_VIDEO_COLORSPACE_STR)),
+      "it does not say that it depends on colours");
+  expect (!gst_meta_api_type_has_tag (
+              info->api, g_quark_from_string (GST_META_TAG_MEMORY_STR)),
+      "it says that it describes memory");
+  gst_object_unref (element);
+}
+
+/* ---- pipelines ----------------------------------------------------------- */
+
+/* What arrived at a sink. */
+typedef struct
+{
+  gboolean may_lack; /* the meta */
+  GMutex lock;       /* of the rest, for the sink's thread and the test */
+  int frames, metas;
+  char *problem;
+} Arrivals;
+
+/* A meta must be true of the very samples that it comes with. */
+static GstPadProbeReturn
+look_at_buffer (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
+{
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (probe);
+  GstVideoHistogramMeta *meta = gst_buffer_get_video_histogram_meta (buffer);
+  GstCaps *caps = gst_pad_get_current_caps (pad);
+  Arrivals *arrivals = user;
+  GstVideoInfo info;
+
+  g_mutex_lock (&arrivals->lock);
+  arrivals->frames++;
+  arrivals->metas += meta != NULL;
+  if (!gst_video_info_from_caps (&info, caps) && !arrivals->problem)
+    arrivals->problem = g_strdup ("no video");
+  else if (meta && !arrivals->problem)
+    arrivals->problem = histo_compare_meta (meta, buffer, &info, "");
+  g_mutex_unlock (&arrivals->lock);
+  gst_caps_unref (caps);
+  return GST_PAD_PROBE_OK;
+}
+
+static void
+watch_sink (GstElement *pipeline, const char *name, Arrivals *arrivals)
+{
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  GstPad *pad = gst_element_get_static_pad (sink, "sink");
+
+  g_mutex_init (&arrivals->lock);
+  gst_pad_add_probe (
+      pad, GST_PAD_PROBE_TYPE_BUFFER, look_at_buffer, arrivals, NULL);
+  gst_object_unref (pad);
+  gst_object_unref (sink);
+}
+
+static void
+expect_arrivals (Arrivals *arrivals, int frames)
+{
+  expect (arrivals->problem == NULL, "%s", arrivals->problem);
+  expect (arrivals->frames == frames, "%d frames", arrivals->frames);
+  expect (arrivals->may_lack || arrivals->metas == frames,
+      "%d metas on %d frames", arrivals->metas, frames);
+  g_mutex_clear (&arrivals->lock);
+}
+
+/* 12 frames of noise through cudahisto, and through the rest of the line. */
+static GstElement *
+launch (const char *caps, const char *rest)
+{
+  char *line = g_strdup_printf (
+      "videotestsrc num-buffers=12 pattern=snow ! video/x-raw,%s,width=46,"
+      "height=30,framerate=30/1 ! cudahisto backend=%s interval=0 "
+      "attach-meta=true ! %s",
+      caps, test_backend (), rest);
+  GError *error = NULL;
+  GstElement *pipeline;
+
+  test_context ("%s", line);
+  pipeline = gst_parse_launch (line, &error);
+  expect (pipeline && !error, "%s", error ? error->message : "no pipeline");
+  g_free (line);
+  return pipeline;
+}
+
+static void
+play (GstElement *pipeline)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+  GError *error = NULL;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  message = gst_bus_timed_pop_filtered (bus, 30 * GST_SECOND,
+      GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  expect (message != NULL, "no end after 30 s");
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error (message, &error, NULL);
+  expect (GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS, "%s",
+      error ? error->message : "a warning");
+  gst_message_unref (message);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+}
+
+static void
+histo_metas_through_tee (void)
+{
+  static const char *const caps[] = { "format=NV12", "format=GRAY8",
+    "format=RGBA", "format=P010_10LE" };
+
+  for (guint c = 0; c < G_N_ELEMENTS (caps); c++) {
+    Arrivals arrivals[3] = { 0 };
+    GstElement *pipeline = launch (caps[c],
+        "tee name=t t. ! queue ! fakesink name=sink0 "
+        "t. ! queue ! identity ! queue ! fakesink name=sink1 "
+        "t. ! queue ! cudahisto backend=cpu interval=0 ! fakesink name=sink2");
+
+    watch_sink (pipeline, "sink0", &arrivals[0]);
+    watch_sink (pipeline, "sink1", &arrivals[1]);
+    watch_sink (pipeline, "sink2", &arrivals[2]);
+    play (pipeline);
+    for (int i = 0; i < 3; i++)
+      expect_arrivals (&arrivals[i], 12);
+  }
+}
+
+/* What changes the samples must not carry on what they were. */
+static void
+histo_metas_of_changed_frames (void)
+{
+  static const char *const rest[] = {
+    "cudasepconv backend=BACKEND sigma=3 ! fakesink name=sink0",
+    "cudasepconv backend=BACKEND kernel=sobel-x ! fakesink name=sink0",
+    "videoconvert ! video/x-raw,format=RGBA ! fakesink name=sink0",
+    "videoscale ! video/x-raw,width=23 ! fakesink name=sink0",
+  };
+
+  for (guint r = 0; r < G_N_ELEMENTS (rest); r++) {
+    char **parts = g_strsplit (rest[r], "BACKEND", -1);
+    char *line = g_strjoinv (test_backend (), parts);
+    Arrivals arrivals = { .may_lack = TRUE };
+    GstElement *pipeline = launch ("format=NV12", line);
+
+    watch_sink (pipeline, "sink0", &arrivals);
+    play (pipeline);
+    expect_arrivals (&arrivals, 12);
+    g_free (line);
+    g_strfreev (parts);
+  }
+}
+
+/* Frames that cudasepconv does not touch keep theirs. */
+static void
+histo_metas_of_untouched_frames (void)
+{
+  char *rest = g_strdup_printf (
+      "cudasepconv backend=%s sigma=0 ! fakesink name=sink0", test_backend ());
+  GstElement *pipeline = launch ("format=NV12", rest);
+  Arrivals arrivals = { 0 };
+
+  watch_sink (pipeline, "sink0", &arrivals);
+  play (pipeline);
+  expect_arrivals (&arrivals, 12);
+  g_free (rest);
+}
+
+const Test tests_histo_metas[] = {
+  { "histo-metas-are-the-message", histo_metas_are_the_message, VARIANT_BOTH },
+  { "histo-metas-alone", histo_metas_alone, VARIANT_BOTH },
+  { "histo-metas-copy", histo_metas_copy, VARIANT_BOTH },
+  { "histo-metas-region", histo_metas_region, VARIANT_BOTH },
+  { "histo-metas-keep-counts", histo_metas_keep_counts, VARIANT_BOTH },
+  { "histo-metas-none", histo_metas_none, VARIANT_BOTH },
+  { "histo-metas-are-registered", histo_metas_are_registered, VARIANT_ANY },
+  { "histo-metas-through-tee", histo_metas_through_tee, VARIANT_BOTH },
+  { "histo-metas-of-changed-frames", histo_metas_of_changed_frames,
+      VARIANT_BOTH },
+  { "histo-metas-of-untouched-frames", histo_metas_of_untouched_frames,
+      VARIANT_BOTH },
+  { 0 },
+};
