@@ -390,6 +390,7 @@ main (int argc, char **argv)
   check_image_add ();
   check_sepconv_add ();
   check_methods_add ();
+  check_overlay_add ();
   check_plans_add ();
   check_progress_add ();
   check_workers_add ();

@@ -48,6 +48,7 @@ void check_taps_add (void);
 void check_image_add (void);
 void check_sepconv_add (void);
 void check_methods_add (void);
+void check_overlay_add (void);
 void check_plans_add (void);
 void check_progress_add (void);
 void check_workers_add (void);
