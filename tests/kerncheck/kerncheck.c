@@ -388,6 +388,7 @@ main (int argc, char **argv)
 
   check_taps_add ();
   check_image_add ();
+  check_equalize_add ();
   check_sepconv_add ();
   check_methods_add ();
   check_overlay_add ();

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #ifdef __cplusplus
 #include <type_traits>
@@ -109,6 +110,15 @@ atomicAdd (T *at, T value)
   return before;
 }
 
+static inline int
+atomicMin (int *at, int value)
+{
+  const int before = *at;
+
+  *at = value < before ? value : before;
+  return before;
+}
+
 template <typename T>
 static inline T
 atomicExch (T *at, T value)
@@ -135,6 +145,9 @@ template <typename T>
 static inline T
 __ldg (const T *at)
 {
+  /* A GPU would trap. */
+  if ((uintptr_t) at % alignof (T) != 0)
+    abort ();
   return *at;
 }
 
