@@ -2,11 +2,13 @@
 /**
  * SECTION:element-cudahisto
  * @title: cudahisto
- * @short_description: counts the histograms of video frames
+ * @short_description: counts, equalises or draws the histograms of video frames
  *
  * cudahisto counts how often each code occurs in each component of raw video, on
- * an NVIDIA GPU, or on the CPU where there is none, with the same result. Frames
- * pass as they are, in the very same memory.
+ * an NVIDIA GPU, or on the CPU where there is none, with the same result. With
+ * mode=analyze, frames pass as they are, in the very same memory; mode=equalize
+ * spreads their contrast, and counts the result; mode=overlay draws the histogram
+ * into them.
  *
  * A sample of code v and `depth` bits counts in bin (v * bins) >> depth, so that
  * the bins of a component add up to its number of samples.
@@ -32,13 +34,15 @@
  * ## Example launch lines
  * |[
  * gst-launch-1.0 -m videotestsrc ! cudahisto bins=16 ! autovideosink
+ * gst-launch-1.0 videotestsrc pattern=ball ! cudahisto mode=overlay ! videoconvert ! autovideosink
+ * gst-launch-1.0 videotestsrc ! cudahisto mode=equalize equalizer=clahe ! videoconvert ! autovideosink
  * gst-launch-1.0 -m v4l2src ! cudahisto interval=1000000000 planes=luma alarm-dark=0.1 ! autovideosink
  * ]|
  */
 #include "gstcudahisto.h"
 
 #include "gsthistogrammeta.h"
-#include "gsthistoreport.h"
+#include "gsthistomodes.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_cuda_histo_debug);
 #define GST_CAT_DEFAULT gst_cuda_histo_debug
@@ -93,16 +97,23 @@ struct _GstCudaHisto
   gboolean post_messages, attach_meta;
   GstHistoThresholds thresholds;
   guint method;
-  gboolean dirty; /* what is counted has changed since the last frame */
+  GstHistoModes modes;
+  gboolean dirty; /* what plans are made for has changed since the last frame */
+  gboolean touched; /* so has something that plans can follow */
 
-  /* Of the streaming thread; the pusher reads all but plan and last_slot. */
+  /* Of the streaming thread; the pusher reads mode, components and results. */
+  GstCudaHistoMode mode;
   GstHistoComponents components;
-  HistoPlan *plan;       /* of the settings, unless dirty */
-  HistoResult **results; /* [n_results], by the frame's place */
+  HistoPlan *plan;           /* of the settings, unless dirty */
+  EqualizePlan *equalize;    /* of that mode, else NULL */
+  OverlayPlan *overlay;      /* likewise */
+  OverlaySpec *overlay_spec; /* too large for a stack */
+  HistoResult **results;     /* [n_results], by the frame's place */
   guint n_results;
   guint64 last_slot; /* the interval that the last counted frame was in, + 1 */
 
   /* Of the pusher, and of release() while no frame is in flight. */
+  guint64 told_slot; /* likewise, of frames that are not only counted */
   GstHistoReport report;
   guint64 *last; /* counters of the last frame, or NULL */
 };
@@ -173,7 +184,11 @@ release_plan (GstCudaHisto *self)
 {
   release_results (self);
   histo_plan_free (self->plan);
+  equalize_plan_free (self->equalize);
+  overlay_plan_free (self->overlay);
   self->plan = NULL;
+  self->equalize = NULL;
+  self->overlay = NULL;
 }
 
 /* What there was of frames that others do not compare with. */
@@ -182,7 +197,7 @@ forget_frames (GstCudaHisto *self)
 {
   g_clear_pointer (&self->last, g_free);
   memset (&self->report, 0, sizeof self->report);
-  self->last_slot = 0;
+  self->last_slot = self->told_slot = 0;
 }
 
 static void
@@ -210,6 +225,37 @@ make_plan (GstCudaHisto *self, guint wanted, Fault *fault)
   return self->plan != NULL;
 }
 
+/* Gives the plan of the mode the settings of now; makes it if there is none. */
+static gboolean
+follow_mode (GstCudaHisto *self, const GstHistoModes *modes,
+    const GstHistoThresholds *thresholds, Fault *fault)
+{
+  GstGpuFilter *filter = GST_GPU_FILTER (self);
+  const GstFrameLayout *layout = gst_gpu_filter_get_layout (filter);
+  const GstVideoInfo *info = gst_gpu_filter_get_info (filter);
+  Gpu *gpu = gst_gpu_filter_get_gpu (filter);
+  EqualizeSpec equalize;
+
+  if (self->mode == GST_CUDA_HISTO_EQUALIZE) {
+    gst_histo_modes_get_equalize (modes, layout, info, &equalize);
+    if (self->equalize != NULL)
+      return equalize_plan_update (self->equalize, &equalize, fault);
+    self->equalize = equalize_plan_new (&equalize, &layout->layout,
+        gpu != NULL ? EQUALIZE_CUDA : EQUALIZE_CPU, gpu, fault);
+    return self->equalize != NULL;
+  }
+  if (self->mode == GST_CUDA_HISTO_OVERLAY) {
+    gst_histo_modes_get_overlay (
+        modes, &self->components, thresholds, layout, info, self->overlay_spec);
+    if (self->overlay != NULL)
+      return overlay_plan_update (self->overlay, self->overlay_spec, fault);
+    self->overlay = overlay_plan_new (self->overlay_spec, &layout->layout,
+        gpu != NULL ? OVERLAY_CUDA : OVERLAY_CPU, gpu, fault);
+    return self->overlay != NULL;
+  }
+  return TRUE;
+}
+
 static gboolean
 make_results (GstCudaHisto *self, Fault *fault)
 {
@@ -231,18 +277,23 @@ follow_settings (GstCudaHisto *self, Fault *fault)
 {
   GstGpuFilter *filter = GST_GPU_FILTER (self);
   GstHistoComponents components;
-  gboolean changed, ok = TRUE;
+  GstHistoThresholds thresholds;
+  gboolean changed, touched, ok = TRUE;
+  GstHistoModes modes;
   guint method;
 
   GST_OBJECT_LOCK (self);
   changed = self->dirty || self->plan == NULL;
+  touched = changed || self->touched;
   method = self->method;
+  modes = self->modes;
+  thresholds = self->thresholds;
   if (changed)
     ok = gst_histo_components_init (&components,
         gst_gpu_filter_get_layout (filter), gst_gpu_filter_get_info (filter),
         self->planes, self->bins, fault);
   if (ok)
-    self->dirty = FALSE;
+    self->dirty = self->touched = FALSE;
   GST_OBJECT_UNLOCK (self);
   if (!ok)
     return FALSE;
@@ -253,16 +304,23 @@ follow_settings (GstCudaHisto *self, Fault *fault)
     if (!gst_histo_components_equal (&components, &self->components))
       forget_frames (self);
     self->components = components;
+    self->mode = modes.mode;
     if (!make_plan (self, method, fault))
       return FALSE;
   }
+  if (touched && !follow_mode (self, &modes, &thresholds, fault))
+    goto failed;
   if (self->n_results == gst_gpu_filter_get_depth (filter))
     return TRUE;
   gst_gpu_filter_drain (filter);
   release_results (self);
   if (make_results (self, fault))
     return TRUE;
-  release_results (self);
+
+failed:
+  /* The next frame tries anew. */
+  gst_gpu_filter_drain (filter);
+  release_plan (self);
   return FALSE;
 }
 
@@ -274,9 +332,12 @@ gst_cuda_histo_prepare (
   gboolean idle;
 
   GST_OBJECT_LOCK (self);
-  idle = !self->post_messages && !self->attach_meta;
+  idle = self->modes.mode == GST_CUDA_HISTO_ANALYZE && !self->post_messages
+      && !self->attach_meta;
+  *use = idle                                      ? GST_GPU_FILTER_PASS
+      : self->modes.mode == GST_CUDA_HISTO_ANALYZE ? GST_GPU_FILTER_READ
+                                                   : GST_GPU_FILTER_WRITE;
   GST_OBJECT_UNLOCK (self);
-  *use = idle ? GST_GPU_FILTER_PASS : GST_GPU_FILTER_READ;
   if (idle) {
     gst_gpu_filter_set_active_method (filter, "none");
     return TRUE;
@@ -288,12 +349,12 @@ gst_cuda_histo_prepare (
   return TRUE;
 }
 
-/* The first frame in each interval of running time. */
+/* Whether a frame is the first in its interval of running time, of which *last_slot
+ * is the last number, + 1. */
 static gboolean
-gst_cuda_histo_wants (GstGpuFilter *filter, GstBuffer *buffer)
+is_due (GstCudaHisto *self, const GstBuffer *buffer, guint64 *last_slot)
 {
-  GstCudaHisto *self = GST_CUDA_HISTO (filter);
-  const GstSegment *segment = &GST_BASE_TRANSFORM (filter)->segment;
+  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
   GstClockTime interval, time = GST_CLOCK_TIME_NONE;
   guint64 slot;
 
@@ -306,10 +367,18 @@ gst_cuda_histo_wants (GstGpuFilter *filter, GstBuffer *buffer)
   if (interval == 0 || !GST_CLOCK_TIME_IS_VALID (time))
     return TRUE;
   slot = time / interval + 1;
-  if (slot == self->last_slot)
+  if (slot == *last_slot)
     return FALSE;
-  self->last_slot = slot;
+  *last_slot = slot;
   return TRUE;
+}
+
+static gboolean
+gst_cuda_histo_wants (GstGpuFilter *filter, GstBuffer *buffer)
+{
+  GstCudaHisto *self = GST_CUDA_HISTO (filter);
+
+  return is_due (self, buffer, &self->last_slot);
 }
 
 static gboolean
@@ -317,9 +386,20 @@ gst_cuda_histo_compute (
     GstGpuFilter *filter, const RingPart *part, guint place, Fault *fault)
 {
   GstCudaHisto *self = GST_CUDA_HISTO (filter);
+  HistoResult *result = self->results[place];
 
-  return histo_plan_run (
-      self->plan, part->src, self->results[place], part->stream, fault);
+  /* All of the frame is needed for any of it. */
+  if (!part->last)
+    return TRUE;
+  if (self->mode == GST_CUDA_HISTO_EQUALIZE)
+    return equalize_plan_run (
+               self->equalize, part->src, part->dst, part->stream, fault)
+        && histo_plan_run (self->plan, part->dst, result, part->stream, fault);
+  if (!histo_plan_run (self->plan, part->src, result, part->stream, fault))
+    return FALSE;
+  return self->mode == GST_CUDA_HISTO_ANALYZE
+      || overlay_plan_run (
+          self->overlay, result, part->src, part->dst, part->stream, fault);
 }
 
 static void
@@ -354,6 +434,9 @@ gst_cuda_histo_finish (GstGpuFilter *filter, guint place, GstBuffer **buffer)
   GstHistoThresholds thresholds;
   gboolean post, attach;
 
+  if (self->mode != GST_CUDA_HISTO_ANALYZE
+      && !is_due (self, *buffer, &self->told_slot))
+    return;
   GST_OBJECT_LOCK (self);
   thresholds = self->thresholds;
   post = self->post_messages;
@@ -380,8 +463,13 @@ gst_cuda_histo_finish (GstGpuFilter *filter, guint place, GstBuffer **buffer)
 static gboolean
 gst_cuda_histo_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
-  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
-    GST_CUDA_HISTO (trans)->last_slot = 0;
+  GstCudaHisto *self = GST_CUDA_HISTO (trans);
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
+    self->last_slot = self->told_slot = 0;
+    if (self->equalize != NULL)
+      equalize_plan_reset (self->equalize);
+  }
   return GST_BASE_TRANSFORM_CLASS (gst_cuda_histo_parent_class)
       ->sink_event (trans, event);
 }
@@ -395,6 +483,7 @@ gst_cuda_histo_set_property (
   GstCudaHisto *self = GST_CUDA_HISTO (object);
 
   GST_OBJECT_LOCK (self);
+  self->touched = TRUE;
   switch (id) {
     case PROP_BINS:
       self->bins = g_value_get_int (value);
@@ -439,7 +528,8 @@ gst_cuda_histo_set_property (
       self->thresholds.alarms.hysteresis = g_value_get_double (value);
       break;
     default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      if (!gst_histo_modes_set (&self->modes, id, value, &self->dirty))
+        G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
   }
   GST_OBJECT_UNLOCK (self);
@@ -493,7 +583,8 @@ gst_cuda_histo_get_property (
       g_value_set_double (value, self->thresholds.alarms.hysteresis);
       break;
     default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      if (!gst_histo_modes_get (&self->modes, id, value))
+        G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
   }
   GST_OBJECT_UNLOCK (self);
@@ -502,8 +593,17 @@ gst_cuda_histo_get_property (
 /* GObject */
 
 static void
+gst_cuda_histo_finalize (GObject *object)
+{
+  g_free (GST_CUDA_HISTO (object)->overlay_spec);
+  G_OBJECT_CLASS (gst_cuda_histo_parent_class)->finalize (object);
+}
+
+static void
 gst_cuda_histo_init (GstCudaHisto *self)
 {
+  gst_histo_modes_init (&self->modes);
+  self->overlay_spec = g_new0 (OverlaySpec, 1);
   self->bins = DEFAULT_BINS;
   self->planes = DEFAULT_PLANES;
   self->interval = DEFAULT_INTERVAL;
@@ -601,15 +701,17 @@ gst_cuda_histo_class_init (GstCudaHistoClass *klass)
 
   object_class->set_property = gst_cuda_histo_set_property;
   object_class->get_property = gst_cuda_histo_get_property;
+  object_class->finalize = gst_cuda_histo_finalize;
   install_counting_properties (object_class, flags);
   install_alarm_properties (object_class, flags);
+  gst_histo_modes_install (object_class, flags);
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "CUDA histogram",
       "Filter/Analyzer/Video/Hardware",
-      "Counts the histograms of video frames, and tells when they are too "
-      "dark, too bright, flat, or of another scene",
+      "Counts the histograms of video frames, tells when they are too dark, too "
+      "bright, flat, or of another scene; equalises frames or draws into them",
       "gst-cudasepconv developers");
 
   GST_BASE_TRANSFORM_CLASS (klass)->sink_event =

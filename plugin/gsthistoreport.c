@@ -3,10 +3,8 @@
 
 #include "gsthistogrammeta.h"
 
-/* The weights of R, G and B in brightness, by the matrix of the colorimetry; RGB
- * seldom names one, and is BT.709's then. */
-static void
-rgb_weights (const GstVideoInfo *info, gdouble weight[3])
+void
+gst_histo_rgb_weights (const GstVideoInfo *info, gdouble weight[3])
 {
   gdouble kr, kb;
 
@@ -34,7 +32,7 @@ add_component (GstHistoComponents *self, const GstFrameLayout *layout,
   gst_video_color_range_offsets (
       info->colorimetry.range, info->finfo, offset, scale);
   if (is_rgb)
-    rgb_weights (info, weight);
+    gst_histo_rgb_weights (info, weight);
   g_strlcpy (self->component[at].name, (is_rgb ? rgb : yuv)[channel->component],
       sizeof self->component->name);
   self->component[at].component = channel->component;

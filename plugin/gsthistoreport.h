@@ -23,6 +23,10 @@ typedef struct
   } component[GST_VIDEO_MAX_COMPONENTS];
 } GstHistoComponents;
 
+/* The weights of R, G and B in brightness, by the matrix of the colorimetry; RGB
+ * seldom names one, and is BT.709's then. */
+void gst_histo_rgb_weights (const GstVideoInfo *info, gdouble weight[3]);
+
 /* Which components of frames of `info` the planes select. FALSE: none. */
 gboolean gst_histo_components_init (GstHistoComponents *self,
     const GstFrameLayout *layout, const GstVideoInfo *info,

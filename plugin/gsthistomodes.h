@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* gsthistomodes: what cudahisto may do with a frame beside counting it: equalise it,
+ * or draw the histogram in. The settings, and from them the engine's specs. */
+#pragma once
+
+#include "equalize.h"
+#include "gsthistoreport.h"
+#include "overlay.h"
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  GST_CUDA_HISTO_ANALYZE,
+  GST_CUDA_HISTO_EQUALIZE,
+  GST_CUDA_HISTO_OVERLAY,
+} GstCudaHistoMode;
+
+typedef struct
+{
+  GstCudaHistoMode mode;
+
+  EqualizeKind equalizer;
+  gdouble strength, smoothing, clip_limit;
+  gint tiles_x, tiles_y;
+
+  OverlayPosition position;
+  gdouble width, height, margin; /* fractions of the frame */
+  gdouble opacity, background_opacity;
+  OverlayScale scale;
+  OverlayArrangement arrangement;
+  gdouble clip_share;
+} GstHistoModes;
+
+void gst_histo_modes_init (GstHistoModes *self);
+
+/* The properties: install them all, then let the element's own functions ask here
+ * first. FALSE: it is none of them. Setting sets *remake where plans of the
+ * settings before are of no use. */
+void gst_histo_modes_install (GObjectClass *object_class, GParamFlags flags);
+gboolean gst_histo_modes_set (
+    GstHistoModes *self, guint id, const GValue *value, gboolean *remake);
+gboolean gst_histo_modes_get (
+    const GstHistoModes *self, guint id, GValue *value);
+
+void gst_histo_modes_get_equalize (const GstHistoModes *self,
+    const GstFrameLayout *layout, const GstVideoInfo *info, EqualizeSpec *spec);
+void gst_histo_modes_get_overlay (const GstHistoModes *self,
+    const GstHistoComponents *components, const GstHistoThresholds *thresholds,
+    const GstFrameLayout *layout, const GstVideoInfo *info, OverlaySpec *spec);
+
+G_END_DECLS
