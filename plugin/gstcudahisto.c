@@ -41,6 +41,7 @@
  */
 #include "gstcudahisto.h"
 
+#include "gsthistocounter.h"
 #include "gsthistogrammeta.h"
 #include "gsthistomodes.h"
 
@@ -54,19 +55,6 @@ static GstStaticPadTemplate sink_template =
 static GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
         GST_STATIC_CAPS (GST_VIDEO_CAPS_MAKE (GST_GPU_FILTER_FORMATS)));
-
-#define DEFAULT_BINS 256
-#define DEFAULT_PLANES GST_FRAME_PLANES_COLOR
-#define DEFAULT_INTERVAL (100 * GST_MSECOND)
-#define DEFAULT_POST_MESSAGES TRUE
-#define DEFAULT_ATTACH_META FALSE
-#define DEFAULT_THRESHOLD_DARK 0.02
-#define DEFAULT_THRESHOLD_BRIGHT 0.98
-#define DEFAULT_ALARM_DARK 0.05
-#define DEFAULT_ALARM_BRIGHT 0.95
-#define DEFAULT_ALARM_FLAT 0.01
-#define DEFAULT_ALARM_SCENE 0.5
-#define DEFAULT_ALARM_HYSTERESIS 0.02
 
 enum
 {
@@ -90,32 +78,18 @@ struct _GstCudaHisto
 {
   GstGpuFilter parent;
 
-  /* Settings; protected by the object lock. */
-  gint bins;
-  GstFramePlanes planes;
-  GstClockTime interval;
-  gboolean post_messages, attach_meta;
-  GstHistoThresholds thresholds;
-  guint method;
-  GstHistoModes modes;
-  gboolean dirty; /* what plans are made for has changed since the last frame */
-  gboolean touched; /* so has something that plans can follow */
+  GstHistoCounter counter; /* with settings and fields of either thread */
 
-  /* Of the streaming thread; the pusher reads mode, components and results. */
+  /* Settings; protected by the object lock. */
+  GstHistoModes modes;
+  gboolean touched; /* something that the mode's plan follows has changed */
+
+  /* Of the streaming thread; the pusher reads mode. */
   GstCudaHistoMode mode;
-  GstHistoComponents components;
-  HistoPlan *plan;           /* of the settings, unless dirty */
+  GstHistoModes made;        /* what the plans below are made for */
   EqualizePlan *equalize;    /* of that mode, else NULL */
   OverlayPlan *overlay;      /* likewise */
   OverlaySpec *overlay_spec; /* too large for a stack */
-  HistoResult **results;     /* [n_results], by the frame's place */
-  guint n_results;
-  guint64 last_slot; /* the interval that the last counted frame was in, + 1 */
-
-  /* Of the pusher, and of release() while no frame is in flight. */
-  guint64 told_slot; /* likewise, of frames that are not only counted */
-  GstHistoReport report;
-  guint64 *last; /* counters of the last frame, or NULL */
 };
 
 G_DEFINE_TYPE (GstCudaHisto, gst_cuda_histo, GST_TYPE_GPU_FILTER)
@@ -144,85 +118,31 @@ method_get_type (void)
   return type;
 }
 
-static const HistoMethod *
-chosen_method (guint method)
-{
-  return method == GST_GPU_FILTER_METHOD_AUTO
-      ? NULL
-      : histo_method ((gint) method - 1);
-}
-
 /* GstGpuFilter */
 
 static GstGpuFilterBackend
 gst_cuda_histo_wanted_backend (GstGpuFilter *filter)
 {
-  GstCudaHisto *self = GST_CUDA_HISTO (filter);
-  const HistoMethod *method;
-
-  GST_OBJECT_LOCK (self);
-  method = chosen_method (self->method);
-  GST_OBJECT_UNLOCK (self);
-  if (method == NULL)
-    return GST_GPU_FILTER_BACKEND_AUTO;
-  return method->backend == HISTO_CPU ? GST_GPU_FILTER_BACKEND_CPU
-                                      : GST_GPU_FILTER_BACKEND_CUDA;
+  return gst_histo_counter_wanted_backend (&GST_CUDA_HISTO (filter)->counter);
 }
 
 /* No frame is in flight. */
 static void
-release_results (GstCudaHisto *self)
+release_mode (GstGpuFilter *filter)
 {
-  for (guint i = 0; i < self->n_results; i++)
-    histo_result_free (self->results[i]);
-  g_clear_pointer (&self->results, g_free);
-  self->n_results = 0;
-}
+  GstCudaHisto *self = GST_CUDA_HISTO (filter);
 
-static void
-release_plan (GstCudaHisto *self)
-{
-  release_results (self);
-  histo_plan_free (self->plan);
   equalize_plan_free (self->equalize);
   overlay_plan_free (self->overlay);
-  self->plan = NULL;
   self->equalize = NULL;
   self->overlay = NULL;
-}
-
-/* What there was of frames that others do not compare with. */
-static void
-forget_frames (GstCudaHisto *self)
-{
-  g_clear_pointer (&self->last, g_free);
-  memset (&self->report, 0, sizeof self->report);
-  self->last_slot = self->told_slot = 0;
 }
 
 static void
 gst_cuda_histo_release (GstGpuFilter *filter)
 {
-  release_plan (GST_CUDA_HISTO (filter));
-  forget_frames (GST_CUDA_HISTO (filter));
-}
-
-static gboolean
-make_plan (GstCudaHisto *self, guint wanted, Fault *fault)
-{
-  GstGpuFilter *filter = GST_GPU_FILTER (self);
-  const Image *layout = &gst_gpu_filter_get_layout (filter)->layout;
-  Gpu *gpu = gst_gpu_filter_get_gpu (filter);
-  const HistoBackend backend = gpu != NULL ? HISTO_CUDA : HISTO_CPU;
-  const HistoMethod *method = chosen_method (wanted);
-  HistoSpec spec;
-
-  /* backend=auto fell back to the CPU: so does the method. */
-  if (method != NULL && backend == HISTO_CPU && method->backend == HISTO_CUDA)
-    method = NULL;
-  gst_histo_components_get_spec (&self->components, &spec);
-  self->plan = histo_plan_new (&spec, layout, backend, method, gpu, fault);
-  return self->plan != NULL;
+  release_mode (filter);
+  gst_histo_counter_release (&GST_CUDA_HISTO (filter)->counter);
 }
 
 /* Gives the plan of the mode the settings of now; makes it if there is none. */
@@ -245,8 +165,8 @@ follow_mode (GstCudaHisto *self, const GstHistoModes *modes,
     return self->equalize != NULL;
   }
   if (self->mode == GST_CUDA_HISTO_OVERLAY) {
-    gst_histo_modes_get_overlay (
-        modes, &self->components, thresholds, layout, info, self->overlay_spec);
+    gst_histo_modes_get_overlay (modes, &self->counter.components, thresholds,
+        layout, info, self->overlay_spec);
     if (self->overlay != NULL)
       return overlay_plan_update (self->overlay, self->overlay_spec, fault);
     self->overlay = overlay_plan_new (self->overlay_spec, &layout->layout,
@@ -256,71 +176,39 @@ follow_mode (GstCudaHisto *self, const GstHistoModes *modes,
   return TRUE;
 }
 
-static gboolean
-make_results (GstCudaHisto *self, Fault *fault)
-{
-  const guint depth = gst_gpu_filter_get_depth (GST_GPU_FILTER (self));
-
-  self->results = g_new0 (HistoResult *, depth);
-  self->n_results = depth;
-  for (guint i = 0; i < depth; i++) {
-    self->results[i] = histo_result_new (self->plan, fault);
-    if (self->results[i] == NULL)
-      return FALSE;
-  }
-  return TRUE;
-}
-
-/* Makes plan and results for the settings, if they are for others. */
+/* Everything for the settings of now. */
 static gboolean
 follow_settings (GstCudaHisto *self, Fault *fault)
 {
   GstGpuFilter *filter = GST_GPU_FILTER (self);
-  GstHistoComponents components;
   GstHistoThresholds thresholds;
-  gboolean changed, touched, ok = TRUE;
   GstHistoModes modes;
-  guint method;
+  gboolean touched;
 
-  GST_OBJECT_LOCK (self);
-  changed = self->dirty || self->plan == NULL;
-  touched = changed || self->touched;
-  method = self->method;
-  modes = self->modes;
-  thresholds = self->thresholds;
-  if (changed)
-    ok = gst_histo_components_init (&components,
-        gst_gpu_filter_get_layout (filter), gst_gpu_filter_get_info (filter),
-        self->planes, self->bins, fault);
-  if (ok)
-    self->dirty = self->touched = FALSE;
-  GST_OBJECT_UNLOCK (self);
-  if (!ok)
+  if (!gst_histo_counter_follow (&self->counter, release_mode, fault))
     return FALSE;
+  GST_OBJECT_LOCK (self);
+  touched = self->touched;
+  self->touched = FALSE;
+  modes = self->modes;
+  thresholds = self->counter.settings.thresholds;
+  GST_OBJECT_UNLOCK (self);
 
-  if (changed) {
+  if (modes.mode != self->mode || !gst_histo_modes_fit (&modes, &self->made)) {
     gst_gpu_filter_drain (filter);
-    release_plan (self);
-    if (!gst_histo_components_equal (&components, &self->components))
-      forget_frames (self);
-    self->components = components;
+    release_mode (filter);
     self->mode = modes.mode;
-    if (!make_plan (self, method, fault))
-      return FALSE;
+    self->made = modes;
   }
-  if (touched && !follow_mode (self, &modes, &thresholds, fault))
-    goto failed;
-  if (self->n_results == gst_gpu_filter_get_depth (filter))
+  if (!touched
+      && (self->mode == GST_CUDA_HISTO_ANALYZE || self->equalize != NULL
+          || self->overlay != NULL))
     return TRUE;
-  gst_gpu_filter_drain (filter);
-  release_results (self);
-  if (make_results (self, fault))
+  if (follow_mode (self, &modes, &thresholds, fault))
     return TRUE;
-
-failed:
   /* The next frame tries anew. */
   gst_gpu_filter_drain (filter);
-  release_plan (self);
+  release_mode (filter);
   return FALSE;
 }
 
@@ -329,56 +217,31 @@ gst_cuda_histo_prepare (
     GstGpuFilter *filter, GstGpuFilterUse *use, Fault *fault)
 {
   GstCudaHisto *self = GST_CUDA_HISTO (filter);
+  const GstHistoSettings *settings = &self->counter.settings;
   gboolean idle;
 
   GST_OBJECT_LOCK (self);
-  idle = self->modes.mode == GST_CUDA_HISTO_ANALYZE && !self->post_messages
-      && !self->attach_meta;
-  *use = idle                                      ? GST_GPU_FILTER_PASS
-      : self->modes.mode == GST_CUDA_HISTO_ANALYZE ? GST_GPU_FILTER_READ
-                                                   : GST_GPU_FILTER_WRITE;
+  idle = self->modes.mode == GST_CUDA_HISTO_ANALYZE && !settings->post_messages
+      && !settings->attach_meta;
   GST_OBJECT_UNLOCK (self);
   if (idle) {
+    *use = GST_GPU_FILTER_PASS;
     gst_gpu_filter_set_active_method (filter, "none");
     return TRUE;
   }
   if (!follow_settings (self, fault))
     return FALSE;
+  if (self->mode == GST_CUDA_HISTO_ANALYZE)
+    *use = GST_GPU_FILTER_READ;
   gst_gpu_filter_set_active_method (
-      filter, histo_plan_method (self->plan)->name);
-  return TRUE;
-}
-
-/* Whether a frame is the first in its interval of running time, of which *last_slot
- * is the last number, + 1. */
-static gboolean
-is_due (GstCudaHisto *self, const GstBuffer *buffer, guint64 *last_slot)
-{
-  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
-  GstClockTime interval, time = GST_CLOCK_TIME_NONE;
-  guint64 slot;
-
-  GST_OBJECT_LOCK (self);
-  interval = self->interval;
-  GST_OBJECT_UNLOCK (self);
-  if (segment->format == GST_FORMAT_TIME)
-    time = gst_segment_to_running_time (
-        segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
-  if (interval == 0 || !GST_CLOCK_TIME_IS_VALID (time))
-    return TRUE;
-  slot = time / interval + 1;
-  if (slot == *last_slot)
-    return FALSE;
-  *last_slot = slot;
+      filter, histo_plan_method (self->counter.plan)->name);
   return TRUE;
 }
 
 static gboolean
 gst_cuda_histo_wants (GstGpuFilter *filter, GstBuffer *buffer)
 {
-  GstCudaHisto *self = GST_CUDA_HISTO (filter);
-
-  return is_due (self, buffer, &self->last_slot);
+  return gst_histo_counter_wants (&GST_CUDA_HISTO (filter)->counter, buffer);
 }
 
 static gboolean
@@ -386,76 +249,32 @@ gst_cuda_histo_compute (
     GstGpuFilter *filter, const RingPart *part, guint place, Fault *fault)
 {
   GstCudaHisto *self = GST_CUDA_HISTO (filter);
-  HistoResult *result = self->results[place];
+  const gboolean equalizes = self->mode == GST_CUDA_HISTO_EQUALIZE;
+  const HistoResult *result;
 
   /* All of the frame is needed for any of it. */
   if (!part->last)
     return TRUE;
-  if (self->mode == GST_CUDA_HISTO_EQUALIZE)
-    return equalize_plan_run (
-               self->equalize, part->src, part->dst, part->stream, fault)
-        && histo_plan_run (self->plan, part->dst, result, part->stream, fault);
-  if (!histo_plan_run (self->plan, part->src, result, part->stream, fault))
+  if (equalizes
+      && !equalize_plan_run (
+          self->equalize, part->src, part->dst, part->stream, fault))
     return FALSE;
-  return self->mode == GST_CUDA_HISTO_ANALYZE
+  result = gst_histo_counter_count (&self->counter,
+      equalizes ? part->dst : part->src, place, part->stream, fault);
+  if (result == NULL)
+    return FALSE;
+  return self->mode != GST_CUDA_HISTO_OVERLAY
       || overlay_plan_run (
           self->overlay, result, part->src, part->dst, part->stream, fault);
 }
 
 static void
-post_report (
-    GstCudaHisto *self, const HistoResult *result, const GstBuffer *buffer)
-{
-  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
-  const GstClockTime time = GST_BUFFER_PTS (buffer);
-  GstStructure *structure =
-      gst_histo_report_to_structure (&self->report, &self->components, result);
-  GstClockTime stream_time = GST_CLOCK_TIME_NONE;
-  GstClockTime running_time = GST_CLOCK_TIME_NONE;
-
-  if (segment->format == GST_FORMAT_TIME) {
-    stream_time = gst_segment_to_stream_time (segment, GST_FORMAT_TIME, time);
-    running_time = gst_segment_to_running_time (segment, GST_FORMAT_TIME, time);
-  }
-  gst_structure_set (structure, "timestamp", GST_TYPE_CLOCK_TIME, time,
-      "stream-time", GST_TYPE_CLOCK_TIME, stream_time, "running-time",
-      GST_TYPE_CLOCK_TIME, running_time, "duration", GST_TYPE_CLOCK_TIME,
-      GST_BUFFER_DURATION (buffer), NULL);
-  gst_element_post_message (GST_ELEMENT (self),
-      gst_message_new_element (GST_OBJECT (self), structure));
-}
-
-/* Segments change with no frame in flight, so the one of now is the frame's. */
-static void
 gst_cuda_histo_finish (GstGpuFilter *filter, guint place, GstBuffer **buffer)
 {
   GstCudaHisto *self = GST_CUDA_HISTO (filter);
-  const HistoResult *result = self->results[place];
-  GstHistoThresholds thresholds;
-  gboolean post, attach;
 
-  if (self->mode != GST_CUDA_HISTO_ANALYZE
-      && !is_due (self, *buffer, &self->told_slot))
-    return;
-  GST_OBJECT_LOCK (self);
-  thresholds = self->thresholds;
-  post = self->post_messages;
-  attach = self->attach_meta;
-  GST_OBJECT_UNLOCK (self);
-
-  gst_histo_report_update (
-      &self->report, &self->components, &thresholds, result, self->last);
-  if (self->last == NULL)
-    self->last = g_new (guint64,
-        (gsize) self->components.n_components * (gsize) self->components.bins);
-  gst_histo_components_copy (&self->components, result, self->last);
-  if (post)
-    post_report (self, result, *buffer);
-  if (attach) {
-    /* The memory stays the same. */
-    *buffer = gst_buffer_make_writable (*buffer);
-    gst_histo_components_attach (&self->components, result, *buffer);
-  }
+  gst_histo_counter_tell (
+      &self->counter, place, self->mode == GST_CUDA_HISTO_ANALYZE, buffer);
 }
 
 /* Running time may start anew, so what it was says nothing of what has been
@@ -466,7 +285,7 @@ gst_cuda_histo_sink_event (GstBaseTransform *trans, GstEvent *event)
   GstCudaHisto *self = GST_CUDA_HISTO (trans);
 
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
-    self->last_slot = self->told_slot = 0;
+    gst_histo_counter_restart (&self->counter);
     if (self->equalize != NULL)
       equalize_plan_reset (self->equalize);
   }
@@ -481,54 +300,55 @@ gst_cuda_histo_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
   GstCudaHisto *self = GST_CUDA_HISTO (object);
+  GstHistoSettings *settings = &self->counter.settings;
 
   GST_OBJECT_LOCK (self);
   self->touched = TRUE;
   switch (id) {
     case PROP_BINS:
-      self->bins = g_value_get_int (value);
-      self->dirty = TRUE;
+      settings->bins = g_value_get_int (value);
+      self->counter.dirty = TRUE;
       break;
     case PROP_PLANES:
-      self->planes = (GstFramePlanes) g_value_get_flags (value);
-      self->dirty = TRUE;
+      settings->planes = (GstFramePlanes) g_value_get_flags (value);
+      self->counter.dirty = TRUE;
       break;
     case PROP_METHOD:
-      self->method = (guint) g_value_get_enum (value);
-      self->dirty = TRUE;
+      settings->method = (guint) g_value_get_enum (value);
+      self->counter.dirty = TRUE;
       break;
     case PROP_INTERVAL:
-      self->interval = g_value_get_uint64 (value);
+      settings->interval = g_value_get_uint64 (value);
       break;
     case PROP_POST_MESSAGES:
-      self->post_messages = g_value_get_boolean (value);
+      settings->post_messages = g_value_get_boolean (value);
       break;
     case PROP_ATTACH_META:
-      self->attach_meta = g_value_get_boolean (value);
+      settings->attach_meta = g_value_get_boolean (value);
       break;
     case PROP_THRESHOLD_DARK:
-      self->thresholds.dark = g_value_get_double (value);
+      settings->thresholds.dark = g_value_get_double (value);
       break;
     case PROP_THRESHOLD_BRIGHT:
-      self->thresholds.bright = g_value_get_double (value);
+      settings->thresholds.bright = g_value_get_double (value);
       break;
     case PROP_ALARM_DARK:
-      self->thresholds.alarms.dark = g_value_get_double (value);
+      settings->thresholds.alarms.dark = g_value_get_double (value);
       break;
     case PROP_ALARM_BRIGHT:
-      self->thresholds.alarms.bright = g_value_get_double (value);
+      settings->thresholds.alarms.bright = g_value_get_double (value);
       break;
     case PROP_ALARM_FLAT:
-      self->thresholds.alarms.flat = g_value_get_double (value);
+      settings->thresholds.alarms.flat = g_value_get_double (value);
       break;
     case PROP_ALARM_SCENE:
-      self->thresholds.alarms.change = g_value_get_double (value);
+      settings->thresholds.alarms.change = g_value_get_double (value);
       break;
     case PROP_ALARM_HYSTERESIS:
-      self->thresholds.alarms.hysteresis = g_value_get_double (value);
+      settings->thresholds.alarms.hysteresis = g_value_get_double (value);
       break;
     default:
-      if (!gst_histo_modes_set (&self->modes, id, value, &self->dirty))
+      if (!gst_histo_modes_set (&self->modes, id, value))
         G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
   }
@@ -540,47 +360,48 @@ gst_cuda_histo_get_property (
     GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
   GstCudaHisto *self = GST_CUDA_HISTO (object);
+  GstHistoSettings *settings = &self->counter.settings;
 
   GST_OBJECT_LOCK (self);
   switch (id) {
     case PROP_BINS:
-      g_value_set_int (value, self->bins);
+      g_value_set_int (value, settings->bins);
       break;
     case PROP_PLANES:
-      g_value_set_flags (value, self->planes);
+      g_value_set_flags (value, settings->planes);
       break;
     case PROP_METHOD:
-      g_value_set_enum (value, (gint) self->method);
+      g_value_set_enum (value, (gint) settings->method);
       break;
     case PROP_INTERVAL:
-      g_value_set_uint64 (value, self->interval);
+      g_value_set_uint64 (value, settings->interval);
       break;
     case PROP_POST_MESSAGES:
-      g_value_set_boolean (value, self->post_messages);
+      g_value_set_boolean (value, settings->post_messages);
       break;
     case PROP_ATTACH_META:
-      g_value_set_boolean (value, self->attach_meta);
+      g_value_set_boolean (value, settings->attach_meta);
       break;
     case PROP_THRESHOLD_DARK:
-      g_value_set_double (value, self->thresholds.dark);
+      g_value_set_double (value, settings->thresholds.dark);
       break;
     case PROP_THRESHOLD_BRIGHT:
-      g_value_set_double (value, self->thresholds.bright);
+      g_value_set_double (value, settings->thresholds.bright);
       break;
     case PROP_ALARM_DARK:
-      g_value_set_double (value, self->thresholds.alarms.dark);
+      g_value_set_double (value, settings->thresholds.alarms.dark);
       break;
     case PROP_ALARM_BRIGHT:
-      g_value_set_double (value, self->thresholds.alarms.bright);
+      g_value_set_double (value, settings->thresholds.alarms.bright);
       break;
     case PROP_ALARM_FLAT:
-      g_value_set_double (value, self->thresholds.alarms.flat);
+      g_value_set_double (value, settings->thresholds.alarms.flat);
       break;
     case PROP_ALARM_SCENE:
-      g_value_set_double (value, self->thresholds.alarms.change);
+      g_value_set_double (value, settings->thresholds.alarms.change);
       break;
     case PROP_ALARM_HYSTERESIS:
-      g_value_set_double (value, self->thresholds.alarms.hysteresis);
+      g_value_set_double (value, settings->thresholds.alarms.hysteresis);
       break;
     default:
       if (!gst_histo_modes_get (&self->modes, id, value))
@@ -602,19 +423,9 @@ gst_cuda_histo_finalize (GObject *object)
 static void
 gst_cuda_histo_init (GstCudaHisto *self)
 {
+  gst_histo_counter_init (&self->counter, GST_GPU_FILTER (self));
   gst_histo_modes_init (&self->modes);
   self->overlay_spec = g_new0 (OverlaySpec, 1);
-  self->bins = DEFAULT_BINS;
-  self->planes = DEFAULT_PLANES;
-  self->interval = DEFAULT_INTERVAL;
-  self->post_messages = DEFAULT_POST_MESSAGES;
-  self->attach_meta = DEFAULT_ATTACH_META;
-  self->thresholds.dark = DEFAULT_THRESHOLD_DARK;
-  self->thresholds.bright = DEFAULT_THRESHOLD_BRIGHT;
-  self->thresholds.alarms =
-      (AlarmSettings){ DEFAULT_ALARM_DARK, DEFAULT_ALARM_BRIGHT,
-        DEFAULT_ALARM_FLAT, DEFAULT_ALARM_SCENE, DEFAULT_ALARM_HYSTERESIS };
-  self->method = GST_GPU_FILTER_METHOD_AUTO;
 }
 
 static void
@@ -623,24 +434,24 @@ install_counting_properties (GObjectClass *object_class, GParamFlags flags)
   g_object_class_install_property (object_class, PROP_BINS,
       g_param_spec_int ("bins", "Bins",
           "Counters a component; code v of d bits counts in (v * bins) >> d",
-          HISTO_MIN_BINS, HISTO_MAX_BINS, DEFAULT_BINS, flags));
+          HISTO_MIN_BINS, HISTO_MAX_BINS, GST_HISTO_DEFAULT_BINS, flags));
   g_object_class_install_property (object_class, PROP_PLANES,
       g_param_spec_flags ("planes", "Planes",
           "The components to count. RGB has neither luma nor chroma alone",
-          GST_TYPE_FRAME_PLANES, DEFAULT_PLANES, flags));
+          GST_TYPE_FRAME_PLANES, GST_HISTO_DEFAULT_PLANES, flags));
   g_object_class_install_property (object_class, PROP_INTERVAL,
       g_param_spec_uint64 ("interval", "Interval",
           "Running time between counted frames in nanoseconds, the others pass "
           "untouched (0 = count every frame)",
-          0, G_MAXUINT64, DEFAULT_INTERVAL, flags));
+          0, G_MAXUINT64, GST_HISTO_DEFAULT_INTERVAL, flags));
   g_object_class_install_property (object_class, PROP_POST_MESSAGES,
       g_param_spec_boolean ("post-messages", "Post messages",
           "Post an element message for each counted frame",
-          DEFAULT_POST_MESSAGES, flags));
+          GST_HISTO_DEFAULT_POST_MESSAGES, flags));
   g_object_class_install_property (object_class, PROP_ATTACH_META,
       g_param_spec_boolean ("attach-meta", "Attach meta",
           "Attach a GstVideoHistogramMeta to each counted frame",
-          DEFAULT_ATTACH_META, flags));
+          GST_HISTO_DEFAULT_ATTACH_META, flags));
   g_object_class_install_property (object_class, PROP_METHOD,
       g_param_spec_enum ("method", "Method",
           "How to count; the result is the same", GST_TYPE_CUDA_HISTO_METHOD,
@@ -662,29 +473,29 @@ install_alarm_properties (GObjectClass *object_class, GParamFlags flags)
       "Dark threshold",
       "Samples up to this level count as dark, by the nominal range: "
       "0 = black, 1 = white",
-      DEFAULT_THRESHOLD_DARK, flags);
+      GST_HISTO_DEFAULT_THRESHOLD_DARK, flags);
   install_level (object_class, PROP_THRESHOLD_BRIGHT, "threshold-bright",
       "Bright threshold",
       "Samples from this level on count as bright, by the nominal range",
-      DEFAULT_THRESHOLD_BRIGHT, flags);
+      GST_HISTO_DEFAULT_THRESHOLD_BRIGHT, flags);
   install_level (object_class, PROP_ALARM_DARK, "alarm-dark", "Dark alarm",
       "too-dark is on while the mean brightness is below this",
-      DEFAULT_ALARM_DARK, flags);
+      GST_HISTO_DEFAULT_ALARM_DARK, flags);
   install_level (object_class, PROP_ALARM_BRIGHT, "alarm-bright",
       "Bright alarm",
       "too-bright is on while the mean brightness is above this",
-      DEFAULT_ALARM_BRIGHT, flags);
+      GST_HISTO_DEFAULT_ALARM_BRIGHT, flags);
   install_level (object_class, PROP_ALARM_FLAT, "alarm-flat", "Flat alarm",
       "flat is on while the standard deviation of the brightness is below "
       "this, as of a covered camera",
-      DEFAULT_ALARM_FLAT, flags);
+      GST_HISTO_DEFAULT_ALARM_FLAT, flags);
   install_level (object_class, PROP_ALARM_SCENE, "alarm-scene", "Scene alarm",
       "scene-change is on when the histogram differs from the last by more: "
       "0 = same, 1 = nothing in common",
-      DEFAULT_ALARM_SCENE, flags);
+      GST_HISTO_DEFAULT_ALARM_SCENE, flags);
   install_level (object_class, PROP_ALARM_HYSTERESIS, "alarm-hysteresis",
       "Alarm hysteresis", "How far beyond its level an alarm goes off again",
-      DEFAULT_ALARM_HYSTERESIS, flags);
+      GST_HISTO_DEFAULT_ALARM_HYSTERESIS, flags);
 }
 
 static void

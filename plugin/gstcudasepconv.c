@@ -29,7 +29,7 @@
  */
 #include "gstcudasepconv.h"
 
-#include "gstframeplanes.h"
+#include "gsthistocounter.h"
 #include "sepconv.h"
 
 #include <math.h>
@@ -82,6 +82,10 @@ enum
   PROP_SCALE_CHROMA,
   PROP_METHOD,
   PROP_SLICES,
+  PROP_HISTOGRAM,
+  PROP_HISTOGRAM_BINS,
+  PROP_HISTOGRAM_INTERVAL,
+  PROP_HISTOGRAM_META,
 };
 
 /* The taps of luma, or of planes at full size, and those of chroma. */
@@ -104,6 +108,9 @@ struct _GstCudaSepconv
   gboolean scale_chroma;
   guint method;
   gboolean dirty; /* changed since the last frame */
+  gboolean histogram;
+
+  GstHistoCounter counter; /* of results; with settings of its own */
 
   /* Of the streaming thread. */
   SepconvSpec spec;      /* of the settings, its taps in plane_taps */
@@ -111,6 +118,7 @@ struct _GstCudaSepconv
   gboolean have_spec;
   guint spec_method;
   gboolean identity;
+  gboolean counts; /* the histogram of frames */
   SepconvPlan *plan;
 };
 
@@ -319,14 +327,17 @@ gst_cuda_sepconv_prepare (
     self->have_spec = ok;
     self->dirty = FALSE;
   }
+  self->counts = self->histogram;
   GST_OBJECT_UNLOCK (self);
-  if (!ok)
+  if (!ok
+      || (self->counts
+          && !gst_histo_counter_follow (&self->counter, NULL, fault)))
     return FALSE;
 
   if (changed)
     self->identity = sepconv_is_identity (&self->spec, layout);
   if (self->identity) {
-    *use = GST_GPU_FILTER_PASS;
+    *use = self->counts ? GST_GPU_FILTER_READ : GST_GPU_FILTER_PASS;
     gst_gpu_filter_set_active_method (filter, "none");
     return TRUE;
   }
@@ -346,14 +357,39 @@ gst_cuda_sepconv_compute (
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
 
   (void) place;
+  /* Nothing to filter: the frame is only counted. */
+  if (part->dst->n_memories == 0)
+    return TRUE;
   return sepconv_plan_advance (self->plan, part->src, part->dst, part->fresh,
       part->done, part->stream, fault);
+}
+
+static gboolean
+gst_cuda_sepconv_conclude (
+    GstGpuFilter *filter, const RingPart *frame, guint place, Fault *fault)
+{
+  GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
+  const Image *result = frame->dst->n_memories == 0 ? frame->src : frame->dst;
+
+  return !self->counts
+      || gst_histo_counter_count (
+             &self->counter, result, place, frame->stream, fault)
+      != NULL;
+}
+
+static void
+gst_cuda_sepconv_finish (GstGpuFilter *filter, guint place, GstBuffer **buffer)
+{
+  gst_histo_counter_tell (
+      &GST_CUDA_SEPCONV (filter)->counter, place, FALSE, buffer);
 }
 
 static void
 gst_cuda_sepconv_release (GstGpuFilter *filter)
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
+
+  gst_histo_counter_release (&self->counter);
 
   sepconv_plan_free (self->plan);
   self->plan = NULL;
@@ -400,8 +436,21 @@ gst_cuda_sepconv_set_property (
   GstCudaSepconv *self = GST_CUDA_SEPCONV (object);
 
   GST_OBJECT_LOCK (self);
-  self->dirty = self->dirty || id != PROP_SLICES;
+  self->dirty = self->dirty || id < PROP_SLICES;
   switch (id) {
+    case PROP_HISTOGRAM:
+      self->histogram = g_value_get_boolean (value);
+      break;
+    case PROP_HISTOGRAM_BINS:
+      self->counter.settings.bins = g_value_get_int (value);
+      self->counter.dirty = TRUE;
+      break;
+    case PROP_HISTOGRAM_INTERVAL:
+      self->counter.settings.interval = g_value_get_uint64 (value);
+      break;
+    case PROP_HISTOGRAM_META:
+      self->counter.settings.attach_meta = g_value_get_boolean (value);
+      break;
     case PROP_SLICES:
       gst_gpu_filter_set_slices (
           GST_GPU_FILTER (self), g_value_get_uint (value));
@@ -466,6 +515,18 @@ gst_cuda_sepconv_get_property (
 
   GST_OBJECT_LOCK (self);
   switch (id) {
+    case PROP_HISTOGRAM:
+      g_value_set_boolean (value, self->histogram);
+      break;
+    case PROP_HISTOGRAM_BINS:
+      g_value_set_int (value, self->counter.settings.bins);
+      break;
+    case PROP_HISTOGRAM_INTERVAL:
+      g_value_set_uint64 (value, self->counter.settings.interval);
+      break;
+    case PROP_HISTOGRAM_META:
+      g_value_set_boolean (value, self->counter.settings.attach_meta);
+      break;
     case PROP_SLICES:
       g_value_set_uint (
           value, gst_gpu_filter_get_slices (GST_GPU_FILTER (self)));
@@ -553,6 +614,7 @@ gst_cuda_sepconv_init (GstCudaSepconv *self)
   self->scale_chroma = DEFAULT_SCALE_CHROMA;
   self->method = GST_GPU_FILTER_METHOD_AUTO;
   self->plane_taps = g_new0 (PlaneTaps, IMAGE_MAX_PLANES);
+  gst_histo_counter_init (&self->counter, GST_GPU_FILTER (self));
 }
 
 static void
@@ -643,6 +705,37 @@ install_filter_properties (GObjectClass *object_class, GParamFlags flags)
 }
 
 static void
+install_histogram_properties (GObjectClass *object_class, GParamFlags flags)
+{
+  g_object_class_install_property (object_class, PROP_HISTOGRAM,
+      g_param_spec_boolean ("histogram", "Histogram",
+          "Count the histogram of the result and post it as cudahisto does",
+          FALSE, flags));
+  g_object_class_install_property (object_class, PROP_HISTOGRAM_BINS,
+      g_param_spec_int ("histogram-bins", "Histogram bins",
+          "Counters a component", HISTO_MIN_BINS, HISTO_MAX_BINS,
+          GST_HISTO_DEFAULT_BINS, flags));
+  g_object_class_install_property (object_class, PROP_HISTOGRAM_INTERVAL,
+      g_param_spec_uint64 ("histogram-interval", "Histogram interval",
+          "Running time between messages in nanoseconds (0 = every frame)", 0,
+          G_MAXUINT64, GST_HISTO_DEFAULT_INTERVAL, flags));
+  g_object_class_install_property (object_class, PROP_HISTOGRAM_META,
+      g_param_spec_boolean ("histogram-meta", "Histogram meta",
+          "Attach a GstVideoHistogramMeta to the frames of messages", FALSE,
+          flags));
+}
+
+/* Running time may start anew; no frame is on its way. */
+static gboolean
+gst_cuda_sepconv_sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
+    gst_histo_counter_restart (&GST_CUDA_SEPCONV (trans)->counter);
+  return GST_BASE_TRANSFORM_CLASS (gst_cuda_sepconv_parent_class)
+      ->sink_event (trans, event);
+}
+
+static void
 gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
@@ -659,6 +752,7 @@ gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
   object_class->finalize = gst_cuda_sepconv_finalize;
   install_kernel_properties (object_class, flags);
   install_filter_properties (object_class, flags);
+  install_histogram_properties (object_class, flags);
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
@@ -673,7 +767,11 @@ gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
       GST_DEBUG_FUNCPTR (gst_cuda_sepconv_wanted_backend);
   filter_class->prepare = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_prepare);
   filter_class->compute = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_compute);
+  filter_class->conclude = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_conclude);
+  filter_class->finish = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_finish);
   filter_class->release = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_release);
+  GST_BASE_TRANSFORM_CLASS (klass)->sink_event =
+      GST_DEBUG_FUNCPTR (gst_cuda_sepconv_sink_event);
 
   gst_type_mark_as_plugin_api (GST_TYPE_CUDA_SEPCONV_KERNEL, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_CUDA_SEPCONV_BORDER, 0);

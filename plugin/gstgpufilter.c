@@ -635,11 +635,10 @@ compute_field (
   return klass->compute (flight->self, &field, flight->place, fault);
 }
 
-/* A RingCompute: a part of a frame, or both fields with the last part. */
-static bool
-compute_part (void *user, const RingPart *part, Fault *fault)
+/* A part of a frame, or both fields with the last part. */
+static gboolean
+compute_frame (const Flight *flight, const RingPart *part, Fault *fault)
 {
-  const Flight *flight = user;
   GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (flight->self);
 
   if (!klass->fields_apart
@@ -648,6 +647,18 @@ compute_part (void *user, const RingPart *part, Fault *fault)
   return !part->last
       || (compute_field (flight, part, 0, fault)
           && compute_field (flight, part, 1, fault));
+}
+
+/* A RingCompute. */
+static bool
+compute_part (void *user, const RingPart *part, Fault *fault)
+{
+  const Flight *flight = user;
+  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (flight->self);
+
+  return compute_frame (flight, part, fault)
+      && (!part->last || klass->conclude == NULL
+          || klass->conclude (flight->self, part, flight->place, fault));
 }
 
 /* How a frame is to travel, by the settings and by what is under way. */

@@ -92,6 +92,11 @@ struct _GstGpuFilterClass
   gboolean (*compute) (
       GstGpuFilter *self, const RingPart *part, guint place, Fault *fault);
 
+  /* Queues what comes after the last part of a frame, and of both of its fields; dst
+   * holds the result by then. May be NULL. */
+  gboolean (*conclude) (
+      GstGpuFilter *self, const RingPart *frame, guint place, Fault *fault);
+
   /* The work on a frame is done; *buffer is about to be pushed, and may be replaced
    * by another of the same frame. On the pusher; in order. May be NULL. */
   void (*finish) (GstGpuFilter *self, guint place, GstBuffer **buffer);

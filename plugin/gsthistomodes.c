@@ -227,8 +227,7 @@ find_double (GstHistoModes *self, guint id)
 }
 
 gboolean
-gst_histo_modes_set (
-    GstHistoModes *self, guint id, const GValue *value, gboolean *remake)
+gst_histo_modes_set (GstHistoModes *self, guint id, const GValue *value)
 {
   gdouble *number = find_double (self, id);
 
@@ -239,19 +238,15 @@ gst_histo_modes_set (
   switch (id) {
     case PROP_MODE:
       self->mode = (GstCudaHistoMode) g_value_get_enum (value);
-      *remake = TRUE;
       return TRUE;
     case PROP_EQUALIZER:
       self->equalizer = (EqualizeKind) g_value_get_enum (value);
-      *remake = TRUE;
       return TRUE;
     case PROP_TILES_X:
       self->tiles_x = g_value_get_int (value);
-      *remake = TRUE;
       return TRUE;
     case PROP_TILES_Y:
       self->tiles_y = g_value_get_int (value);
-      *remake = TRUE;
       return TRUE;
     case PROP_POSITION:
       self->position = (OverlayPosition) g_value_get_enum (value);
@@ -304,6 +299,13 @@ gst_histo_modes_get (const GstHistoModes *self, guint id, GValue *value)
 }
 
 /* Specs */
+
+gboolean
+gst_histo_modes_fit (const GstHistoModes *a, const GstHistoModes *b)
+{
+  return a->equalizer == b->equalizer && a->tiles_x == b->tiles_x
+      && a->tiles_y == b->tiles_y;
+}
 
 static EqualizeRole
 equalize_role (const GstFrameChannel *channel)

@@ -35,13 +35,15 @@ typedef struct
 void gst_histo_modes_init (GstHistoModes *self);
 
 /* The properties: install them all, then let the element's own functions ask here
- * first. FALSE: it is none of them. Setting sets *remake where plans of the
- * settings before are of no use. */
+ * last. FALSE: it is none of them. */
 void gst_histo_modes_install (GObjectClass *object_class, GParamFlags flags);
 gboolean gst_histo_modes_set (
-    GstHistoModes *self, guint id, const GValue *value, gboolean *remake);
+    GstHistoModes *self, guint id, const GValue *value);
 gboolean gst_histo_modes_get (
     const GstHistoModes *self, guint id, GValue *value);
+
+/* Whether a plan made for one can be updated to the other. */
+gboolean gst_histo_modes_fit (const GstHistoModes *a, const GstHistoModes *b);
 
 void gst_histo_modes_get_equalize (const GstHistoModes *self,
     const GstFrameLayout *layout, const GstVideoInfo *info, EqualizeSpec *spec);

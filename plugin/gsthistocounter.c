@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gsthistocounter.h"
+
+void
+gst_histo_counter_init (GstHistoCounter *self, GstGpuFilter *filter)
+{
+  memset (self, 0, sizeof *self);
+  self->filter = filter;
+  self->settings = (GstHistoSettings){ .bins = GST_HISTO_DEFAULT_BINS,
+    .planes = GST_HISTO_DEFAULT_PLANES,
+    .interval = GST_HISTO_DEFAULT_INTERVAL,
+    .post_messages = GST_HISTO_DEFAULT_POST_MESSAGES,
+    .attach_meta = GST_HISTO_DEFAULT_ATTACH_META,
+    .thresholds = { GST_HISTO_DEFAULT_THRESHOLD_DARK,
+        GST_HISTO_DEFAULT_THRESHOLD_BRIGHT,
+        { GST_HISTO_DEFAULT_ALARM_DARK, GST_HISTO_DEFAULT_ALARM_BRIGHT,
+            GST_HISTO_DEFAULT_ALARM_FLAT, GST_HISTO_DEFAULT_ALARM_SCENE,
+            GST_HISTO_DEFAULT_ALARM_HYSTERESIS } },
+    .method = GST_GPU_FILTER_METHOD_AUTO };
+}
+
+static const HistoMethod *
+chosen_method (guint method)
+{
+  return method == GST_GPU_FILTER_METHOD_AUTO
+      ? NULL
+      : histo_method ((gint) method - 1);
+}
+
+GstGpuFilterBackend
+gst_histo_counter_wanted_backend (GstHistoCounter *self)
+{
+  const HistoMethod *method;
+
+  GST_OBJECT_LOCK (self->filter);
+  method = chosen_method (self->settings.method);
+  GST_OBJECT_UNLOCK (self->filter);
+  if (method == NULL)
+    return GST_GPU_FILTER_BACKEND_AUTO;
+  return method->backend == HISTO_CPU ? GST_GPU_FILTER_BACKEND_CPU
+                                      : GST_GPU_FILTER_BACKEND_CUDA;
+}
+
+/* No frame is in flight. */
+static void
+release_results (GstHistoCounter *self)
+{
+  for (guint i = 0; i < self->n_results; i++)
+    histo_result_free (self->results[i]);
+  g_clear_pointer (&self->results, g_free);
+  g_clear_pointer (&self->counted, g_free);
+  self->n_results = 0;
+}
+
+static void
+release_plan (GstHistoCounter *self)
+{
+  release_results (self);
+  histo_plan_free (self->plan);
+  self->plan = NULL;
+}
+
+/* What there was of frames that others do not compare with. */
+static void
+forget_frames (GstHistoCounter *self)
+{
+  g_clear_pointer (&self->last, g_free);
+  memset (&self->report, 0, sizeof self->report);
+  gst_histo_counter_restart (self);
+}
+
+void
+gst_histo_counter_release (GstHistoCounter *self)
+{
+  release_plan (self);
+  forget_frames (self);
+}
+
+void
+gst_histo_counter_restart (GstHistoCounter *self)
+{
+  self->last_slot = self->told_slot = 0;
+}
+
+static gboolean
+make_plan (GstHistoCounter *self, guint wanted, Fault *fault)
+{
+  const Image *layout = &gst_gpu_filter_get_layout (self->filter)->layout;
+  Gpu *gpu = gst_gpu_filter_get_gpu (self->filter);
+  const HistoBackend backend = gpu != NULL ? HISTO_CUDA : HISTO_CPU;
+  const HistoMethod *method = chosen_method (wanted);
+  HistoSpec spec;
+
+  /* backend=auto fell back to the CPU: so does the method. */
+  if (method != NULL && backend == HISTO_CPU && method->backend == HISTO_CUDA)
+    method = NULL;
+  gst_histo_components_get_spec (&self->components, &spec);
+  self->plan = histo_plan_new (&spec, layout, backend, method, gpu, fault);
+  return self->plan != NULL;
+}
+
+static gboolean
+make_results (GstHistoCounter *self, Fault *fault)
+{
+  const guint depth = gst_gpu_filter_get_depth (self->filter);
+
+  self->results = g_new0 (HistoResult *, depth);
+  self->counted = g_new0 (gboolean, depth);
+  self->n_results = depth;
+  for (guint i = 0; i < depth; i++) {
+    self->results[i] = histo_result_new (self->plan, fault);
+    if (self->results[i] == NULL)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* Makes the plan for these components anew. */
+static gboolean
+remake (GstHistoCounter *self, const GstHistoComponents *components,
+    guint method, void (*before_remake) (GstGpuFilter *filter), Fault *fault)
+{
+  gst_gpu_filter_drain (self->filter);
+  if (before_remake != NULL)
+    before_remake (self->filter);
+  release_plan (self);
+  if (!gst_histo_components_equal (components, &self->components))
+    forget_frames (self);
+  self->components = *components;
+  return make_plan (self, method, fault);
+}
+
+gboolean
+gst_histo_counter_follow (GstHistoCounter *self,
+    void (*before_remake) (GstGpuFilter *filter), Fault *fault)
+{
+  GstHistoComponents components;
+  gboolean changed, ok = TRUE;
+  guint method;
+
+  GST_OBJECT_LOCK (self->filter);
+  changed = self->dirty || self->plan == NULL;
+  method = self->settings.method;
+  if (changed)
+    ok = gst_histo_components_init (&components,
+        gst_gpu_filter_get_layout (self->filter),
+        gst_gpu_filter_get_info (self->filter), self->settings.planes,
+        self->settings.bins, fault);
+  if (ok)
+    self->dirty = FALSE;
+  GST_OBJECT_UNLOCK (self->filter);
+  if (!ok
+      || (changed && !remake (self, &components, method, before_remake, fault)))
+    return FALSE;
+
+  if (self->n_results == gst_gpu_filter_get_depth (self->filter))
+    return TRUE;
+  gst_gpu_filter_drain (self->filter);
+  release_results (self);
+  if (make_results (self, fault))
+    return TRUE;
+  release_results (self);
+  return FALSE;
+}
+
+/* Whether a frame is the first in its interval of running time, of which *last_slot
+ * is the last number, + 1. */
+static gboolean
+is_due (GstHistoCounter *self, const GstBuffer *buffer, guint64 *last_slot)
+{
+  const GstSegment *segment = &GST_BASE_TRANSFORM (self->filter)->segment;
+  GstClockTime interval, time = GST_CLOCK_TIME_NONE;
+  guint64 slot;
+
+  GST_OBJECT_LOCK (self->filter);
+  interval = self->settings.interval;
+  GST_OBJECT_UNLOCK (self->filter);
+  if (segment->format == GST_FORMAT_TIME)
+    time = gst_segment_to_running_time (
+        segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+  if (interval == 0 || !GST_CLOCK_TIME_IS_VALID (time))
+    return TRUE;
+  slot = time / interval + 1;
+  if (slot == *last_slot)
+    return FALSE;
+  *last_slot = slot;
+  return TRUE;
+}
+
+gboolean
+gst_histo_counter_wants (GstHistoCounter *self, GstBuffer *buffer)
+{
+  return is_due (self, buffer, &self->last_slot);
+}
+
+const HistoResult *
+gst_histo_counter_count (GstHistoCounter *self, const Image *image, guint place,
+    GpuStream stream, Fault *fault)
+{
+  self->counted[place] =
+      histo_plan_run (self->plan, image, self->results[place], stream, fault);
+  return self->counted[place] ? self->results[place] : NULL;
+}
+
+static void
+post_report (
+    GstHistoCounter *self, const HistoResult *result, const GstBuffer *buffer)
+{
+  const GstSegment *segment = &GST_BASE_TRANSFORM (self->filter)->segment;
+  const GstClockTime time = GST_BUFFER_PTS (buffer);
+  GstStructure *structure =
+      gst_histo_report_to_structure (&self->report, &self->components, result);
+  GstClockTime stream_time = GST_CLOCK_TIME_NONE;
+  GstClockTime running_time = GST_CLOCK_TIME_NONE;
+
+  if (segment->format == GST_FORMAT_TIME) {
+    stream_time = gst_segment_to_stream_time (segment, GST_FORMAT_TIME, time);
+    running_time = gst_segment_to_running_time (segment, GST_FORMAT_TIME, time);
+  }
+  gst_structure_set (structure, "timestamp", GST_TYPE_CLOCK_TIME, time,
+      "stream-time", GST_TYPE_CLOCK_TIME, stream_time, "running-time",
+      GST_TYPE_CLOCK_TIME, running_time, "duration", GST_TYPE_CLOCK_TIME,
+      GST_BUFFER_DURATION (buffer), NULL);
+  gst_element_post_message (GST_ELEMENT (self->filter),
+      gst_message_new_element (GST_OBJECT (self->filter), structure));
+}
+
+/* Segments change with no frame in flight, so the one of now is the frame's. */
+void
+gst_histo_counter_tell (
+    GstHistoCounter *self, guint place, gboolean every, GstBuffer **buffer)
+{
+  const HistoResult *result;
+  GstHistoSettings settings;
+
+  if (place >= self->n_results || !self->counted[place])
+    return;
+  self->counted[place] = FALSE;
+  if (!every && !is_due (self, *buffer, &self->told_slot))
+    return;
+  GST_OBJECT_LOCK (self->filter);
+  settings = self->settings;
+  GST_OBJECT_UNLOCK (self->filter);
+
+  result = self->results[place];
+  gst_histo_report_update (&self->report, &self->components,
+      &settings.thresholds, result, self->last);
+  if (self->last == NULL)
+    self->last = g_new (guint64,
+        (gsize) self->components.n_components * (gsize) self->components.bins);
+  gst_histo_components_copy (&self->components, result, self->last);
+  if (settings.post_messages)
+    post_report (self, result, *buffer);
+  if (settings.attach_meta) {
+    /* The memory stays the same. */
+    *buffer = gst_buffer_make_writable (*buffer);
+    gst_histo_components_attach (&self->components, result, *buffer);
+  }
+}

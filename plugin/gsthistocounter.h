@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* gsthistocounter: the histograms of an element's frames: what is counted, the
+ * results of those in flight, and telling them, as message and meta. */
+#pragma once
+
+#include "gstgpufilter.h"
+#include "gsthistoreport.h"
+
+G_BEGIN_DECLS
+
+#define GST_HISTO_DEFAULT_BINS 256
+#define GST_HISTO_DEFAULT_PLANES GST_FRAME_PLANES_COLOR
+#define GST_HISTO_DEFAULT_INTERVAL (100 * GST_MSECOND)
+#define GST_HISTO_DEFAULT_POST_MESSAGES TRUE
+#define GST_HISTO_DEFAULT_ATTACH_META FALSE
+#define GST_HISTO_DEFAULT_THRESHOLD_DARK 0.02
+#define GST_HISTO_DEFAULT_THRESHOLD_BRIGHT 0.98
+#define GST_HISTO_DEFAULT_ALARM_DARK 0.05
+#define GST_HISTO_DEFAULT_ALARM_BRIGHT 0.95
+#define GST_HISTO_DEFAULT_ALARM_FLAT 0.01
+#define GST_HISTO_DEFAULT_ALARM_SCENE 0.5
+#define GST_HISTO_DEFAULT_ALARM_HYSTERESIS 0.02
+
+typedef struct
+{
+  gint bins;
+  GstFramePlanes planes;
+  GstClockTime interval;
+  gboolean post_messages, attach_meta;
+  GstHistoThresholds thresholds;
+  guint method; /* GST_GPU_FILTER_METHOD_AUTO, or that of the engine + 1 */
+} GstHistoSettings;
+
+typedef struct
+{
+  GstGpuFilter *filter; /* that it is a part of */
+
+  /* Protected by the filter's object lock. */
+  GstHistoSettings settings;
+  gboolean dirty; /* what is counted has changed */
+
+  /* Of the streaming thread; the pusher reads components, and the results and marks
+   * of its frame's place. */
+  GstHistoComponents components;
+  HistoPlan *plan; /* of the settings, unless dirty */
+  HistoResult **results;
+  gboolean *counted; /* [n_results]: the frame in this place is */
+  guint n_results;
+  guint64 last_slot; /* the interval that the last counted frame was in, + 1 */
+
+  /* Of the pusher, and of others while no frame is in flight. */
+  guint64 told_slot; /* likewise, of the last that was told of */
+  GstHistoReport report;
+  guint64 *last; /* counters of the last frame that was told of, or NULL */
+} GstHistoCounter;
+
+/* With the settings' defaults. */
+void gst_histo_counter_init (GstHistoCounter *self, GstGpuFilter *filter);
+
+/* For a vfunc wanted_backend. */
+GstGpuFilterBackend gst_histo_counter_wanted_backend (GstHistoCounter *self);
+
+/* Streaming thread, GPU's context pushed. Makes plan and results for the settings if
+ * they are for others, after *before_remake (may be NULL) with no frame in flight.
+ * After a failure the next call tries anew. */
+gboolean gst_histo_counter_follow (GstHistoCounter *self,
+    void (*before_remake) (GstGpuFilter *filter), Fault *fault);
+/* Frees them and forgets the frames before; none is in flight. */
+void gst_histo_counter_release (GstHistoCounter *self);
+/* Running time starts anew; no frame is in flight. */
+void gst_histo_counter_restart (GstHistoCounter *self);
+
+/* Streaming thread: whether a frame that is only counted is to be, by interval. */
+gboolean gst_histo_counter_wants (GstHistoCounter *self, GstBuffer *buffer);
+/* Queues the counting of an image, as a vfunc compute does. NULL: it failed. */
+const HistoResult *gst_histo_counter_count (GstHistoCounter *self,
+    const Image *image, guint place, GpuStream stream, Fault *fault);
+/* Pusher: tells of the frame in this place, if it was counted. `every`: by what
+ * gst_histo_counter_wants() said; else by interval now. */
+void gst_histo_counter_tell (
+    GstHistoCounter *self, guint place, gboolean every, GstBuffer **buffer);
+
+G_END_DECLS
