@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* cudasepconv histogram=true: what it tells of its result. */
+#include "histo-oracle.h"
+
+/* Filters pictures; each message must tell of what came out. */
+static void
+check_results (const char *format, int width, int height, const char *more,
+    const char *settings)
+{
+  GstVideoInfo info;
+  Filter filter;
+
+  filter_start (&filter, settings, &info, format, width, height, more);
+  for (guint32 i = 0; i < 5; i++) {
+    GstBuffer *out = filter_process (&filter, picture_new (&info, i));
+
+    histo_expect (histo_message (&filter), out, &info, settings);
+    gst_buffer_unref (out);
+  }
+  histo_expect_silence (&filter);
+  filter_close (&filter);
+}
+
+static void
+histogram_of_results (void)
+{
+  for (int f = 0; video_formats[f]; f++)
+    check_results (video_formats[f], 37, 23, NULL,
+        "sigma=2 histogram=true histogram-interval=0");
+  check_results ("I420", 321, 241, NULL,
+      "kernel=sobel-x bias=0.5 histogram=true histogram-interval=0");
+  check_results (
+      "NV12", 1, 1, NULL, "sigma=1 histogram=true histogram-interval=0");
+}
+
+/* Fields are filtered by themselves, and counted together. */
+static void
+histogram_of_fields (void)
+{
+  check_results ("I420", 36, 24, "interlace-mode=interleaved",
+      "sigma=2 histogram=true histogram-interval=0");
+  check_results ("YUY2", 35, 9, "interlace-mode=interleaved",
+      "sigma=1 histogram=true histogram-interval=0");
+}
+
+/* Nothing to filter: the very same memory, counted. */
+static void
+histogram_of_untouched (void)
+{
+  static const char settings[] = "sigma=0 histogram=true histogram-interval=0";
+  GstVideoInfo info;
+  Filter filter;
+
+  filter_start (&filter, settings, &info, "I420", 33, 17, NULL);
+  for (guint32 i = 0; i < 4; i++) {
+    GstBuffer *in = picture_new (&info, i);
+    GstMemory *memory = gst_buffer_peek_memory (in, 0);
+    GstBuffer *out = filter_process (&filter, in);
+
+    expect (gst_buffer_peek_memory (out, 0) == memory, "other memory");
+    histo_expect (histo_message (&filter), out, &info, settings);
+    gst_buffer_unref (out);
+  }
+  filter_close (&filter);
+}
+
+static void
+histogram_meta (void)
+{
+  static const char settings[] =
+      "sigma=1 histogram=true histogram-interval=0 histogram-meta=true";
+  GstVideoInfo info;
+  Filter filter;
+  GstBuffer *out;
+  char *problem;
+
+  filter_start (&filter, settings, &info, "RGBA", 20, 10, NULL);
+  out = filter_process (&filter, picture_new (&info, 1));
+  expect (gst_buffer_get_video_histogram_meta (out) != NULL, "no meta");
+  problem = histo_compare_meta (
+      gst_buffer_get_video_histogram_meta (out), out, &info, settings);
+  expect (problem == NULL, "%s", problem);
+  gst_buffer_unref (out);
+  gst_message_unref (histo_message (&filter));
+  filter_close (&filter);
+}
+
+/* While playing: only the frames in between are told of. */
+static void
+histogram_switched (void)
+{
+  GstVideoInfo info;
+  Filter filter;
+  guint told = 0;
+
+  filter_start (
+      &filter, "sigma=1 histogram-interval=0", &info, "NV12", 32, 16, NULL);
+  for (guint32 i = 0; i < 12; i++) {
+    GstMessage *message;
+
+    if (i % 4 == 0)
+      g_object_set (filter.element, "histogram", i % 8 == 4, NULL);
+    if (i == 6)
+      g_object_set (filter.element, "histogram-bins", 16, NULL);
+    gst_buffer_unref (filter_process (&filter, picture_new (&info, i)));
+    while ((message = gst_bus_pop_filtered (filter.bus, GST_MESSAGE_ELEMENT))
+        != NULL) {
+      guint n;
+
+      g_free (histo_bins (histo_component (message, 0), &n));
+      expect (n == (i < 6 ? 256 : 16), "%u bins at frame %u", n, i);
+      told++;
+      gst_message_unref (message);
+    }
+  }
+  expect (told == 4, "%u messages", told);
+  filter_expect_silence (&filter);
+  filter_close (&filter);
+}
+
+/* A picture every 33 ms for a second, told of every 250 ms. */
+static void
+histogram_interval (void)
+{
+  GstVideoInfo info;
+  Filter filter;
+  GstMessage *message;
+  guint told = 0;
+
+  filter_start (&filter, "sigma=1 histogram=true histogram-interval=250000000",
+      &info, "GRAY8", 16, 8, NULL);
+  for (guint32 i = 0; i < 30; i++) {
+    GstBuffer *in = picture_new (&info, i);
+
+    GST_BUFFER_PTS (in) = gst_util_uint64_scale (i, GST_SECOND, 30);
+    gst_buffer_unref (filter_process (&filter, in));
+  }
+  while ((message = gst_bus_pop_filtered (filter.bus, GST_MESSAGE_ELEMENT))
+      != NULL) {
+    told++;
+    gst_message_unref (message);
+  }
+  expect (told == 4, "%u messages", told);
+  filter_close (&filter);
+}
+
+const Test tests_histogram[] = {
+  { "histogram-of-results", histogram_of_results, VARIANT_BOTH },
+  { "histogram-of-fields", histogram_of_fields, VARIANT_BOTH },
+  { "histogram-of-untouched", histogram_of_untouched, VARIANT_BOTH },
+  { "histogram-meta", histogram_meta, VARIANT_BOTH },
+  { "histogram-switched", histogram_switched, VARIANT_BOTH },
+  { "histogram-interval", histogram_interval, VARIANT_BOTH },
+  { 0 },
+};
