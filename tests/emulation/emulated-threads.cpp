@@ -10,7 +10,7 @@
 #include <vector>
 
 #define MAX_THREADS 1024
-#define STACK_BYTES 65536
+#define STACK_BYTES (256 * 1024) /* sanitizers take several times the usual */
 /* What the newest GPUs let a block have. */
 #define MAX_SHARED (227 * 1024)
 
