@@ -188,6 +188,9 @@ run_bench() {
   check "kerncheck: bench" kerncheck --bench "${quick[@]}" --backend cuda \
     --json "$output/filter.json"
   cat "$check_log"
+  check "kerncheck: bench of histograms" kerncheck --bench --histo \
+    "${quick[@]}" --backend cuda --json "$output/histo.json"
+  cat "$check_log"
   check bench-transfer bench-transfer "${quick[@]}" --json "$link"
   cat "$check_log"
   check bench-pipeline bench-pipeline "${quick[@]}" --backend cuda \

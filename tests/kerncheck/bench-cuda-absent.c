@@ -55,3 +55,16 @@ bench_copy_kernel (uint8_t *dst, const uint8_t *src, size_t bytes,
   (void) stream;
   return absent (fault);
 }
+
+bool
+bench_read_kernel (const Gpu *gpu, const uint8_t *src, size_t bytes, int loads,
+    uint32_t *sums, GpuStream stream, Fault *fault)
+{
+  (void) gpu;
+  (void) src;
+  (void) bytes;
+  (void) loads;
+  (void) sums;
+  (void) stream;
+  return absent (fault);
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* bench-cuda: what the benchmark asks of the CUDA runtime and gpu.h does not have:
- * facts for its header, launches as a graph, and a copy kernel.
+ * facts for its header, launches as a graph, and kernels that only copy or read.
  *
  * A build without CUDA has the same functions, which cannot be reached there. */
 #pragma once
@@ -35,6 +35,15 @@ void bench_graph_free (BenchGraph graph);
 /* Copies with loads and stores of 16 bytes; addresses are multiples of that. */
 bool bench_copy_kernel (uint8_t *dst, const uint8_t *src, size_t bytes,
     GpuStream stream, Fault *fault);
+
+/* No GPU runs more blocks at once than this. */
+#define BENCH_READ_SUMS 8192
+
+/* Reads with loads of 16 bytes, of which each thread has 1, 2 or 4 under way at once;
+ * the address is a multiple of that. sums[BENCH_READ_SUMS] is device memory for what
+ * comes of it. */
+bool bench_read_kernel (const Gpu *gpu, const uint8_t *src, size_t bytes,
+    int loads, uint32_t *sums, GpuStream stream, Fault *fault);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,10 @@
 #include <math.h>
 #include <string.h>
 
+/* Of bench_read_kernel(). More are no more: the compiler puts off what would take
+ * registers from other threads. */
+#define MAX_LOADS 4
+
 typedef struct
 {
   const BenchFrames *frames;
@@ -55,4 +59,53 @@ bench_floors_measure (const Device *device, const BenchFrames *frames,
   floors->kernel_us = time.us.median;
   floors->copy_us = fmin (floors->memcpy_us, floors->kernel_us);
   return true;
+}
+
+typedef struct
+{
+  const Gpu *gpu;
+  const BenchFrames *frames;
+  size_t bytes; /* as for a copy */
+  int loads;
+  uint32_t *sums; /* [BENCH_READ_SUMS] */
+} Read;
+
+static bool
+launch_read (void *user, int pair, GpuStream stream, Fault *fault)
+{
+  const Read *read = user;
+
+  return bench_read_kernel (read->gpu, read->frames->src[pair].memory[0].data,
+      read->bytes, read->loads, read->sums, stream, fault);
+}
+
+static bool
+time_reads (const Device *device, Read *read, BenchRead *fastest, Fault *fault)
+{
+  BenchTime time;
+
+  for (read->loads = 1; read->loads <= MAX_LOADS; read->loads *= 2) {
+    if (!bench_time (
+            device, launch_read, read, read->frames->n_pairs, &time, fault))
+      return false;
+    if (fastest->loads == 0 || time.us.median < fastest->us)
+      *fastest = (BenchRead){ time.us.median, read->loads };
+  }
+  return true;
+}
+
+bool
+bench_floors_read (const Device *device, const BenchFrames *frames,
+    BenchRead *fastest, Fault *fault)
+{
+  Read read = { device->gpu, frames, image_bytes (&frames->src[0]), 0, NULL };
+  bool ok;
+
+  *fastest = (BenchRead){ NAN, 0 };
+  if (device->gpu == NULL)
+    return true;
+  read.sums = gpu_malloc (BENCH_READ_SUMS * sizeof *read.sums, fault);
+  ok = read.sums != NULL && time_reads (device, &read, fastest, fault);
+  gpu_free (read.sums);
+  return ok;
 }

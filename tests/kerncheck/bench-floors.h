@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bench-floors: what no filter can be faster than: a copy of the same bytes. */
+/* bench-floors: what nothing can be faster than: for a filter a copy of the same
+ * bytes, for a histogram a read of them. */
 #pragma once
 
 #include "bench-frames.h"
@@ -14,3 +15,13 @@ typedef struct
 
 bool bench_floors_measure (const Device *device, const BenchFrames *frames,
     BenchFloors *floors, Fault *fault);
+
+typedef struct
+{
+  double us; /* of the fastest way to read; NaN on the host */
+  int loads; /* that a thread of it has under way at once */
+} BenchRead;
+
+/* Destinations are not needed. */
+bool bench_floors_read (const Device *device, const BenchFrames *frames,
+    BenchRead *read, Fault *fault);

@@ -7,16 +7,21 @@
 /* Strides and planes begin at multiples of this, as in a pool's buffers. */
 #define ALIGNMENT 256
 
-static void
-fill_noise (uint8_t *bytes, size_t n)
+static bool
+paint_noise (const Image *picture, void *user, Fault *fault)
 {
+  const BenchFrames *frames = user;
+  uint8_t *bytes = picture->memory[0].data;
+  const size_t n = frames->image_size;
   Random random = { 1 };
 
+  (void) fault;
   for (size_t i = 0; i < n; i += sizeof (uint64_t)) {
     const uint64_t noise = random_next (&random);
 
     memcpy (bytes + i, &noise, n - i < sizeof noise ? n - i : sizeof noise);
   }
+  return true;
 }
 
 static uint8_t *
@@ -32,62 +37,94 @@ allocate (const Device *device, size_t bytes, Fault *fault)
   return block;
 }
 
-/* The host maps a page when it is first written to: destinations are, too. */
-static void
-fill_on_host (BenchFrames *frames, size_t image_size)
+static bool
+paint_on_host (BenchFrames *frames, BenchPaint paint, void *user, Fault *fault)
 {
-  for (int i = 0; i < frames->n_pairs; i++) {
-    fill_noise (frames->src[i].memory[0].data, image_size);
-    memset (frames->dst[i].memory[0].data, 0, image_size);
-  }
+  if (!paint (&frames->src[0], user, fault))
+    return false;
+  for (int i = 1; i < frames->n_pairs; i++)
+    memcpy (frames->src[i].memory[0].data, frames->src[0].memory[0].data,
+        frames->image_size);
+  return true;
 }
 
-/* The same noise in every source: no cache knows its lines by their content. */
 static bool
-fill_on_gpu (
-    BenchFrames *frames, const Device *device, size_t image_size, Fault *fault)
+paint_on_gpu (BenchFrames *frames, const Device *device, BenchPaint paint,
+    void *user, Fault *fault)
 {
-  const ptrdiff_t stride = (ptrdiff_t) image_size;
-  uint8_t *noise = kerncheck_alloc (image_size);
-  bool ok = true;
+  const ptrdiff_t stride = (ptrdiff_t) frames->image_size;
+  uint8_t *block = kerncheck_alloc (frames->image_size);
+  Image picture;
+  bool ok;
 
-  fill_noise (noise, image_size);
+  image_pack (&frames->src[0], ALIGNMENT, block, &picture);
+  ok = paint (&picture, user, fault);
   for (int i = 0; i < frames->n_pairs && ok; i++)
-    ok = gpu_copy_rows (frames->src[i].memory[0].data, stride, noise, stride,
-        image_size, 1, GPU_COPY_UP, device->stream, fault);
+    ok = gpu_copy_rows (frames->src[i].memory[0].data, stride, block, stride,
+        frames->image_size, 1, GPU_COPY_UP, device->stream, fault);
   ok = gpu_stream_synchronize (device->stream, ok ? fault : NULL) && ok;
-  free (noise);
+  free (block);
   return ok;
+}
+
+bool
+bench_frames_paint (BenchFrames *frames, const Device *device, BenchPaint paint,
+    void *user, Fault *fault)
+{
+  return frames->on_device ? paint_on_gpu (frames, device, paint, user, fault)
+                           : paint_on_host (frames, paint, user, fault);
+}
+
+/* `images`: 2 for pairs, 1 for sources. */
+static bool
+make (BenchFrames *frames, const Device *device, const Image *layout,
+    size_t images, size_t rotation_bytes, Fault *fault)
+{
+  const size_t turn_bytes = images * image_bytes (layout);
+  const size_t n = (rotation_bytes + turn_bytes - 1) / turn_bytes;
+  const size_t image_size = image_pack (layout, ALIGNMENT, NULL, &(Image){ 0 });
+
+  memset (frames, 0, sizeof *frames);
+  frames->n_pairs = n < 2 ? 2 : (int) n;
+  frames->image_size = image_size;
+  frames->on_device = device->gpu != NULL;
+  frames->block =
+      allocate (device, images * image_size * (size_t) frames->n_pairs, fault);
+  if (frames->block == NULL)
+    return false;
+  frames->src = kerncheck_alloc ((size_t) frames->n_pairs * sizeof (Image));
+  if (images == 2)
+    frames->dst = kerncheck_alloc ((size_t) frames->n_pairs * sizeof (Image));
+  for (int i = 0; i < frames->n_pairs; i++) {
+    uint8_t *at = frames->block + images * image_size * (size_t) i;
+
+    image_pack (layout, ALIGNMENT, at, &frames->src[i]);
+    if (images == 2)
+      image_pack (layout, ALIGNMENT, at + image_size, &frames->dst[i]);
+  }
+  return true;
+}
+
+bool
+bench_frames_new_sources (BenchFrames *frames, const Device *device,
+    const Image *layout, size_t rotation_bytes, Fault *fault)
+{
+  return make (frames, device, layout, 1, rotation_bytes, fault);
 }
 
 bool
 bench_frames_new (BenchFrames *frames, const Device *device,
     const Image *layout, size_t rotation_bytes, Fault *fault)
 {
-  const size_t pair_bytes = 2 * image_bytes (layout);
-  const size_t n = (rotation_bytes + pair_bytes - 1) / pair_bytes;
-  const size_t image_size = image_pack (layout, ALIGNMENT, NULL, &(Image){ 0 });
-
-  frames->n_pairs = n < 2 ? 2 : (int) n;
-  frames->on_device = device->gpu != NULL;
-  frames->block =
-      allocate (device, 2 * image_size * (size_t) frames->n_pairs, fault);
-  if (frames->block == NULL)
+  if (!make (frames, device, layout, 2, rotation_bytes, fault))
     return false;
-  frames->src = kerncheck_alloc ((size_t) frames->n_pairs * sizeof (Image));
-  frames->dst = kerncheck_alloc ((size_t) frames->n_pairs * sizeof (Image));
-  for (int i = 0; i < frames->n_pairs; i++) {
-    uint8_t *pair = frames->block + 2 * image_size * (size_t) i;
-
-    image_pack (layout, ALIGNMENT, pair, &frames->src[i]);
-    image_pack (layout, ALIGNMENT, pair + image_size, &frames->dst[i]);
-  }
-  if (!frames->on_device) {
-    fill_on_host (frames, image_size);
-  } else if (!fill_on_gpu (frames, device, image_size, fault)) {
+  if (!bench_frames_paint (frames, device, paint_noise, frames, fault)) {
     bench_frames_clear (frames);
     return false;
   }
+  /* The host maps a page when it is first written to. */
+  for (int i = 0; i < frames->n_pairs && !frames->on_device; i++)
+    memset (frames->dst[i].memory[0].data, 0, frames->image_size);
   return true;
 }
 

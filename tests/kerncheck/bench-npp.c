@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench-npp.h"
 
+#include "bench-npp-library.h"
 #include "bench-timer.h"
 #include "gpu-check.h"
 
-#include <dlfcn.h>
 #include <math.h>
-#include <npp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define TEXT_OF(value) #value
-#define LIBRARY(name, version) "lib" name ".so." TEXT_OF (version)
-#define CORE LIBRARY ("nppc", NPP_VER_MAJOR)
-#define FILTERING LIBRARY ("nppif", NPP_VER_MAJOR)
+#define FILTERING BENCH_NPP_FILE ("nppif")
 
 #define ALIGNMENT 256
 
@@ -57,10 +53,8 @@ typedef struct
 
 struct BenchNpp
 {
-  void *core, *filtering; /* libraries */
-  NppStreamContext context;
+  BenchNppLibrary library;
   Filters filters[N_PIXELS];
-  char version[40];
 };
 
 /* What a launch needs. */
@@ -75,40 +69,18 @@ typedef struct
   int n_taps;
 } Run;
 
-/* The toolkit's own folder is not always among the linker's. */
-static void *
-open_library (const char *name)
-{
-  char path[128];
-  void *library = dlopen (name, RTLD_NOW | RTLD_GLOBAL);
-
-  if (library != NULL)
-    return library;
-  snprintf (path, sizeof path, "/usr/local/cuda/lib64/%s", name);
-  return dlopen (path, RTLD_NOW | RTLD_GLOBAL);
-}
-
 static void *
 find_filter (const BenchNpp *npp, const char *filter, const Pixels *of)
 {
   char name[96];
 
   snprintf (name, sizeof name, "nppiFilter%s_%s_Ctx", filter, of->name);
-  return dlsym (npp->filtering, name);
+  return bench_npp_symbol (&npp->library, name);
 }
 
 static bool
-load (BenchNpp *npp, Fault *fault)
+find_filters (BenchNpp *npp, Fault *fault)
 {
-  __typeof__ (&nppGetLibVersion) get_version;
-  const NppLibraryVersion *version;
-
-  /* The filters' library finds the other one because it is loaded by then. */
-  npp->core = open_library (CORE);
-  npp->filtering = npp->core == NULL ? NULL : open_library (FILTERING);
-  if (npp->filtering == NULL)
-    return fault_set (fault, FAULT_NOT_FOUND, "There is no %s.",
-        npp->core == NULL ? CORE : FILTERING);
   for (int i = 0; i < N_PIXELS; i++) {
     Filters *filters = &npp->filters[i];
 
@@ -122,39 +94,7 @@ load (BenchNpp *npp, Fault *fault)
       return fault_set (fault, FAULT_NOT_FOUND, FILTERING " lacks %s filters.",
           pixels[i].name);
   }
-  *(void **) &get_version = dlsym (npp->core, "nppGetLibVersion");
-  if (get_version == NULL)
-    return fault_set (
-        fault, FAULT_NOT_FOUND, CORE " does not tell its version.");
-  version = get_version ();
-  snprintf (npp->version, sizeof npp->version, "%d.%d.%d", version->major,
-      version->minor, version->build);
   return true;
-}
-
-/* NPP 13 leaves this to its callers. */
-static bool
-fill_context (const Device *device, NppStreamContext *context, Fault *fault)
-{
-  struct cudaDeviceProp properties;
-  bool ok = false;
-
-  GPU_CHECK (
-      cudaGetDeviceProperties (&properties, gpu_id (device->gpu)), fault);
-  GPU_CHECK (
-      cudaStreamGetFlags (device->stream, &context->nStreamFlags), fault);
-  context->hStream = device->stream;
-  context->nCudaDeviceId = gpu_id (device->gpu);
-  context->nMultiProcessorCount = properties.multiProcessorCount;
-  context->nMaxThreadsPerMultiProcessor =
-      properties.maxThreadsPerMultiProcessor;
-  context->nMaxThreadsPerBlock = properties.maxThreadsPerBlock;
-  context->nSharedMemPerBlock = properties.sharedMemPerBlock;
-  context->nCudaDevAttrComputeCapabilityMajor = properties.major;
-  context->nCudaDevAttrComputeCapabilityMinor = properties.minor;
-  ok = true;
-done:
-  return ok;
 }
 
 BenchNpp *
@@ -162,7 +102,8 @@ bench_npp_open (const Device *device, Fault *fault)
 {
   BenchNpp *npp = kerncheck_alloc (sizeof *npp);
 
-  if (load (npp, fault) && fill_context (device, &npp->context, fault))
+  if (bench_npp_library_open (&npp->library, device, FILTERING, fault)
+      && find_filters (npp, fault))
     return npp;
   bench_npp_close (npp);
   return NULL;
@@ -173,28 +114,14 @@ bench_npp_close (BenchNpp *npp)
 {
   if (npp == NULL)
     return;
-  if (npp->filtering != NULL)
-    dlclose (npp->filtering);
-  if (npp->core != NULL)
-    dlclose (npp->core);
+  bench_npp_library_close (&npp->library);
   free (npp);
 }
 
 const char *
 bench_npp_version (const BenchNpp *npp)
 {
-  return npp->version;
-}
-
-static bool
-check_status (NppStatus status, Fault *fault)
-{
-  if (status == NPP_SUCCESS)
-    return true;
-  /* An error of CUDA's that NPP met stays for the next call to report. */
-  (void) cudaGetLastError ();
-  return fault_set (
-      fault, FAULT_UNSUPPORTED, "NPP returned status %d.", (int) status);
+  return npp->library.version;
 }
 
 /* One pass over one plane. */
@@ -210,10 +137,11 @@ pass (const Run *run, const Pass *filter, int p, const Image *src,
   if (run->filters[p]->sample_bytes == 1)
     return filter->u8 (from->data, (int) from->stride, size, origin, to->data,
         (int) to->stride, size, run->taps, run->n_taps, run->n_taps / 2,
-        NPP_BORDER_REPLICATE, run->npp->context);
+        NPP_BORDER_REPLICATE, run->npp->library.context);
   return filter->u16 ((const Npp16u *) from->data, (int) from->stride, size,
       origin, (Npp16u *) to->data, (int) to->stride, size, run->taps,
-      run->n_taps, run->n_taps / 2, NPP_BORDER_REPLICATE, run->npp->context);
+      run->n_taps, run->n_taps / 2, NPP_BORDER_REPLICATE,
+      run->npp->library.context);
 }
 
 static bool
@@ -224,9 +152,9 @@ launch_separable (void *user, int pair, GpuStream stream, Fault *fault)
 
   (void) stream; /* it is in NPP's context */
   for (int p = 0; p < src->n_planes; p++)
-    if (!check_status (
+    if (!bench_npp_check (
             pass (run, &run->filters[p]->row, p, src, &run->between), fault)
-        || !check_status (
+        || !bench_npp_check (
             pass (run, &run->filters[p]->column, p, &run->between, dst), fault))
       return false;
   return true;
@@ -244,10 +172,10 @@ gauss (const Run *run, int p, const Image *src, const Image *dst)
   if (run->filters[p]->sample_bytes == 1)
     return filter->u8 (from->data, (int) from->stride, size, origin, to->data,
         (int) to->stride, size, run->n_taps, run->taps, NPP_BORDER_REPLICATE,
-        run->npp->context);
+        run->npp->library.context);
   return filter->u16 ((const Npp16u *) from->data, (int) from->stride, size,
       origin, (Npp16u *) to->data, (int) to->stride, size, run->n_taps,
-      run->taps, NPP_BORDER_REPLICATE, run->npp->context);
+      run->taps, NPP_BORDER_REPLICATE, run->npp->library.context);
 }
 
 static bool
@@ -258,7 +186,7 @@ launch_gauss (void *user, int pair, GpuStream stream, Fault *fault)
 
   (void) stream;
   for (int p = 0; p < src->n_planes; p++)
-    if (!check_status (gauss (run, p, src, dst), fault))
+    if (!bench_npp_check (gauss (run, p, src, dst), fault))
       return false;
   return true;
 }

@@ -15,23 +15,6 @@ add_method (BenchOptions *options, const char *name)
   return true;
 }
 
-static bool
-set_backend (BenchOptions *options, const char *name)
-{
-  static const char *const names[] = {
-    [BENCH_ON_AUTO] = "auto",
-    [BENCH_ON_GPU] = "cuda",
-    [BENCH_ON_HOST] = "cpu",
-  };
-
-  for (int i = 0; i <= BENCH_ON_HOST; i++)
-    if (strcmp (names[i], name) == 0) {
-      options->on = (BenchOn) i;
-      return true;
-    }
-  return false;
-}
-
 /* Takes the value of an option that has one. */
 static bool
 parse_value (BenchOptions *options, const char *name, const char *value)
@@ -49,7 +32,7 @@ parse_value (BenchOptions *options, const char *name, const char *value)
   if (strcmp (name, "--taps") == 0)
     return bench_grid_add_taps (&options->grid, value);
   if (strcmp (name, "--backend") == 0)
-    return set_backend (options, value);
+    return bench_on_parse (&options->on, value);
   return false;
 }
 
@@ -61,6 +44,8 @@ usage (void)
       "                 [--backend auto|cuda|cpu] [--method NAME]...\n"
       "                 [--format NAME]... [--size WIDTHxHEIGHT]...\n"
       "                 [--taps N]...\n"
+      "       kerncheck --bench --histo [OPTION]..., for histograms; --bench\n"
+      "                 --histo --help tells more\n"
       "  Times every method on frames in the memory of its backend, with a\n"
       "  copy of the same bytes and, on a GPU, NPP beside it. All channels\n"
       "  are filtered, alpha and chroma too, by a gaussian of N taps an axis,\n"

@@ -2,14 +2,8 @@
 /* bench-options: the command line of `kerncheck --bench`. */
 #pragma once
 
+#include "bench-device.h"
 #include "bench-grid.h"
-
-typedef enum
-{
-  BENCH_ON_AUTO, /* the GPU, or the host where there is none */
-  BENCH_ON_GPU,
-  BENCH_ON_HOST,
-} BenchOn;
 
 typedef struct
 {

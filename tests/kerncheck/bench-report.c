@@ -1,64 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench-report.h"
 
+#include "bench-output.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-
-static void
-driver_version (char *text, size_t bytes)
-{
-  FILE *file = fopen ("/proc/driver/nvidia/version", "r");
-
-  snprintf (text, bytes, "unknown");
-  if (file == NULL)
-    return;
-  if (fgets (text, (int) bytes, file) != NULL)
-    text[strcspn (text, "\n")] = '\0';
-  fclose (file);
-}
-
-static void
-begin_gpu (BenchReport *report, const Gpu *gpu, const BenchFacts *facts,
-    const char *npp_version)
-{
-  char driver[256];
-
-  driver_version (driver, sizeof driver);
-  printf ("%s: %d multiprocessors, %.0f MHz, L2 %.0f MiB; CUDA runtime %d, "
-          "driver's CUDA %d; NPP: %s\n",
-      gpu_name (gpu), gpu_multiprocessors (gpu), facts->clock_khz / 1e3,
-      (double) facts->l2_bytes / 0x1p20, facts->runtime, facts->driver,
-      npp_version == NULL ? report->no_peer : npp_version);
-  bench_json_string (report->json, "gpu", gpu_name (gpu));
-  bench_json_string (report->json, "driver", driver);
-  bench_json_number (report->json, "cuda_runtime", facts->runtime);
-  bench_json_number (report->json, "cuda_driver", facts->driver);
-  bench_json_number (report->json, "l2_kib", (double) facts->l2_bytes / 0x1p10);
-  bench_json_number (
-      report->json, "multiprocessors", gpu_multiprocessors (gpu));
-  bench_json_number (report->json, "clock_mhz", facts->clock_khz / 1e3);
-  bench_json_string (
-      report->json, "npp", npp_version == NULL ? report->no_peer : npp_version);
-}
 
 void
 bench_report_begin (BenchReport *report, const Device *device,
     const BenchFacts *facts, const char *npp_version)
 {
-  const time_t now = time (NULL);
-  char date[32];
+  const char *npp = npp_version == NULL ? report->no_peer : npp_version;
 
-  strftime (date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime (&now));
-  bench_json_object (report->json, NULL);
-  bench_json_object (report->json, "header");
-  bench_json_string (report->json, "program", "kerncheck --bench");
-  bench_json_string (report->json, "date", date);
-  bench_json_string (
-      report->json, "backend", device->gpu == NULL ? "cpu" : "cuda");
-  if (device->gpu != NULL)
-    begin_gpu (report, device->gpu, facts, npp_version);
+  bench_output_begin (report->json, "kerncheck --bench", device, facts);
+  if (device->gpu != NULL) {
+    printf ("; NPP: %s\n", npp);
+    bench_json_string (report->json, "npp", npp);
+  }
   bench_json_end (report->json);
   bench_json_array (report->json, "rows");
   printf ("copy/x, NPP/x: their time over the method's. L2: one pair of frames "
@@ -89,16 +48,6 @@ bench_report_case (BenchReport *report, const BenchBeside *beside)
       "taps", "method", "us", "spread", "copy/x", "NPP/x", "L2 us", "as");
 }
 
-/* A number, or the word for its absence. */
-static void
-print_or (double value, int width, const char *absent)
-{
-  if (isnan (value))
-    printf (" %*s", width, absent);
-  else
-    printf (" %*.2f", width, value);
-}
-
 static void
 print_row (const BenchReport *report, const BenchBeside *beside,
     const BenchRow *row, const char *name)
@@ -109,20 +58,12 @@ print_row (const BenchReport *report, const BenchBeside *beside,
 
   snprintf (size, sizeof size, "%dx%d", c->size.width, c->size.height);
   printf ("%-6s %-9s %4d  %-20s %10.2f %6.1f%% %7.3f", c->format->name, size,
-      c->taps.n, name, us->median, 100 * (us->max - us->min) / us->median,
+      c->taps.n, name, us->median, bench_percent_apart (us),
       beside->floors.copy_us / us->median);
-  print_or (beside->peer.npp_us / us->median, 8,
+  bench_print_or (beside->peer.npp_us / us->median, 8, 2,
       report->no_peer != NULL ? "no NPP" : "-");
-  print_or (row->l2_us, 9, "-");
+  bench_print_or (row->l2_us, 9, 2, "-");
   printf ("  %s", bench_way_name (row->time.way));
-}
-
-/* NaN where there is no such number: its key is left out. */
-static void
-json_known (BenchJson *json, const char *key, double value)
-{
-  if (!isnan (value))
-    bench_json_number (json, key, value);
 }
 
 static void
@@ -133,15 +74,15 @@ json_beside (BenchJson *json, const BenchBeside *beside, double us)
 
   bench_json_number (json, "bytes", beside->of->bytes);
   bench_json_number (json, "multiply_adds", beside->of->products);
-  json_known (json, "arithmetic_us", beside->arithmetic_us);
+  bench_json_known (json, "arithmetic_us", beside->arithmetic_us);
   bench_json_number (json, "copy_us", floors->copy_us);
-  json_known (json, "copy_memcpy_us", floors->memcpy_us);
-  json_known (json, "copy_kernel_us", floors->kernel_us);
+  bench_json_known (json, "copy_memcpy_us", floors->memcpy_us);
+  bench_json_known (json, "copy_kernel_us", floors->kernel_us);
   bench_json_number (json, "copy_ratio", floors->copy_us / us);
-  json_known (json, "npp_us", peer->npp_us);
-  json_known (json, "npp_separable_us", peer->separable_us);
-  json_known (json, "npp_gauss_us", peer->gauss_us);
-  json_known (json, "npp_ratio", peer->npp_us / us);
+  bench_json_known (json, "npp_us", peer->npp_us);
+  bench_json_known (json, "npp_separable_us", peer->separable_us);
+  bench_json_known (json, "npp_gauss_us", peer->gauss_us);
+  bench_json_known (json, "npp_ratio", peer->npp_us / us);
   if (peer->why[0] != '\0')
     bench_json_string (json, "npp_note", peer->why);
 }
@@ -152,7 +93,6 @@ json_row (BenchJson *json, const BenchBeside *beside, const BenchRow *row,
     const char *method)
 {
   const BenchCase *c = beside->of;
-  const BenchTime *time = &row->time;
 
   bench_json_object (json, NULL);
   bench_json_string (json, "format", c->format->name);
@@ -160,16 +100,9 @@ json_row (BenchJson *json, const BenchBeside *beside, const BenchRow *row,
   bench_json_number (json, "height", c->size.height);
   bench_json_number (json, "taps", c->taps.n);
   bench_json_string (json, "method", method);
-  bench_json_array (json, "us");
-  bench_json_number (json, NULL, time->us.median);
-  bench_json_number (json, NULL, time->us.min);
-  bench_json_number (json, NULL, time->us.max);
-  bench_json_end (json);
-  json_known (json, "l2_us", row->l2_us);
-  bench_json_string (json, "as", bench_way_name (time->way));
-  bench_json_number (json, "batch", time->batch);
-  bench_json_number (json, "samples", time->samples);
-  json_beside (json, beside, time->us.median);
+  bench_json_time (json, &row->time);
+  bench_json_known (json, "l2_us", row->l2_us);
+  json_beside (json, beside, row->time.us.median);
 }
 
 void
@@ -219,15 +152,6 @@ bench_report_auto (BenchReport *report, const BenchBeside *beside,
       &report->peer, row->time.us.median / beside->peer.npp_us, beside, row);
 }
 
-static void
-json_worst (BenchJson *json, const char *key, double ratio, const char *where)
-{
-  bench_json_object (json, key);
-  bench_json_number (json, "ratio", ratio);
-  bench_json_string (json, "where", where);
-  bench_json_end (json);
-}
-
 void
 bench_report_end (BenchReport *report, const Fault *fault)
 {
@@ -239,14 +163,14 @@ bench_report_end (BenchReport *report, const Fault *fault)
   if (report->choice.ratio > 0.0) {
     printf ("worst auto: %.2f times as long as the fastest, %s\n",
         report->choice.ratio, report->choice.where);
-    json_worst (report->json, "worst_auto_ratio", report->choice.ratio,
+    bench_json_extreme (report->json, "worst_auto_ratio", report->choice.ratio,
         report->choice.where);
   }
   if (report->peer.ratio > 0.0) {
     printf ("worst auto against NPP: %.2f times as fast, %s\n",
         1.0 / report->peer.ratio, report->peer.where);
-    json_worst (report->json, "worst_npp_ratio", 1.0 / report->peer.ratio,
-        report->peer.where);
+    bench_json_extreme (report->json, "worst_npp_ratio",
+        1.0 / report->peer.ratio, report->peer.where);
   }
   bench_json_end (report->json);
   bench_json_end (report->json);

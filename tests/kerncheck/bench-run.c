@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench-run.h"
 
+#include "bench-histo-run.h"
 #include "bench-options.h"
 #include "bench-report.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct
 {
@@ -160,9 +162,7 @@ static bool
 measure_frames (Bench *bench, const BenchFormat *format, BenchSize size)
 {
   const BenchGrid *grid = &bench->options.grid;
-  const size_t rotation = bench->device.gpu == NULL
-      ? BENCH_ROTATION_HOST
-      : BENCH_ROTATION_L2 * bench->facts.l2_bytes;
+  const size_t rotation = bench_device_rotation (&bench->device, &bench->facts);
   Image layout;
   bool ok;
 
@@ -197,32 +197,16 @@ measure_grid (Bench *bench)
   return true;
 }
 
-/* The GPU if there is one and it is wanted, else the host. */
-static bool
-open_device (Bench *bench)
-{
-  bench->backend = SEPCONV_CPU;
-  if (bench->options.on == BENCH_ON_HOST)
-    return true;
-  if (!device_open (&bench->device, &bench->fault)) {
-    if (bench->options.on == BENCH_ON_GPU
-        || bench->fault.kind != FAULT_NOT_FOUND)
-      return false;
-    printf ("no GPU: %s\n", bench->fault.message);
-    return true;
-  }
-  bench->backend = SEPCONV_CUDA;
-  return bench_cuda_facts (bench->device.gpu, &bench->facts, &bench->fault);
-}
-
 static bool
 measure (Bench *bench)
 {
   Fault why;
   bool ok;
 
-  if (!open_device (bench))
+  if (!bench_device_open (
+          &bench->device, bench->options.on, &bench->facts, &bench->fault))
     return false;
+  bench->backend = bench->device.gpu == NULL ? SEPCONV_CPU : SEPCONV_CUDA;
   if (bench->device.gpu != NULL) {
     bench->npp = bench_npp_open (&bench->device, &why);
     if (bench->npp == NULL && why.kind != FAULT_NOT_FOUND) {
@@ -247,6 +231,9 @@ bench_run (int argc, char **argv)
   const char *path;
   bool ok, failed;
 
+  for (int i = 1; i < argc; i++)
+    if (strcmp (argv[i], "--histo") == 0)
+      return bench_histo_run (argc, argv);
   if (!bench_options_parse (&bench.options, argc, argv))
     return 2;
   path = bench.options.json_path;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bench-run: `kerncheck --bench`, which times all methods side by side. */
+/* bench-run: `kerncheck --bench`, which times all methods side by side: those of
+ * filters, or with --histo those of histograms (bench-histo-run). */
 #pragma once
 
 /* Takes kerncheck's whole command line; returns its exit status: 0, 1 when
