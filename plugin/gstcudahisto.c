@@ -197,6 +197,9 @@ follow_settings (GstCudaHisto *self, Fault *fault)
   if (modes.mode != self->mode || !gst_histo_modes_fit (&modes, &self->made)) {
     gst_gpu_filter_drain (filter);
     release_mode (filter);
+    gst_histo_counter_switch (&self->counter,
+        (modes.mode == GST_CUDA_HISTO_EQUALIZE)
+            == (self->mode == GST_CUDA_HISTO_EQUALIZE));
     self->mode = modes.mode;
     self->made = modes;
   }
@@ -278,19 +281,22 @@ gst_cuda_histo_finish (GstGpuFilter *filter, guint place, GstBuffer **buffer)
 }
 
 /* Running time may start anew, so what it was says nothing of what has been
- * counted. No frame is on its way. */
+ * counted. After the event no frame is on its way. */
 static gboolean
 gst_cuda_histo_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   GstCudaHisto *self = GST_CUDA_HISTO (trans);
+  const gboolean flushed = GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP;
+  const gboolean handled =
+      GST_BASE_TRANSFORM_CLASS (gst_cuda_histo_parent_class)
+          ->sink_event (trans, event);
 
-  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
+  if (flushed) {
     gst_histo_counter_restart (&self->counter);
     if (self->equalize != NULL)
       equalize_plan_reset (self->equalize);
   }
-  return GST_BASE_TRANSFORM_CLASS (gst_cuda_histo_parent_class)
-      ->sink_event (trans, event);
+  return handled;
 }
 
 /* Properties */
@@ -441,16 +447,16 @@ install_counting_properties (GObjectClass *object_class, GParamFlags flags)
           GST_TYPE_FRAME_PLANES, GST_HISTO_DEFAULT_PLANES, flags));
   g_object_class_install_property (object_class, PROP_INTERVAL,
       g_param_spec_uint64 ("interval", "Interval",
-          "Running time between counted frames in nanoseconds, the others pass "
-          "untouched (0 = count every frame)",
+          "Running time between frames that are told of, in nanoseconds; "
+          "mode=analyze counts no others (0 = every frame)",
           0, G_MAXUINT64, GST_HISTO_DEFAULT_INTERVAL, flags));
   g_object_class_install_property (object_class, PROP_POST_MESSAGES,
       g_param_spec_boolean ("post-messages", "Post messages",
-          "Post an element message for each counted frame",
+          "Post an element message for each frame that is told of",
           GST_HISTO_DEFAULT_POST_MESSAGES, flags));
   g_object_class_install_property (object_class, PROP_ATTACH_META,
       g_param_spec_boolean ("attach-meta", "Attach meta",
-          "Attach a GstVideoHistogramMeta to each counted frame",
+          "Attach a GstVideoHistogramMeta to each frame that is told of",
           GST_HISTO_DEFAULT_ATTACH_META, flags));
   g_object_class_install_property (object_class, PROP_METHOD,
       g_param_spec_enum ("method", "Method",

@@ -725,14 +725,18 @@ install_histogram_properties (GObjectClass *object_class, GParamFlags flags)
           flags));
 }
 
-/* Running time may start anew; no frame is on its way. */
+/* Running time may start anew; after the event no frame is on its way. */
 static gboolean
 gst_cuda_sepconv_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
-  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
+  const gboolean flushed = GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP;
+  const gboolean handled =
+      GST_BASE_TRANSFORM_CLASS (gst_cuda_sepconv_parent_class)
+          ->sink_event (trans, event);
+
+  if (flushed)
     gst_histo_counter_restart (&GST_CUDA_SEPCONV (trans)->counter);
-  return GST_BASE_TRANSFORM_CLASS (gst_cuda_sepconv_parent_class)
-      ->sink_event (trans, event);
+  return handled;
 }
 
 static void

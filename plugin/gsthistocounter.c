@@ -62,10 +62,16 @@ release_plan (GstHistoCounter *self)
 
 /* What there was of frames that others do not compare with. */
 static void
-forget_frames (GstHistoCounter *self)
+forget_report (GstHistoCounter *self)
 {
   g_clear_pointer (&self->last, g_free);
   memset (&self->report, 0, sizeof self->report);
+}
+
+static void
+forget_frames (GstHistoCounter *self)
+{
+  forget_report (self);
   gst_histo_counter_restart (self);
 }
 
@@ -80,6 +86,15 @@ void
 gst_histo_counter_restart (GstHistoCounter *self)
 {
   self->last_slot = self->told_slot = 0;
+}
+
+/* Whoever kept the interval so far, it is told of once. */
+void
+gst_histo_counter_switch (GstHistoCounter *self, gboolean comparable)
+{
+  if (!comparable)
+    forget_report (self);
+  self->last_slot = self->told_slot = MAX (self->last_slot, self->told_slot);
 }
 
 static gboolean

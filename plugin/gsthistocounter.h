@@ -70,6 +70,10 @@ void gst_histo_counter_release (GstHistoCounter *self);
 /* Running time starts anew; no frame is in flight. */
 void gst_histo_counter_restart (GstHistoCounter *self);
 
+/* Frames from now on are counted for another purpose, and compare with those before
+ * or not; no frame is in flight. */
+void gst_histo_counter_switch (GstHistoCounter *self, gboolean comparable);
+
 /* Streaming thread: whether a frame that is only counted is to be, by interval. */
 gboolean gst_histo_counter_wants (GstHistoCounter *self, GstBuffer *buffer);
 /* Queues the counting of an image, as a vfunc compute does. NULL: it failed. */

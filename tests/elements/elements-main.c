@@ -15,7 +15,8 @@ static const Test *const tables[] = { tests_templates, tests_properties,
   tests_flight_soak, tests_stats, tests_formats, tests_pipelines,
   tests_histo_templates, tests_histo_counts, tests_histo_frames,
   tests_histo_messages, tests_histo_metas, tests_histo_statistics,
-  tests_histo_alarms, tests_histo_flight, tests_histogram };
+  tests_histo_alarms, tests_histo_flight, tests_histo_equalize,
+  tests_histo_overlay, tests_histo_modes, tests_histogram };
 
 static const struct
 {

@@ -642,6 +642,34 @@ picture_samples (
   return samples;
 }
 
+static void
+put_code (const Component *c, int x, int y, guint code)
+{
+  const guint mask = ((1u << c->depth) - 1) << c->shift;
+  const guint raw = (sample_raw (c, x, y) & ~mask) | code << c->shift;
+  guint8 *p = sample_address (c, x, y);
+
+  p[0] = (guint8) raw;
+  if (c->depth + c->shift > 8)
+    p[1] = (guint8) (raw >> 8);
+}
+
+void
+picture_put_samples (GstBuffer *buffer, const GstVideoInfo *info,
+    guint component, const guint16 *codes)
+{
+  GstVideoFrame frame;
+  Component c;
+
+  expect (gst_video_frame_map (&frame, info, buffer, GST_MAP_READWRITE),
+      "a picture cannot be mapped");
+  c = component_of (&frame, (int) component, 0);
+  for (int y = 0; y < c.height; y++)
+    for (int x = 0; x < c.width; x++)
+      put_code (&c, x, y, *codes++);
+  gst_video_frame_unmap (&frame);
+}
+
 /* Bytes of plane p without padding between rows. */
 static gsize
 plane_rows (const GstVideoInfo *info, guint p)

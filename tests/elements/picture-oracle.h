@@ -27,6 +27,9 @@ GstBuffer *picture_new_laid_out (
 /* The codes of a component row by row, `*n` of them, to be freed. */
 guint16 *picture_samples (
     GstBuffer *buffer, const GstVideoInfo *info, guint component, gsize *n);
+/* Gives a component such codes, and leaves all other bits alone. */
+void picture_put_samples (GstBuffer *buffer, const GstVideoInfo *info,
+    guint component, const guint16 *codes);
 
 /* A number that the settings give, or else another. */
 double setting_number (const char *settings, const char *key, double otherwise);

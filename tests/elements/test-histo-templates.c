@@ -91,6 +91,22 @@ static const struct
   { "alarm-flat", "0.01", "0" },
   { "alarm-scene", "0.5", "1" },
   { "alarm-hysteresis", "0.02", "0.0625" },
+  { "mode", "analyze", "overlay" },
+  { "equalizer", "global", "clahe" },
+  { "strength", "1", "0.5" },
+  { "smoothing", "0.8", "0.999" },
+  { "clip-limit", "3", "0" },
+  { "tiles-x", "8", "64" },
+  { "tiles-y", "8", "1" },
+  { "overlay-position", "bottom-right", "center" },
+  { "overlay-width", "0.35", "1" },
+  { "overlay-height", "0.35", "0.5" },
+  { "overlay-margin", "0.03", "0.5" },
+  { "overlay-opacity", "0.75", "0" },
+  { "overlay-background-opacity", "0.75", "1" },
+  { "overlay-scale", "linear", "log" },
+  { "overlay-arrangement", "overlaid", "stacked" },
+  { "overlay-clip-share", "0.01", "0.25" },
   { "method", "auto", "reference" },
   { "backend", "auto", "cpu" },
   { "transfer", "auto", "mapped" },
@@ -174,25 +190,40 @@ histo_templates_no_other_properties (void)
 }
 
 static void
+expect_range (GstElement *element, const char *name, double least, double most)
+{
+  GParamSpec *spec = spec_of (element, name);
+
+  if (G_IS_PARAM_SPEC_INT (spec))
+    expect (G_PARAM_SPEC_INT (spec)->minimum == (int) least
+            && G_PARAM_SPEC_INT (spec)->maximum == (int) most,
+        "%s does not go from %g to %g", name, least, most);
+  else
+    expect (G_IS_PARAM_SPEC_DOUBLE (spec)
+            && G_PARAM_SPEC_DOUBLE (spec)->minimum == least
+            && G_PARAM_SPEC_DOUBLE (spec)->maximum == most,
+        "%s does not go from %g to %g", name, least, most);
+}
+
+static void
 histo_templates_ranges (void)
 {
-  static const char *const levels[] = { "threshold-dark", "threshold-bright",
+  static const char *const shares[] = { "threshold-dark", "threshold-bright",
     "alarm-dark", "alarm-bright", "alarm-flat", "alarm-scene",
-    "alarm-hysteresis" };
+    "alarm-hysteresis", "strength", "overlay-width", "overlay-height",
+    "overlay-opacity", "overlay-background-opacity", "overlay-clip-share" };
   GstElement *element = make_element ();
   GParamSpec *spec;
 
-  for (guint l = 0; l < G_N_ELEMENTS (levels); l++) {
-    spec = spec_of (element, levels[l]);
-    expect (G_IS_PARAM_SPEC_DOUBLE (spec)
-            && G_PARAM_SPEC_DOUBLE (spec)->minimum == 0.0
-            && G_PARAM_SPEC_DOUBLE (spec)->maximum == 1.0,
-        "%s does not go from 0 to 1", levels[l]);
-  }
-  spec = spec_of (element, "bins");
-  expect (G_IS_PARAM_SPEC_INT (spec) && G_PARAM_SPEC_INT (spec)->minimum == 2
-          && G_PARAM_SPEC_INT (spec)->maximum == 65536,
-      "bins do not go from 2 to 65536");
+  for (guint s = 0; s < G_N_ELEMENTS (shares); s++)
+    expect_range (element, shares[s], 0.0, 1.0);
+  expect_range (element, "overlay-margin", 0.0, 0.5);
+  /* With 1, no frame would ever count. */
+  expect_range (element, "smoothing", 0.0, 0.999);
+  expect_range (element, "clip-limit", 0.0, 1e6);
+  expect_range (element, "tiles-x", 1.0, 64.0);
+  expect_range (element, "tiles-y", 1.0, 64.0);
+  expect_range (element, "bins", 2.0, 65536.0);
   spec = spec_of (element, "interval");
   expect (G_IS_PARAM_SPEC_UINT64 (spec)
           && G_PARAM_SPEC_UINT64 (spec)->minimum == 0
@@ -223,6 +254,12 @@ histo_templates_enums (void)
   static const char *const backends[] = { "auto", "cuda", "cpu", NULL };
   static const char *const transfers[] = { "auto", "pinned", "mapped",
     "pageable", NULL };
+  static const char *const modes[] = { "analyze", "equalize", "overlay", NULL };
+  static const char *const equalizers[] = { "global", "clahe", NULL };
+  static const char *const positions[] = { "top-left", "top", "top-right",
+    "left", "center", "right", "bottom-left", "bottom", "bottom-right", NULL };
+  static const char *const scales[] = { "linear", "log", NULL };
+  static const char *const arrangements[] = { "stacked", "overlaid", NULL };
   static const char *const planes[] = { "luma", "chroma", "alpha", "color",
     "all" };
   GstElement *element = make_element ();
@@ -231,11 +268,27 @@ histo_templates_enums (void)
   expect_nicks (element, "method", methods);
   expect_nicks (element, "backend", backends);
   expect_nicks (element, "transfer", transfers);
+  expect_nicks (element, "mode", modes);
+  expect_nicks (element, "equalizer", equalizers);
+  expect_nicks (element, "overlay-position", positions);
+  expect_nicks (element, "overlay-scale", scales);
+  expect_nicks (element, "overlay-arrangement", arrangements);
   expect (G_IS_PARAM_SPEC_FLAGS (spec), "planes are no flags");
   for (guint p = 0; p < G_N_ELEMENTS (planes); p++)
     expect (g_flags_get_value_by_nick (
                 G_PARAM_SPEC_FLAGS (spec)->flags_class, planes[p]),
         "planes: no %s", planes[p]);
+  gst_object_unref (element);
+}
+
+/* What a GstController may drive. */
+static void
+histo_templates_controllable (void)
+{
+  GstElement *element = make_element ();
+
+  expect ((spec_of (element, "strength")->flags & GST_PARAM_CONTROLLABLE) != 0,
+      "strength cannot be controlled");
   gst_object_unref (element);
 }
 
@@ -266,6 +319,7 @@ const Test tests_histo_templates[] = {
       VARIANT_ANY },
   { "histo-templates-ranges", histo_templates_ranges, VARIANT_ANY },
   { "histo-templates-enums", histo_templates_enums, VARIANT_ANY },
+  { "histo-templates-controllable", histo_templates_controllable, VARIANT_ANY },
   { "histo-templates-types", histo_templates_types, VARIANT_ANY },
   { 0 },
 };
