@@ -121,8 +121,9 @@ multiply_matrices_add (
     for (int k = 0; k < 16; k++) {
       const uint4 &from = exchange.a[row % 8 * 4 + k % 8 / 2];
       const uint32_t left[] = { from.x, from.y, from.z, from.w };
-      const uint32_t right =
-          (k < 8 ? exchange.low : exchange.high)[column * 4 + k % 8 / 2];
+      /* A pointer: g++ 12 with -fsanitize=shift indexes a choice of arrays wrong. */
+      const uint32_t *const half = k < 8 ? exchange.low : exchange.high;
+      const uint32_t right = half[column * 4 + k % 8 / 2];
 
       sum += (double) emulated_half (left[row / 8 + k / 8 * 2], k % 2)
           * (double) emulated_half (right, k % 2);
