@@ -131,8 +131,45 @@ make_case (Plant *plant, Case *c, int border, int kind, Random *random)
             plant->method, &c->spec, &c->layout, NULL, NULL))
       return true;
   }
-  return EXPECT (plant->check, false, "%s supports no %s", plant->method->name,
-      border_name ((SepconvBorder) border));
+  return false;
+}
+
+/* The methods of a backend in this build take turns. */
+static const SepconvMethod *
+nth_method (SepconvBackend backend, int n)
+{
+  const SepconvMethod *found[32];
+  int count = 0;
+
+  for (int i = 0; i < sepconv_n_methods () && count < 32; i++)
+    if (sepconv_method (i)->backend == backend
+        && sepconv_method (i)->ops != NULL)
+      found[count++] = sepconv_method (i);
+  return found[n % count];
+}
+
+/* A case of each border for a method; few take all layouts. */
+static bool
+make_cases (Plant *plant, const Case *base, int index, Random *random)
+{
+  const int first = random_int (random, 0, 1000);
+
+  for (int i = 0; i < sepconv_n_methods (); i++) {
+    int made = 0;
+
+    plant->method = nth_method (
+        plant->device->gpu == NULL ? SEPCONV_CPU : SEPCONV_CUDA, first + i);
+    while (made < N_BORDERS
+        && make_case (plant, plant->c[made], made, (made + index) % 4, random))
+      made++;
+    if (made == N_BORDERS)
+      return true;
+    for (int b = 0; b < N_BORDERS; b++) {
+      case_free (plant->c[b]);
+      plant->c[b] = case_copy (base);
+    }
+  }
+  return EXPECT (plant->check, false, "no method supports this");
 }
 
 /* Whole frames by a plain run, which must be what sepconv.h promises. */
@@ -176,12 +213,18 @@ new_plan (const Plant *plant)
   return plan;
 }
 
+static int
+depth_of (int index)
+{
+  return index % MAX_DEPTH + 1;
+}
+
 static bool
 plant_begin (Plant *plant, int size, int index, Random *random)
 {
   SepconvPlan *plain;
   Case *base = case_new ();
-  bool ok = true;
+  bool ok;
 
   base->kind = layout_kind_by_name (sizes[size].layout);
   base->width = sizes[size].width;
@@ -193,12 +236,14 @@ plant_begin (Plant *plant, int size, int index, Random *random)
     picture_paint (
         &plant->source[i], i == 0 ? CONTENT_EXTREMES : CONTENT_NOISE, random);
   }
-  for (int b = 0; b < N_BORDERS && ok; b++) {
+  for (int b = 0; b < N_BORDERS; b++) {
     plant->c[b] = case_copy (base);
-    ok = make_case (plant, plant->c[b], b, (b + index) % 4, random);
     for (int i = 0; i < N_SOURCES; i++)
       picture_new (&plant->expected[b][i], &plant->layout, false, random);
   }
+  ok = make_cases (plant, base, index, random);
+  check_describe (plant->check, "%s, depth %d of %s %dx%d", plant->method->name,
+      depth_of (index), sizes[size].layout, base->width, base->height);
   case_free (base);
   plain = ok ? new_plan (plant) : NULL;
   ok = plain != NULL;
@@ -497,24 +542,10 @@ pass_routes (Check *check, Ring *ring, Plant *plant, Berth *berths, int depth,
   expect_counts (check, ring, plant, &count);
 }
 
-/* The methods of a backend in this build take turns. */
-static const SepconvMethod *
-nth_method (SepconvBackend backend, int n)
-{
-  const SepconvMethod *found[32];
-  int count = 0;
-
-  for (int i = 0; i < sepconv_n_methods () && count < 32; i++)
-    if (sepconv_method (i)->backend == backend
-        && sepconv_method (i)->ops != NULL)
-      found[count++] = sepconv_method (i);
-  return found[n % count];
-}
-
 static void
 transfer_case (Check *check, Random *random, int index, const void *data)
 {
-  const int depth = index % MAX_DEPTH + 1;
+  const int depth = depth_of (index);
   /* Over all cases, every depth meets every size. */
   const int size = (index + index / MAX_DEPTH) % N_SIZES;
   Plant *plant = kerncheck_alloc (sizeof *plant);
@@ -525,11 +556,6 @@ transfer_case (Check *check, Random *random, int index, const void *data)
 
   plant->check = check;
   plant->device = data;
-  plant->method =
-      nth_method (plant->device->gpu == NULL ? SEPCONV_CPU : SEPCONV_CUDA,
-          random_int (random, 0, 1000));
-  check_describe (check, "%s, depth %d of %s %dx%d", plant->method->name, depth,
-      sizes[size].layout, sizes[size].width, sizes[size].height);
   ok = plant_begin (plant, size, index, random);
   for (int i = 0; i < depth && ok; i++)
     ok = berth_begin (&berths[i], plant, random);
