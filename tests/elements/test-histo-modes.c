@@ -292,6 +292,29 @@ histo_modes_scene (void)
   filter_close (&filter);
 }
 
+/* An interval is told of once, whichever modes share it. */
+static void
+histo_modes_interval_across (void)
+{
+  GstVideoInfo info;
+  Filter filter;
+
+  filter_start (
+      &filter, "cudahisto interval=1000000000", &info, "NV12", 122, 61, NULL);
+  for (guint32 n = 0; n < 24; n++) {
+    GstBuffer *in = picture_new (&info, n);
+
+    GST_BUFFER_PTS (in) = n * GST_SECOND / 8;
+    set_mode (&filter, modes[n % G_N_ELEMENTS (modes)]);
+    gst_buffer_unref (filter_process (&filter, in));
+    test_context ("frame %u mode=%s", n, modes[n % G_N_ELEMENTS (modes)]);
+    if (n % 8 == 0)
+      gst_message_unref (histo_message (&filter));
+    histo_expect_silence (&filter);
+  }
+  filter_close (&filter);
+}
+
 /* ---- frames in flight ---------------------------------------------------- */
 
 #define A_MODE 5 /* frames */
@@ -546,6 +569,7 @@ const Test tests_histo_modes[] = {
   { "histo-modes-metas", histo_modes_metas, VARIANT_BOTH },
   { "histo-modes-silent", histo_modes_silent, VARIANT_BOTH },
   { "histo-modes-interval", histo_modes_interval, VARIANT_BOTH },
+  { "histo-modes-interval-across", histo_modes_interval_across, VARIANT_BOTH },
   { "histo-modes-interval-after-seek", histo_modes_interval_after_seek,
       VARIANT_BOTH },
   { "histo-modes-stats", histo_modes_stats, VARIANT_BOTH },
