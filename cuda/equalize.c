@@ -380,52 +380,19 @@ equalize_plan_reset (EqualizePlan *plan)
   plan->first = true;
 }
 
-/* The plan's planes, at its size. */
-static bool
-fits_plan (const EqualizePlan *plan, const Image *image)
-{
-  const Image *layout = &plan->layout;
-
-  if (image->n_planes != layout->n_planes
-      || image->n_memories != layout->n_memories)
-    return false;
-  for (int m = 0; m < layout->n_memories; m++)
-    if (image->memory[m].height != layout->memory[m].height)
-      return false;
-  for (int p = 0; p < layout->n_planes; p++)
-    if (memcmp (&image->plane[p], &layout->plane[p], sizeof image->plane[p])
-        != 0)
-      return false;
-  return true;
-}
-
-/* A GPU reads and writes samples of two bytes at even addresses only. */
-static bool
-is_aligned (const Image *image)
-{
-  for (int p = 0; p < image->n_planes; p++) {
-    const ImageMemory *memory = &image->memory[image->plane[p].memory];
-
-    if (image_sample_bytes (&image->plane[p]) == 2
-        && ((uintptr_t) memory->data % 2 != 0 || memory->stride % 2 != 0))
-      return false;
-  }
-  return true;
-}
-
 bool
 equalize_plan_run (EqualizePlan *plan, const Image *src, const Image *dst,
     GpuStream stream, Fault *fault)
 {
   const uint32_t follow = plan->first ? EQUALIZE_ONE : plan->numbers.follow;
 
-  if (!fits_plan (plan, src) || !fits_plan (plan, dst))
+  if (!image_same_layout (src, &plan->layout)
+      || !image_same_layout (dst, &plan->layout))
     return fault_set (fault, FAULT_SETTINGS,
         "The image does not have the layout that the plan was made for.");
   if (plan->backend == EQUALIZE_CUDA
-      && (!is_aligned (src) || !is_aligned (dst)))
-    return fault_set (
-        fault, FAULT_SETTINGS, "Samples of two bytes lie at odd addresses.");
+      && (!image_suits_gpu (src, fault) || !image_suits_gpu (dst, fault)))
+    return false;
   if (!plan->ops->run (plan, src, dst, follow, stream, fault))
     return false;
   plan->first = false;

@@ -341,17 +341,13 @@ fits_plan (const HistoPlan *plan, const Image *image)
   return true;
 }
 
-/* A GPU loads samples of two bytes from even addresses only. */
+/* Planes that are not counted may lie anywhere. */
 static bool
-is_aligned (const HistoPlan *plan, const Image *image)
+suits_gpu (const HistoPlan *plan, const Image *image, Fault *fault)
 {
-  for (int i = 0; i < plan->n_channels; i++) {
-    const ImageMemory *memory = &image->memory[plan->channel[i].memory];
-
-    if (plan->channel[i].sample_bytes == 2
-        && ((uintptr_t) memory->data % 2 != 0 || memory->stride % 2 != 0))
+  for (int i = 0; i < plan->n_channels; i++)
+    if (!image_plane_suits_gpu (image, plan->channel[i].plane, fault))
       return false;
-  }
   return true;
 }
 
@@ -373,8 +369,7 @@ histo_plan_run (HistoPlan *plan, const Image *src, HistoResult *result,
   if (!fits_plan (plan, src))
     return fault_set (fault, FAULT_SETTINGS,
         "The image does not have the layout that the histogram was made for.");
-  if (plan->method->backend == HISTO_CUDA && !is_aligned (plan, src))
-    return fault_set (
-        fault, FAULT_SETTINGS, "Samples of two bytes lie at odd addresses.");
+  if (plan->method->backend == HISTO_CUDA && !suits_gpu (plan, src, fault))
+    return false;
   return plan->method->ops->run (plan, src, result, stream, fault);
 }

@@ -85,6 +85,27 @@ image_same_layout (const Image *a, const Image *b)
 }
 
 bool
+image_plane_suits_gpu (const Image *image, int plane, Fault *fault)
+{
+  const ImageMemory *memory = &image->memory[image->plane[plane].memory];
+
+  if (image_sample_bytes (&image->plane[plane]) == 2
+      && ((uintptr_t) memory->data % 2 != 0 || memory->stride % 2 != 0))
+    return fault_set (
+        fault, FAULT_SETTINGS, "Samples of two bytes lie at odd addresses.");
+  return true;
+}
+
+bool
+image_suits_gpu (const Image *image, Fault *fault)
+{
+  for (int p = 0; p < image->n_planes; p++)
+    if (!image_plane_suits_gpu (image, p, fault))
+      return false;
+  return true;
+}
+
+bool
 image_field (const Image *image, int parity, Image *field)
 {
   bool any = false;

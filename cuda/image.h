@@ -80,6 +80,12 @@ bool image_validate (const Image *image, Fault *fault);
  * strides: such images can be source and destination of one filter run. */
 bool image_same_layout (const Image *a, const Image *b);
 
+/* Whether a GPU reaches the plane's samples at these addresses; FAULT_SETTINGS: they
+ * take two bytes and lie at odd ones. */
+bool image_plane_suits_gpu (const Image *image, int plane, Fault *fault);
+/* All of them. */
+bool image_suits_gpu (const Image *image, Fault *fault);
+
 /* One field (parity 0: rows 0, 2, 4...; 1: rows 1, 3, 5...) of an interlaced
  * image as an image of its own. A memory of one row has only field 0: in field 1
  * its height is 0, which sepconv_plan_run() accepts. Returns false when no memory

@@ -425,20 +425,6 @@ fits_plan (const SepconvPlan *plan, const Image *image)
       == 0;
 }
 
-/* A GPU loads samples of two bytes from even addresses only. */
-static bool
-is_aligned (const Image *image)
-{
-  for (int p = 0; p < image->n_planes; p++) {
-    const ImageMemory *memory = &image->memory[image->plane[p].memory];
-
-    if (image_sample_bytes (&image->plane[p]) == 2
-        && ((uintptr_t) memory->data % 2 != 0 || memory->stride % 2 != 0))
-      return false;
-  }
-  return true;
-}
-
 /* The rows of dst that can be finished with the first `ready` rows of src. */
 static int
 rows_within (const SepconvPlan *plan, int memory, int ready, int height)
@@ -475,9 +461,8 @@ sepconv_plan_advance (SepconvPlan *plan, const Image *src, const Image *dst,
     return fault_set (fault, FAULT_SETTINGS,
         "The images do not have the layout that the filter was made for.");
   if (plan->method->backend == SEPCONV_CUDA
-      && (!is_aligned (src) || !is_aligned (dst)))
-    return fault_set (
-        fault, FAULT_SETTINGS, "Samples of two bytes lie at odd addresses.");
+      && (!image_suits_gpu (src, fault) || !image_suits_gpu (dst, fault)))
+    return false;
   for (int m = 0; m < src->n_memories; m++)
     all = all && fresh[m].last >= src->memory[m].height;
   if (!all && !plan->method->ops->in_parts)

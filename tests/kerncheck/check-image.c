@@ -188,6 +188,40 @@ check_same_layout (Check *check, const void *data)
 }
 
 static void
+check_suits_gpu (Check *check, const void *data)
+{
+  Fault fault;
+
+  (void) data;
+  check->cases++;
+  for (int k = 0; k < layout_n_kinds (); k++) {
+    Image even;
+
+    layout_make (layout_kind (k), 8, 6, &even);
+    for (int m = 0; m < even.n_memories; m++) {
+      even.memory[m].data = (uint8_t *) 1024;
+      even.memory[m].stride = 64;
+    }
+    EXPECT (check, image_suits_gpu (&even, &fault),
+        "%s: even addresses were refused", layout_kind (k)->name);
+    for (int p = 0; p < even.n_planes; p++) {
+      const bool bytes = image_sample_bytes (&even.plane[p]) == 1;
+      Image odd = even;
+
+      odd.memory[odd.plane[p].memory].data++;
+      EXPECT (check, image_plane_suits_gpu (&odd, p, &fault) == bytes,
+          "%s: an odd address of plane %d", layout_kind (k)->name, p);
+      odd = even;
+      odd.memory[odd.plane[p].memory].stride++;
+      EXPECT (check, image_plane_suits_gpu (&odd, p, &fault) == bytes,
+          "%s: an odd stride of plane %d", layout_kind (k)->name, p);
+      EXPECT (check, bytes || !image_suits_gpu (&odd, &fault),
+          "%s: plane %d was not looked at", layout_kind (k)->name, p);
+    }
+  }
+}
+
+static void
 pack_case (Check *check, Random *random, int index, const void *data)
 {
   const size_t alignment = (size_t) 1 << random_int (random, 0, 9);
@@ -352,6 +386,7 @@ check_image_add (void)
   kerncheck_add (check_validate, NULL, NULL, "image/validate");
   kerncheck_add (check_row_bytes, NULL, NULL, "image/row-bytes");
   kerncheck_add (check_same_layout, NULL, NULL, "image/same-layout");
+  kerncheck_add (check_suits_gpu, NULL, NULL, "image/suits-gpu");
   kerncheck_add (check_pack, NULL, NULL, "image/pack");
   kerncheck_add (check_field, NULL, NULL, "image/field");
   kerncheck_add (check_copy, NULL, NULL, "image/copy");
