@@ -297,9 +297,9 @@ list_channels (EqualizePlan *plan)
 }
 
 static const EqualizeOps *
-backend_ops (EqualizeBackend backend)
+backend_ops (Backend backend)
 {
-  if (backend == EQUALIZE_CPU)
+  if (backend == BACKEND_CPU)
     return &equalize_host_ops;
 #ifdef HAVE_CUDA
   return &equalize_device_ops;
@@ -310,7 +310,7 @@ backend_ops (EqualizeBackend backend)
 
 EqualizePlan *
 equalize_plan_new (const EqualizeSpec *spec, const Image *layout,
-    EqualizeBackend backend, Gpu *gpu, Fault *fault)
+    Backend backend, Gpu *gpu, Fault *fault)
 {
   const EqualizeOps *ops = backend_ops (backend);
   EqualizePlan *plan;
@@ -390,7 +390,7 @@ equalize_plan_run (EqualizePlan *plan, const Image *src, const Image *dst,
       || !image_same_layout (dst, &plan->layout))
     return fault_set (fault, FAULT_SETTINGS,
         "The image does not have the layout that the plan was made for.");
-  if (plan->backend == EQUALIZE_CUDA
+  if (plan->backend == BACKEND_CUDA
       && (!image_suits_gpu (src, fault) || !image_suits_gpu (dst, fault)))
     return false;
   if (!plan->ops->run (plan, src, dst, follow, stream, fault))

@@ -74,6 +74,7 @@
  * defines. */
 #pragma once
 
+#include "backend.h"
 #include "gpu.h"
 #include "image.h"
 
@@ -85,12 +86,6 @@ extern "C" {
 #define EQUALIZE_MAX_SAMPLES UINT32_MAX
 #define EQUALIZE_MAX_TILES 64
 #define EQUALIZE_MAX_CLIP_LIMIT 1e6
-
-typedef enum
-{
-  EQUALIZE_CPU,
-  EQUALIZE_CUDA
-} EqualizeBackend;
 
 typedef enum
 {
@@ -128,12 +123,12 @@ bool equalize_validate (
 typedef struct EqualizePlan EqualizePlan;
 
 /* `layout` gives planes and size; its addresses are not used. `gpu` is needed for
- * EQUALIZE_CUDA, must outlive the plan, and its context must be pushed here and for
+ * BACKEND_CUDA, must outlive the plan, and its context must be pushed here and for
  * every call below but equalize_plan_reset(). The caller owns the plan. Faults:
  * FAULT_SETTINGS, FAULT_UNSUPPORTED (a build without CUDA), FAULT_NO_SPACE (a tile
  * takes up to 10 bytes a code), FAULT_FAILED. */
 EqualizePlan *equalize_plan_new (const EqualizeSpec *spec, const Image *layout,
-    EqualizeBackend backend, Gpu *gpu, Fault *fault);
+    Backend backend, Gpu *gpu, Fault *fault);
 /* No run of the plan may be unfinished. NULL is allowed. */
 void equalize_plan_free (EqualizePlan *plan);
 

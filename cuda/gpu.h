@@ -46,6 +46,18 @@ int gpu_id (const Gpu *gpu);
 const char *gpu_name (const Gpu *gpu);
 /* Compute capability as 10 * major + minor. */
 int gpu_capability (const Gpu *gpu);
+/* Whether kernels for this one run on it; NULL: on one that runs all. `why` says what
+ * it has instead. */
+static inline bool
+gpu_has_capability (const Gpu *gpu, int capability, Fault *why)
+{
+  if (gpu != NULL && gpu_capability (gpu) < capability)
+    return fault_set (why, FAULT_UNSUPPORTED,
+        "it needs compute capability %d.%d, and %s has %d.%d", capability / 10,
+        capability % 10, gpu_name (gpu), gpu_capability (gpu) / 10,
+        gpu_capability (gpu) % 10);
+  return true;
+}
 int gpu_multiprocessors (const Gpu *gpu);
 /* Bytes of shared memory that one block of threads can have, at most. */
 size_t gpu_shared_memory (const Gpu *gpu);

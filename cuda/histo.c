@@ -21,7 +21,7 @@
 #undef HISTO_METHOD
 
 #define HISTO_METHOD(symbol, name, backend, description) \
-  { name, description, HISTO_##backend, OPS_##backend (symbol) },
+  { name, description, BACKEND_##backend, OPS_##backend (symbol) },
 static const HistoMethod methods[] = {
 #include "histo/methods.def"
 };
@@ -121,18 +121,15 @@ histo_method_supports (const HistoMethod *method, const HistoSpec *spec,
 {
   if (method->ops == NULL)
     return fault_set (why, FAULT_UNSUPPORTED, "it is not in this build");
-  if (gpu != NULL && gpu_capability (gpu) < method->ops->min_capability)
-    return fault_set (why, FAULT_UNSUPPORTED,
-        "it needs compute capability %d.%d, and %s has %d.%d",
-        method->ops->min_capability / 10, method->ops->min_capability % 10,
-        gpu_name (gpu), gpu_capability (gpu) / 10, gpu_capability (gpu) % 10);
+  if (!gpu_has_capability (gpu, method->ops->min_capability, why))
+    return false;
   return method->ops->supports == NULL
       || method->ops->supports (spec, layout, gpu, why);
 }
 
 static const HistoMethod *
-cheapest_method (const HistoSpec *spec, const Image *layout,
-    HistoBackend backend, const Gpu *gpu)
+cheapest_method (
+    const HistoSpec *spec, const Image *layout, Backend backend, const Gpu *gpu)
 {
   const HistoMethod *best = NULL;
   double best_cost = INFINITY;
@@ -154,8 +151,7 @@ cheapest_method (const HistoSpec *spec, const Image *layout,
 
 const HistoMethod *
 histo_choose_method (const HistoSpec *spec, const Image *layout,
-    HistoBackend backend, const HistoMethod *wanted, const Gpu *gpu,
-    Fault *fault)
+    Backend backend, const HistoMethod *wanted, const Gpu *gpu, Fault *fault)
 {
   Fault why;
 
@@ -169,7 +165,7 @@ histo_choose_method (const HistoSpec *spec, const Image *layout,
   }
   if (wanted->backend != backend) {
     fault_set (fault, FAULT_SETTINGS, "Method %s runs on the %s only.",
-        wanted->name, wanted->backend == HISTO_CPU ? "CPU" : "GPU");
+        wanted->name, wanted->backend == BACKEND_CPU ? "CPU" : "GPU");
     return NULL;
   }
   if (!histo_method_supports (wanted, spec, layout, gpu, &why)) {
@@ -208,8 +204,8 @@ histo_list_channels (const HistoSpec *spec, const Image *layout,
 }
 
 HistoPlan *
-histo_plan_new (const HistoSpec *spec, const Image *layout,
-    HistoBackend backend, const HistoMethod *method, Gpu *gpu, Fault *fault)
+histo_plan_new (const HistoSpec *spec, const Image *layout, Backend backend,
+    const HistoMethod *method, Gpu *gpu, Fault *fault)
 {
   HistoPlan *plan;
 
@@ -266,7 +262,7 @@ histo_result_new (const HistoPlan *plan, Fault *fault)
   result->bins = plan->bins;
   result->n_channels = plan->n_channels;
   memcpy (result->channel, plan->channel, sizeof result->channel);
-  if (result->backend == HISTO_CUDA) {
+  if (result->backend == BACKEND_CUDA) {
     result->counts = gpu_malloc_host (bytes, fault);
   } else {
     result->counts = malloc (bytes);
@@ -287,7 +283,7 @@ histo_result_free (HistoResult *result)
 {
   if (result == NULL)
     return;
-  if (result->backend == HISTO_CUDA)
+  if (result->backend == BACKEND_CUDA)
     gpu_free_host (result->counts);
   else
     free (result->counts);
@@ -369,7 +365,7 @@ histo_plan_run (HistoPlan *plan, const Image *src, HistoResult *result,
   if (!fits_plan (plan, src))
     return fault_set (fault, FAULT_SETTINGS,
         "The image does not have the layout that the histogram was made for.");
-  if (plan->method->backend == HISTO_CUDA && !suits_gpu (plan, src, fault))
+  if (plan->method->backend == BACKEND_CUDA && !suits_gpu (plan, src, fault))
     return false;
   return plan->method->ops->run (plan, src, result, stream, fault);
 }

@@ -19,6 +19,7 @@
  * Counting is exact: all methods give the same numbers. */
 #pragma once
 
+#include "backend.h"
 #include "gpu.h"
 #include "image.h"
 
@@ -31,12 +32,6 @@ extern "C" {
 /* Methods count in 32 bits on the way. */
 #define HISTO_MAX_SAMPLES UINT32_MAX
 
-typedef enum
-{
-  HISTO_CPU,
-  HISTO_CUDA
-} HistoBackend;
-
 typedef struct
 {
   int bins;
@@ -48,7 +43,7 @@ typedef struct
 {
   const char *name;
   const char *description; /* a phrase, for menus and tables */
-  HistoBackend backend;
+  Backend backend;
   const struct HistoMethodOps *ops; /* NULL: not in this build */
 } HistoMethod;
 
@@ -71,7 +66,7 @@ bool histo_method_supports (const HistoMethod *method, const HistoSpec *spec,
  * spec, or for NULL the one that is expected to be fastest. NULL and a fault when
  * there is none. */
 const HistoMethod *histo_choose_method (const HistoSpec *spec,
-    const Image *layout, HistoBackend backend, const HistoMethod *method,
+    const Image *layout, Backend backend, const HistoMethod *method,
     const Gpu *gpu, Fault *fault);
 
 /* Checks all ranges above, and that a channel is selected. */
@@ -82,10 +77,10 @@ typedef struct HistoPlan HistoPlan;
 
 /* `backend` and `method` as for histo_choose_method(). `layout` gives planes and
  * the largest size to be counted; its addresses are not used. `gpu` is needed for
- * HISTO_CUDA, must outlive the plan and its results, and its context must be
+ * BACKEND_CUDA, must outlive the plan and its results, and its context must be
  * pushed here and for every call below. The caller owns the plan. */
 HistoPlan *histo_plan_new (const HistoSpec *spec, const Image *layout,
-    HistoBackend backend, const HistoMethod *method, Gpu *gpu, Fault *fault);
+    Backend backend, const HistoMethod *method, Gpu *gpu, Fault *fault);
 /* No run of the plan may be unfinished. NULL is allowed. */
 void histo_plan_free (HistoPlan *plan);
 

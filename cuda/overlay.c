@@ -227,18 +227,18 @@ take_spec (OverlayPlan *plan, const OverlaySpec *spec)
 }
 
 static const OverlayBackendOps *
-backend_ops (OverlayBackend backend)
+backend_ops (Backend backend)
 {
 #ifdef HAVE_CUDA
-  return backend == OVERLAY_CUDA ? &overlay_cuda_ops : &overlay_host_ops;
+  return backend == BACKEND_CUDA ? &overlay_cuda_ops : &overlay_host_ops;
 #else
-  return backend == OVERLAY_CUDA ? NULL : &overlay_host_ops;
+  return backend == BACKEND_CUDA ? NULL : &overlay_host_ops;
 #endif
 }
 
 OverlayPlan *
-overlay_plan_new (const OverlaySpec *spec, const Image *layout,
-    OverlayBackend backend, Gpu *gpu, Fault *fault)
+overlay_plan_new (const OverlaySpec *spec, const Image *layout, Backend backend,
+    Gpu *gpu, Fault *fault)
 {
   const OverlayBackendOps *ops = backend_ops (backend);
   OverlayPlan *plan;

@@ -75,6 +75,7 @@
  *   codes        0 to 2^depth - 1, rounded to whole numbers */
 #pragma once
 
+#include "backend.h"
 #include "gpu.h"
 #include "histo.h"
 #include "image.h"
@@ -90,12 +91,6 @@ extern "C" {
 #define OVERLAY_MAX_SUBSAMPLING 16
 /* Factors of two that a logarithmic scale spans. */
 #define OVERLAY_LOG_BITS 10
-
-typedef enum
-{
-  OVERLAY_CPU,
-  OVERLAY_CUDA
-} OverlayBackend;
 
 typedef enum
 {
@@ -183,11 +178,11 @@ bool overlay_validate (
 typedef struct OverlayPlan OverlayPlan;
 
 /* `layout` is that of all frames to be drawn into; its addresses are not used.
- * `gpu` is needed for OVERLAY_CUDA, must outlive the plan, and its context must
+ * `gpu` is needed for BACKEND_CUDA, must outlive the plan, and its context must
  * be pushed here and for every call below. FAULT_SETTINGS: the spec;
  * FAULT_UNSUPPORTED: no such backend in this build. The caller owns the plan. */
 OverlayPlan *overlay_plan_new (const OverlaySpec *spec, const Image *layout,
-    OverlayBackend backend, Gpu *gpu, Fault *fault);
+    Backend backend, Gpu *gpu, Fault *fault);
 /* No run of the plan may be unfinished. NULL is allowed. */
 void overlay_plan_free (OverlayPlan *plan);
 

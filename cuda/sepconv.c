@@ -21,7 +21,7 @@
 #undef SEPCONV_METHOD
 
 #define SEPCONV_METHOD(symbol, name, backend, description) \
-  { name, description, SEPCONV_##backend, OPS_##backend (symbol) },
+  { name, description, BACKEND_##backend, OPS_##backend (symbol) },
 static const SepconvMethod methods[] = {
 #include "sepconv/methods.def"
 };
@@ -221,18 +221,15 @@ sepconv_method_supports (const SepconvMethod *method, const SepconvSpec *spec,
 {
   if (method->ops == NULL)
     return fault_set (why, FAULT_UNSUPPORTED, "it is not in this build");
-  if (gpu != NULL && gpu_capability (gpu) < method->ops->min_capability)
-    return fault_set (why, FAULT_UNSUPPORTED,
-        "it needs compute capability %d.%d, and %s has %d.%d",
-        method->ops->min_capability / 10, method->ops->min_capability % 10,
-        gpu_name (gpu), gpu_capability (gpu) / 10, gpu_capability (gpu) % 10);
+  if (!gpu_has_capability (gpu, method->ops->min_capability, why))
+    return false;
   return method->ops->supports == NULL
       || method->ops->supports (spec, layout, why);
 }
 
 static const SepconvMethod *
-cheapest_method (const SepconvSpec *spec, const Image *layout,
-    SepconvBackend backend, const Gpu *gpu)
+cheapest_method (const SepconvSpec *spec, const Image *layout, Backend backend,
+    const Gpu *gpu)
 {
   const SepconvMethod *best = NULL;
   double best_cost = INFINITY;
@@ -254,8 +251,7 @@ cheapest_method (const SepconvSpec *spec, const Image *layout,
 
 const SepconvMethod *
 sepconv_choose_method (const SepconvSpec *spec, const Image *layout,
-    SepconvBackend backend, const SepconvMethod *wanted, const Gpu *gpu,
-    Fault *fault)
+    Backend backend, const SepconvMethod *wanted, const Gpu *gpu, Fault *fault)
 {
   Fault why;
 
@@ -269,7 +265,7 @@ sepconv_choose_method (const SepconvSpec *spec, const Image *layout,
   }
   if (wanted->backend != backend) {
     fault_set (fault, FAULT_SETTINGS, "Method %s runs on the %s only.",
-        wanted->name, wanted->backend == SEPCONV_CPU ? "CPU" : "GPU");
+        wanted->name, wanted->backend == BACKEND_CPU ? "CPU" : "GPU");
     return NULL;
   }
   if (!sepconv_method_supports (wanted, spec, layout, gpu, &why)) {
@@ -349,8 +345,8 @@ adopt_spec (SepconvPlan *plan, const SepconvSpec *spec)
 }
 
 SepconvPlan *
-sepconv_plan_new (const SepconvSpec *spec, const Image *layout,
-    SepconvBackend backend, const SepconvMethod *method, Gpu *gpu, Fault *fault)
+sepconv_plan_new (const SepconvSpec *spec, const Image *layout, Backend backend,
+    const SepconvMethod *method, Gpu *gpu, Fault *fault)
 {
   SepconvPlan *plan;
 
@@ -460,7 +456,7 @@ sepconv_plan_advance (SepconvPlan *plan, const Image *src, const Image *dst,
   if (!fits_plan (plan, src) || !image_same_layout (src, dst))
     return fault_set (fault, FAULT_SETTINGS,
         "The images do not have the layout that the filter was made for.");
-  if (plan->method->backend == SEPCONV_CUDA
+  if (plan->method->backend == BACKEND_CUDA
       && (!image_suits_gpu (src, fault) || !image_suits_gpu (dst, fault)))
     return false;
   for (int m = 0; m < src->n_memories; m++)

@@ -23,6 +23,7 @@
  * spec. The same input gives the same output on every run of one method. */
 #pragma once
 
+#include "backend.h"
 #include "gpu.h"
 #include "image.h"
 #include "taps.h"
@@ -43,12 +44,6 @@ typedef enum
   SEPCONV_WRAP,        /* bcd|abcd|abc */
   SEPCONV_CONSTANT,    /* vvv|abcd|vvv, v = border_value */
 } SepconvBorder;
-
-typedef enum
-{
-  SEPCONV_CPU,
-  SEPCONV_CUDA
-} SepconvBackend;
 
 /* What to do with one plane. Values are per channel, in codes. */
 typedef struct
@@ -71,7 +66,7 @@ typedef struct
 {
   const char *name;
   const char *description; /* a phrase, for menus and tables */
-  SepconvBackend backend;
+  Backend backend;
   const struct SepconvMethodOps *ops; /* NULL: not in this build */
 } SepconvMethod;
 
@@ -94,7 +89,7 @@ bool sepconv_method_supports (const SepconvMethod *method,
  * spec, or for NULL the one that is expected to be fastest. NULL and a fault when
  * there is none. */
 const SepconvMethod *sepconv_choose_method (const SepconvSpec *spec,
-    const Image *layout, SepconvBackend backend, const SepconvMethod *method,
+    const Image *layout, Backend backend, const SepconvMethod *method,
     const Gpu *gpu, Fault *fault);
 
 /* Checks all ranges above. */
@@ -107,12 +102,11 @@ bool sepconv_is_identity (const SepconvSpec *spec, const Image *layout);
 typedef struct SepconvPlan SepconvPlan;
 
 /* `backend` and `method` as for sepconv_choose_method(). `layout` gives planes and the largest size to be filtered; its
- * addresses are not used. `gpu` is needed for SEPCONV_CUDA, must outlive the
+ * addresses are not used. `gpu` is needed for BACKEND_CUDA, must outlive the
  * plan, and its context must be pushed here and for every call below. The
  * caller owns the plan. */
 SepconvPlan *sepconv_plan_new (const SepconvSpec *spec, const Image *layout,
-    SepconvBackend backend, const SepconvMethod *method, Gpu *gpu,
-    Fault *fault);
+    Backend backend, const SepconvMethod *method, Gpu *gpu, Fault *fault);
 /* No run of the plan may be unfinished. NULL is allowed. */
 void sepconv_plan_free (SepconvPlan *plan);
 

@@ -102,7 +102,7 @@ describe_method (gint i, GstGpuFilterMethod *method)
 {
   method->name = histo_method (i)->name;
   method->description = histo_method (i)->description;
-  method->on_cpu = histo_method (i)->backend == HISTO_CPU;
+  method->backend = histo_method (i)->backend;
 }
 
 #define GST_TYPE_CUDA_HISTO_METHOD (method_get_type ())
@@ -161,7 +161,7 @@ follow_mode (GstCudaHisto *self, const GstHistoModes *modes,
     if (self->equalize != NULL)
       return equalize_plan_update (self->equalize, &equalize, fault);
     self->equalize = equalize_plan_new (&equalize, &layout->layout,
-        gpu != NULL ? EQUALIZE_CUDA : EQUALIZE_CPU, gpu, fault);
+        gst_gpu_filter_get_backend (filter), gpu, fault);
     return self->equalize != NULL;
   }
   if (self->mode == GST_CUDA_HISTO_OVERLAY) {
@@ -170,7 +170,7 @@ follow_mode (GstCudaHisto *self, const GstHistoModes *modes,
     if (self->overlay != NULL)
       return overlay_plan_update (self->overlay, self->overlay_spec, fault);
     self->overlay = overlay_plan_new (self->overlay_spec, &layout->layout,
-        gpu != NULL ? OVERLAY_CUDA : OVERLAY_CPU, gpu, fault);
+        gst_gpu_filter_get_backend (filter), gpu, fault);
     return self->overlay != NULL;
   }
   return TRUE;

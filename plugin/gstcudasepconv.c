@@ -182,7 +182,7 @@ describe_method (gint i, GstGpuFilterMethod *method)
 {
   method->name = sepconv_method (i)->name;
   method->description = sepconv_method (i)->description;
-  method->on_cpu = sepconv_method (i)->backend == SEPCONV_CPU;
+  method->backend = sepconv_method (i)->backend;
 }
 
 #define GST_TYPE_CUDA_SEPCONV_METHOD (method_get_type ())
@@ -278,10 +278,8 @@ gst_cuda_sepconv_wanted_backend (GstGpuFilter *filter)
   GST_OBJECT_LOCK (self);
   method = chosen_method (self->method);
   GST_OBJECT_UNLOCK (self);
-  if (method == NULL)
-    return GST_GPU_FILTER_BACKEND_AUTO;
-  return method->backend == SEPCONV_CPU ? GST_GPU_FILTER_BACKEND_CPU
-                                        : GST_GPU_FILTER_BACKEND_CUDA;
+  return method == NULL ? GST_GPU_FILTER_BACKEND_AUTO
+                        : gst_gpu_filter_backend_of (method->backend);
 }
 
 /* Gives the plan the spec of now, in place if its method can take it. */
@@ -291,12 +289,12 @@ update_plan (GstCudaSepconv *self, Fault *fault)
   GstGpuFilter *filter = GST_GPU_FILTER (self);
   const Image *layout = &gst_gpu_filter_get_layout (filter)->layout;
   Gpu *gpu = gst_gpu_filter_get_gpu (filter);
-  const SepconvBackend backend = gpu != NULL ? SEPCONV_CUDA : SEPCONV_CPU;
+  const Backend backend = gst_gpu_filter_get_backend (filter);
   const SepconvMethod *method = chosen_method (self->spec_method);
 
   /* backend=auto fell back to the CPU: so does the method. */
-  if (method != NULL && backend == SEPCONV_CPU
-      && method->backend == SEPCONV_CUDA)
+  if (method != NULL && backend == BACKEND_CPU
+      && method->backend == BACKEND_CUDA)
     method = NULL;
   method =
       sepconv_choose_method (&self->spec, layout, backend, method, gpu, fault);

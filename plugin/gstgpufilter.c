@@ -107,6 +107,13 @@ gst_gpu_filter_backend_get_type (void)
   return type;
 }
 
+GstGpuFilterBackend
+gst_gpu_filter_backend_of (Backend backend)
+{
+  return backend == BACKEND_CPU ? GST_GPU_FILTER_BACKEND_CPU
+                                : GST_GPU_FILTER_BACKEND_CUDA;
+}
+
 GType
 gst_gpu_filter_transfer_get_type (void)
 {
@@ -143,8 +150,8 @@ gst_gpu_filter_register_methods (const gchar *type_name, gint n,
     describe (i, &method);
     values[i + 1].value = i + 1;
     values[i + 1].value_nick = method.name;
-    values[i + 1].value_name = g_strdup_printf (
-        "%s: %s", method.on_cpu ? "CPU" : "GPU", method.description);
+    values[i + 1].value_name = g_strdup_printf ("%s: %s",
+        method.backend == BACKEND_CPU ? "CPU" : "GPU", method.description);
   }
   return g_enum_register_static (type_name, values);
 }
@@ -153,6 +160,12 @@ Gpu *
 gst_gpu_filter_get_gpu (GstGpuFilter *self)
 {
   return PRIVATE (self)->gpu;
+}
+
+Backend
+gst_gpu_filter_get_backend (GstGpuFilter *self)
+{
+  return PRIVATE (self)->gpu != NULL ? BACKEND_CUDA : BACKEND_CPU;
 }
 
 const GstFrameLayout *

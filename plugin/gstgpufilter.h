@@ -6,6 +6,7 @@
 
 #include <gst/video/gstvideofilter.h>
 
+#include "backend.h"
 #include "gstframeimage.h"
 #include "ring.h"
 
@@ -39,13 +40,16 @@ typedef enum
 #define GST_TYPE_GPU_FILTER_BACKEND (gst_gpu_filter_backend_get_type ())
 GType gst_gpu_filter_backend_get_type (void);
 
+/* The value of the property that stands for one of the engine's. */
+GstGpuFilterBackend gst_gpu_filter_backend_of (Backend backend);
+
 /* Value 0 of a `method` property is auto; method i of the engine is i + 1. */
 #define GST_GPU_FILTER_METHOD_AUTO 0
 
 typedef struct
 {
   const gchar *name, *description; /* static */
-  gboolean on_cpu;
+  Backend backend;
 } GstGpuFilterMethod;
 
 /* Registers the enumeration of auto and n methods, each told by `describe`. */
@@ -109,6 +113,7 @@ struct _GstGpuFilterClass
 /* For subclasses, on the streaming thread. NULL: frames are computed on the
  * CPU. */
 Gpu *gst_gpu_filter_get_gpu (GstGpuFilter *self);
+Backend gst_gpu_filter_get_backend (GstGpuFilter *self);
 /* Valid once caps are set. */
 const GstFrameLayout *gst_gpu_filter_get_layout (GstGpuFilter *self);
 const GstVideoInfo *gst_gpu_filter_get_info (GstGpuFilter *self);

@@ -35,10 +35,8 @@ gst_histo_counter_wanted_backend (GstHistoCounter *self)
   GST_OBJECT_LOCK (self->filter);
   method = chosen_method (self->settings.method);
   GST_OBJECT_UNLOCK (self->filter);
-  if (method == NULL)
-    return GST_GPU_FILTER_BACKEND_AUTO;
-  return method->backend == HISTO_CPU ? GST_GPU_FILTER_BACKEND_CPU
-                                      : GST_GPU_FILTER_BACKEND_CUDA;
+  return method == NULL ? GST_GPU_FILTER_BACKEND_AUTO
+                        : gst_gpu_filter_backend_of (method->backend);
 }
 
 /* No frame is in flight. */
@@ -102,12 +100,13 @@ make_plan (GstHistoCounter *self, guint wanted, Fault *fault)
 {
   const Image *layout = &gst_gpu_filter_get_layout (self->filter)->layout;
   Gpu *gpu = gst_gpu_filter_get_gpu (self->filter);
-  const HistoBackend backend = gpu != NULL ? HISTO_CUDA : HISTO_CPU;
+  const Backend backend = gst_gpu_filter_get_backend (self->filter);
   const HistoMethod *method = chosen_method (wanted);
   HistoSpec spec;
 
   /* backend=auto fell back to the CPU: so does the method. */
-  if (method != NULL && backend == HISTO_CPU && method->backend == HISTO_CUDA)
+  if (method != NULL && backend == BACKEND_CPU
+      && method->backend == BACKEND_CUDA)
     method = NULL;
   gst_histo_components_get_spec (&self->components, &spec);
   self->plan = histo_plan_new (&spec, layout, backend, method, gpu, fault);

@@ -34,7 +34,7 @@ typedef struct EqualizeOps
 struct EqualizePlan
 {
   const EqualizeOps *ops;
-  EqualizeBackend backend;
+  Backend backend;
   Gpu *gpu;
   Image layout;
   EqualizeSpec spec;

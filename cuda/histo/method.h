@@ -36,11 +36,11 @@ struct HistoPlan
 
 struct HistoResult
 {
-  HistoBackend backend;
+  Backend backend;
   int bins;
   int n_channels;
   HistoChannel channel[HISTO_MAX_CHANNELS];
-  uint64_t *counts; /* [n_channels][bins]; pinned for HISTO_CUDA */
+  uint64_t *counts; /* [n_channels][bins]; pinned for BACKEND_CUDA */
 };
 
 typedef struct HistoMethodOps

@@ -175,7 +175,7 @@ SepconvPlan *
 rig_plan (Rig *rig, Fault *fault)
 {
   return sepconv_plan_new (
-      &rig->spec, &rig->layout, SEPCONV_CUDA, NULL, rig->gpu, fault);
+      &rig->spec, &rig->layout, BACKEND_CUDA, NULL, rig->gpu, fault);
 }
 
 bool

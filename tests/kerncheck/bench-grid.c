@@ -90,29 +90,29 @@ bench_grid_add_taps (BenchGrid *grid, const char *text)
 }
 
 static void
-complete_sizes (BenchGrid *grid, SepconvBackend backend, bool quick)
+complete_sizes (BenchGrid *grid, Backend backend, bool quick)
 {
   const BenchSize *all = quick ? quick_sizes : sizes;
   const int n = quick ? COUNT (quick_sizes) : COUNT (sizes);
 
   for (int i = 0; i < n; i++)
-    if (backend == SEPCONV_CUDA || all[i].width <= HOST_MAX_WIDTH)
+    if (backend == BACKEND_CUDA || all[i].width <= HOST_MAX_WIDTH)
       grid->size[grid->n_sizes++] = all[i];
 }
 
 static void
-complete_taps (BenchGrid *grid, SepconvBackend backend, bool quick)
+complete_taps (BenchGrid *grid, Backend backend, bool quick)
 {
   const int *all = quick ? quick_taps : taps;
   const int n = quick ? COUNT (quick_taps) : COUNT (taps);
 
   for (int i = 0; i < n; i++)
-    if (backend == SEPCONV_CUDA || all[i] <= HOST_MAX_TAPS)
+    if (backend == BACKEND_CUDA || all[i] <= HOST_MAX_TAPS)
       grid->taps[grid->n_taps++] = all[i];
 }
 
 void
-bench_grid_complete (BenchGrid *grid, SepconvBackend backend, bool quick)
+bench_grid_complete (BenchGrid *grid, Backend backend, bool quick)
 {
   if (grid->n_formats == 0)
     for (int i = 0; i < (quick ? N_QUICK_FORMATS : N_FORMATS); i++)

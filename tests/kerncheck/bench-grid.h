@@ -48,7 +48,7 @@ bool bench_grid_add_size (BenchGrid *grid, const char *text);
 bool bench_grid_add_taps (BenchGrid *grid, const char *text);
 
 /* Fills what nothing was added to with the defaults. */
-void bench_grid_complete (BenchGrid *grid, SepconvBackend backend, bool quick);
+void bench_grid_complete (BenchGrid *grid, Backend backend, bool quick);
 
 /* The formats there are, for a usage text. */
 int bench_n_formats (void);

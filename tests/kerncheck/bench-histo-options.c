@@ -135,12 +135,12 @@ smaller (int a, int b)
 }
 
 void
-bench_histo_options_complete (BenchHistoOptions *options, HistoBackend backend)
+bench_histo_options_complete (BenchHistoOptions *options, Backend backend)
 {
   BenchGrid *grid = &options->grid;
   const bool quick = options->quick;
   const int n_sizes = smaller (quick ? N_QUICK_SIZES : COUNT (sizes),
-      backend == HISTO_CPU ? N_HOST_SIZES : COUNT (sizes));
+      backend == BACKEND_CPU ? N_HOST_SIZES : COUNT (sizes));
 
   if (grid->n_formats == 0)
     for (int i = 0; i < (quick ? N_QUICK_FORMATS : COUNT (formats)); i++)

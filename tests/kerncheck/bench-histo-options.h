@@ -25,8 +25,7 @@ bool bench_histo_options_parse (
     BenchHistoOptions *options, int argc, char **argv);
 
 /* Fills what nothing was asked for of with the defaults. */
-void bench_histo_options_complete (
-    BenchHistoOptions *options, HistoBackend backend);
+void bench_histo_options_complete (BenchHistoOptions *options, Backend backend);
 
 bool bench_histo_options_want (
     const BenchHistoOptions *options, const HistoMethod *method);

@@ -13,7 +13,7 @@ typedef struct
 {
   BenchHistoOptions options;
   Device device;
-  HistoBackend backend;
+  Backend backend;
   BenchFacts facts;
   BenchHistoNpp *npp; /* or NULL */
   BenchFrames frames;
@@ -178,7 +178,7 @@ measure_content (Bench *bench, BenchHistoCase *c)
   bool ok;
 
   painting.plan = histo_plan_new (
-      &c->spec, &c->layout, HISTO_CPU, NULL, NULL, &bench->fault);
+      &c->spec, &c->layout, BACKEND_CPU, NULL, NULL, &bench->fault);
   if (painting.plan == NULL)
     return false;
   painting.result = histo_result_new (painting.plan, &bench->fault);
@@ -260,7 +260,7 @@ measure (Bench *bench)
   if (!bench_device_open (
           &bench->device, bench->options.on, &bench->facts, &bench->fault))
     return false;
-  bench->backend = bench->device.gpu == NULL ? HISTO_CPU : HISTO_CUDA;
+  bench->backend = bench->device.gpu == NULL ? BACKEND_CPU : BACKEND_CUDA;
   if (!open_peers (bench, &why))
     return false;
   bench_histo_report_begin (&bench->report, &bench->device, &bench->facts);

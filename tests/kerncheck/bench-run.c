@@ -14,7 +14,7 @@ typedef struct
 {
   BenchOptions options;
   Device device;
-  SepconvBackend backend;
+  Backend backend;
   BenchFacts facts;
   BenchNpp *npp; /* or NULL */
   BenchFrames frames;
@@ -206,7 +206,7 @@ measure (Bench *bench)
   if (!bench_device_open (
           &bench->device, bench->options.on, &bench->facts, &bench->fault))
     return false;
-  bench->backend = bench->device.gpu == NULL ? SEPCONV_CPU : SEPCONV_CUDA;
+  bench->backend = bench->device.gpu == NULL ? BACKEND_CPU : BACKEND_CUDA;
   if (bench->device.gpu != NULL) {
     bench->npp = bench_npp_open (&bench->device, &why);
     if (bench->npp == NULL && why.kind != FAULT_NOT_FOUND) {

@@ -35,7 +35,7 @@ static const LayoutKind more_kinds[] = {
 /* A backend, and a layout for the checks that have one. */
 typedef struct
 {
-  EqualizeBackend backend;
+  Backend backend;
   const LayoutKind *kind;
   bool identity;  /* strength is 0 */
   Device *device; /* while the check runs */
@@ -54,11 +54,11 @@ typedef struct
 } Video;
 
 static bool
-enter (Check *check, EqualizeBackend backend, Device *device)
+enter (Check *check, Backend backend, Device *device)
 {
   device->gpu = NULL;
   device->stream = NULL;
-  return backend == EQUALIZE_CPU || device_enter_gpu (check, device);
+  return backend == BACKEND_CPU || device_enter_gpu (check, device);
 }
 
 static int
@@ -445,7 +445,7 @@ play (Check *check, Video *video, const Subject *subject, Random *random)
   players.plan = equalize_plan_new (&video->spec, &video->layout,
       subject->backend, subject->device->gpu, &fault);
   players.other = equalize_plan_new (
-      &video->spec, &video->layout, EQUALIZE_CPU, NULL, &fault);
+      &video->spec, &video->layout, BACKEND_CPU, NULL, &fault);
   if (EXPECT (check, players.plan != NULL && players.other != NULL,
           "no plan: %s", fault.message)) {
     players.oracle = equalize_oracle_new (&video->spec, &video->layout);
@@ -547,7 +547,7 @@ run_still (Check *check, const Device *device, const Still *still,
         write_code (src, 0, c, x, y, code);
     }
   plan = equalize_plan_new (&still->spec, &layout,
-      device->gpu == NULL ? EQUALIZE_CPU : EQUALIZE_CUDA, device->gpu, &fault);
+      device->gpu == NULL ? BACKEND_CPU : BACKEND_CUDA, device->gpu, &fault);
   ok = EXPECT (check, plan != NULL, "no plan: %s", fault.message)
       && run_cleanly (check, device, plan, src, dst);
   equalize_plan_free (plan);
@@ -1031,7 +1031,7 @@ check_validate (Check *check, const void *data)
         FAULT_SETTINGS, spoiled[i].what);
     fault_clear (&fault);
     EXPECT_FAULT (check,
-        equalize_plan_new (&spec, &layout, EQUALIZE_CPU, NULL, &fault) == NULL,
+        equalize_plan_new (&spec, &layout, BACKEND_CPU, NULL, &fault) == NULL,
         &fault, FAULT_SETTINGS, spoiled[i].what);
   }
 }
@@ -1049,7 +1049,7 @@ check_refusals (Check *check, const void *data)
   check->cases++;
   fault_clear (&fault);
   layout_make (layout_kind_by_name ("nv12"), 20, 10, &layout);
-  plan = equalize_plan_new (&spec, &layout, EQUALIZE_CPU, NULL, &fault);
+  plan = equalize_plan_new (&spec, &layout, BACKEND_CPU, NULL, &fault);
   if (!EXPECT (check, plan != NULL, "no plan: %s", fault.message))
     return;
   spec.tiles_x = 5;
@@ -1086,16 +1086,16 @@ check_equalize_add (void)
   (void) keep;
   kerncheck_add (check_validate, NULL, NULL, "equalize/validate");
   kerncheck_add (check_refusals, NULL, NULL, "equalize/refusals");
-  for (int backend = EQUALIZE_CPU; backend <= EQUALIZE_CUDA; backend++) {
+  for (int backend = BACKEND_CPU; backend <= BACKEND_CUDA; backend++) {
     const char *name = names[backend];
 
     for (int k = 0; k < n_kinds; k++, subject++) {
-      subject->backend = (EqualizeBackend) backend;
+      subject->backend = (Backend) backend;
       subject->kind = any_kind (k);
       kerncheck_add (check_layout, subject, NULL, "equalize/%s/%s", name,
           subject->kind->name);
     }
-    subject->backend = (EqualizeBackend) backend;
+    subject->backend = (Backend) backend;
     kerncheck_add (check_identity, subject, NULL, "equalize/%s/identity", name);
     kerncheck_add (check_large, subject, NULL, "equalize/%s/large", name);
     kerncheck_add (check_flat, subject, NULL, "equalize/%s/flat", name);

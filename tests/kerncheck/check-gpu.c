@@ -267,7 +267,7 @@ run_all_methods (Check *check, const Device *device, Random *random, int index)
     Fault fault;
     Case *c;
 
-    if (method->backend != SEPCONV_CUDA || method->ops == NULL)
+    if (method->backend != BACKEND_CUDA || method->ops == NULL)
       continue;
     c = case_new ();
     fault_clear (&fault);
@@ -291,7 +291,7 @@ run_all_methods (Check *check, const Device *device, Random *random, int index)
     picture_new (&dst, &c->layout, false, random);
     picture_paint (&src, c->content, random);
     plan = sepconv_plan_new (
-        &c->spec, &c->layout, SEPCONV_CUDA, method, device->gpu, &fault);
+        &c->spec, &c->layout, BACKEND_CUDA, method, device->gpu, &fault);
     if (EXPECT (check, plan != NULL, "life %d, %s: no plan: %s (%s)", index,
             method->name, fault.message, fault.detail)
         && EXPECT (check,

@@ -83,7 +83,8 @@ check_validate (Check *check, const void *data)
       EXPECT (check, !histo_validate (&c.spec, &c.layout, NULL),
           "%s was accepted without a fault to fill", what);
       fault_clear (&fault);
-      plan = histo_plan_new (&c.spec, &c.layout, HISTO_CPU, NULL, NULL, &fault);
+      plan =
+          histo_plan_new (&c.spec, &c.layout, BACKEND_CPU, NULL, NULL, &fault);
       EXPECT_FAULT (check, plan == NULL, &fault, FAULT_SETTINGS, what);
       histo_plan_free (plan);
     }
@@ -128,7 +129,7 @@ check_table (Check *check, const void *data)
           && histo_method_by_name ("") == NULL,
       "a method answers to a name that is not its own");
   EXPECT (check,
-      reference != NULL && reference->backend == HISTO_CPU
+      reference != NULL && reference->backend == BACKEND_CPU
           && reference->ops != NULL,
       "there is no reference");
   for (int i = 0; i < n; i++) {
@@ -138,7 +139,7 @@ check_table (Check *check, const void *data)
         "method %d is not found by its name, %s", i, method->name);
     EXPECT (check, method->description != NULL && method->description[0],
         "method %s has no description", method->name);
-    EXPECT (check, method->backend == HISTO_CUDA || method->ops != NULL,
+    EXPECT (check, method->backend == BACKEND_CUDA || method->ops != NULL,
         "method %s needs no CUDA but is not in this build", method->name);
   }
 }
@@ -158,8 +159,8 @@ check_refused_methods (Check *check, const void *data)
 
     fault_clear (&fault);
     plan = histo_plan_new (&c.spec, &c.layout,
-        method->backend == HISTO_CPU ? HISTO_CUDA : HISTO_CPU, method, NULL,
-        &fault);
+        method->backend == BACKEND_CPU ? BACKEND_CUDA : BACKEND_CPU, method,
+        NULL, &fault);
     if (EXPECT_FAULT (check, plan == NULL, &fault, FAULT_SETTINGS,
             "a method of the other backend"))
       EXPECT (check, strstr (fault.message, method->name) != NULL,
@@ -183,7 +184,7 @@ static void
 choose_case (Check *check, Random *random, int index, const void *data)
 {
   static const HistoEffort effort = { 40, 40 };
-  const HistoBackend backend = *(const HistoBackend *) data;
+  const Backend backend = *(const Backend *) data;
   const HistoMethod *chosen;
   HistoCase c;
   Fault fault;
@@ -210,7 +211,7 @@ choose_case (Check *check, Random *random, int index, const void *data)
 static void
 check_choose (Check *check, const void *data)
 {
-  const HistoBackend backend = *(const HistoBackend *) data;
+  const Backend backend = *(const Backend *) data;
 
   for (int i = 0; i < histo_n_methods (); i++)
     if (histo_method (i)->backend == backend && histo_method (i)->ops != NULL) {
@@ -261,7 +262,7 @@ check_wrong_images (Check *check, const void *data)
   Random random = { check->seed };
   Fault fault;
   HistoPlan *plan =
-      histo_plan_new (&c.spec, &c.layout, HISTO_CPU, NULL, NULL, &fault);
+      histo_plan_new (&c.spec, &c.layout, BACKEND_CPU, NULL, NULL, &fault);
   HistoResult *result = histo_result_new (plan, &fault);
   Picture src;
 
@@ -296,7 +297,7 @@ check_wrong_results (Check *check, const void *data)
   Random random = { check->seed };
   Fault fault;
   HistoPlan *plan =
-      histo_plan_new (&c.spec, &c.layout, HISTO_CPU, NULL, NULL, &fault);
+      histo_plan_new (&c.spec, &c.layout, BACKEND_CPU, NULL, NULL, &fault);
   Picture src;
 
   (void) data;
@@ -314,7 +315,7 @@ check_wrong_results (Check *check, const void *data)
     if (how == 2)
       other.layout.plane[1].width--;
     other_plan = histo_plan_new (
-        &other.spec, &other.layout, HISTO_CPU, NULL, NULL, &fault);
+        &other.spec, &other.layout, BACKEND_CPU, NULL, NULL, &fault);
     result = histo_result_new (other_plan, &fault);
     fault_clear (&fault);
     EXPECT_FAULT (check,
@@ -330,7 +331,7 @@ check_wrong_results (Check *check, const void *data)
 void
 check_histo_settings_add (void)
 {
-  static const HistoBackend cpu = HISTO_CPU, cuda = HISTO_CUDA;
+  static const Backend cpu = BACKEND_CPU, cuda = BACKEND_CUDA;
 
   kerncheck_add (check_validate, NULL, NULL, "histo/validate");
   kerncheck_add (check_limits, NULL, NULL, "histo/limits");

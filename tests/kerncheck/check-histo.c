@@ -309,7 +309,7 @@ enter (Check *check, const HistoMethod *method, Device *device)
     check_skip (check, "method %s is not in this build", method->name);
     return false;
   }
-  if (method->backend == HISTO_CPU)
+  if (method->backend == BACKEND_CPU)
     return true;
   if (!device_enter_gpu (check, device))
     return false;

@@ -88,7 +88,7 @@ check_against_reference (Check *check, const Case *c, const Picture *src,
   const SepconvMethod *reference = sepconv_method_by_name ("reference");
   Fault fault;
   SepconvPlan *plan = sepconv_plan_new (
-      &c->spec, &c->layout, SEPCONV_CPU, reference, NULL, &fault);
+      &c->spec, &c->layout, BACKEND_CPU, reference, NULL, &fault);
   Picture other;
   Verdict verdict;
 
@@ -414,7 +414,7 @@ static void
 check_layout (Check *check, const void *data)
 {
   const Subject *subject = data;
-  const int sizes = subject->method->backend == SEPCONV_CPU ? 52 : 13;
+  const int sizes = subject->method->backend == BACKEND_CPU ? 52 : 13;
 
   run_subject (
       check, data, (check->quick ? 2 : sizes) * N_BORDERS, layout_case);

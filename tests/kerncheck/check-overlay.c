@@ -18,7 +18,7 @@
 /* A backend on a layout. */
 typedef struct
 {
-  OverlayBackend backend;
+  Backend backend;
   const LayoutKind *kind;
   Device *device; /* while the check runs */
 } Subject;
@@ -211,7 +211,7 @@ make_result (
     spec.channels[p] = (1u << c->layout.plane[p].channels) - 1;
   fault_clear (&fault);
   plan = histo_plan_new (&spec, &c->layout,
-      subject->backend == OVERLAY_CUDA ? HISTO_CUDA : HISTO_CPU, NULL,
+      subject->backend == BACKEND_CUDA ? BACKEND_CUDA : BACKEND_CPU, NULL,
       subject->device->gpu, &fault);
   c->result = plan == NULL ? NULL : histo_result_new (plan, &fault);
   histo_plan_free (plan);
@@ -507,7 +507,7 @@ static void
 placed_case (Check *check, Random *random, int index, const void *data)
 {
   const Subject *subject = data;
-  const bool small = check->quick || subject->backend == OVERLAY_CUDA;
+  const bool small = check->quick || subject->backend == BACKEND_CUDA;
   OverlayCase c = { .result = NULL };
 
   make_frame (&c, layout_kind (random_int (random, 0, layout_n_kinds () - 1)),
@@ -525,7 +525,7 @@ run_subject (Check *check, const Subject *subject, int n, CheckCase function)
   Device device = { NULL, NULL };
 
   running.device = &device;
-  if (subject->backend == OVERLAY_CUDA && !device_enter_gpu (check, &device))
+  if (subject->backend == BACKEND_CUDA && !device_enter_gpu (check, &device))
     return;
   check_cases (check, n, function, &running);
   device_leave (&device);
@@ -688,7 +688,7 @@ check_refusals (Check *check, const void *data)
         FAULT_SETTINGS, what);
     fault_clear (&fault);
     EXPECT_FAULT (check,
-        overlay_plan_new (&c.spec, &c.layout, OVERLAY_CPU, NULL, &fault)
+        overlay_plan_new (&c.spec, &c.layout, BACKEND_CPU, NULL, &fault)
             == NULL,
         &fault, FAULT_SETTINGS, what);
     plain_case (&c, "planar3", 33, 17);
@@ -713,8 +713,8 @@ check_mismatches (Check *check, const void *data)
   check->cases++;
   plain_case (&c, "planar3", 33, 17);
   picture_new (&picture, &c.layout, false, &random);
-  plan = overlay_plan_new (&c.spec, &c.layout, OVERLAY_CPU, NULL, &fault);
-  histo = histo_plan_new (&counted, &c.layout, HISTO_CPU, NULL, NULL, &fault);
+  plan = overlay_plan_new (&c.spec, &c.layout, BACKEND_CPU, NULL, &fault);
+  histo = histo_plan_new (&counted, &c.layout, BACKEND_CPU, NULL, NULL, &fault);
   result = histo == NULL ? NULL : histo_result_new (histo, &fault);
   if (EXPECT (check, plan != NULL && result != NULL, "no plan")) {
     EXPECT_FAULT (check,
@@ -827,7 +827,7 @@ check_wild_places (Check *check, const void *data)
 }
 
 static void
-add_backend (OverlayBackend backend, const char *name)
+add_backend (Backend backend, const char *name)
 {
   const int n = layout_n_kinds ();
   Subject *subject = kerncheck_alloc ((size_t) (n + 1) * sizeof *subject);
@@ -859,6 +859,6 @@ check_overlay_add (void)
   kerncheck_add (check_mismatches, NULL, NULL, "overlay/mismatches");
   kerncheck_add (check_places, NULL, NULL, "overlay/places");
   kerncheck_add (check_wild_places, NULL, NULL, "overlay/wild-places");
-  add_backend (OVERLAY_CPU, "cpu");
-  add_backend (OVERLAY_CUDA, "cuda");
+  add_backend (BACKEND_CPU, "cpu");
+  add_backend (BACKEND_CUDA, "cuda");
 }

@@ -339,7 +339,7 @@ work (void *data)
 
   worker->verdict.ok = true;
   fault_clear (&fault);
-  if (worker->method->backend == SEPCONV_CUDA
+  if (worker->method->backend == BACKEND_CUDA
       && !device_open (&device, &fault)) {
     fail (worker, "the GPU cannot be opened", &fault);
     return NULL;

@@ -374,7 +374,7 @@ filter_case (Check *check, Random *random, int index, const void *data)
   flow = flow_new (check, device, &c->layout, depth, n, random);
   if (flow != NULL)
     plan = sepconv_plan_new (&c->spec, &c->layout,
-        device->gpu == NULL ? SEPCONV_CPU : SEPCONV_CUDA, NULL, device->gpu,
+        device->gpu == NULL ? BACKEND_CPU : BACKEND_CUDA, NULL, device->gpu,
         &fault);
   if (flow != NULL
       && EXPECT (check, plan != NULL, "no plan: %s", fault.message)) {

@@ -163,7 +163,7 @@ check_validate (Check *check, const void *data)
           "%s was accepted without a fault to fill", what);
       fault_clear (&fault);
       plan = sepconv_plan_new (
-          &c->spec, &c->layout, SEPCONV_CPU, NULL, NULL, &fault);
+          &c->spec, &c->layout, BACKEND_CPU, NULL, NULL, &fault);
       EXPECT_FAULT (check, plan == NULL, &fault, FAULT_SETTINGS, what);
       sepconv_plan_free (plan);
       case_free (c);
@@ -214,7 +214,7 @@ check_table (Check *check, const void *data)
           && sepconv_method_by_name ("Reference") == NULL,
       "a method answers to a name that is not its own");
   EXPECT (check,
-      reference != NULL && reference->backend == SEPCONV_CPU
+      reference != NULL && reference->backend == BACKEND_CPU
           && reference->ops != NULL,
       "there is no reference");
   for (int i = 0; i < n; i++) {
@@ -224,7 +224,7 @@ check_table (Check *check, const void *data)
         "method %d is not found by its name, %s", i, method->name);
     EXPECT (check, method->description != NULL && method->description[0],
         "method %s has no description", method->name);
-    EXPECT (check, method->backend == SEPCONV_CUDA || method->ops != NULL,
+    EXPECT (check, method->backend == BACKEND_CUDA || method->ops != NULL,
         "method %s needs no CUDA but is not in this build", method->name);
   }
 }
@@ -241,8 +241,8 @@ check_refused_methods (Check *check, const void *data)
   check->cases++;
   for (int i = 0; i < sepconv_n_methods (); i++) {
     const SepconvMethod *method = sepconv_method (i);
-    const SepconvBackend other =
-        method->backend == SEPCONV_CPU ? SEPCONV_CUDA : SEPCONV_CPU;
+    const Backend other =
+        method->backend == BACKEND_CPU ? BACKEND_CUDA : BACKEND_CPU;
 
     fault_clear (&fault);
     plan = sepconv_plan_new (&c->spec, &c->layout, other, method, NULL, &fault);
@@ -270,7 +270,7 @@ check_refused_methods (Check *check, const void *data)
 }
 
 static bool
-in_build (SepconvBackend backend)
+in_build (Backend backend)
 {
   for (int i = 0; i < sepconv_n_methods (); i++)
     if (sepconv_method (i)->backend == backend
@@ -283,7 +283,7 @@ static void
 choose_case (Check *check, Random *random, int index, const void *data)
 {
   static const Effort effort = { 40, 40, 1e7 };
-  const SepconvBackend backend = *(const SepconvBackend *) data;
+  const Backend backend = *(const Backend *) data;
   const LayoutKind *kind = layout_kind (index % layout_n_kinds ());
   const SepconvMethod *chosen;
   Case *c = case_new ();
@@ -315,7 +315,7 @@ choose_case (Check *check, Random *random, int index, const void *data)
             == chosen,
         "%s is not chosen when it is asked for", chosen->name);
   }
-  if (backend == SEPCONV_CPU) {
+  if (backend == BACKEND_CPU) {
     SepconvPlan *plan =
         sepconv_plan_new (&c->spec, &c->layout, backend, NULL, NULL, &fault);
 
@@ -331,7 +331,7 @@ choose_case (Check *check, Random *random, int index, const void *data)
 static void
 check_choose (Check *check, const void *data)
 {
-  if (!in_build (*(const SepconvBackend *) data)) {
+  if (!in_build (*(const Backend *) data)) {
     check_skip (check, "this build has no methods for the GPU");
     return;
   }
@@ -406,7 +406,7 @@ check_wrong_images (Check *check, const void *data)
   check->cases++;
   layout_make (c->kind, 12, 8, &c->layout);
   plan =
-      sepconv_plan_new (&c->spec, &c->layout, SEPCONV_CPU, NULL, NULL, &fault);
+      sepconv_plan_new (&c->spec, &c->layout, BACKEND_CPU, NULL, NULL, &fault);
   if (!EXPECT (check, plan != NULL, "no plan: %s", fault.message)) {
     case_free (c);
     return;
@@ -441,7 +441,7 @@ check_wrong_images (Check *check, const void *data)
 void
 check_sepconv_add (void)
 {
-  static const SepconvBackend cpu = SEPCONV_CPU, cuda = SEPCONV_CUDA;
+  static const Backend cpu = BACKEND_CPU, cuda = BACKEND_CUDA;
 
   kerncheck_add (check_validate, NULL, NULL, "sepconv/validate");
   kerncheck_add (check_limits, NULL, NULL, "sepconv/limits");

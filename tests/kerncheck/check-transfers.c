@@ -136,7 +136,7 @@ make_case (Plant *plant, Case *c, int border, int kind, Random *random)
 
 /* The methods of a backend in this build take turns. */
 static const SepconvMethod *
-nth_method (SepconvBackend backend, int n)
+nth_method (Backend backend, int n)
 {
   const SepconvMethod *found[32];
   int count = 0;
@@ -158,7 +158,7 @@ make_cases (Plant *plant, const Case *base, int index, Random *random)
     int made = 0;
 
     plant->method = nth_method (
-        plant->device->gpu == NULL ? SEPCONV_CPU : SEPCONV_CUDA, first + i);
+        plant->device->gpu == NULL ? BACKEND_CPU : BACKEND_CUDA, first + i);
     while (made < N_BORDERS
         && make_case (plant, plant->c[made], made, (made + index) % 4, random))
       made++;

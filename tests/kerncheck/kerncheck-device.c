@@ -80,7 +80,7 @@ device_enter (Check *check, const SepconvMethod *method, Device *device)
   }
   device->gpu = NULL;
   device->stream = NULL;
-  if (method->backend == SEPCONV_CPU)
+  if (method->backend == BACKEND_CPU)
     return true;
   if (!device_enter_gpu (check, device))
     return false;
