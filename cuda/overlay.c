@@ -257,6 +257,7 @@ overlay_plan_new (const OverlaySpec *spec, const Image *layout, Backend backend,
     return NULL;
   }
   plan->ops = ops;
+  plan->backend = backend;
   plan->layout = *layout;
   plan->bins = spec->bins;
   take_spec (plan, spec);
@@ -342,6 +343,9 @@ overlay_plan_run (OverlayPlan *plan, const HistoResult *counts,
       || !image_same_layout (dst, &plan->layout))
     return fault_set (fault, FAULT_SETTINGS,
         "The images do not have the layout that the overlay was made for.");
+  if (plan->backend == BACKEND_CUDA
+      && (!image_suits_gpu (src, fault) || !image_suits_gpu (dst, fault)))
+    return false;
   if (histo_result_bins (counts) != plan->bins)
     return fault_set (fault, FAULT_SETTINGS,
         "The histogram has %d bins, and the overlay was made for %d.",

@@ -196,10 +196,11 @@ bool overlay_plan_update (
  * memory, else they must not overlap. `counts` is the result of a plan of the same
  * backend and bins that counts the components' channels; no channel may have more
  * than HISTO_MAX_SAMPLES. CPU: addresses are the host's, `counts` is complete, and
- * the call returns when the work is done. CUDA: addresses are the device's, the
- * run that fills `counts` has been queued on `stream`, the same for all runs of a
- * plan, and `counts` must stay unchanged until the stream has got here. Never
- * allocates nor waits for the GPU. One thread at a time. */
+ * the call returns when the work is done. CUDA: addresses are the device's, samples
+ * of two bytes lie at even ones, the run that fills `counts` has been queued on
+ * `stream`, the same for all runs of a plan, and `counts` must stay unchanged until
+ * the stream has got here. Never allocates nor waits for the GPU. One thread at a
+ * time. */
 bool overlay_plan_run (OverlayPlan *plan, const HistoResult *counts,
     const Image *src, const Image *dst, GpuStream stream, Fault *fault);
 

@@ -13,6 +13,7 @@ typedef struct OverlayBackendOps OverlayBackendOps;
 struct OverlayPlan
 {
   const OverlayBackendOps *ops;
+  Backend backend;
   Image layout;
   int bins;
   /* Of the histogram, by component. */

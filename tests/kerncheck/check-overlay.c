@@ -502,6 +502,65 @@ in_place_case (Check *check, Random *random, int index, const void *data)
   histo_result_free (c.result);
 }
 
+/* Rows that start one byte on: a GPU refuses samples of two bytes there. */
+static void
+odd_addresses_case (Check *check, Random *random, int index, const void *data)
+{
+  const Subject *subject = data;
+  OverlayCase c = { .result = NULL };
+  DevicePicture on_device = { .block = NULL };
+  OverlayPlan *plan = NULL;
+  Picture picture;
+  Image odd;
+  Fault fault, refused;
+  bool wide = false;
+
+  make_frame (&c, layout_kind (index), 33, 17, 256);
+  make_spec (&c, random);
+  if (!make_result (check, &c, subject, random))
+    return;
+  describe_case (check, &c);
+  picture_new (&picture, &c.layout, false, random);
+  fault_clear (&fault);
+  plan = overlay_plan_new (
+      &c.spec, &c.layout, subject->backend, subject->device->gpu, &fault);
+  if (EXPECT (check,
+          plan != NULL
+              && device_picture_new (
+                  &on_device, subject->device, &picture, &fault),
+          "the case failed: %s (%s)", fault.message, fault.detail)) {
+    const Image *even = &on_device.image;
+
+    odd = *even;
+    for (int p = 0; p < odd.n_planes; p++)
+      wide = wide || image_sample_bytes (&odd.plane[p]) == 2;
+    for (int m = 0; m < odd.n_memories; m++)
+      odd.memory[m].data += (uintptr_t) odd.memory[m].data % 2 == 0;
+    wide = wide && subject->backend == BACKEND_CUDA;
+    for (int end = 0; wide && end < 2; end++) {
+      fault_clear (&refused);
+      EXPECT_FAULT (check,
+          !overlay_plan_run (plan, c.result, end == 0 ? &odd : even,
+              end == 0 ? even : &odd, subject->device->stream, &refused),
+          &refused, FAULT_SETTINGS,
+          end == 0 ? "an odd source" : "an odd destination");
+    }
+    EXPECT (check,
+        wide
+            || overlay_plan_run (
+                plan, c.result, &odd, &odd, subject->device->stream, &fault),
+        "the run failed: %s (%s)", fault.message, fault.detail);
+    EXPECT (check,
+        device_picture_fetch (
+            &on_device, subject->device, picture.block, picture.bytes, &fault),
+        "no way back: %s (%s)", fault.message, fault.detail);
+  }
+  overlay_plan_free (plan);
+  device_picture_clear (&on_device);
+  picture_clear (&picture);
+  histo_result_free (c.result);
+}
+
 /* A drawing as it is meant to be: on a large frame, in its place. */
 static void
 placed_case (Check *check, Random *random, int index, const void *data)
@@ -565,6 +624,12 @@ static void
 check_in_place (Check *check, const void *data)
 {
   run_subject (check, data, layout_n_kinds (), in_place_case);
+}
+
+static void
+check_odd_addresses (Check *check, const void *data)
+{
+  run_subject (check, data, layout_n_kinds (), odd_addresses_case);
 }
 
 static void
@@ -849,6 +914,8 @@ add_backend (Backend backend, const char *name)
       check_invisible, &subject[n], NULL, "overlay/%s/invisible", name);
   kerncheck_add (
       check_in_place, &subject[n], NULL, "overlay/%s/in-place", name);
+  kerncheck_add (
+      check_odd_addresses, &subject[n], NULL, "overlay/%s/odd-addresses", name);
   kerncheck_add (check_placed, &subject[n], NULL, "overlay/%s/placed", name);
 }
 
