@@ -24,6 +24,16 @@ gpu_open (int id, Fault *fault)
 }
 
 Gpu *
+gpu_open_context (void *context, int id, void (*release) (void *owner),
+    void *owner, Fault *fault)
+{
+  (void) context;
+  (void) release;
+  (void) owner;
+  return gpu_open (id, fault);
+}
+
+Gpu *
 gpu_ref (Gpu *gpu)
 {
   return gpu;

@@ -35,6 +35,8 @@ struct Gpu
   int id;
   CUdevice device;
   CUcontext context;
+  void (*release) (void *owner); /* NULL: the context is the primary one */
+  void *owner;
   char name[256];
   int capability;
   int multiprocessors;
@@ -136,13 +138,10 @@ done:
   return ok;
 }
 
-/* Opens one device, without looking for another if it does not do. */
 static Gpu *
-open_device (int id, Fault *fault)
+new_gpu (int id, Fault *fault)
 {
   Gpu *gpu = calloc (1, sizeof *gpu);
-  CUresult status;
-  bool ok;
 
   if (gpu == NULL) {
     fault_set (fault, FAULT_NO_SPACE, "Out of memory for a GPU's handle.");
@@ -150,6 +149,31 @@ open_device (int id, Fault *fault)
   }
   atomic_init (&gpu->holds, 1);
   gpu->id = id;
+  return gpu;
+}
+
+/* Learns what the device is, and whether this build's kernels run in the context. */
+static bool
+examine (Gpu *gpu, Fault *fault)
+{
+  bool ok;
+
+  if (!gpu_push (gpu, fault))
+    return false;
+  ok = describe (gpu, fault) && gpu_probe (fault);
+  gpu_pop (gpu);
+  return ok;
+}
+
+/* Opens one device, without looking for another if it does not do. */
+static Gpu *
+open_device (int id, Fault *fault)
+{
+  Gpu *gpu = new_gpu (id, fault);
+  CUresult status;
+
+  if (gpu == NULL)
+    return NULL;
   status = driver.device_get (&gpu->device, id);
   if (status == CUDA_SUCCESS)
     status = driver.context_retain (&gpu->context, gpu->device);
@@ -158,12 +182,7 @@ open_device (int id, Fault *fault)
     free (gpu);
     return NULL;
   }
-  ok = gpu_push (gpu, fault);
-  if (ok) {
-    ok = describe (gpu, fault) && gpu_probe (fault);
-    gpu_pop (gpu);
-  }
-  if (!ok) {
+  if (!examine (gpu, fault)) {
     gpu_close (gpu);
     return NULL;
   }
@@ -191,6 +210,27 @@ gpu_open (int id, Fault *fault)
 }
 
 Gpu *
+gpu_open_context (void *context, int id, void (*release) (void *owner),
+    void *owner, Fault *fault)
+{
+  Gpu *gpu;
+
+  if (gpu_count (fault) == 0)
+    return NULL;
+  gpu = new_gpu (id, fault);
+  if (gpu == NULL)
+    return NULL;
+  gpu->context = context;
+  if (!examine (gpu, fault)) {
+    free (gpu);
+    return NULL;
+  }
+  gpu->release = release;
+  gpu->owner = owner;
+  return gpu;
+}
+
+Gpu *
 gpu_ref (Gpu *gpu)
 {
   atomic_fetch_add (&gpu->holds, 1);
@@ -202,7 +242,10 @@ gpu_close (Gpu *gpu)
 {
   if (gpu == NULL || atomic_fetch_sub (&gpu->holds, 1) > 1)
     return;
-  driver.context_release (gpu->device);
+  if (gpu->release != NULL)
+    gpu->release (gpu->owner);
+  else
+    driver.context_release (gpu->device);
   free (gpu);
 }
 

@@ -6,8 +6,9 @@
  * FAULT_NOT_FOUND and nothing else can be reached.
  *
  * The context is the device's primary one, retained, so that it is shared with
- * other CUDA libraries in the process. It is never assumed to be current: wrap
- * every use in gpu_push() and gpu_pop(), on whatever thread. The legacy default
+ * other CUDA libraries in the process, or one that somebody else made. It is never
+ * assumed to be current: wrap every use in gpu_push() and gpu_pop(), on whatever
+ * thread. The legacy default
  * stream, cudaSetDevice and device-wide synchronisation are never used.
  *
  * Thread safety: a Gpu may be used from any number of threads at once; streams,
@@ -36,6 +37,11 @@ int gpu_count (Fault *fault);
  * FAULT_NOT_FOUND: no such device, no driver, or kernels built for other
  * architectures. The caller owns the result. */
 Gpu *gpu_open (int id, Fault *fault);
+/* Opens a context (CUcontext) of device `id` that somebody else made. `owner` keeps it
+ * alive until `release` is called with it, when the last hold is given up; after a
+ * failure it is still the caller's. Faults as those of gpu_open(). */
+Gpu *gpu_open_context (void *context, int id, void (*release) (void *owner),
+    void *owner, Fault *fault);
 /* Another hold on it, for something that may outlive the opener; returns it. */
 Gpu *gpu_ref (Gpu *gpu);
 /* Gives up one hold; NULL is allowed. With the last one, all streams, events and

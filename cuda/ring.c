@@ -49,8 +49,10 @@ enum
 
 struct RingSlot
 {
-  Image host_src, host_dst; /* pinned, without memory until needed */
+  /* Without memory until needed. */
+  Image host_src, host_dst; /* pinned */
   Image device_src, device_dst;
+  GpuEvent src_ready, dst_ready; /* what others had queued; untimed */
   GpuEvent mark[N_MARKS];
   GpuEvent sliced_up[RING_MAX_SLICES]; /* the slice has come up; untimed */
   GpuEvent sliced_compute[RING_MAX_SLICES];
@@ -58,8 +60,11 @@ struct RingSlot
   bool timed;        /* this frame records its marks */
   bool alone;        /* no other frame was in flight at submit */
   double submit_ns;
-  RingFrame frame;   /* of the last submit */
-  Image up, down;    /* what its copies read and write */
+  RingFrame frame; /* of the last submit */
+  /* What its copy up reads; what is there then, for the computation; what that leaves,
+   * for the copy down; and what this one writes. */
+  Image up, source, result, down;
+  bool copies_up, copies_down;
   bool copy_out;     /* `down` is the slot's own: wait copies it to frame.dst */
   double compute_ns; /* without a GPU */
 };
@@ -70,6 +75,7 @@ struct Ring
   int depth;
   Image src_layout, dst_layout; /* dst_layout without memories: no result */
   GpuStream up, compute, down;
+  bool own_compute;
   RingSlot *slots;
   Workers *copy_in;  /* of the submitting thread */
   Workers *copy_out; /* of the waiting thread */
@@ -85,19 +91,24 @@ struct Ring
   RingStats stats;
 };
 
+/* The slot's device image, made when it is first asked for. */
 static bool
 device_image (const Image *layout, Image *image, Fault *fault)
 {
-  uint8_t *memory =
-      gpu_malloc (image_pack (layout, ROW_ALIGNMENT, NULL, image), fault);
+  uint8_t *memory;
 
-  if (memory == NULL)
+  if (image->n_memories > 0)
+    return true;
+  memory = gpu_malloc (image_pack (layout, ROW_ALIGNMENT, NULL, image), fault);
+  if (memory == NULL) {
+    image->n_memories = 0;
     return false;
+  }
   image_pack (layout, ROW_ALIGNMENT, memory, image);
   return true;
 }
 
-/* The slot's pinned image, made when it is first asked for. */
+/* The slot's pinned image, likewise. */
 static bool
 pinned_image (const Image *layout, Image *image, Fault *fault)
 {
@@ -119,11 +130,8 @@ pinned_image (const Image *layout, Image *image, Fault *fault)
 }
 
 static bool
-slot_init (RingSlot *slot, const Image *src, const Image *dst, Fault *fault)
+slot_init (RingSlot *slot, Fault *fault)
 {
-  if (!device_image (src, &slot->device_src, fault)
-      || (dst->n_memories > 0 && !device_image (dst, &slot->device_dst, fault)))
-    return false;
   for (int i = 0; i < N_MARKS; i++)
     if (!gpu_event_new (&slot->mark[i], fault))
       return false;
@@ -131,13 +139,17 @@ slot_init (RingSlot *slot, const Image *src, const Image *dst, Fault *fault)
     if (!gpu_event_new_untimed (&slot->sliced_up[i], fault)
         || !gpu_event_new_untimed (&slot->sliced_compute[i], fault))
       return false;
-  return gpu_event_new_untimed (&slot->finished, fault);
+  return gpu_event_new_untimed (&slot->src_ready, fault)
+      && gpu_event_new_untimed (&slot->dst_ready, fault)
+      && gpu_event_new_untimed (&slot->finished, fault);
 }
 
 static void
 slot_clear (RingSlot *slot)
 {
   gpu_event_free (slot->finished);
+  gpu_event_free (slot->dst_ready);
+  gpu_event_free (slot->src_ready);
   for (int i = 0; i < RING_MAX_SLICES; i++) {
     gpu_event_free (slot->sliced_compute[i]);
     gpu_event_free (slot->sliced_up[i]);
@@ -153,13 +165,13 @@ slot_clear (RingSlot *slot)
 static bool
 init_gpu (Ring *ring, Fault *fault)
 {
+  ring->own_compute = ring->compute == NULL;
   if (!gpu_stream_new (&ring->up, fault)
-      || !gpu_stream_new (&ring->compute, fault)
+      || (ring->own_compute && !gpu_stream_new (&ring->compute, fault))
       || !gpu_stream_new (&ring->down, fault))
     return false;
   for (int i = 0; i < ring->depth; i++)
-    if (!slot_init (
-            &ring->slots[i], &ring->src_layout, &ring->dst_layout, fault))
+    if (!slot_init (&ring->slots[i], fault))
       return false;
   ring->copy_in = workers_new (COPY_WORKERS, fault);
   ring->copy_out = workers_new (COPY_WORKERS, fault);
@@ -168,7 +180,7 @@ init_gpu (Ring *ring, Fault *fault)
 
 Ring *
 ring_new (Gpu *gpu, const Image *src_layout, const Image *dst_layout, int depth,
-    Fault *fault)
+    GpuStream compute, Fault *fault)
 {
   Ring *ring;
 
@@ -191,6 +203,7 @@ ring_new (Gpu *gpu, const Image *src_layout, const Image *dst_layout, int depth,
     return NULL;
   }
   ring->gpu = gpu;
+  ring->compute = compute;
   ring->depth = depth;
   ring->src_layout = *src_layout;
   if (dst_layout != NULL)
@@ -226,7 +239,8 @@ ring_free (Ring *ring)
     for (int i = 0; i < ring->depth; i++)
       slot_clear (&ring->slots[i]);
     gpu_stream_free (ring->down);
-    gpu_stream_free (ring->compute);
+    if (ring->own_compute)
+      gpu_stream_free (ring->compute);
     gpu_stream_free (ring->up);
     workers_free (ring->copy_out);
     workers_free (ring->copy_in);
@@ -235,6 +249,22 @@ ring_free (Ring *ring)
   pthread_mutex_destroy (&ring->lock);
   free (ring->slots);
   free (ring);
+}
+
+bool
+ring_reserve (Ring *ring, bool src, bool dst, Fault *fault)
+{
+  if (ring->gpu == NULL)
+    return true;
+  for (int i = 0; i < ring->depth; i++) {
+    RingSlot *slot = &ring->slots[i];
+
+    if ((src && !device_image (&ring->src_layout, &slot->device_src, fault))
+        || (dst && ring->dst_layout.n_memories > 0
+            && !device_image (&ring->dst_layout, &slot->device_dst, fault)))
+      return false;
+  }
+  return true;
 }
 
 RingSlot *
@@ -354,109 +384,176 @@ mark (RingSlot *slot, int point, GpuStream stream, Fault *fault)
   return !slot->timed || gpu_event_record (slot->mark[point], stream, fault);
 }
 
+/* Has the frame's work wait for what others have queued on one of its images. */
+static bool
+follow (Ring *ring, GpuStream theirs, GpuEvent ready, bool up, Fault *fault)
+{
+  return theirs == NULL
+      || (gpu_event_record (ready, theirs, fault)
+          && (theirs == ring->compute
+              || gpu_stream_wait_event (ring->compute, ready, fault))
+          && (!up || gpu_stream_wait_event (ring->up, ready, fault)));
+}
+
+/* Queues one slice's way up: rows from *ready on, which moves on. */
+static bool
+submit_up (Ring *ring, RingSlot *slot, int i, int *ready, Fault *fault)
+{
+  const RingFrame *frame = &slot->frame;
+  const bool mark_end = i == frame->slices - 1 && slot->timed;
+  const GpuEvent end = mark_end ? slot->mark[MARK_UP_END] : slot->sliced_up[i];
+  int before[IMAGE_MAX_MEMORIES];
+
+  for (int m = 0; m < IMAGE_MAX_MEMORIES; m++)
+    before[m] = ready[m];
+  slice_rows (&slot->source, i, frame->slices, ready);
+  if (!slot->copies_up)
+    return true;
+  /* Pageable memory may be the caller's in any number of pieces. */
+  return copy_rows (&slot->source, &slot->up, before, ready,
+             frame->transfer != RING_PAGEABLE, GPU_COPY_UP, ring->up, fault)
+      && gpu_event_record (end, ring->up, fault)
+      && gpu_stream_wait_event (ring->compute, end, fault);
+}
+
+/* Queues the way down of rows [before, done). */
+static bool
+submit_down (Ring *ring, RingSlot *slot, int i, const int *before,
+    const int *done, Fault *fault)
+{
+  const RingFrame *frame = &slot->frame;
+  const bool mark_end = i == frame->slices - 1 && slot->timed;
+  const GpuEvent compute_end =
+      mark_end ? slot->mark[MARK_COMPUTE_END] : slot->sliced_compute[i];
+
+  if ((mark_end || slot->copies_down)
+      && !gpu_event_record (compute_end, ring->compute, fault))
+    return false;
+  if (!slot->copies_down)
+    return true;
+  return gpu_stream_wait_event (ring->down, compute_end, fault)
+      && (i > 0 || mark (slot, MARK_DOWN_START, ring->down, fault))
+      && copy_rows (&slot->down, &slot->result, before, done,
+          frame->transfer != RING_PAGEABLE,
+          frame->dst_place == RING_DEVICE ? GPU_COPY_DEVICE : GPU_COPY_DOWN,
+          ring->down, fault);
+}
+
 /* Queues one slice: up, compute, and down what is finished by then. */
 static bool
 submit_slice (
     Ring *ring, RingSlot *slot, int i, int *ready, int *done, Fault *fault)
 {
   const RingFrame *frame = &slot->frame;
-  const bool first = i == 0, last = i == frame->slices - 1;
-  const bool mark_end = last && slot->timed;
-  const GpuEvent up_end =
-      mark_end ? slot->mark[MARK_UP_END] : slot->sliced_up[i];
-  const GpuEvent compute_end =
-      mark_end ? slot->mark[MARK_COMPUTE_END] : slot->sliced_compute[i];
-  /* Pageable memory may be the caller's in any number of pieces. */
-  const bool blocks = frame->transfer != RING_PAGEABLE;
+  const Image nothing = { .n_memories = 0 };
+  const bool last = i == frame->slices - 1;
   int before[IMAGE_MAX_MEMORIES];
-  RingPart part = { .src = &slot->device_src,
-    .dst = &slot->device_dst,
-    .first = first,
+  RingPart part = { .src = &slot->source,
+    .dst = frame->passes ? &nothing : &slot->result,
+    .first = i == 0,
     .last = last,
     .stream = ring->compute,
     .done = done };
 
   for (int m = 0; m < IMAGE_MAX_MEMORIES; m++)
-    before[m] = ready[m];
-  slice_rows (&slot->up, i, frame->slices, ready);
-  if (!copy_rows (&slot->device_src, &slot->up, before, ready, blocks,
-          GPU_COPY_UP, ring->up, fault)
-      || !gpu_event_record (up_end, ring->up, fault)
-      || !gpu_stream_wait_event (ring->compute, up_end, fault))
+    part.fresh[m].first = ready[m];
+  if (!submit_up (ring, slot, i, ready, fault)
+      || (i == 0 && !mark (slot, MARK_COMPUTE_START, ring->compute, fault)))
     return false;
-  if (first && !mark (slot, MARK_COMPUTE_START, ring->compute, fault))
-    return false;
-
   for (int m = 0; m < IMAGE_MAX_MEMORIES; m++) {
-    part.fresh[m] = (ImageRows){ before[m], ready[m] };
+    part.fresh[m].last = ready[m];
     before[m] = done[m];
   }
-  if (!frame->compute (frame->user, &part, fault)
-      || !gpu_event_record (compute_end, ring->compute, fault)
-      || !gpu_stream_wait_event (ring->down, compute_end, fault))
-    return false;
-  if (first && !mark (slot, MARK_DOWN_START, ring->down, fault))
+  if (frame->compute != NULL && !frame->compute (frame->user, &part, fault))
     return false;
   if (last)
-    slice_rows (&slot->down, 0, 1, done);
-  return copy_rows (&slot->down, &slot->device_dst, before, done, blocks,
-      GPU_COPY_DOWN, ring->down, fault);
+    slice_rows (&slot->result, 0, 1, done);
+  return submit_down (ring, slot, i, before, done, fault);
 }
 
 static bool
-submit_copying (Ring *ring, RingSlot *slot, Fault *fault)
-{
-  int ready[IMAGE_MAX_MEMORIES] = { 0 }, done[IMAGE_MAX_MEMORIES] = { 0 };
-
-  if (!mark (slot, MARK_UP_START, ring->up, fault))
-    return false;
-  for (int i = 0; i < slot->frame.slices; i++)
-    if (!submit_slice (ring, slot, i, ready, done, fault))
-      return false;
-  return mark (slot, MARK_DOWN_END, ring->down, fault)
-      && gpu_event_record (slot->finished, ring->down, fault);
-}
-
-/* Kernels on host memory: nothing but compute is queued. */
-static bool
-submit_mapped (Ring *ring, RingSlot *slot, Fault *fault)
-{
-  int done[IMAGE_MAX_MEMORIES] = { 0 };
-  RingPart part = { .src = &slot->up,
-    .dst = &slot->down,
-    .first = true,
-    .last = true,
-    .stream = ring->compute,
-    .done = done };
-
-  all_rows (&slot->up, part.fresh);
-  return mark (slot, MARK_COMPUTE_START, ring->compute, fault)
-      && slot->frame.compute (slot->frame.user, &part, fault)
-      && mark (slot, MARK_COMPUTE_END, ring->compute, fault)
-      && gpu_event_record (slot->finished, ring->compute, fault);
-}
-
-/* Decides what the copies read and write, and fills it where it is the slot's. */
-static bool
-stage (Ring *ring, RingSlot *slot, Fault *fault)
+submit_to_gpu (Ring *ring, RingSlot *slot, Fault *fault)
 {
   const RingFrame *frame = &slot->frame;
-  const bool direct = frame->transfer == RING_PAGEABLE;
+  const GpuStream last = slot->copies_down ? ring->down : ring->compute;
+  /* What comes up where it is to stay must not come early. */
+  const bool up = slot->copies_up && frame->passes;
+  int ready[IMAGE_MAX_MEMORIES] = { 0 }, done[IMAGE_MAX_MEMORIES] = { 0 };
 
-  slot->up = frame->src;
-  slot->down = frame->dst;
-  slot->copy_out = !direct && !frame->dst_pinned && frame->dst.n_memories > 0;
-  if (!direct && !frame->src_pinned) {
+  if (!follow (ring, frame->src_stream, slot->src_ready, false, fault)
+      || !follow (ring, frame->dst_stream, slot->dst_ready, up, fault)
+      || (slot->copies_up && !mark (slot, MARK_UP_START, ring->up, fault)))
+    return false;
+  for (int i = 0; i < frame->slices; i++)
+    if (!submit_slice (ring, slot, i, ready, done, fault))
+      return false;
+  return (!slot->copies_down || mark (slot, MARK_DOWN_END, ring->down, fault))
+      && gpu_event_record (slot->finished, last, fault)
+      && (frame->dst_stream == NULL || frame->dst_stream == last
+          || gpu_stream_wait_event (frame->dst_stream, slot->finished, fault));
+}
+
+/* Whether the frame's host images are read and written by kernels. */
+static bool
+is_mapped (const RingFrame *frame)
+{
+  return frame->transfer == RING_MAPPED && !frame->passes;
+}
+
+/* Decides where the source comes from, and fills that where it is the slot's. */
+static bool
+stage_source (Ring *ring, RingSlot *slot, Fault *fault)
+{
+  const RingFrame *frame = &slot->frame;
+
+  slot->up = slot->source = frame->src;
+  slot->copies_up = frame->src_place != RING_DEVICE && !is_mapped (frame);
+  if (frame->src_place == RING_HOST && frame->transfer != RING_PAGEABLE) {
     if (!pinned_image (&ring->src_layout, &slot->host_src, fault))
       return false;
     copy_on_host (ring->copy_in, &slot->host_src, &frame->src);
-    slot->up = slot->host_src;
+    slot->up = slot->source = slot->host_src;
   }
-  if (slot->copy_out) {
+  if (!slot->copies_up)
+    return true;
+  if (frame->passes && frame->dst_place == RING_DEVICE) {
+    slot->source = frame->dst;
+    return true;
+  }
+  if (!device_image (&ring->src_layout, &slot->device_src, fault))
+    return false;
+  slot->source = slot->device_src;
+  return true;
+}
+
+/* Decides where the result is made, and where it goes from there. */
+static bool
+stage_result (Ring *ring, RingSlot *slot, Fault *fault)
+{
+  const RingFrame *frame = &slot->frame;
+  const bool wanted = frame->dst.n_memories > 0;
+
+  slot->down = slot->result = frame->dst;
+  slot->copies_down = slot->copy_out = false;
+  if (!wanted)
+    return true;
+  if (frame->dst_place == RING_HOST && frame->transfer != RING_PAGEABLE) {
     if (!pinned_image (&ring->dst_layout, &slot->host_dst, fault))
       return false;
-    slot->down = slot->host_dst;
+    slot->down = slot->result = slot->host_dst;
+    slot->copy_out = true;
   }
+  if (frame->passes) {
+    slot->result = slot->source;
+    slot->copies_down = !(slot->copies_up && frame->dst_place == RING_DEVICE);
+    return true;
+  }
+  if (frame->dst_place == RING_DEVICE || is_mapped (frame))
+    return true;
+  if (!device_image (&ring->dst_layout, &slot->device_dst, fault))
+    return false;
+  slot->result = slot->device_dst;
+  slot->copies_down = true;
   return true;
 }
 
@@ -464,29 +561,58 @@ static bool
 submit_on_host (RingSlot *slot, Fault *fault)
 {
   const double start = host_clock_ns ();
+  const RingFrame *frame = &slot->frame;
+  const Image nothing = { .n_memories = 0 };
   int done[IMAGE_MAX_MEMORIES] = { 0 };
-  RingPart part = { .src = &slot->frame.src,
-    .dst = &slot->frame.dst,
+  RingPart part = { .src = &frame->src,
+    .dst = frame->passes ? &nothing : &frame->dst,
     .first = true,
     .last = true,
     .done = done };
 
-  all_rows (&slot->frame.src, part.fresh);
-  if (!slot->frame.compute (slot->frame.user, &part, fault))
+  all_rows (&frame->src, part.fresh);
+  if (frame->compute != NULL && !frame->compute (frame->user, &part, fault))
     return false;
+  if (frame->passes)
+    image_copy (&frame->dst, &frame->src);
   slot->compute_ns = host_clock_ns () - start;
   return true;
+}
+
+static bool
+check_frame (const Ring *ring, const RingFrame *frame, Fault *fault)
+{
+  if (frame->slices < 1 || frame->slices > RING_MAX_SLICES)
+    return fault_set (fault, FAULT_SETTINGS,
+        "A frame is cut into 1 to %d slices, not %d.", RING_MAX_SLICES,
+        frame->slices);
+  if (ring->gpu == NULL
+      && (frame->src_place == RING_DEVICE || frame->dst_place == RING_DEVICE))
+    return fault_set (fault, FAULT_SETTINGS,
+        "Without a GPU there are no frames in its memory.");
+  return true;
+}
+
+/* Decides on the slot's images and queues the work. */
+static bool
+submit_frame (Ring *ring, RingSlot *slot, Fault *fault)
+{
+  if (ring->gpu == NULL) {
+    slot->timed = true;
+    return submit_on_host (slot, fault);
+  }
+  if (!stage_source (ring, slot, fault) || !stage_result (ring, slot, fault))
+    return false;
+  if (!slot->copies_up || !slot->copies_down)
+    slot->frame.slices = 1;
+  return submit_to_gpu (ring, slot, fault);
 }
 
 bool
 ring_submit (Ring *ring, RingSlot *slot, const RingFrame *frame, Fault *fault)
 {
-  const bool copies = ring->gpu != NULL && frame->transfer != RING_MAPPED;
-
-  if (frame->slices < 1 || frame->slices > RING_MAX_SLICES)
-    return fault_set (fault, FAULT_SETTINGS,
-        "A frame is cut into 1 to %d slices, not %d.", RING_MAX_SLICES,
-        frame->slices);
+  if (!check_frame (ring, frame, fault))
+    return false;
   slot->frame = *frame;
   pthread_mutex_lock (&ring->lock);
   slot->timed = ring->stats.frames_in < TIMED_FIRST
@@ -494,22 +620,18 @@ ring_submit (Ring *ring, RingSlot *slot, const RingFrame *frame, Fault *fault)
   slot->alone = ring->used == 1;
   pthread_mutex_unlock (&ring->lock);
   slot->submit_ns = host_clock_ns ();
-  if (ring->gpu == NULL) {
-    slot->timed = true;
-    if (!submit_on_host (slot, fault))
-      return false;
-  } else if (!stage (ring, slot, fault)
-      || !(copies ? submit_copying : submit_mapped) (ring, slot, fault)) {
-    quiesce (ring);
+  if (!submit_frame (ring, slot, fault)) {
+    if (ring->gpu != NULL)
+      quiesce (ring);
     return false;
   }
 
   pthread_mutex_lock (&ring->lock);
   ring->stats.frames_in++;
-  if (ring->gpu != NULL) {
+  if (ring->gpu != NULL && frame->src_place != RING_DEVICE)
     ring->stats.bytes_up += image_bytes (&frame->src);
+  if (ring->gpu != NULL && frame->dst_place != RING_DEVICE)
     ring->stats.bytes_down += image_bytes (&frame->dst);
-  }
   if (ring->stats.in_flight_peak < (unsigned) ring->used)
     ring->stats.in_flight_peak = (unsigned) ring->used;
   pthread_mutex_unlock (&ring->lock);
@@ -578,13 +700,13 @@ wait_for_gpu (Ring *ring, RingSlot *slot, double *up, double *compute,
     return false;
   if (!slot->timed)
     return true;
-  if (!gpu_event_elapsed (slot->mark[MARK_COMPUTE_START],
-          slot->mark[MARK_COMPUTE_END], compute, fault))
-    return false;
-  return slot->frame.transfer == RING_MAPPED
-      || (gpu_event_elapsed (
-              slot->mark[MARK_UP_START], slot->mark[MARK_UP_END], up, fault)
-          && gpu_event_elapsed (slot->mark[MARK_DOWN_START],
+  return gpu_event_elapsed (slot->mark[MARK_COMPUTE_START],
+             slot->mark[MARK_COMPUTE_END], compute, fault)
+      && (!slot->copies_up
+          || gpu_event_elapsed (
+              slot->mark[MARK_UP_START], slot->mark[MARK_UP_END], up, fault))
+      && (!slot->copies_down
+          || gpu_event_elapsed (slot->mark[MARK_DOWN_START],
               slot->mark[MARK_DOWN_END], down, fault));
 }
 

@@ -2,7 +2,7 @@
 /* ring: frames on their way through the GPU, in order.
  *
  * A ring has `depth` slots. Each holds a device copy of one source and one
- * result image, and passes through
+ * result image, if it needs them, and passes through
  *
  *   acquire -> submit (copy up, compute, copy down are queued) -> wait -> release
  *
@@ -13,6 +13,7 @@
  *
  * Frames in pinned memory (gpu_malloc_host) are read and written where they lie;
  * others go through pinned memory of the slot, which is made when first needed.
+ * Images in device memory, on either side, are not copied at all.
  *
  * Without a GPU the same interface computes on the host, during submit, straight
  * from the source to the result.
@@ -48,7 +49,7 @@ typedef enum
 /* One part of one frame, for RingCompute. */
 typedef struct
 {
-  const Image *src, *dst;
+  const Image *src, *dst; /* dst without memories: there is none to be filled */
   /* Rows of each memory of src that have come in since the last part, when the stream
    * gets here; those before them came earlier, and in the last part none is left. */
   ImageRows fresh[IMAGE_MAX_MEMORIES];
@@ -65,16 +66,30 @@ typedef struct
  * slice. */
 typedef bool (*RingCompute) (void *user, const RingPart *part, Fault *fault);
 
+/* Where an image of a frame lies. */
+typedef enum
+{
+  RING_HOST,        /* at host addresses */
+  RING_HOST_PINNED, /* likewise, in one block of gpu_malloc_host() */
+  RING_DEVICE,      /* in memory of the ring's context; never without a GPU */
+} RingPlace;
+
 typedef struct
 {
-  Image src, dst;              /* host addresses; layouts as the ring's */
-  bool src_pinned, dst_pinned; /* in one block of gpu_malloc_host() each */
-  RingTransfer transfer;
-  /* 1..RING_MAX_SLICES; 1 = whole. Without copies, that is without a GPU and for
-   * RING_MAPPED, a frame is always whole. */
+  Image src, dst; /* layouts as the ring's */
+  RingPlace src_place, dst_place;
+  /* Of images on the device: what is queued on these streams by now comes before the
+   * frame's work, and what is queued on dst_stream after ring_submit() comes after
+   * it. NULL: no stream has anything to do with the image. */
+  GpuStream src_stream, dst_stream;
+  /* dst becomes src as it is; `compute` only reads it. */
+  bool passes;
+  RingTransfer transfer; /* of images that are not on the device */
+  /* 1..RING_MAX_SLICES; 1 = whole. What does not go up and down, that is without a
+   * GPU, for RING_MAPPED and on the device, is always whole. */
   int slices;
-  RingCompute compute;
-  void *user; /* for compute */
+  RingCompute compute; /* NULL: nothing; only with `passes` */
+  void *user;          /* for compute */
 } RingFrame;
 
 /* Sums since ring_new(), or since the last of several rings they were added up
@@ -84,7 +99,7 @@ typedef struct
 typedef struct
 {
   uint64_t frames_in, frames_out;    /* submitted; waited for */
-  uint64_t bytes_up, bytes_down;     /* over the bus; 0 without a GPU */
+  uint64_t bytes_up, bytes_down;     /* over the bus */
   uint64_t frames_timed;             /* of frames_out */
   double up_ns, compute_ns, down_ns; /* of all frames_timed */
   unsigned in_flight_peak;
@@ -92,10 +107,14 @@ typedef struct
 
 /* `gpu` may be NULL and must outlive the ring. `depth` 1..RING_MAX_DEPTH. The
  * layouts give the sizes of source and result frames; dst_layout NULL: there is no
- * result, frames only go up, and the dst of frames and parts has no memories. Streams,
- * events and device memory are made here. */
+ * result, frames only go up, and the dst of frames and parts has no memories.
+ * `compute` is a stream of the caller's to compute on, which must outlive the ring;
+ * NULL: one of the ring's own. Streams and events are made here. */
 Ring *ring_new (Gpu *gpu, const Image *src_layout, const Image *dst_layout,
-    int depth, Fault *fault);
+    int depth, GpuStream compute, Fault *fault);
+/* Makes the device memory that frames on the host need for src, dst or both; what is
+ * not made here is when a frame first needs it, which holds it up. */
+bool ring_reserve (Ring *ring, bool src, bool dst, Fault *fault);
 /* Waits for the device to finish what was submitted. NULL is allowed. */
 void ring_free (Ring *ring);
 
@@ -103,9 +122,9 @@ void ring_free (Ring *ring);
 RingSlot *ring_acquire (Ring *ring);
 
 /* Copies src up, has `compute` queue its work, and queues the copy down. What is
- * pinned, and all of a RING_MAPPED or RING_PAGEABLE frame, must stay until
- * ring_wait(); any other src may be reused on return. After a failure the slot is
- * idle and must be released without waiting. */
+ * pinned or on the device, and all of a RING_MAPPED or RING_PAGEABLE frame, must stay
+ * until ring_wait(); any other src may be reused on return. After a failure the slot
+ * is idle and must be released without waiting. */
 bool ring_submit (
     Ring *ring, RingSlot *slot, const RingFrame *frame, Fault *fault);
 

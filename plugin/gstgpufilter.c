@@ -436,8 +436,9 @@ ensure_ring (GstGpuFilter *self, GstGpuFilterUse use, Fault *fault)
     return TRUE;
   gst_frame_queue_drain (priv->queue);
   release_ring (self);
-  ring = ring_new (priv->gpu, layout,
-      use == GST_GPU_FILTER_WRITE ? layout : NULL, (int) priv->depth, fault);
+  ring =
+      ring_new (priv->gpu, layout, use == GST_GPU_FILTER_WRITE ? layout : NULL,
+          (int) priv->depth, NULL, fault);
   if (ring == NULL)
     return FALSE;
   GST_OBJECT_LOCK (self);
@@ -722,13 +723,19 @@ land (Flight *flight)
   }
 }
 
+static RingPlace
+place_of (GstBuffer *buffer)
+{
+  return gst_pinned_buffer_is_one_block (buffer) ? RING_HOST_PINNED : RING_HOST;
+}
+
 /* Submits a mapped frame; on success the flight ends in finish_frame(). */
 static gboolean
 submit (GstGpuFilter *self, Flight *flight, GstBuffer *outbuf, Fault *fault)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
-  RingFrame frame = { .src_pinned = gst_pinned_buffer_is_one_block (flight->in),
-    .dst_pinned = flight->writes && gst_pinned_buffer_is_one_block (outbuf),
+  RingFrame frame = { .src_place = place_of (flight->in),
+    .dst_place = flight->writes ? place_of (outbuf) : RING_HOST,
     .compute = compute_part,
     .user = flight };
 
@@ -749,7 +756,7 @@ submit (GstGpuFilter *self, Flight *flight, GstBuffer *outbuf, Fault *fault)
   leave (self);
   /* What has been copied or computed by now need not wait for the rest. */
   if (priv->gpu == NULL
-      || (frame.transfer != RING_PAGEABLE && !frame.src_pinned)) {
+      || (frame.transfer != RING_PAGEABLE && frame.src_place == RING_HOST)) {
     gst_video_frame_unmap (&flight->in_frame);
     gst_clear_buffer (&flight->in);
   }

@@ -45,8 +45,8 @@ feeder_frame (const Rig *rig, const Scheme *scheme, int set, SepconvPlan *plan)
   return (RingFrame){
     .src = scheme->pageable ? rig->pageable_src[set] : rig->pinned_src[set],
     .dst = scheme->pageable ? rig->pageable_dst[set] : rig->pinned_dst[set],
-    .src_pinned = !scheme->pageable,
-    .dst_pinned = !scheme->pageable,
+    .src_place = scheme->pageable ? RING_HOST : RING_HOST_PINNED,
+    .dst_place = scheme->pageable ? RING_HOST : RING_HOST_PINNED,
     .transfer = scheme->transfer,
     .slices = scheme->slices,
     .compute = feeder_compute,
@@ -132,8 +132,9 @@ feed (void *data)
     return NULL;
   feeder->plan = rig_plan (feeder->rig, &feeder->submit_fault);
   if (feeder->plan != NULL)
-    feeder->ring = ring_new (feeder->rig->gpu, &feeder->rig->layout,
-        &feeder->rig->layout, feeder->scheme->in_flight, &feeder->submit_fault);
+    feeder->ring =
+        ring_new (feeder->rig->gpu, &feeder->rig->layout, &feeder->rig->layout,
+            feeder->scheme->in_flight, NULL, &feeder->submit_fault);
   if (feeder->ring != NULL) {
     if (pthread_create (&waiter, NULL, wait_for_frames, feeder) == 0) {
       feeder->submitted = submit_frames (feeder, &feeder->submit_fault);

@@ -140,7 +140,7 @@ latency_measure_ring (Rig *rig, const Scheme *scheme, double seconds,
   SepconvPlan *plan = rig_plan (rig, fault);
   Ring *ring = plan == NULL
       ? NULL
-      : ring_new (rig->gpu, &rig->layout, &rig->layout, 1, fault);
+      : ring_new (rig->gpu, &rig->layout, &rig->layout, 1, NULL, fault);
   const double end = bench_now_ns () + seconds * 1e9;
   double sample[MAX_SAMPLES];
   bool ok = ring != NULL;

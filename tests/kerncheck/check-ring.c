@@ -179,7 +179,7 @@ submit_frame (Check *check, Flow *flow, int i, RingCompute compute, void *user,
     ring_release (flow->ring, frame->slot);
     return false;
   }
-  if (submitted.transfer == RING_PINNED && !submitted.src_pinned)
+  if (submitted.transfer == RING_PINNED && submitted.src_place == RING_HOST)
     picture_paint (&frame->src, CONTENT_NOISE, random);
   pthread_mutex_lock (&flow->lock);
   flow->submitted++;
@@ -202,12 +202,14 @@ choose_route (Check *check, Frame *frame, const Device *device, Random *random)
   if (frame->c == NULL && frame->route.transfer == RING_MAPPED)
     frame->route.transfer = RING_PINNED;
   frame->route.slices = random_int (random, 1, RING_MAX_SLICES);
-  frame->route.src_pinned = random_chance (random, 50);
-  frame->route.dst_pinned = random_chance (random, 50);
+  if (random_chance (random, 50))
+    frame->route.src_place = RING_HOST_PINNED;
+  if (random_chance (random, 50))
+    frame->route.dst_place = RING_HOST_PINNED;
   EXPECT (check,
-      (!frame->route.src_pinned
+      (frame->route.src_place == RING_HOST
           || device_pin_picture (device, &frame->src, &fault))
-          && (!frame->route.dst_pinned
+          && (frame->route.dst_place == RING_HOST
               || device_pin_picture (device, &frame->dst, &fault)),
       "%s (%s)", fault.message, fault.detail);
 }
@@ -260,7 +262,7 @@ flow_new (Check *check, const Device *device, const Image *layout, int depth,
   flow->pace.state = random_next (random);
   pthread_mutex_init (&flow->lock, NULL);
   pthread_cond_init (&flow->grown, NULL);
-  flow->ring = ring_new (device->gpu, layout, layout, depth, &fault);
+  flow->ring = ring_new (device->gpu, layout, layout, depth, NULL, &fault);
   if (EXPECT (check, flow->ring != NULL, "no ring: %s", fault.message))
     return flow;
   free (flow);
@@ -472,7 +474,7 @@ expect_blocking (Check *check, const Device *device, Pair *pair, int depth)
   fault_clear (&fault);
   atomic_init (&waiter.acquired, false);
   waiter.ring =
-      ring_new (device->gpu, &pair->layout, &pair->layout, depth, &fault);
+      ring_new (device->gpu, &pair->layout, &pair->layout, depth, NULL, &fault);
   if (!EXPECT (check, waiter.ring != NULL, "no ring: %s", fault.message))
     return;
   for (int i = 0; i < depth; i++) {
@@ -601,7 +603,7 @@ check_stats (Check *check, const void *data)
   pair_new (&pair, &random);
   frame = pair_frame (&pair, compute_slowly);
   fault_clear (&fault);
-  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 5, &fault);
+  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 5, NULL, &fault);
   if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
     expect_stats (check, ring, &device, &pair, 0, 0, 0);
     for (int i = 0; i < 7; i++)
@@ -657,7 +659,7 @@ check_failure (Check *check, const void *data)
   check->cases++;
   pair_new (&pair, &random);
   fault_clear (&fault);
-  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 2, &fault);
+  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 2, NULL, &fault);
   if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
     for (int i = 0; i < 24; i++) {
       RingFrame frame = pair_frame (&pair, compute_slowly);
@@ -708,19 +710,19 @@ check_limits (Check *check, const void *data)
   bad.plane[0].width = 0;
   for (int i = 0; i < 4; i++) {
     fault_clear (&fault);
-    ring = ring_new (device.gpu, &layout, &layout, wrong[i], &fault);
+    ring = ring_new (device.gpu, &layout, &layout, wrong[i], NULL, &fault);
     EXPECT_FAULT (check, ring == NULL, &fault, FAULT_SETTINGS, "a bad depth");
     ring_free (ring);
   }
   for (int i = 0; i < 2; i++) {
-    ring = ring_new (device.gpu, &layout, &layout, right[i], &fault);
+    ring = ring_new (device.gpu, &layout, &layout, right[i], NULL, &fault);
     EXPECT (check, ring != NULL, "depth %d: %s", right[i], fault.message);
     ring_free (ring);
   }
   for (int i = 0; i < 2; i++) {
     fault_clear (&fault);
     ring = ring_new (
-        device.gpu, i ? &bad : &layout, i ? &layout : &bad, 4, &fault);
+        device.gpu, i ? &bad : &layout, i ? &layout : &bad, 4, NULL, &fault);
     EXPECT_FAULT (check, ring == NULL, &fault, FAULT_SETTINGS, "a bad layout");
     ring_free (ring);
   }
@@ -756,7 +758,7 @@ check_slices (Check *check, const void *data)
   check->cases++;
   pair_new (&pair, &random);
   fault_clear (&fault);
-  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 2, &fault);
+  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 2, NULL, &fault);
   if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
     frame = pair_frame (&pair, compute_never);
     frame.user = &computed;
@@ -800,7 +802,7 @@ check_abandon (Check *check, const void *data)
   check->cases++;
   pair_new (&pair, &random);
   fault_clear (&fault);
-  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 4, &fault);
+  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 4, NULL, &fault);
   if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
     for (int i = 0; i < 3; i++) {
       RingFrame frame = pair_frame (&pair, compute_copy);

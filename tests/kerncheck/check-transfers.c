@@ -376,8 +376,8 @@ submit (Ring *ring, Berth *berth, const Route *route, Random *random)
   berth->frame = (RingFrame){
     .src = src->image,
     .dst = dst->image,
-    .src_pinned = route->src_pinned,
-    .dst_pinned = route->dst_pinned,
+    .src_place = route->src_pinned ? RING_HOST_PINNED : RING_HOST,
+    .dst_place = route->dst_pinned ? RING_HOST_PINNED : RING_HOST,
     .transfer = route->transfer,
     .slices = route->slices,
     .compute = compute_part,
@@ -560,8 +560,8 @@ transfer_case (Check *check, Random *random, int index, const void *data)
   for (int i = 0; i < depth && ok; i++)
     ok = berth_begin (&berths[i], plant, random);
   if (ok) {
-    ring = ring_new (
-        plant->device->gpu, &plant->layout, &plant->layout, depth, &fault);
+    ring = ring_new (plant->device->gpu, &plant->layout, &plant->layout, depth,
+        NULL, &fault);
     if (EXPECT (check, ring != NULL, "no ring: %s", fault.message))
       pass_routes (check, ring, plant, berths, depth, random);
   }
