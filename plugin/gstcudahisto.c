@@ -13,7 +13,7 @@
  * A sample of code v and `depth` bits counts in bin (v * bins) >> depth, so that
  * the bins of a component add up to its number of samples.
  *
- * With post-messages=true, each counted frame gives an element message whose
+ * With post-messages=true, each frame that is told of gives an element message whose
  * structure is named `cudahisto`:
  *
  * * #GstClockTime `timestamp`, `stream-time`, `running-time`, `duration`: of the
@@ -29,7 +29,7 @@
  *   (standard deviation in the same unit) and `distance` (0 to 1, from the frame
  *   counted before)
  *
- * With attach-meta=true, counted frames carry a GstVideoHistogramMeta.
+ * With attach-meta=true, frames that are told of carry a GstVideoHistogramMeta.
  *
  * ## Example launch lines
  * |[
@@ -47,14 +47,6 @@
 
 GST_DEBUG_CATEGORY_STATIC (gst_cuda_histo_debug);
 #define GST_CAT_DEFAULT gst_cuda_histo_debug
-
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (GST_VIDEO_CAPS_MAKE (GST_GPU_FILTER_FORMATS)));
-
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (GST_VIDEO_CAPS_MAKE (GST_GPU_FILTER_FORMATS)));
 
 enum
 {
@@ -236,6 +228,7 @@ gst_cuda_histo_prepare (
     return FALSE;
   if (self->mode == GST_CUDA_HISTO_ANALYZE)
     *use = GST_GPU_FILTER_READ;
+  gst_gpu_filter_set_reports (filter, TRUE);
   gst_gpu_filter_set_active_method (
       filter, histo_plan_method (self->counter.plan)->name);
   return TRUE;
@@ -280,23 +273,15 @@ gst_cuda_histo_finish (GstGpuFilter *filter, guint place, GstBuffer **buffer)
       &self->counter, place, self->mode == GST_CUDA_HISTO_ANALYZE, buffer);
 }
 
-/* Running time may start anew, so what it was says nothing of what has been
- * counted. After the event no frame is on its way. */
-static gboolean
-gst_cuda_histo_sink_event (GstBaseTransform *trans, GstEvent *event)
+/* What running time was says nothing of what has been counted. */
+static void
+gst_cuda_histo_flushed (GstGpuFilter *filter)
 {
-  GstCudaHisto *self = GST_CUDA_HISTO (trans);
-  const gboolean flushed = GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP;
-  const gboolean handled =
-      GST_BASE_TRANSFORM_CLASS (gst_cuda_histo_parent_class)
-          ->sink_event (trans, event);
+  GstCudaHisto *self = GST_CUDA_HISTO (filter);
 
-  if (flushed) {
-    gst_histo_counter_restart (&self->counter);
-    if (self->equalize != NULL)
-      equalize_plan_reset (self->equalize);
-  }
-  return handled;
+  gst_histo_counter_restart (&self->counter);
+  if (self->equalize != NULL)
+    equalize_plan_reset (self->equalize);
 }
 
 /* Properties */
@@ -523,22 +508,19 @@ gst_cuda_histo_class_init (GstCudaHistoClass *klass)
   install_alarm_properties (object_class, flags);
   gst_histo_modes_install (object_class, flags);
 
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "CUDA histogram",
       "Filter/Analyzer/Video/Hardware",
       "Counts the histograms of video frames, tells when they are too dark, too "
       "bright, flat, or of another scene; equalises frames or draws into them",
       "gst-cudasepconv developers");
 
-  GST_BASE_TRANSFORM_CLASS (klass)->sink_event =
-      GST_DEBUG_FUNCPTR (gst_cuda_histo_sink_event);
   filter_class->wanted_backend =
       GST_DEBUG_FUNCPTR (gst_cuda_histo_wanted_backend);
   filter_class->prepare = GST_DEBUG_FUNCPTR (gst_cuda_histo_prepare);
   filter_class->wants = GST_DEBUG_FUNCPTR (gst_cuda_histo_wants);
   filter_class->compute = GST_DEBUG_FUNCPTR (gst_cuda_histo_compute);
   filter_class->finish = GST_DEBUG_FUNCPTR (gst_cuda_histo_finish);
+  filter_class->flushed = GST_DEBUG_FUNCPTR (gst_cuda_histo_flushed);
   filter_class->release = GST_DEBUG_FUNCPTR (gst_cuda_histo_release);
 
   /* For buffers that come before the first meta. */

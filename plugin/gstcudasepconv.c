@@ -37,14 +37,6 @@
 GST_DEBUG_CATEGORY_STATIC (gst_cuda_sepconv_debug);
 #define GST_CAT_DEFAULT gst_cuda_sepconv_debug
 
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (GST_VIDEO_CAPS_MAKE (GST_GPU_FILTER_FORMATS)));
-
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (GST_VIDEO_CAPS_MAKE (GST_GPU_FILTER_FORMATS)));
-
 /* 3 * sigma must fit the longest kernel. */
 #define MAX_SIGMA 500.0
 #define MAX_SCALE 1e4
@@ -327,6 +319,7 @@ gst_cuda_sepconv_prepare (
   }
   self->counts = self->histogram;
   GST_OBJECT_UNLOCK (self);
+  gst_gpu_filter_set_reports (filter, self->counts);
   if (!ok
       || (self->counts
           && !gst_histo_counter_follow (&self->counter, NULL, fault)))
@@ -383,12 +376,17 @@ gst_cuda_sepconv_finish (GstGpuFilter *filter, guint place, GstBuffer **buffer)
 }
 
 static void
+gst_cuda_sepconv_flushed (GstGpuFilter *filter)
+{
+  gst_histo_counter_restart (&GST_CUDA_SEPCONV (filter)->counter);
+}
+
+static void
 gst_cuda_sepconv_release (GstGpuFilter *filter)
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
 
   gst_histo_counter_release (&self->counter);
-
   sepconv_plan_free (self->plan);
   self->plan = NULL;
   self->have_spec = FALSE;
@@ -723,20 +721,6 @@ install_histogram_properties (GObjectClass *object_class, GParamFlags flags)
           flags));
 }
 
-/* Running time may start anew; after the event no frame is on its way. */
-static gboolean
-gst_cuda_sepconv_sink_event (GstBaseTransform *trans, GstEvent *event)
-{
-  const gboolean flushed = GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP;
-  const gboolean handled =
-      GST_BASE_TRANSFORM_CLASS (gst_cuda_sepconv_parent_class)
-          ->sink_event (trans, event);
-
-  if (flushed)
-    gst_histo_counter_restart (&GST_CUDA_SEPCONV (trans)->counter);
-  return handled;
-}
-
 static void
 gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
 {
@@ -756,8 +740,6 @@ gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
   install_filter_properties (object_class, flags);
   install_histogram_properties (object_class, flags);
 
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class,
       "CUDA separable convolution", "Filter/Effect/Video/Hardware",
       "Blurs, finds edges, or applies any separable kernel to video, on an "
@@ -771,9 +753,8 @@ gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
   filter_class->compute = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_compute);
   filter_class->conclude = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_conclude);
   filter_class->finish = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_finish);
+  filter_class->flushed = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_flushed);
   filter_class->release = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_release);
-  GST_BASE_TRANSFORM_CLASS (klass)->sink_event =
-      GST_DEBUG_FUNCPTR (gst_cuda_sepconv_sink_event);
 
   gst_type_mark_as_plugin_api (GST_TYPE_CUDA_SEPCONV_KERNEL, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_CUDA_SEPCONV_BORDER, 0);

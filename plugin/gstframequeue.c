@@ -59,9 +59,10 @@ take (GstFrameQueue *self, Entry *entry)
 static gboolean
 finish (GstFrameQueue *self, Entry *entry, gboolean drop)
 {
+  GstBuffer **buffer = drop || entry->buffer == NULL ? NULL : &entry->buffer;
+
   return entry->frame == NULL
-      || self->finish (
-          entry->frame, drop ? NULL : &entry->buffer, self->user_data);
+      || self->finish (entry->frame, buffer, self->user_data);
 }
 
 /* Waits for one frame, and pushes it unless that has lost its point. */
@@ -87,10 +88,10 @@ handle_entry (GstFrameQueue *self, Entry entry)
   g_cond_broadcast (&self->changed);
   g_mutex_unlock (&self->lock);
 
-  if (wanted)
+  if (wanted && entry.buffer != NULL)
     flow = gst_pad_push (self->pad, entry.buffer);
   else
-    gst_buffer_unref (entry.buffer);
+    gst_clear_buffer (&entry.buffer);
 
   g_mutex_lock (&self->lock);
   /* Special successes are of one push, and no reason to stop. */
@@ -114,7 +115,7 @@ drop_queued (GstFrameQueue *self)
   while (take (self, &entry)) {
     g_mutex_unlock (&self->lock);
     finish (self, &entry, TRUE);
-    gst_buffer_unref (entry.buffer);
+    gst_clear_buffer (&entry.buffer);
     g_mutex_lock (&self->lock);
     self->finishing = FALSE;
     self->pending--;

@@ -15,7 +15,8 @@ G_BEGIN_DECLS
 typedef struct _GstFrameQueue GstFrameQueue;
 
 /* Waits until the frame's buffer is ready to be pushed, and frees `frame`. It may put
- * another buffer in its place; `buffer` is NULL if the frame is about to be dropped.
+ * another buffer in its place; `buffer` is NULL if there is none, or if the frame is
+ * about to be dropped.
  * FALSE if it never will be ready: an error has been posted. Called on the pusher. */
 typedef gboolean (*GstFrameQueueFinish) (
     gpointer frame, GstBuffer **buffer, gpointer user_data);
@@ -38,7 +39,7 @@ void gst_frame_queue_stop (GstFrameQueue *self);
 GstFlowReturn gst_frame_queue_wait_for_room (GstFrameQueue *self, guint depth);
 
 /* Streaming thread. Takes the buffer and the frame; frame NULL: the buffer is
- * ready. */
+ * ready; buffer NULL: the frame is only to be finished. */
 void gst_frame_queue_put (
     GstFrameQueue *self, GstBuffer *buffer, gpointer frame);
 

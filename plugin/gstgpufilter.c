@@ -2,6 +2,9 @@
 #include "gstgpufilter.h"
 
 #include "gstframequeue.h"
+#include "gstgpucaps.h"
+#include "gstgpudevice.h"
+#include "gstgpumemory.h"
 #include "gsthistogrammeta.h"
 #include "gstpinnedallocator.h"
 
@@ -39,8 +42,10 @@ typedef struct
   GstGpuFilter *self;
   RingSlot *slot;
   guint place;
-  GstBuffer *in;   /* held as long as it is read; else NULL */
-  gboolean writes; /* out_frame is mapped */
+  GstBuffer *in;     /* held as long as it is read; else NULL */
+  gboolean computes; /* else the frame only goes to another memory */
+  gboolean reports;  /* the subclass finishes it */
+  gboolean writes;   /* out_frame is mapped */
   GstVideoFrame in_frame, out_frame;
 } Flight;
 
@@ -60,23 +65,27 @@ typedef struct
   guint64 untouched; /* frames that passed as they were */
   Ring *ring;        /* made and freed with the lock held */
 
+  GstGpuDevice device;
+
   /* Of the streaming thread, and of start and stop while it rests. */
-  Gpu *gpu;
-  GstAllocator *allocator; /* of pinned memory, with gpu */
   GstFrameQueue *queue;
   gboolean discont; /* a frame was skipped: mark the next */
   gint told; /* atomic: upstream or the application knows of a bad flow */
-  guint64 processed;        /* frames since the last flush, for QoS messages */
-  gboolean pageable;        /* no pinned pools */
-  guint depth;              /* of the ring, and of the queue */
-  GstGpuFilterUse ring_use; /* that the ring was made for */
-  Flight *flights;          /* [depth], used in turn */
+  guint64 processed;      /* frames since the last flush, for QoS messages */
+  gboolean pageable;      /* no pinned pools */
+  guint depth;            /* of the ring, and of the queue */
+  gboolean ring_computes; /* what the ring was made for */
+  gboolean ring_writes;
+  gboolean reports;      /* frames are finished by the subclass */
+  gboolean pushed_early; /* the last frame, before it was computed */
+  Flight *flights;       /* [depth], used in turn */
   guint next_flight;
-  gint opened_id;    /* the device-id that gpu was opened for */
-  gboolean resolved; /* backend and gpu are those of the settings */
+  gint opened_id;    /* the device-id that the device was opened for */
+  gboolean resolved; /* backend and device are those of the settings */
   GstGpuFilterBackend resolved_demand;
   gboolean warned; /* of the CPU taking over, since start */
   gboolean have_layout;
+  gboolean in_gpu, out_gpu; /* the caps say: in the GPU's memory */
   GstVideoInfo info;
   GstFrameLayout layout;
   GstGpuFilterUse use;
@@ -159,13 +168,13 @@ gst_gpu_filter_register_methods (const gchar *type_name, gint n,
 Gpu *
 gst_gpu_filter_get_gpu (GstGpuFilter *self)
 {
-  return PRIVATE (self)->gpu;
+  return PRIVATE (self)->device.gpu;
 }
 
 Backend
 gst_gpu_filter_get_backend (GstGpuFilter *self)
 {
-  return PRIVATE (self)->gpu != NULL ? BACKEND_CUDA : BACKEND_CPU;
+  return PRIVATE (self)->device.gpu != NULL ? BACKEND_CUDA : BACKEND_CPU;
 }
 
 const GstFrameLayout *
@@ -210,6 +219,12 @@ guint
 gst_gpu_filter_get_slices (GstGpuFilter *self)
 {
   return PRIVATE (self)->slices;
+}
+
+void
+gst_gpu_filter_set_reports (GstGpuFilter *self, gboolean reports)
+{
+  PRIVATE (self)->reports = reports;
 }
 
 void
@@ -261,7 +276,7 @@ enter (GstGpuFilter *self, Fault *fault)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
 
-  return priv->gpu == NULL || gpu_push (priv->gpu, fault);
+  return priv->device.gpu == NULL || gpu_push (priv->device.gpu, fault);
 }
 
 static void
@@ -269,8 +284,8 @@ leave (GstGpuFilter *self)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
 
-  if (priv->gpu != NULL)
-    gpu_pop (priv->gpu);
+  if (priv->device.gpu != NULL)
+    gpu_pop (priv->device.gpu);
 }
 
 /* Frees the ring and keeps its count. No frame is in flight. */
@@ -314,9 +329,7 @@ close_backend (GstGpuFilter *self)
   GstGpuFilterPrivate *priv = PRIVATE (self);
 
   release_frames (self);
-  gst_clear_object (&priv->allocator);
-  gpu_close (priv->gpu);
-  priv->gpu = NULL;
+  gst_gpu_device_close (&priv->device);
   priv->resolved = FALSE;
   set_active (self, &priv->active_backend, "none", PROP_ACTIVE_BACKEND);
   set_active (self, &priv->active_method, "none", PROP_ACTIVE_METHOD);
@@ -335,6 +348,15 @@ warn_of_cpu (GstGpuFilter *self, const Fault *fault)
       ("%s", fault->detail));
 }
 
+static void
+show_backend (GstGpuFilter *self)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+
+  set_active (self, &priv->active_backend,
+      priv->device.gpu != NULL ? "cuda" : "cpu", PROP_ACTIVE_BACKEND);
+}
+
 /* Opens the backend that property and method ask for. */
 static gboolean
 open_backend (GstGpuFilter *self, GstGpuFilterBackend backend,
@@ -351,22 +373,16 @@ open_backend (GstGpuFilter *self, GstGpuFilterBackend backend,
     return fault_set (fault, FAULT_SETTINGS,
         "The method asked for runs on the CPU only, but backend=cuda.");
 
-  if (backend != GST_GPU_FILTER_BACKEND_CPU
-      && wanted != GST_GPU_FILTER_BACKEND_CPU) {
-    priv->gpu = gpu_open (device_id, fault);
-    if (priv->gpu == NULL) {
-      if (backend == GST_GPU_FILTER_BACKEND_CUDA)
-        return FALSE;
-      warn_of_cpu (self, fault);
-    }
+  if (backend == GST_GPU_FILTER_BACKEND_CPU
+      || wanted == GST_GPU_FILTER_BACKEND_CPU) {
+    gst_gpu_device_open_none (&priv->device);
+  } else if (!gst_gpu_device_open (&priv->device, device_id, fault)) {
+    if (backend == GST_GPU_FILTER_BACKEND_CUDA)
+      return FALSE;
+    warn_of_cpu (self, fault);
+    gst_gpu_device_open_none (&priv->device);
   }
-  if (priv->gpu != NULL) {
-    GST_INFO_OBJECT (
-        self, "using %s (device %d)", gpu_name (priv->gpu), gpu_id (priv->gpu));
-    priv->allocator = gst_pinned_allocator_new (priv->gpu);
-  }
-  set_active (self, &priv->active_backend, priv->gpu != NULL ? "cuda" : "cpu",
-      PROP_ACTIVE_BACKEND);
+  show_backend (self);
   return TRUE;
 }
 
@@ -423,28 +439,46 @@ resolve_backend (GstGpuFilter *self, Fault *fault)
   return TRUE;
 }
 
+/* Device memory for the frames that the caps promise on the host. */
+static gboolean
+reserve_ring (GstGpuFilter *self, Ring *ring, gboolean computes,
+    gboolean writes, Fault *fault)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+
+  return ring_reserve (
+      ring, computes && !priv->in_gpu, writes && !priv->out_gpu, fault);
+}
+
 /* A ring for the layout and the use, of the depth that is set now. */
 static gboolean
 ensure_ring (GstGpuFilter *self, GstGpuFilterUse use, Fault *fault)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
   const Image *layout = &priv->layout.layout;
+  const gboolean computes = use != GST_GPU_FILTER_PASS;
+  const gboolean writes =
+      use == GST_GPU_FILTER_WRITE || priv->in_gpu != priv->out_gpu;
   Ring *ring;
 
-  if (use == GST_GPU_FILTER_PASS
-      || (priv->ring != NULL && use == priv->ring_use))
+  if ((!computes && !writes)
+      || (priv->ring != NULL && computes == priv->ring_computes
+          && writes == priv->ring_writes))
     return TRUE;
   gst_frame_queue_drain (priv->queue);
   release_ring (self);
-  ring =
-      ring_new (priv->gpu, layout, use == GST_GPU_FILTER_WRITE ? layout : NULL,
-          (int) priv->depth, NULL, fault);
-  if (ring == NULL)
+  ring = ring_new (priv->device.gpu, layout, writes ? layout : NULL,
+      (int) priv->depth, gst_gpu_memory_stream_handle (priv->device.stream),
+      fault);
+  if (ring == NULL || !reserve_ring (self, ring, computes, writes, fault)) {
+    ring_free (ring);
     return FALSE;
+  }
   GST_OBJECT_LOCK (self);
   priv->ring = ring;
   GST_OBJECT_UNLOCK (self);
-  priv->ring_use = use;
+  priv->ring_computes = computes;
+  priv->ring_writes = writes;
   priv->flights = g_new0 (Flight, priv->depth);
   priv->next_flight = 0;
   return TRUE;
@@ -504,7 +538,9 @@ static gboolean
 prepare_or_post (GstGpuFilter *self)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   GstGpuFilterUse use = GST_GPU_FILTER_WRITE;
+  gboolean passes;
   Fault fault;
 
   if (prepare (self, &use, &fault)) {
@@ -513,12 +549,11 @@ prepare_or_post (GstGpuFilter *self)
     fail (self, &fault);
     use = GST_GPU_FILTER_WRITE;
   }
-  if (use != priv->use) {
-    GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
-
+  passes = use != GST_GPU_FILTER_WRITE && priv->in_gpu == priv->out_gpu;
+  if (use != priv->use || passes != gst_base_transform_is_passthrough (trans)) {
     GST_DEBUG_OBJECT (self, "use of frames: %d", (gint) use);
     priv->use = use;
-    gst_base_transform_set_passthrough (trans, use != GST_GPU_FILTER_WRITE);
+    gst_base_transform_set_passthrough (trans, passes);
     /* Passthrough negotiates buffers past this element. */
     if (use == GST_GPU_FILTER_PASS)
       gst_base_transform_reconfigure_src (trans);
@@ -548,6 +583,7 @@ gst_gpu_filter_start (GstBaseTransform *trans)
   priv->warned = FALSE;
   priv->have_layout = FALSE;
   priv->use = GST_GPU_FILTER_WRITE;
+  priv->pushed_early = FALSE;
   gst_base_transform_set_passthrough (trans, FALSE);
   priv->failed = priv->discont = FALSE;
   priv->processed = 0;
@@ -584,11 +620,11 @@ gst_gpu_filter_set_info (GstVideoFilter *filter, GstCaps *incaps,
   GstGpuFilter *self = GST_GPU_FILTER (filter);
   GstGpuFilterPrivate *priv = PRIVATE (self);
 
-  (void) incaps;
-  (void) outcaps;
   (void) out_info;
   release_frames (self);
   priv->info = *in_info;
+  priv->in_gpu = gst_gpu_caps_are_on_gpu (incaps);
+  priv->out_gpu = gst_gpu_caps_are_on_gpu (outcaps);
   priv->have_layout = gst_frame_layout_init (&priv->layout, in_info);
   /* Fields that lie apart would have to be found through several metas. */
   if (!priv->have_layout
@@ -608,6 +644,24 @@ gst_gpu_filter_set_info (GstVideoFilter *filter, GstCaps *incaps,
   return priv->have_layout;
 }
 
+/* Frames have come in another context, which we go on in. */
+static void
+adopt_context (GstGpuFilter *self, GstBuffer *buffer)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+  Fault fault;
+
+  release_frames (self);
+  if (gst_gpu_device_adopt (&priv->device, buffer, &fault)) {
+    show_backend (self);
+  } else {
+    /* The next frame finds another, or an error. */
+    GST_WARNING_OBJECT (self, "%s (%s)", fault.message, fault.detail);
+    close_backend (self);
+  }
+  renegotiate_buffers (self);
+}
+
 static void
 gst_gpu_filter_before_transform (GstBaseTransform *trans, GstBuffer *buffer)
 {
@@ -623,6 +677,8 @@ gst_gpu_filter_before_transform (GstBaseTransform *trans, GstBuffer *buffer)
   }
   if (!priv->have_layout)
     return;
+  if (gst_gpu_device_must_adopt (&priv->device, buffer))
+    adopt_context (self, buffer);
   prepare_or_post (self);
 }
 
@@ -699,9 +755,10 @@ choose_route (GstGpuFilter *self, const Flight *flight, RingFrame *frame)
       frame->transfer = RING_PINNED;
   }
   /* Slices shorten a lone frame's way; where frames overlap each other they only
-   * cost calls; fields need all of the frame, and without a result there is no way
-   * down to overlap. */
-  if (GST_VIDEO_FRAME_IS_INTERLACED (&flight->in_frame) || !flight->writes)
+   * cost calls; fields need all of the frame, and without a way up and one down there
+   * is nothing to overlap. */
+  if (GST_VIDEO_FRAME_IS_INTERLACED (&flight->in_frame) || !flight->writes
+      || frame->src_place == RING_DEVICE || frame->dst_place == RING_DEVICE)
     slices = 1;
   else if (slices == 0)
     slices = gst_frame_queue_length (priv->queue) > 0
@@ -724,9 +781,11 @@ land (Flight *flight)
 }
 
 static RingPlace
-place_of (GstBuffer *buffer)
+place_of (GstGpuFilter *self, GstBuffer *buffer)
 {
-  return gst_pinned_buffer_is_one_block (buffer) ? RING_HOST_PINNED : RING_HOST;
+  return gst_gpu_device_reaches (&PRIVATE (self)->device, buffer) ? RING_DEVICE
+      : gst_pinned_buffer_is_one_block (buffer) ? RING_HOST_PINNED
+                                                : RING_HOST;
 }
 
 /* Submits a mapped frame; on success the flight ends in finish_frame(). */
@@ -734,14 +793,20 @@ static gboolean
 submit (GstGpuFilter *self, Flight *flight, GstBuffer *outbuf, Fault *fault)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
-  RingFrame frame = { .src_place = place_of (flight->in),
-    .dst_place = flight->writes ? place_of (outbuf) : RING_HOST,
-    .compute = compute_part,
+  RingFrame frame = { .src_place = place_of (self, flight->in),
+    .passes = flight->writes && priv->use != GST_GPU_FILTER_WRITE,
+    .compute = flight->computes ? compute_part : NULL,
     .user = flight };
 
   gst_frame_layout_get_image (&priv->layout, &flight->in_frame, &frame.src);
-  if (flight->writes)
+  if (frame.src_place == RING_DEVICE)
+    frame.src_stream = gst_gpu_memory_get_pending (flight->in);
+  if (flight->writes) {
     gst_frame_layout_get_image (&priv->layout, &flight->out_frame, &frame.dst);
+    frame.dst_place = place_of (self, outbuf);
+    if (frame.dst_place == RING_DEVICE)
+      frame.dst_stream = gst_gpu_memory_get_stream (outbuf);
+  }
   choose_route (self, flight, &frame);
   if (!enter (self, fault))
     return FALSE;
@@ -755,7 +820,7 @@ submit (GstGpuFilter *self, Flight *flight, GstBuffer *outbuf, Fault *fault)
   }
   leave (self);
   /* What has been copied or computed by now need not wait for the rest. */
-  if (priv->gpu == NULL
+  if (priv->device.gpu == NULL
       || (frame.transfer != RING_PAGEABLE && frame.src_place == RING_HOST)) {
     gst_video_frame_unmap (&flight->in_frame);
     gst_clear_buffer (&flight->in);
@@ -783,30 +848,52 @@ finish_frame (gpointer frame, GstBuffer **buffer, gpointer user_data)
   if (!ok) {
     post_fault (self, &fault);
     g_atomic_int_set (&priv->told, TRUE);
-  } else if (buffer != NULL && klass->finish != NULL) {
+  } else if (buffer != NULL && flight->reports) {
     klass->finish (self, flight->place, buffer);
   }
   return ok;
 }
 
+static gboolean
+map_frame (GstGpuFilter *self, GstVideoFrame *frame, GstBuffer *buffer,
+    GstMapFlags flags)
+{
+  flags |= (GstMapFlags) GST_VIDEO_FRAME_MAP_FLAG_NO_REF;
+  if (gst_gpu_device_reaches (&PRIVATE (self)->device, buffer))
+    flags |= (GstMapFlags) GST_GPU_MEMORY_MAP;
+  return gst_video_frame_map (frame, &PRIVATE (self)->info, buffer, flags);
+}
+
+/* Whether downstream may have the result of a submitted flight now: it waits for the
+ * memory's stream by itself. */
+static gboolean
+may_push_early (GstGpuFilter *self, const Flight *flight, GstBuffer *outbuf)
+{
+  return flight->writes && !flight->reports
+      && gst_gpu_device_reaches (&PRIVATE (self)->device, outbuf)
+      && gst_gpu_memory_get_stream (outbuf) != NULL;
+}
+
 /* Takes both buffers; two references to one of a frame that is only read. */
 static GstFlowReturn
-send_frame (GstGpuFilter *self, GstBuffer *inbuf, GstBuffer *outbuf)
+send_frame (
+    GstGpuFilter *self, GstBuffer *inbuf, GstBuffer *outbuf, gboolean computes)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
   Flight *flight = &priv->flights[priv->next_flight];
+  const gboolean was_early = priv->pushed_early;
   Fault fault;
 
   flight->self = self;
   flight->place = priv->next_flight;
+  flight->computes = computes;
+  flight->reports = computes && priv->reports;
   flight->writes = outbuf != inbuf;
 
-  if (!gst_video_frame_map (&flight->in_frame, &priv->info, inbuf,
-          GST_MAP_READ | GST_VIDEO_FRAME_MAP_FLAG_NO_REF))
+  if (!map_frame (self, &flight->in_frame, inbuf, GST_MAP_READ))
     goto invalid_input;
   if (flight->writes
-      && !gst_video_frame_map (&flight->out_frame, &priv->info, outbuf,
-          GST_MAP_WRITE | GST_VIDEO_FRAME_MAP_FLAG_NO_REF))
+      && !map_frame (self, &flight->out_frame, outbuf, GST_MAP_WRITE))
     goto invalid_output;
   flight->in = inbuf;
   if (!submit (self, flight, outbuf, &fault)) {
@@ -816,8 +903,24 @@ send_frame (GstGpuFilter *self, GstBuffer *inbuf, GstBuffer *outbuf)
     return GST_FLOW_ERROR;
   }
   priv->next_flight = (priv->next_flight + 1) % priv->depth;
-  gst_frame_queue_put (priv->queue, outbuf, flight);
-  return GST_FLOW_OK;
+  priv->pushed_early = may_push_early (self, flight, outbuf);
+  if (!priv->pushed_early) {
+    gst_frame_queue_put (priv->queue, outbuf, flight);
+    return GST_FLOW_OK;
+  }
+  /* Its addresses hold as long as the buffer does. */
+  gst_video_frame_unmap (&flight->out_frame);
+  flight->writes = FALSE;
+  if (!was_early) {
+    const GstFlowReturn flow = gst_frame_queue_drain (priv->queue);
+
+    if (flow != GST_FLOW_OK) {
+      gst_frame_queue_put (priv->queue, outbuf, flight);
+      return flow;
+    }
+  }
+  gst_frame_queue_put (priv->queue, NULL, flight);
+  return gst_pad_push (GST_BASE_TRANSFORM_SRC_PAD (self), outbuf);
 
 invalid_input:
   GST_ELEMENT_ERROR (self, STREAM, FORMAT,
@@ -853,15 +956,31 @@ gst_gpu_filter_submit_input_buffer (
   return flow;
 }
 
+/* Whether there is something to compute for a frame. */
+static gboolean
+is_wanted (GstGpuFilter *self, GstBuffer *buffer)
+{
+  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (self);
+
+  switch (PRIVATE (self)->use) {
+    case GST_GPU_FILTER_PASS:
+      return FALSE;
+    case GST_GPU_FILTER_READ:
+      return klass->wants == NULL || klass->wants (self, buffer);
+    default:
+      return TRUE;
+  }
+}
+
 /* Hands the frame to the pusher instead of returning a buffer. */
 static GstFlowReturn
 gst_gpu_filter_generate_output (GstBaseTransform *trans, GstBuffer **outbuf)
 {
   GstGpuFilter *self = GST_GPU_FILTER (trans);
   GstGpuFilterPrivate *priv = PRIVATE (self);
-  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (self);
   GstBuffer *in = trans->queued_buf, *out = NULL;
   GstFlowReturn flow;
+  gboolean computes;
 
   *outbuf = NULL;
   trans->queued_buf = NULL;
@@ -891,14 +1010,15 @@ gst_gpu_filter_generate_output (GstBaseTransform *trans, GstBuffer **outbuf)
       in = out;
     priv->discont = FALSE;
   }
+  computes = is_wanted (self, in);
   if (out != in)
-    return send_frame (self, in, out);
-  if (priv->use == GST_GPU_FILTER_READ
-      && (klass->wants == NULL || klass->wants (self, in)))
-    return send_frame (self, gst_buffer_ref (in), out);
+    return send_frame (self, in, out, computes);
+  if (computes)
+    return send_frame (self, gst_buffer_ref (in), out, computes);
   GST_OBJECT_LOCK (self);
   priv->untouched++;
   GST_OBJECT_UNLOCK (self);
+  priv->pushed_early = FALSE;
   gst_frame_queue_put (priv->queue, out, NULL);
   return GST_FLOW_OK;
 }
@@ -909,6 +1029,7 @@ static gboolean
 gst_gpu_filter_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (trans));
+  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (trans);
   GstFlowReturn flow;
 
   switch (GST_EVENT_TYPE (event)) {
@@ -927,6 +1048,8 @@ gst_gpu_filter_sink_event (GstBaseTransform *trans, GstEvent *event)
       priv->discont = FALSE;
       priv->processed = 0;
       g_atomic_int_set (&priv->told, FALSE);
+      if (klass->flushed != NULL)
+        klass->flushed (GST_GPU_FILTER (trans));
       break;
     case GST_EVENT_STREAM_START:
     case GST_EVENT_SEGMENT:
@@ -961,11 +1084,61 @@ gst_gpu_filter_query (
     GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
 {
   GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (trans));
+  gboolean answered;
 
+  if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT
+      && gst_gpu_device_answer_query (&priv->device, query))
+    return TRUE;
   if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED (query))
     gst_frame_queue_drain (priv->queue);
-  return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
-      ->query (trans, direction, query);
+  answered = GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
+                 ->query (trans, direction, query);
+  /* The base class puts first what needs no change of memory; but upstream's change
+   * is as good as ours, and may be none. */
+  if (answered && direction == GST_PAD_SINK
+      && GST_QUERY_TYPE (query) == GST_QUERY_CAPS) {
+    GstCaps *caps;
+
+    gst_query_parse_caps_result (query, &caps);
+    if (caps != NULL && !gst_caps_is_any (caps)) {
+      caps = gst_gpu_caps_prefer_gpu (gst_caps_ref (caps));
+      gst_query_set_caps_result (query, caps);
+      gst_caps_unref (caps);
+    }
+  }
+  return answered;
+}
+
+static GstCaps *
+gst_gpu_filter_transform_caps (GstBaseTransform *trans,
+    GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (trans));
+  GstCaps *other = gst_gpu_caps_transform (
+      caps, direction, gst_gpu_device_has_memory (&priv->device));
+
+  if (filter != NULL) {
+    GstCaps *both =
+        gst_caps_intersect_full (other, filter, GST_CAPS_INTERSECT_FIRST);
+
+    gst_caps_unref (other);
+    other = both;
+  }
+  return other;
+}
+
+static void
+gst_gpu_filter_set_context (GstElement *element, GstContext *context)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (element));
+  gint device_id;
+
+  GST_OBJECT_LOCK (element);
+  device_id = priv->device_id;
+  GST_OBJECT_UNLOCK (element);
+  gst_gpu_device_offer_context (&priv->device, context, device_id);
+  GST_ELEMENT_CLASS (gst_gpu_filter_parent_class)
+      ->set_context (element, context);
 }
 
 static GstStateChangeReturn
@@ -998,64 +1171,34 @@ gst_gpu_filter_post_message (GstElement *element, GstMessage *message)
       ->post_message (element, message);
 }
 
-/* Buffers: pinned wherever we may choose */
+/* Buffers: pinned or the GPU's wherever we may choose */
 
-static gboolean
-wants_pinned (GstGpuFilter *self)
-{
-  GstGpuFilterPrivate *priv = PRIVATE (self);
-
-  return priv->allocator != NULL && !priv->pageable;
-}
-
-/* Offers upstream a pool that the copy engine reads from. */
+/* Offers upstream a pool that the copy engine reads from, or the GPU's own memory. */
 static gboolean
 gst_gpu_filter_propose_allocation (
     GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
 {
   GstGpuFilter *self = GST_GPU_FILTER (trans);
   GstGpuFilterPrivate *priv = PRIVATE (self);
-  GstAllocationParams params;
-  GstVideoInfo info;
-  GstBufferPool *pool = NULL;
+  const GstGpuPools pools = gst_gpu_device_get_pools (
+      &PRIVATE (self)->device, !PRIVATE (self)->pageable);
+  gboolean suit;
   GstCaps *caps;
-  gboolean need_pool;
 
+  gst_query_parse_allocation (query, &caps, NULL);
+  suit = caps != NULL && gst_gpu_pools_suit (&pools, caps);
   /* In passthrough downstream's answer counts; what it leaves open is ours. */
-  if (decide_query == NULL || !wants_pinned (self)) {
+  if (decide_query == NULL || !suit) {
     const gboolean ok = GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
                             ->propose_allocation (trans, decide_query, query);
 
-    if (decide_query != NULL || priv->use != GST_GPU_FILTER_READ
-        || !wants_pinned (self) || gst_query_get_n_allocation_pools (query) > 0
+    if (decide_query != NULL || priv->use != GST_GPU_FILTER_READ || !suit
+        || gst_query_get_n_allocation_pools (query) > 0
         || gst_query_get_n_allocation_params (query) > 0)
       return ok;
   }
-
-  gst_query_parse_allocation (query, &caps, &need_pool);
-  if (caps == NULL || !gst_video_info_from_caps (&info, caps))
+  if (!gst_gpu_pools_propose (&pools, query))
     return FALSE;
-  gst_allocation_params_init (&params);
-  if (need_pool) {
-    GstStructure *config;
-
-    pool = gst_video_buffer_pool_new ();
-    config = gst_buffer_pool_get_config (pool);
-    gst_buffer_pool_config_set_params (
-        config, caps, (guint) GST_VIDEO_INFO_SIZE (&info), 0, 0);
-    gst_buffer_pool_config_set_allocator (config, priv->allocator, &params);
-    gst_buffer_pool_config_add_option (
-        config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-    if (!gst_buffer_pool_set_config (pool, config))
-      gst_clear_object (&pool);
-  }
-  /* Enough to go on with; more are made when frames in flight hold them all.
-   * Pools hand their buffers out in turn: a source that is slower than the
-   * filter works in few, which stay in its caches. */
-  gst_query_add_allocation_pool (
-      query, pool, (guint) GST_VIDEO_INFO_SIZE (&info), 2, 0);
-  gst_clear_object (&pool);
-  gst_query_add_allocation_param (query, priv->allocator, &params);
   /* Frames that are only read reach downstream as they are: the layouts that it
    * takes are in the query by now. */
   if (decide_query != NULL)
@@ -1074,77 +1217,17 @@ gst_gpu_filter_propose_allocation (
   return TRUE;
 }
 
-/* A pool that does no more than allocate system memory may be replaced. */
-static gboolean
-is_plain_pool (GstQuery *query, GstBufferPool *pool)
-{
-  GstAllocator *allocator = NULL;
-  gboolean plain;
-
-  if (gst_query_get_n_allocation_params (query) > 0)
-    gst_query_parse_nth_allocation_param (query, 0, &allocator, NULL);
-  plain = (allocator == NULL
-              || g_strcmp0 (allocator->mem_type, GST_ALLOCATOR_SYSMEM) == 0)
-      && (pool == NULL || G_OBJECT_TYPE (pool) == GST_TYPE_BUFFER_POOL
-          || G_OBJECT_TYPE (pool) == GST_TYPE_VIDEO_BUFFER_POOL);
-  gst_clear_object (&allocator);
-  return plain;
-}
-
-/* A pool like `model`, which may be NULL, to be filled with pinned memory. */
-static GstBufferPool *
-new_pool_like (GstBufferPool *model)
-{
-  GstBufferPool *pool = gst_video_buffer_pool_new ();
-  GstStructure *config, *model_config;
-  GstVideoAlignment align;
-
-  if (model == NULL)
-    return pool;
-  config = gst_buffer_pool_get_config (pool);
-  model_config = gst_buffer_pool_get_config (model);
-  if (gst_buffer_pool_config_get_video_alignment (model_config, &align)) {
-    gst_buffer_pool_config_add_option (
-        config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
-    gst_buffer_pool_config_set_video_alignment (config, &align);
-  }
-  gst_structure_free (model_config);
-  gst_buffer_pool_set_config (pool, config);
-  return pool;
-}
-
 static gboolean
 gst_gpu_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 {
   GstGpuFilter *self = GST_GPU_FILTER (trans);
-  GstGpuFilterPrivate *priv = PRIVATE (self);
-  const gboolean offered = gst_query_get_n_allocation_pools (query) > 0;
-  guint size = (guint) GST_VIDEO_INFO_SIZE (&priv->info), min = 0;
-  GstAllocationParams params;
-  GstBufferPool *pool = NULL;
+  const GstGpuPools pools = gst_gpu_device_get_pools (
+      &PRIVATE (self)->device, !PRIVATE (self)->pageable);
 
-  if (offered)
-    gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, NULL);
-  if (wants_pinned (self) && is_plain_pool (query, pool)) {
-    GstBufferPool *ours = new_pool_like (pool);
-
-    min += 1; /* as above */
-    if (offered)
-      gst_query_set_nth_allocation_pool (query, 0, ours, size, min, 0);
-    else
-      gst_query_add_allocation_pool (query, ours, size, min, 0);
-    gst_object_unref (ours);
-    if (gst_query_get_n_allocation_params (query) > 0) {
-      gst_query_parse_nth_allocation_param (query, 0, NULL, &params);
-      gst_query_set_nth_allocation_param (query, 0, priv->allocator, &params);
-    } else {
-      gst_allocation_params_init (&params);
-      gst_query_add_allocation_param (query, priv->allocator, &params);
-    }
-  }
-  gst_clear_object (&pool);
-  return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
-      ->decide_allocation (trans, query);
+  return gst_gpu_pools_decide (
+             &pools, query, (guint) GST_VIDEO_INFO_SIZE (&PRIVATE (self)->info))
+      && GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
+             ->decide_allocation (trans, query);
 }
 
 /* Metas */
@@ -1278,7 +1361,10 @@ gst_gpu_filter_get_property (
 static void
 gst_gpu_filter_finalize (GObject *object)
 {
-  gst_frame_queue_free (PRIVATE (GST_GPU_FILTER (object))->queue);
+  GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (object));
+
+  gst_frame_queue_free (priv->queue);
+  gst_gpu_device_clear (&priv->device);
   G_OBJECT_CLASS (gst_gpu_filter_parent_class)->finalize (object);
 }
 
@@ -1287,6 +1373,7 @@ gst_gpu_filter_init (GstGpuFilter *self)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
 
+  gst_gpu_device_init (&priv->device, GST_ELEMENT (self));
   priv->backend = DEFAULT_BACKEND;
   priv->device_id = DEFAULT_DEVICE_ID;
   priv->transfer = DEFAULT_TRANSFER;
@@ -1294,6 +1381,18 @@ gst_gpu_filter_init (GstGpuFilter *self)
   priv->queue = gst_frame_queue_new (
       GST_BASE_TRANSFORM_SRC_PAD (self), finish_frame, self);
   priv->active_backend = priv->active_method = "none";
+}
+
+static void
+add_pad_templates (GstElementClass *element_class)
+{
+  GstCaps *caps = gst_gpu_caps_template ();
+
+  gst_element_class_add_pad_template (element_class,
+      gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template (element_class,
+      gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  gst_caps_unref (caps);
 }
 
 static void
@@ -1315,6 +1414,8 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
   object_class->finalize = gst_gpu_filter_finalize;
   element_class->post_message = GST_DEBUG_FUNCPTR (gst_gpu_filter_post_message);
   element_class->change_state = GST_DEBUG_FUNCPTR (gst_gpu_filter_change_state);
+  element_class->set_context = GST_DEBUG_FUNCPTR (gst_gpu_filter_set_context);
+  add_pad_templates (element_class);
 
   properties[PROP_BACKEND] = g_param_spec_enum ("backend", "Backend",
       "Where frames are computed; the result is the same",
@@ -1354,6 +1455,8 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
   trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_gpu_filter_sink_event);
   trans_class->src_event = GST_DEBUG_FUNCPTR (gst_gpu_filter_src_event);
   trans_class->query = GST_DEBUG_FUNCPTR (gst_gpu_filter_query);
+  trans_class->transform_caps =
+      GST_DEBUG_FUNCPTR (gst_gpu_filter_transform_caps);
   trans_class->propose_allocation =
       GST_DEBUG_FUNCPTR (gst_gpu_filter_propose_allocation);
   trans_class->decide_allocation =

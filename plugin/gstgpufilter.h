@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* gstgpufilter: base class of the elements. It chooses the backend, owns the
- * GPU and the ring, walks each frame through it, and keeps count. Subclasses
- * say what to compute. */
+ * GPU and the ring, walks each frame through it, from and to system memory or the
+ * GPU's, and keeps count. Subclasses say what to compute. */
 #pragma once
 
 #include <gst/video/gstvideofilter.h>
@@ -11,13 +11,6 @@
 #include "ring.h"
 
 G_BEGIN_DECLS
-
-/* The formats that every subclass takes. */
-#define GST_GPU_FILTER_FORMATS \
-  "{ GRAY8, GRAY16_LE, I420, YV12, NV12, NV21, Y42B, Y444, YUY2, UYVY, AYUV, " \
-  "VUYA, I420_10LE, I422_10LE, Y444_10LE, I420_12LE, P010_10LE, P016_LE, " \
-  "Y444_16LE, RGB, BGR, RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, " \
-  "RGBP, BGRP, GBR, GBRA, GBR_10LE, ARGB64, RGBA64_LE }"
 
 typedef enum
 {
@@ -102,8 +95,13 @@ struct _GstGpuFilterClass
       GstGpuFilter *self, const RingPart *frame, guint place, Fault *fault);
 
   /* The work on a frame is done; *buffer is about to be pushed, and may be replaced
-   * by another of the same frame. On the pusher; in order. May be NULL. */
+   * by another of the same frame. On the pusher; in order. Only for frames that were
+   * computed while gst_gpu_filter_set_reports() was TRUE. May be NULL. */
   void (*finish) (GstGpuFilter *self, guint place, GstBuffer **buffer);
+
+  /* After a flush: running time may start anew, and no frame is on its way. May be
+   * NULL. */
+  void (*flushed) (GstGpuFilter *self);
 
   /* Frees what was made in prepare(), before backend or caps change. No frame
    * is in flight. */
@@ -125,6 +123,11 @@ guint gst_gpu_filter_get_depth (GstGpuFilter *self);
  * lock held; for subclasses whose results can come in parts. */
 void gst_gpu_filter_set_slices (GstGpuFilter *self, guint slices);
 guint gst_gpu_filter_get_slices (GstGpuFilter *self);
+
+/* Whether frames to come are to be finished, each before it is pushed. Without, and
+ * where downstream can wait for the GPU by itself, frames are pushed before they are
+ * computed. Streaming thread. */
+void gst_gpu_filter_set_reports (GstGpuFilter *self, gboolean reports);
 
 /* Waits until every frame in flight has been pushed or dropped. Streaming
  * thread. */

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gstgpucaps.h"
+
+#include "gstgpumemory.h"
+
+/* Formats that the elements take. */
+#define FORMATS \
+  "{ GRAY8, GRAY16_LE, I420, YV12, NV12, NV21, Y42B, Y444, YUY2, UYVY, AYUV, " \
+  "VUYA, I420_10LE, I422_10LE, Y444_10LE, I420_12LE, P010_10LE, P016_LE, " \
+  "Y444_16LE, RGB, BGR, RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, " \
+  "RGBP, BGRP, GBR, GBRA, GBR_10LE, ARGB64, RGBA64_LE }"
+
+typedef enum
+{
+  KIND_SYSTEM,
+  KIND_GPU,
+  KIND_EITHER, /* any features will do */
+  KIND_OTHER,
+} Kind;
+
+static Kind
+kind_of (GstCaps *caps, guint i)
+{
+  GstCapsFeatures *features = gst_caps_get_features (caps, i);
+
+  if (features == NULL
+      || gst_caps_features_is_equal (
+          features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY))
+    return KIND_SYSTEM;
+  if (gst_caps_features_is_any (features))
+    return KIND_EITHER;
+  return gst_caps_features_get_size (features) == 1
+          && gst_caps_features_contains (features, GST_GPU_MEMORY_FEATURE)
+      ? KIND_GPU
+      : KIND_OTHER;
+}
+
+/* Adds structure i of `from`, of frames in one kind of memory. */
+static void
+append_as (GstCaps *to, GstCaps *from, guint i, Kind kind)
+{
+  GstCaps *one = gst_caps_new_full (
+      gst_structure_copy (gst_caps_get_structure (from, i)), NULL);
+
+  if (kind == KIND_GPU)
+    gst_caps_set_features_simple (
+        one, gst_caps_features_new (GST_GPU_MEMORY_FEATURE, NULL));
+  gst_caps_append (to, one);
+}
+
+GstCaps *
+gst_gpu_caps_template (void)
+{
+  GstCaps *system = gst_caps_from_string (GST_VIDEO_CAPS_MAKE (FORMATS));
+  GstCaps *caps = gst_caps_new_empty ();
+  const GValue *formats;
+  GValue kept = G_VALUE_INIT;
+
+  if (!gst_gpu_memory_available ())
+    goto done;
+  formats =
+      gst_structure_get_value (gst_caps_get_structure (system, 0), "format");
+  g_value_init (&kept, GST_TYPE_LIST);
+  for (guint i = 0; i < gst_value_list_get_size (formats); i++) {
+    const GValue *format = gst_value_list_get_value (formats, i);
+
+    if (gst_gpu_memory_has_format (
+            gst_video_format_from_string (g_value_get_string (format))))
+      gst_value_list_append_value (&kept, format);
+  }
+  append_as (caps, system, 0, KIND_GPU);
+  gst_caps_set_value (caps, "format", &kept);
+  g_value_unset (&kept);
+done:
+  gst_caps_append (caps, system);
+  return caps;
+}
+
+gboolean
+gst_gpu_caps_are_on_gpu (GstCaps *caps)
+{
+  return gst_caps_get_size (caps) > 0 && kind_of (caps, 0) == KIND_GPU;
+}
+
+GstCaps *
+gst_gpu_caps_transform (GstCaps *caps, GstPadDirection direction, gboolean gpu)
+{
+  GstCaps *first = gst_caps_new_empty (), *second = gst_caps_new_empty ();
+
+  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
+    const Kind kind = kind_of (caps, i);
+    const Kind better =
+        direction == GST_PAD_SRC || kind == KIND_GPU ? KIND_GPU : KIND_SYSTEM;
+
+    if (kind == KIND_OTHER)
+      continue;
+    if (gpu) {
+      append_as (first, caps, i, better);
+      append_as (second, caps, i, better == KIND_GPU ? KIND_SYSTEM : KIND_GPU);
+    } else if (direction == GST_PAD_SINK || kind != KIND_GPU) {
+      /* What comes in the GPU's memory all the same can be read. */
+      append_as (first, caps, i, KIND_SYSTEM);
+    }
+  }
+  /* Without what stands twice. */
+  return gst_caps_merge (first, second);
+}
+
+GstCaps *
+gst_gpu_caps_prefer_gpu (GstCaps *caps)
+{
+  GstCaps *first = gst_caps_new_empty (), *rest = gst_caps_new_empty ();
+
+  for (guint i = 0; i < gst_caps_get_size (caps); i++)
+    gst_caps_append (kind_of (caps, i) == KIND_GPU ? first : rest,
+        gst_caps_copy_nth (caps, i));
+  gst_caps_unref (caps);
+  gst_caps_append (first, rest);
+  return first;
+}

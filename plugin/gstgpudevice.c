@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gstgpudevice.h"
+
+#include "gstgpumemory.h"
+#include "gstpinnedallocator.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_gpu_device_debug);
+#define GST_CAT_DEFAULT gst_gpu_device_debug
+
+enum
+{
+  CLOSED,
+  OPEN_WITHOUT_CONTEXT,
+  OPEN_IN_CONTEXT,
+};
+
+void
+gst_gpu_device_init (GstGpuDevice *self, GstElement *element)
+{
+  static gsize category = 0;
+
+  if (g_once_init_enter (&category)) {
+    GST_DEBUG_CATEGORY_INIT (
+        gst_gpu_device_debug, "gpudevice", 0, "GPUs that elements compute on");
+    g_once_init_leave (&category, 1);
+  }
+  memset (self, 0, sizeof *self);
+  self->element = element;
+}
+
+/* Takes `context`, and gives up the one there was. */
+static void
+set_context (GstGpuDevice *self, GstObject *context)
+{
+  GstObject *old;
+
+  GST_OBJECT_LOCK (self->element);
+  old = self->context;
+  self->context = context;
+  GST_OBJECT_UNLOCK (self->element);
+  gst_clear_object (&old);
+}
+
+void
+gst_gpu_device_clear (GstGpuDevice *self)
+{
+  set_context (self, NULL);
+}
+
+/* Takes the GPU, which is open in the context, if there is one. */
+static void
+use_gpu (GstGpuDevice *self, Gpu *gpu)
+{
+  GST_INFO_OBJECT (self->element, "using %s, context %" GST_PTR_FORMAT,
+      gpu != NULL ? gpu_name (gpu) : "the CPU", (gpointer) self->context);
+  self->gpu = gpu;
+  if (gpu != NULL)
+    self->allocator = gst_pinned_allocator_new (gpu);
+  if (self->context != NULL)
+    self->stream = gst_gpu_memory_stream_new (self->context);
+  g_atomic_int_set (&self->state,
+      self->context != NULL ? OPEN_IN_CONTEXT : OPEN_WITHOUT_CONTEXT);
+}
+
+gboolean
+gst_gpu_device_open (GstGpuDevice *self, gint device_id, Fault *fault)
+{
+  Gpu *gpu = NULL;
+
+  if (gst_gpu_memory_find_context (self->element, device_id, &self->context))
+    gpu = gst_gpu_memory_open (self->context, fault);
+  if (gpu == NULL) {
+    set_context (self, NULL);
+    gpu = gpu_open (device_id, fault);
+  }
+  if (gpu == NULL)
+    return FALSE;
+  self->device_id = device_id;
+  use_gpu (self, gpu);
+  return TRUE;
+}
+
+void
+gst_gpu_device_open_none (GstGpuDevice *self)
+{
+  set_context (self, NULL);
+  use_gpu (self, NULL);
+}
+
+void
+gst_gpu_device_close (GstGpuDevice *self)
+{
+  gst_clear_object (&self->allocator);
+  gst_clear_mini_object (&self->stream);
+  gpu_close (self->gpu);
+  self->gpu = NULL;
+  self->refused = NULL;
+  set_context (self, NULL);
+  g_atomic_int_set (&self->state, CLOSED);
+}
+
+gboolean
+gst_gpu_device_must_adopt (GstGpuDevice *self, GstBuffer *buffer)
+{
+  GstObject *context = gst_gpu_memory_get_context (buffer);
+  Fault fault;
+  Gpu *gpu;
+
+  if (context == NULL || context == self->context || self->gpu == NULL
+      || context == self->refused)
+    return FALSE;
+  if (self->device_id >= 0
+      && gst_gpu_memory_context_device (context) != self->device_id)
+    return FALSE;
+  gpu = gst_gpu_memory_open (context, &fault);
+  if (gpu == NULL) {
+    GST_WARNING_OBJECT (self->element, "not in %" GST_PTR_FORMAT ": %s (%s)",
+        (gpointer) context, fault.message, fault.detail);
+    self->refused = context;
+    return FALSE;
+  }
+  gpu_close (gpu);
+  return TRUE;
+}
+
+gboolean
+gst_gpu_device_adopt (GstGpuDevice *self, GstBuffer *buffer, Fault *fault)
+{
+  GstObject *context = gst_gpu_memory_get_context (buffer);
+  Gpu *gpu;
+
+  gst_gpu_device_close (self);
+  gpu = gst_gpu_memory_open (context, fault);
+  if (gpu == NULL)
+    return FALSE;
+  set_context (self, gst_object_ref (context));
+  use_gpu (self, gpu);
+  return TRUE;
+}
+
+gboolean
+gst_gpu_device_reaches (GstGpuDevice *self, GstBuffer *buffer)
+{
+  return self->gpu != NULL && self->context != NULL
+      && gst_gpu_memory_get_context (buffer) == self->context;
+}
+
+GstGpuPools
+gst_gpu_device_get_pools (GstGpuDevice *self, gboolean pinned)
+{
+  return (GstGpuPools){ .pinned = pinned ? self->allocator : NULL,
+    .context = self->context,
+    .stream = self->stream };
+}
+
+gboolean
+gst_gpu_device_has_memory (GstGpuDevice *self)
+{
+  const gint state = g_atomic_int_get (&self->state);
+
+  return state == OPEN_IN_CONTEXT
+      || (state == CLOSED && gst_gpu_memory_available ());
+}
+
+/* While it is open, there is no changing. */
+void
+gst_gpu_device_offer_context (
+    GstGpuDevice *self, GstContext *offered, gint device_id)
+{
+  GstObject *context = NULL;
+
+  if (g_atomic_int_get (&self->state) == CLOSED)
+    gst_gpu_memory_take_context (self->element, offered, device_id, &context);
+  GST_OBJECT_LOCK (self->element);
+  if (self->context == NULL) {
+    self->context = context;
+    context = NULL;
+  }
+  GST_OBJECT_UNLOCK (self->element);
+  gst_clear_object (&context);
+}
+
+gboolean
+gst_gpu_device_answer_query (GstGpuDevice *self, GstQuery *query)
+{
+  GstObject *context;
+  gboolean answered;
+
+  GST_OBJECT_LOCK (self->element);
+  context = self->context == NULL ? NULL : gst_object_ref (self->context);
+  GST_OBJECT_UNLOCK (self->element);
+  answered = gst_gpu_memory_answer_query (self->element, query, context);
+  gst_clear_object (&context);
+  return answered;
+}

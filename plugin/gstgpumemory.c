@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#define GST_USE_UNSTABLE_API
+
+#include "gstgpumemory.h"
+
+#include <gst/cuda/gstcudabufferpool.h>
+#include <gst/cuda/gstcudacontext.h>
+#include <gst/cuda/gstcudaloader.h>
+#include <gst/cuda/gstcudamemory.h>
+#include <gst/cuda/gstcudautils.h>
+
+GST_DEBUG_CATEGORY_STATIC (gst_gpu_memory_debug);
+#define GST_CAT_DEFAULT gst_gpu_memory_debug
+
+/* What 1.22 does not have: NULL where the library found at run time is older,
+ * whatever this was built with. */
+typedef struct _GstCudaStream GstCudaStream;
+GstCudaStream *gst_cuda_stream_new (GstCudaContext *context);
+CUstream gst_cuda_stream_get_handle (GstCudaStream *stream);
+GstCudaStream *gst_cuda_memory_get_stream (GstCudaMemory *memory);
+void gst_buffer_pool_config_set_cuda_stream (
+    GstStructure *config, GstCudaStream *stream);
+#pragma weak gst_cuda_stream_new
+#pragma weak gst_cuda_stream_get_handle
+#pragma weak gst_cuda_memory_get_stream
+#pragma weak gst_buffer_pool_config_set_cuda_stream
+/* Not called: they tell 1.26 and 1.28, which have more formats. */
+GType gst_cuda_memory_pool_get_type (void);
+GstMemory *gst_cuda_allocator_alloc_stream_ordered (GstCudaAllocator *allocator,
+    GstCudaContext *context, GstCudaStream *stream, const GstVideoInfo *info);
+#pragma weak gst_cuda_memory_pool_get_type
+#pragma weak gst_cuda_allocator_alloc_stream_ordered
+
+/* GST_CUDA_MEMORY_TRANSFER_NEED_SYNC of 1.24: its stream may have work to do. */
+#define NEED_SYNC (GST_MEMORY_FLAG_LAST << 2)
+
+G_STATIC_ASSERT (GST_GPU_MEMORY_MAP == GST_MAP_CUDA);
+
+gboolean
+gst_gpu_memory_available (void)
+{
+  static gsize state = 0;
+
+  if (g_once_init_enter (&state)) {
+    const gboolean loaded = gst_cuda_load_library ();
+
+    GST_DEBUG_CATEGORY_INIT (
+        gst_gpu_memory_debug, "gpumemory", 0, "memory:CUDAMemory");
+    if (loaded)
+      gst_cuda_memory_init_once ();
+    GST_INFO ("libgstcuda %s, %s streams",
+        loaded ? "has a driver" : "finds no driver",
+        gst_cuda_memory_get_stream != NULL ? "with" : "without");
+    g_once_init_leave (&state, loaded ? 1 : 2);
+  }
+  return state == 1;
+}
+
+/* Those that its allocator knows, of the ones that the elements take. */
+gboolean
+gst_gpu_memory_has_format (GstVideoFormat format)
+{
+  switch (format) {
+    case GST_VIDEO_FORMAT_I420:
+    case GST_VIDEO_FORMAT_YV12:
+    case GST_VIDEO_FORMAT_NV12:
+    case GST_VIDEO_FORMAT_NV21:
+    case GST_VIDEO_FORMAT_Y42B:
+    case GST_VIDEO_FORMAT_Y444:
+    case GST_VIDEO_FORMAT_YUY2:
+    case GST_VIDEO_FORMAT_UYVY:
+    case GST_VIDEO_FORMAT_I420_10LE:
+    case GST_VIDEO_FORMAT_I422_10LE:
+    case GST_VIDEO_FORMAT_P010_10LE:
+    case GST_VIDEO_FORMAT_P016_LE:
+    case GST_VIDEO_FORMAT_Y444_16LE:
+    case GST_VIDEO_FORMAT_RGB:
+    case GST_VIDEO_FORMAT_BGR:
+    case GST_VIDEO_FORMAT_RGBA:
+    case GST_VIDEO_FORMAT_BGRA:
+    case GST_VIDEO_FORMAT_ARGB:
+    case GST_VIDEO_FORMAT_ABGR:
+    case GST_VIDEO_FORMAT_RGBx:
+    case GST_VIDEO_FORMAT_BGRx:
+    case GST_VIDEO_FORMAT_RGBP:
+    case GST_VIDEO_FORMAT_BGRP:
+    case GST_VIDEO_FORMAT_GBR:
+    case GST_VIDEO_FORMAT_GBRA:
+      return TRUE;
+    case GST_VIDEO_FORMAT_I420_12LE:
+    case GST_VIDEO_FORMAT_Y444_10LE:
+    case GST_VIDEO_FORMAT_GBR_10LE:
+      return gst_cuda_memory_get_stream != NULL;
+    case GST_VIDEO_FORMAT_VUYA:
+      return gst_cuda_memory_pool_get_type != NULL;
+    case GST_VIDEO_FORMAT_ARGB64:
+      return gst_cuda_allocator_alloc_stream_ordered != NULL;
+    default:
+      return FALSE;
+  }
+}
+
+/* Contexts */
+
+gboolean
+gst_gpu_memory_find_context (
+    GstElement *element, gint device_id, GstObject **context)
+{
+  GstContext *own;
+
+  if (!gst_gpu_memory_available ())
+    return FALSE;
+  own = gst_element_get_context (element, GST_CUDA_CONTEXT_TYPE);
+  if (own != NULL) {
+    gst_gpu_memory_take_context (element, own, device_id, context);
+    gst_context_unref (own);
+  }
+  return gst_cuda_ensure_element_context (
+      element, device_id, (GstCudaContext **) context);
+}
+
+void
+gst_gpu_memory_take_context (GstElement *element, GstContext *offered,
+    gint device_id, GstObject **context)
+{
+  if (gst_gpu_memory_available ())
+    gst_cuda_handle_set_context (
+        element, offered, device_id, (GstCudaContext **) context);
+}
+
+gboolean
+gst_gpu_memory_answer_query (
+    GstElement *element, GstQuery *query, GstObject *context)
+{
+  return context != NULL
+      && gst_cuda_handle_context_query (
+          element, query, GST_CUDA_CONTEXT (context));
+}
+
+gint
+gst_gpu_memory_context_device (GstObject *context)
+{
+  guint id = 0;
+
+  g_object_get (context, "cuda-device-id", &id, NULL);
+  return (gint) id;
+}
+
+Gpu *
+gst_gpu_memory_open (GstObject *context, Fault *fault)
+{
+  Gpu *gpu = gpu_open_context (
+      gst_cuda_context_get_handle (GST_CUDA_CONTEXT (context)),
+      gst_gpu_memory_context_device (context), gst_object_unref, context,
+      fault);
+
+  if (gpu != NULL)
+    gst_object_ref (context);
+  return gpu;
+}
+
+/* Streams */
+
+GstMiniObject *
+gst_gpu_memory_stream_new (GstObject *context)
+{
+  if (gst_cuda_stream_new == NULL)
+    return NULL;
+  return (GstMiniObject *) gst_cuda_stream_new (GST_CUDA_CONTEXT (context));
+}
+
+GpuStream
+gst_gpu_memory_stream_handle (GstMiniObject *stream)
+{
+  return stream == NULL ? NULL
+                        : gst_cuda_stream_get_handle ((GstCudaStream *) stream);
+}
+
+/* Memory */
+
+/* The only memory of a buffer, if it is the GPU's. */
+static GstCudaMemory *
+peek_memory (GstBuffer *buffer)
+{
+  GstMemory *memory;
+
+  if (gst_buffer_n_memory (buffer) != 1)
+    return NULL;
+  memory = gst_buffer_peek_memory (buffer, 0);
+  /* That of a type that is not registered cannot be such memory. */
+  return gst_gpu_memory_available () && gst_is_cuda_memory (memory)
+      ? GST_CUDA_MEMORY_CAST (memory)
+      : NULL;
+}
+
+GstObject *
+gst_gpu_memory_get_context (GstBuffer *buffer)
+{
+  GstCudaMemory *memory = peek_memory (buffer);
+
+  return memory == NULL ? NULL : GST_OBJECT_CAST (memory->context);
+}
+
+GpuStream
+gst_gpu_memory_get_stream (GstBuffer *buffer)
+{
+  GstCudaMemory *memory = peek_memory (buffer);
+
+  return memory == NULL || gst_cuda_memory_get_stream == NULL
+      ? NULL
+      : gst_gpu_memory_stream_handle (
+          (GstMiniObject *) gst_cuda_memory_get_stream (memory));
+}
+
+GpuStream
+gst_gpu_memory_get_pending (GstBuffer *buffer)
+{
+  GstCudaMemory *memory = peek_memory (buffer);
+
+  return memory == NULL || !GST_MEMORY_FLAG_IS_SET (memory, NEED_SYNC)
+      ? NULL
+      : gst_gpu_memory_get_stream (buffer);
+}
+
+/* Pools */
+
+GstBufferPool *
+gst_gpu_memory_pool_new (GstObject *context, GstMiniObject *stream,
+    GstCaps *caps, guint min_buffers, guint *size)
+{
+  GstBufferPool *pool;
+  GstStructure *config;
+  GstVideoInfo info;
+  gboolean ok;
+
+  if (!gst_video_info_from_caps (&info, caps)
+      || !gst_gpu_memory_has_format (GST_VIDEO_INFO_FORMAT (&info)))
+    return NULL;
+  pool = gst_cuda_buffer_pool_new (GST_CUDA_CONTEXT (context));
+  config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_set_params (
+      config, caps, (guint) GST_VIDEO_INFO_SIZE (&info), min_buffers, 0);
+  gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (stream != NULL)
+    gst_buffer_pool_config_set_cuda_stream (config, (GstCudaStream *) stream);
+  ok = gst_buffer_pool_set_config (pool, config);
+  if (ok) {
+    /* Its rows are longer than the caps say. */
+    config = gst_buffer_pool_get_config (pool);
+    ok = gst_buffer_pool_config_get_params (config, NULL, size, NULL, NULL);
+    gst_structure_free (config);
+  }
+  if (!ok)
+    gst_clear_object (&pool);
+  return pool;
+}
+
+gboolean
+gst_gpu_memory_is_pool (GstBufferPool *pool, GstObject *context)
+{
+  return gst_gpu_memory_available () && GST_IS_CUDA_BUFFER_POOL (pool)
+      && GST_OBJECT_CAST (GST_CUDA_BUFFER_POOL (pool)->context) == context;
+}
