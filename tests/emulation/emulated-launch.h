@@ -12,17 +12,19 @@
 #define GPU_DYNAMIC_SHARED(type, name) \
   type *const name = (type *) emulated_dynamic_shared
 
-extern unsigned char emulated_dynamic_shared[];
+extern unsigned char emulated_dynamic_shared[]
+    __attribute__ ((visibility ("hidden")));
 
-/* Runs the blocks one after the other; an error for what no GPU takes. */
-cudaError_t emulated_launch (
-    dim3 grid, dim3 block, size_t shared, std::function<void ()> kernel);
+/* Queues all of the kernel's blocks, which run one after the other; an error for what
+ * no GPU takes, or not before the kernel was set up for it. */
+cudaError_t emulated_launch (const void *kernel, dim3 grid, dim3 block,
+    size_t shared, GpuStream stream, std::function<void ()> thread);
 
 template <typename Frame>
 static cudaError_t
 gpu_launch (void (*kernel) (Frame), dim3 grid, dim3 block, size_t shared,
-    GpuStream, const Frame &frame)
+    GpuStream stream, const Frame &frame)
 {
-  return emulated_launch (
-      grid, block, shared, [kernel, &frame] { kernel (frame); });
+  return emulated_launch ((const void *) kernel, grid, block, shared, stream,
+      [kernel, frame] { kernel (frame); });
 }

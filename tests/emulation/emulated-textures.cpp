@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <cuda_runtime_api.h>
+/* emulated-textures: what kernels fetch through. */
+#include "emulated-runtime.h"
 
 struct Texture
 {
@@ -13,6 +14,12 @@ texel_channels (const cudaChannelFormatDesc *format)
   return format->w != 0 ? 4 : format->y != 0 ? 2 : 1;
 }
 
+cudaChannelFormatDesc
+cudaCreateChannelDesc (int x, int y, int z, int w, cudaChannelFormatKind kind)
+{
+  return { x, y, z, w, kind };
+}
+
 cudaError_t
 cudaCreateTextureObject (cudaTextureObject_t *object,
     const cudaResourceDesc *resource, const cudaTextureDesc *texture,
@@ -22,8 +29,10 @@ cudaCreateTextureObject (cudaTextureObject_t *object,
   const size_t texel_bytes =
       (size_t) (texel_channels (&memory.desc) * memory.desc.x / 8);
 
+  if (!emulated_context_is_current ())
+    return emulated_result (CUDA_ERROR_INVALID_CONTEXT);
   if (memory.pitchInBytes < memory.width * texel_bytes)
-    return cudaErrorInvalidValue;
+    return emulated_result (CUDA_ERROR_INVALID_VALUE);
   *object =
       (cudaTextureObject_t) (uintptr_t) new Texture{ *resource, *texture };
   return cudaSuccess;
@@ -32,6 +41,8 @@ cudaCreateTextureObject (cudaTextureObject_t *object,
 cudaError_t
 cudaDestroyTextureObject (cudaTextureObject_t object)
 {
+  if (!emulated_context_is_current ())
+    return emulated_result (CUDA_ERROR_INVALID_CONTEXT);
   delete (Texture *) (uintptr_t) object;
   return cudaSuccess;
 }

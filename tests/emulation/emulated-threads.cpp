@@ -3,20 +3,18 @@
  * they wait for each other. */
 #include "emulated-instructions.h"
 #include "emulated-launch.h"
+#include "emulated-threads.h"
 
 #include <mutex>
 #include <stdlib.h>
 #include <ucontext.h>
 #include <vector>
 
-#define MAX_THREADS 1024
 #define STACK_BYTES (256 * 1024) /* sanitizers take several times the usual */
-/* What the newest GPUs let a block have. */
-#define MAX_SHARED (227 * 1024)
 
 uint3 threadIdx, blockIdx;
 dim3 gridDim, blockDim;
-alignas (1024) unsigned char emulated_dynamic_shared[MAX_SHARED];
+alignas (1024) unsigned char emulated_dynamic_shared[EMULATED_MAX_SHARED];
 
 /* Who has come to a barrier, and how often all have. */
 struct Barrier
@@ -34,13 +32,13 @@ struct Thread
 
 /* One launch at a time. */
 static std::mutex launching;
-static std::vector<Thread> threads (MAX_THREADS);
+static std::vector<Thread> threads (EMULATED_MAX_THREADS);
 static ucontext_t scheduler;
 static int running; /* index of the thread */
 static const std::function<void ()> *running_kernel;
-static Barrier block_barrier, warp_barrier[MAX_THREADS / 32];
-static WarpExchange exchanges[MAX_THREADS / 32];
-static unsigned shuffled[MAX_THREADS];
+static Barrier block_barrier, warp_barrier[EMULATED_MAX_THREADS / 32];
+static WarpExchange exchanges[EMULATED_MAX_THREADS / 32];
+static unsigned shuffled[EMULATED_MAX_THREADS];
 static bool backwards;
 
 static void
@@ -151,22 +149,16 @@ run_block (int n)
     }
 }
 
-cudaError_t
-emulated_launch (
-    dim3 grid, dim3 block, size_t shared, std::function<void ()> kernel)
+void
+emulated_run (dim3 grid, dim3 block, const std::function<void ()> &thread)
 {
   const std::lock_guard<std::mutex> guard (launching);
-  const unsigned n = block.x * block.y * block.z;
 
-  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.y > 65535
-      || grid.z > 65535 || n == 0 || n > MAX_THREADS || shared > MAX_SHARED)
-    return cudaErrorInvalidValue;
-  running_kernel = &kernel;
+  running_kernel = &thread;
   gridDim = grid;
   blockDim = block;
   for (blockIdx.z = 0; blockIdx.z < grid.z; blockIdx.z++)
     for (blockIdx.y = 0; blockIdx.y < grid.y; blockIdx.y++)
       for (blockIdx.x = 0; blockIdx.x < grid.x; blockIdx.x++)
-        run_block ((int) n);
-  return cudaSuccess;
+        run_block ((int) (block.x * block.y * block.z));
 }

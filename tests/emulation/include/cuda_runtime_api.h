@@ -1,279 +1,137 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* As much of the CUDA runtime and of CUDA C++ as the engine's kernels use, on the
- * host. Streams are not there: what is queued is done at once. */
+/* As much of the CUDA runtime as the engine uses, over the emulated driver. Unlike the
+ * real one, it never makes a device's primary context current by itself: a call without
+ * a current context fails. */
 #pragma once
 
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+
 #ifdef __cplusplus
-#include <type_traits>
+extern "C" {
 #endif
 
-typedef int cudaError_t;
-enum
+/* The driver's numbers. */
+typedef enum cudaError
 {
   cudaSuccess = 0,
-  cudaErrorInvalidValue = 1
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorDeviceUninitialized = 201,
+  cudaErrorNoKernelImageForDevice = 209,
+  cudaErrorNotReady = 600
+} cudaError_t;
+
+typedef struct CUstream_st *cudaStream_t;
+typedef struct CUevent_st *cudaEvent_t;
+
+cudaError_t cudaGetLastError (void);
+const char *cudaGetErrorName (cudaError_t error);
+const char *cudaGetErrorString (cudaError_t error);
+
+struct cudaDeviceProp
+{
+  char name[256];
+  int major, minor, multiProcessorCount;
+  size_t sharedMemPerBlockOptin;
 };
 
-#ifdef __cplusplus
-
-#define __global__
-#define __device__
-#define __host__
-#define __shared__ static
-#define __forceinline__ inline
-#define __noinline__ __attribute__ ((noinline))
-#define __grid_constant__
-#define __launch_bounds__(...)
-
-struct uint3
+/* The driver's numbers. */
+enum cudaDeviceAttr
 {
-  unsigned x, y, z;
+  cudaDevAttrTextureAlignment = 14,
+  cudaDevAttrTexturePitchAlignment = 51,
+  cudaDevAttrMaxTexture2DLinearWidth = 70,
+  cudaDevAttrMaxTexture2DLinearHeight = 71,
+  cudaDevAttrMaxTexture2DLinearPitch = 72,
+  cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 };
 
-struct alignas (8) uint2
+cudaError_t cudaGetDeviceCount (int *count);
+cudaError_t cudaGetDeviceProperties (
+    struct cudaDeviceProp *properties, int device);
+cudaError_t cudaDeviceGetAttribute (
+    int *value, enum cudaDeviceAttr attribute, int device);
+
+enum
 {
-  unsigned x, y;
+  cudaHostAllocPortable = 1,
+  cudaHostAllocMapped = 2
 };
 
-struct alignas (16) uint4
+enum cudaMemoryType
 {
-  unsigned x, y, z, w;
+  cudaMemoryTypeUnregistered = 0,
+  cudaMemoryTypeHost = 1,
+  cudaMemoryTypeDevice = 2
 };
 
-struct dim3
+struct cudaPointerAttributes
 {
-  unsigned x, y, z;
-
-  dim3 (unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1)
-      : x (x_), y (y_), z (z_)
-  {
-  }
+  enum cudaMemoryType type;
 };
 
-struct alignas (8) float2
+enum cudaMemcpyKind
 {
-  float x, y;
+  cudaMemcpyHostToDevice = 1,
+  cudaMemcpyDeviceToHost = 2,
+  cudaMemcpyDeviceToDevice = 3
 };
 
-struct alignas (16) float4
+cudaError_t cudaMalloc (void **memory, size_t bytes);
+cudaError_t cudaFree (void *memory);
+cudaError_t cudaHostAlloc (void **memory, size_t bytes, unsigned flags);
+cudaError_t cudaFreeHost (void *memory);
+cudaError_t cudaPointerGetAttributes (
+    struct cudaPointerAttributes *attributes, const void *pointer);
+cudaError_t cudaMemsetAsync (
+    void *memory, int value, size_t bytes, cudaStream_t stream);
+cudaError_t cudaMemcpyAsync (void *to, const void *from, size_t bytes,
+    enum cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemcpy2DAsync (void *to, size_t to_pitch, const void *from,
+    size_t from_pitch, size_t width, size_t height, enum cudaMemcpyKind kind,
+    cudaStream_t stream);
+
+enum
 {
-  float x, y, z, w;
+  cudaStreamNonBlocking = 1
 };
 
-static inline float2
-make_float2 (float x, float y)
+enum
 {
-  return { x, y };
-}
+  cudaEventDefault = 0,
+  cudaEventDisableTiming = 2
+};
 
-static inline float4
-make_float4 (float x, float y, float z, float w)
-{
-  return { x, y, z, w };
-}
-
-static inline uint2
-make_uint2 (unsigned x, unsigned y)
-{
-  return { x, y };
-}
-
-static inline uint4
-make_uint4 (unsigned x, unsigned y, unsigned z, unsigned w)
-{
-  return { x, y, z, w };
-}
-
-/* Of the thread that runs. */
-extern uint3 threadIdx, blockIdx;
-extern dim3 gridDim, blockDim;
-
-/* All threads of the block, or of the warp, must come; each calls them as often as
- * the others. */
-void __syncthreads ();
-void __syncwarp (unsigned mask = 0xffffffffu);
-unsigned __shfl_up_sync (unsigned mask, unsigned value, unsigned step);
-
-/* Threads switch only where they wait for each other. */
-template <typename T>
-static inline T
-atomicAdd (T *at, T value)
-{
-  const T before = *at;
-
-  *at += value;
-  return before;
-}
-
-static inline int
-atomicMin (int *at, int value)
-{
-  const int before = *at;
-
-  *at = value < before ? value : before;
-  return before;
-}
-
-template <typename T>
-static inline T
-atomicExch (T *at, T value)
-{
-  const T before = *at;
-
-  *at = value;
-  return before;
-}
-
-static inline void
-__threadfence ()
-{
-}
-
-/* The low word of both words, high first, shifted right by up to 31 bits. */
-static inline uint32_t
-__funnelshift_r (uint32_t low, uint32_t high, uint32_t bits)
-{
-  return (uint32_t) (((uint64_t) high << 32 | low) >> (bits & 31));
-}
-
-template <typename T>
-static inline T
-__ldg (const T *at)
-{
-  /* A GPU would trap. */
-  if ((uintptr_t) at % alignof (T) != 0)
-    abort ();
-  return *at;
-}
-
-static inline float
-__fmaf_rn (float a, float b, float c)
-{
-  return fmaf (a, b, c);
-}
-
-static inline double
-__fma_rn (double a, double b, double c)
-{
-  return fma (a, b, c);
-}
-
-/* Conversions saturate. */
-static inline int
-__double2int_rn (double a)
-{
-  return a >= 2147483647.0 ? 2147483647
-      : a <= -2147483648.0 ? -2147483647 - 1
-                           : (int) rint (a);
-}
-
-static inline int
-__float2int_rn (float a)
-{
-  return __double2int_rn (a);
-}
-
-/* NaN becomes 0. */
-static inline float
-__saturatef (float a)
-{
-  return a > 0.0f ? a < 1.0f ? a : 1.0f : 0.0f;
-}
-
-static inline float
-__uint_as_float (uint32_t bits)
-{
-  float a;
-
-  memcpy (&a, &bits, sizeof a);
-  return a;
-}
-
-static inline uint32_t
-__float_as_uint (float a)
-{
-  uint32_t bits;
-
-  memcpy (&bits, &a, sizeof bits);
-  return bits;
-}
-
-/* Byte i of the result is the one of the eight of a and b that nibble i names. */
-static inline uint32_t
-__byte_perm (uint32_t a, uint32_t b, uint32_t selector)
-{
-  const uint64_t bytes = a | (uint64_t) b << 32;
-  uint32_t result = 0;
-
-  for (int i = 0; i < 4; i++)
-    result |= (uint32_t) (bytes >> (8 * (selector >> 4 * i & 7)) & 0xff)
-        << 8 * i;
-  return result;
-}
-
-template <typename T>
-static inline T
-min (T a, T b)
-{
-  return a < b ? a : b;
-}
-
-template <typename T>
-static inline T
-max (T a, T b)
-{
-  return a > b ? a : b;
-}
+cudaError_t cudaStreamCreateWithFlags (cudaStream_t *stream, unsigned flags);
+cudaError_t cudaStreamDestroy (cudaStream_t stream);
+cudaError_t cudaStreamSynchronize (cudaStream_t stream);
+cudaError_t cudaStreamWaitEvent (
+    cudaStream_t stream, cudaEvent_t event, unsigned flags);
+cudaError_t cudaEventCreateWithFlags (cudaEvent_t *event, unsigned flags);
+cudaError_t cudaEventDestroy (cudaEvent_t event);
+cudaError_t cudaEventRecord (cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventQuery (cudaEvent_t event);
+cudaError_t cudaEventElapsedTime (
+    float *ms, cudaEvent_t start, cudaEvent_t end);
 
 struct cudaFuncAttributes
 {
   size_t sharedSizeBytes;
 };
 
-enum
+enum cudaFuncAttribute
 {
-  cudaFuncAttributeMaxDynamicSharedMemorySize,
-  cudaMemcpyHostToDevice
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8
 };
 
-static inline cudaError_t
-cudaFuncGetAttributes (cudaFuncAttributes *attributes, const void *)
-{
-  attributes->sharedSizeBytes = 0;
-  return cudaSuccess;
-}
-
-static inline cudaError_t
-cudaOccupancyMaxActiveBlocksPerMultiprocessor (
-    int *blocks, const void *, int, size_t)
-{
-  *blocks = 2;
-  return cudaSuccess;
-}
-
-static inline cudaError_t
-cudaFuncSetAttribute (const void *, int, int)
-{
-  return cudaSuccess;
-}
-
-static inline cudaError_t
-cudaGetLastError ()
-{
-  return cudaSuccess;
-}
-
-static inline cudaError_t
-cudaMemcpyAsync (void *to, const void *from, size_t bytes, int, void *)
-{
-  memcpy (to, from, bytes);
-  return cudaSuccess;
-}
+cudaError_t cudaFuncGetAttributes (
+    struct cudaFuncAttributes *attributes, const void *kernel);
+cudaError_t cudaFuncSetAttribute (
+    const void *kernel, enum cudaFuncAttribute attribute, int value);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor (
+    int *blocks, const void *kernel, int threads, size_t shared);
 
 /* Textures over pitched memory, point sampled, texels as they are. */
 enum cudaTextureAddressMode
@@ -284,34 +142,41 @@ enum cudaTextureAddressMode
   cudaAddressModeBorder
 };
 
-enum
+enum cudaTextureFilterMode
 {
-  cudaResourceTypePitch2D,
-  cudaFilterModePoint,
-  cudaReadModeElementType,
-  cudaChannelFormatKindUnsigned
+  cudaFilterModePoint
+};
+
+enum cudaTextureReadMode
+{
+  cudaReadModeElementType
+};
+
+enum cudaResourceType
+{
+  cudaResourceTypePitch2D = 3
+};
+
+enum cudaChannelFormatKind
+{
+  cudaChannelFormatKindUnsigned = 1
 };
 
 struct cudaChannelFormatDesc
 {
-  int x, y, z, w, f;
+  int x, y, z, w;
+  enum cudaChannelFormatKind f;
 };
-
-static inline cudaChannelFormatDesc
-cudaCreateChannelDesc (int x, int y, int z, int w, int f)
-{
-  return { x, y, z, w, f };
-}
 
 struct cudaResourceDesc
 {
-  int resType;
+  enum cudaResourceType resType;
   struct
   {
     struct
     {
       void *devPtr;
-      cudaChannelFormatDesc desc;
+      struct cudaChannelFormatDesc desc;
       size_t width, height, pitchInBytes;
     } pitch2D;
   } res;
@@ -319,54 +184,22 @@ struct cudaResourceDesc
 
 struct cudaTextureDesc
 {
-  cudaTextureAddressMode addressMode[3];
-  int filterMode, readMode, normalizedCoords;
+  enum cudaTextureAddressMode addressMode[3];
+  enum cudaTextureFilterMode filterMode;
+  enum cudaTextureReadMode readMode;
+  int normalizedCoords;
 };
 
 typedef unsigned long long cudaTextureObject_t;
 
+struct cudaChannelFormatDesc cudaCreateChannelDesc (
+    int x, int y, int z, int w, enum cudaChannelFormatKind kind);
 cudaError_t cudaCreateTextureObject (cudaTextureObject_t *object,
-    const cudaResourceDesc *resource, const cudaTextureDesc *texture,
-    const void *view);
+    const struct cudaResourceDesc *resource,
+    const struct cudaTextureDesc *texture, const void *view);
 cudaError_t cudaDestroyTextureObject (cudaTextureObject_t object);
-uint4 emulated_fetch (cudaTextureObject_t object, float x, float y);
 
-template <typename T>
-static inline T
-tex2D (cudaTextureObject_t object, float x, float y)
-{
-  return emulated_fetch (object, x, y);
+#ifdef __cplusplus
 }
-
-enum
-{
-  cudaMemoryTypeHost = 1,
-  cudaMemoryTypeDevice = 2
-};
-
-struct cudaPointerAttributes
-{
-  int type;
-};
-
-static inline cudaError_t
-cudaPointerGetAttributes (cudaPointerAttributes *attributes, const void *)
-{
-  attributes->type = cudaMemoryTypeDevice;
-  return cudaSuccess;
-}
-
-enum
-{
-  cudaDevAttrTextureAlignment,
-  cudaDevAttrTexturePitchAlignment,
-  cudaDevAttrMaxTexture2DLinearPitch,
-  cudaDevAttrMaxTexture2DLinearWidth,
-  cudaDevAttrMaxTexture2DLinearHeight,
-  cudaDevAttrMaxSharedMemoryPerBlockOptin,
-  cudaDevAttrMaxSharedMemoryPerMultiprocessor
-};
-
-cudaError_t cudaDeviceGetAttribute (int *value, int attribute, int device);
-
+#include "emulated-language.h"
 #endif
