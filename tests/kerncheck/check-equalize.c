@@ -220,51 +220,11 @@ new_picture (Picture *picture, const Video *video, Random *random)
     picture_new (picture, &video->layout, true, random);
 }
 
-/* One frame, there and back; says whether the source was written to. */
 static bool
-run_on_device (const Device *device, EqualizePlan *plan, const Picture *src,
-    Picture *dst, bool *src_changed, Fault *fault)
+run_equalize (void *plan, const Image *src, const Image *dst, GpuStream stream,
+    Fault *fault)
 {
-  DevicePicture from = { .block = NULL }, to = { .block = NULL };
-  uint8_t *before = picture_block_copy (src);
-  uint8_t *after = picture_block_copy (src);
-  const bool host = device->gpu == NULL;
-  bool ok = device_picture_new (&from, device, src, fault)
-      && device_picture_new (&to, device, dst, fault)
-      && equalize_plan_run (plan, &from.image, &to.image, device->stream, fault)
-      && device_picture_fetch (&to, device, dst->block, dst->bytes, fault)
-      && device_picture_fetch (&from, device, after, src->bytes, fault);
-
-  *src_changed =
-      ok && memcmp (before, host ? src->block : after, src->bytes) != 0;
-  device_picture_clear (&from);
-  device_picture_clear (&to);
-  free (before);
-  free (after);
-  return ok;
-}
-
-/* Runs and judges everything but the numbers: faults, guards, the source. */
-static bool
-run_cleanly (Check *check, const Device *device, EqualizePlan *plan,
-    const Picture *src, Picture *dst)
-{
-  uint8_t *before = picture_block_copy (dst);
-  bool src_changed = false, ok;
-  Verdict verdict;
-  Fault fault;
-
-  fault_clear (&fault);
-  ok = EXPECT (check,
-           run_on_device (device, plan, src, dst, &src_changed, &fault),
-           "the run failed: %s (%s)", fault.message, fault.detail)
-      && EXPECT (check, !src_changed, "the source was written to");
-  if (ok) {
-    verdict_guards (&verdict, dst, before);
-    ok = EXPECT (check, verdict.ok, "%s", verdict.text);
-  }
-  free (before);
-  return ok;
+  return equalize_plan_run (plan, src, dst, stream, fault);
 }
 
 /* What a mapped sample may become: luma, or a colour by the change of luma. */
@@ -381,9 +341,11 @@ play_frame (Check *check, const Video *video, Players *players,
   new_picture (&other, video, random);
   equalize_oracle_run (players->oracle, &video->spec, players->first,
       &src->image, video->luma, video->mapped);
-  ok = run_cleanly (check, players->device, players->plan, src, &dst)
+  ok = device_run_cleanly (
+           check, players->device, run_equalize, players->plan, src, &dst)
       && check_frame (check, video, src, &dst)
-      && run_cleanly (check, &host, players->other, src, &other)
+      && device_run_cleanly (
+          check, &host, run_equalize, players->other, src, &other)
       && check_same (check, &dst, &other, "not what the host computes");
   if (ok && video->spec.strength == 0.0)
     ok = check_same (check, &dst, src, "no identity");
@@ -549,7 +511,7 @@ run_still (Check *check, const Device *device, const Still *still,
   plan = equalize_plan_new (&still->spec, &layout,
       device->gpu == NULL ? BACKEND_CPU : BACKEND_CUDA, device->gpu, &fault);
   ok = EXPECT (check, plan != NULL, "no plan: %s", fault.message)
-      && run_cleanly (check, device, plan, src, dst);
+      && device_run_cleanly (check, device, run_equalize, plan, src, dst);
   equalize_plan_free (plan);
   return ok;
 }

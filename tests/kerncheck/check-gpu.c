@@ -295,7 +295,8 @@ run_all_methods (Check *check, const Device *device, Random *random, int index)
     if (EXPECT (check, plan != NULL, "life %d, %s: no plan: %s (%s)", index,
             method->name, fault.message, fault.detail)
         && EXPECT (check,
-            device_run (device, plan, &src, &dst, &changed, &fault),
+            device_run (
+                device, device_sepconv, plan, &src, &dst, &changed, &fault),
             "life %d, %s: %s (%s)", index, method->name, fault.message,
             fault.detail)) {
       verdict_by_oracle (&verdict, &c->spec, &src.image, &dst.image);

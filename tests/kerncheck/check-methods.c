@@ -36,29 +36,6 @@ new_plan (const Case *c, const Subject *subject, Random *random, Fault *fault)
       subject->method, subject->device->gpu, fault);
 }
 
-/* Runs and judges everything but the numbers: faults, guards, the source. */
-static bool
-run_cleanly (Check *check, const Device *device, SepconvPlan *plan,
-    const Picture *src, Picture *dst)
-{
-  uint8_t *before = picture_block_copy (dst);
-  bool src_changed = false;
-  Verdict verdict;
-  Fault fault;
-  bool ok;
-
-  fault_clear (&fault);
-  ok = EXPECT (check, device_run (device, plan, src, dst, &src_changed, &fault),
-           "the run failed: %s (%s)", fault.message, fault.detail)
-      && EXPECT (check, !src_changed, "the source was written to");
-  if (ok) {
-    verdict_guards (&verdict, dst, before);
-    ok = EXPECT (check, verdict.ok, "%s", verdict.text);
-  }
-  free (before);
-  return ok;
-}
-
 /* The same codes among other noise must give the same result again. */
 static void
 check_repeatable (Check *check, const Case *c, const Subject *subject,
@@ -70,7 +47,8 @@ check_repeatable (Check *check, const Case *c, const Subject *subject,
   picture_new (&dst, &c->layout, subject->device->gpu == NULL, random);
   picture_scramble_guards (src, random);
   picture_scramble_low_bits (src, &c->spec, random);
-  if (run_cleanly (check, subject->device, plan, src, &dst)) {
+  if (device_run_cleanly (
+          check, subject->device, device_sepconv, plan, src, &dst)) {
     verdict_same (&verdict, &dst.image, &first->image);
     EXPECT (check, verdict.ok,
         "the result depends on more than the codes of the source, or is not "
@@ -96,7 +74,7 @@ check_against_reference (Check *check, const Case *c, const Picture *src,
           check, plan != NULL, "the reference has no plan: %s", fault.message))
     return;
   picture_new (&other, &c->layout, true, random);
-  if (run_cleanly (check, &host, plan, src, &other)) {
+  if (device_run_cleanly (check, &host, device_sepconv, plan, src, &other)) {
     verdict_by_other (&verdict, &c->spec, &dst->image, &other.image);
     EXPECT (check, verdict.ok, "%s", verdict.text);
   }
@@ -167,7 +145,8 @@ run_one (Check *check, Case *c, const Subject *subject, Random *random)
   picture_new (&src, &c->layout, on_host, random);
   picture_new (&dst, &c->layout, on_host, random);
   picture_paint (&src, c->content, random);
-  if (run_cleanly (check, subject->device, plan, &src, &dst)) {
+  if (device_run_cleanly (
+          check, subject->device, device_sepconv, plan, &src, &dst)) {
     verdict_by_oracle (&verdict, &c->spec, &src.image, &dst.image);
     EXPECT (check, verdict.ok, "%s", verdict.text);
     if (subject->method != sepconv_method_by_name ("reference"))
@@ -379,7 +358,8 @@ rounding_case (Check *check, Random *random, int index, const void *data)
     picture_new (&src, &c->layout, false, random);
     picture_new (&dst, &c->layout, false, random);
     picture_paint (&src, c->content, random);
-    if (run_cleanly (check, subject->device, plan, &src, &dst)) {
+    if (device_run_cleanly (
+            check, subject->device, device_sepconv, plan, &src, &dst)) {
       const double mean = mean_error (&c->spec, &src, &dst);
 
       EXPECT (check, fabs (mean) < 0.03,

@@ -348,8 +348,8 @@ work (void *data)
   if (plan == NULL)
     fail (worker, "no plan", &fault);
   for (int i = 0; i < worker->n_runs && worker->verdict.ok; i++) {
-    if (!device_run (
-            &device, plan, &worker->src, &worker->dst, &changed, &fault))
+    if (!device_run (&device, device_sepconv, plan, &worker->src, &worker->dst,
+            &changed, &fault))
       fail (worker, "the run failed", &fault);
     else if (i == 0 || i == worker->n_runs - 1)
       verdict_by_oracle (&worker->verdict, &worker->c->spec, &worker->src.image,

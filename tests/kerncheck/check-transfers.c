@@ -190,8 +190,8 @@ compute_expected (Plant *plant, int border, SepconvPlan *plan)
     Picture *expected = &plant->expected[border][i];
 
     if (!EXPECT (check,
-            device_run (plant->device, plan, &plant->source[i], expected,
-                &changed, &fault),
+            device_run (plant->device, device_sepconv, plan, &plant->source[i],
+                expected, &changed, &fault),
             "a plain run: %s (%s)", fault.message, fault.detail))
       return false;
     verdict_by_oracle (&verdict, &plant->c[border]->spec,

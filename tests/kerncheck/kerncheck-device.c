@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "kerncheck-device.h"
 
+#include "verdict.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,7 +153,14 @@ device_picture_clear (DevicePicture *on_device)
 }
 
 bool
-device_run (const Device *device, SepconvPlan *plan, const Picture *src,
+device_sepconv (void *plan, const Image *src, const Image *dst,
+    GpuStream stream, Fault *fault)
+{
+  return sepconv_plan_run (plan, src, dst, stream, fault);
+}
+
+bool
+device_run (const Device *device, DeviceRun run, void *plan, const Picture *src,
     Picture *dst, bool *src_changed, Fault *fault)
 {
   DevicePicture from = { .block = NULL }, to = { .block = NULL };
@@ -160,7 +169,7 @@ device_run (const Device *device, SepconvPlan *plan, const Picture *src,
       device->gpu == NULL ? src->block : kerncheck_alloc (src->bytes);
   bool ok = device_picture_new (&from, device, src, fault)
       && device_picture_new (&to, device, dst, fault)
-      && sepconv_plan_run (plan, &from.image, &to.image, device->stream, fault)
+      && run (plan, &from.image, &to.image, device->stream, fault)
       && device_picture_fetch (&to, device, dst->block, dst->bytes, fault)
       && device_picture_fetch (&from, device, after, src->bytes, fault);
 
@@ -169,6 +178,29 @@ device_run (const Device *device, SepconvPlan *plan, const Picture *src,
   device_picture_clear (&to);
   if (after != src->block)
     free (after);
+  free (before);
+  return ok;
+}
+
+bool
+device_run_cleanly (Check *check, const Device *device, DeviceRun run,
+    void *plan, const Picture *src, Picture *dst)
+{
+  uint8_t *before = picture_block_copy (dst);
+  bool src_changed = false;
+  Verdict verdict;
+  Fault fault;
+  bool ok;
+
+  fault_clear (&fault);
+  ok = EXPECT (check,
+           device_run (device, run, plan, src, dst, &src_changed, &fault),
+           "the run failed: %s (%s)", fault.message, fault.detail)
+      && EXPECT (check, !src_changed, "the source was written to");
+  if (ok) {
+    verdict_guards (&verdict, dst, before);
+    ok = EXPECT (check, verdict.ok, "%s", verdict.text);
+  }
   free (before);
   return ok;
 }

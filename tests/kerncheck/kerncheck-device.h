@@ -46,7 +46,18 @@ bool device_picture_fetch (const DevicePicture *on_device, const Device *device,
     uint8_t *block, size_t bytes, Fault *fault);
 void device_picture_clear (DevicePicture *on_device);
 
+/* What runs an engine's plan from one image to another. */
+typedef bool (*DeviceRun) (void *plan, const Image *src, const Image *dst,
+    GpuStream stream, Fault *fault);
+
+/* sepconv_plan_run() as such. */
+bool device_sepconv (void *plan, const Image *src, const Image *dst,
+    GpuStream stream, Fault *fault);
+
 /* Runs a plan from one picture to another and waits. Says through `src_changed`
  * whether the run wrote to its source. */
-bool device_run (const Device *device, SepconvPlan *plan, const Picture *src,
-    Picture *dst, bool *src_changed, Fault *fault);
+bool device_run (const Device *device, DeviceRun run, void *plan,
+    const Picture *src, Picture *dst, bool *src_changed, Fault *fault);
+/* Likewise, and judges everything but the numbers: faults, guards, the source. */
+bool device_run_cleanly (Check *check, const Device *device, DeviceRun run,
+    void *plan, const Picture *src, Picture *dst);
