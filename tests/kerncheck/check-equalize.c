@@ -53,14 +53,6 @@ typedef struct
   Range *mapped;
 } Video;
 
-static bool
-enter (Check *check, Backend backend, Device *device)
-{
-  device->gpu = NULL;
-  device->stream = NULL;
-  return backend == BACKEND_CPU || device_enter_gpu (check, device);
-}
-
 static int
 random_channel (const Image *layout, Random *random, int *plane)
 {
@@ -750,7 +742,7 @@ run_subject (Check *check, const void *data, int n, CheckCase function)
   Subject subject = *(const Subject *) data;
   Device device;
 
-  if (!enter (check, subject.backend, &device))
+  if (!device_enter (check, subject.backend, &device))
     return;
   subject.device = &device;
   check_cases (check, n, function, &subject);

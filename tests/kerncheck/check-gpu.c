@@ -48,7 +48,7 @@ check_describes (Check *check, const void *data)
   Gpu *again;
 
   (void) data;
-  if (!device_enter_gpu (check, &device))
+  if (!device_enter (check, BACKEND_CUDA, &device))
     return;
   check->cases++;
   EXPECT (
@@ -103,7 +103,7 @@ check_memory (Check *check, const void *data)
   Fault fault;
 
   (void) data;
-  if (!device_enter_gpu (check, &device))
+  if (!device_enter (check, BACKEND_CUDA, &device))
     return;
   check->cases++;
   fault_clear (&fault);
@@ -210,7 +210,7 @@ check_copy (Check *check, const void *data)
   Device device;
 
   (void) data;
-  if (!device_enter_gpu (check, &device))
+  if (!device_enter (check, BACKEND_CUDA, &device))
     return;
   check_cases (check, check->quick ? 10 : 100, copy_case, &device);
   device_leave (&device);
@@ -228,7 +228,7 @@ check_events (Check *check, const void *data)
   Fault fault;
 
   (void) data;
-  if (!device_enter_gpu (check, &device))
+  if (!device_enter (check, BACKEND_CUDA, &device))
     return;
   check->cases++;
   fault_clear (&fault);
@@ -321,7 +321,7 @@ check_reopen (Check *check, const void *data)
   Fault fault;
 
   (void) data;
-  if (!device_enter_gpu (check, &device))
+  if (!device_enter (check, BACKEND_CUDA, &device))
     return;
   device_leave (&device);
   device_close ();
@@ -345,7 +345,7 @@ check_share (Check *check, const void *data)
   Fault fault;
 
   (void) data;
-  if (!device_enter_gpu (check, &first))
+  if (!device_enter (check, BACKEND_CUDA, &first))
     return;
   device_leave (&first);
   device_close ();
@@ -409,7 +409,7 @@ check_hold (Check *check, const void *data)
   Fault fault;
 
   (void) data;
-  if (!device_enter_gpu (check, &device))
+  if (!device_enter (check, BACKEND_CUDA, &device))
     return;
   device_leave (&device);
   device_close (); /* else that would hold the context, too */

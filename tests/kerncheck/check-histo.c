@@ -299,42 +299,18 @@ flight_case (Check *check, Random *random, int index, const void *data)
   flight_free (&flight);
 }
 
-/* The device that a method needs; the check is skipped by name where it is not. */
-static bool
-enter (Check *check, const HistoMethod *method, Device *device)
-{
-  device->gpu = NULL;
-  device->stream = NULL;
-  if (method->ops == NULL) {
-    check_skip (check, "method %s is not in this build", method->name);
-    return false;
-  }
-  if (method->backend == BACKEND_CPU)
-    return true;
-  if (!device_enter_gpu (check, device))
-    return false;
-  if (gpu_capability (device->gpu) >= histo_method_min_capability (method))
-    return true;
-  check_skip (check, "method %s needs a newer GPU", method->name);
-  device_leave (device);
-  return false;
-}
-
 static void
 run_subject (Check *check, const Subject *subject, int n, CheckCase function)
 {
   Device device;
   Subject running = *subject;
 
-  if (!enter (check, subject->method, &device))
+  if (!device_enter_histo (check, subject->method, &device))
     return;
   running.device = &device;
   check_cases (check, n, function, &running);
   device_leave (&device);
-  if (check->cases > 0 && check->cases == check->unsupported
-      && !check->one_case)
-    check_skip (
-        check, "method %s supports none of the cases", subject->method->name);
+  check_skip_unsupported (check, subject->method->name);
 }
 
 static void

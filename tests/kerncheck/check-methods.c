@@ -378,15 +378,12 @@ run_subject (Check *check, const Subject *subject, int n, CheckCase function)
   Device device;
   Subject running = *subject;
 
-  if (!device_enter (check, subject->method, &device))
+  if (!device_enter_sepconv (check, subject->method, &device))
     return;
   running.device = &device;
   check_cases (check, n, function, &running);
   device_leave (&device);
-  if (check->cases > 0 && check->cases == check->unsupported
-      && !check->one_case)
-    check_skip (
-        check, "method %s supports none of the cases", subject->method->name);
+  check_skip_unsupported (check, subject->method->name);
 }
 
 /* A plan for a GPU takes milliseconds to make; one for the host, none. */

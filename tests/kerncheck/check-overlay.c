@@ -581,10 +581,10 @@ static void
 run_subject (Check *check, const Subject *subject, int n, CheckCase function)
 {
   Subject running = *subject;
-  Device device = { NULL, NULL };
+  Device device;
 
   running.device = &device;
-  if (subject->backend == BACKEND_CUDA && !device_enter_gpu (check, &device))
+  if (!device_enter (check, subject->backend, &device))
     return;
   check_cases (check, n, function, &running);
   device_leave (&device);

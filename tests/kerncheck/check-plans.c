@@ -411,12 +411,11 @@ run_subject (
   Device device;
   const Subject subject = { method, &device };
 
-  if (!device_enter (check, method, &device))
+  if (!device_enter_sepconv (check, method, &device))
     return;
   check_cases (check, n, function, &subject);
   device_leave (&device);
-  if (check->unsupported == check->cases && !check->one_case)
-    check_skip (check, "method %s supports none of the cases", method->name);
+  check_skip_unsupported (check, method->name);
 }
 
 static void

@@ -421,14 +421,12 @@ check_progress (Check *check, const void *data)
   Device device;
   const Subject subject = { data, &device };
 
-  if (!device_enter (check, subject.method, &device))
+  if (!device_enter_sepconv (check, subject.method, &device))
     return;
   check_cases (
       check, (check->quick ? 1 : 12) * N_BORDERS, progress_case, &subject);
   device_leave (&device);
-  if (check->unsupported == check->cases && !check->one_case)
-    check_skip (
-        check, "method %s supports none of the cases", subject.method->name);
+  check_skip_unsupported (check, subject.method->name);
 }
 
 void

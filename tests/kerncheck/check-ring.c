@@ -24,16 +24,6 @@ sleep_ms (int ms)
   nanosleep (&time, NULL);
 }
 
-/* Says the same of a check of the host and of one of the GPU: data is NULL for
- * the host. Pair with device_leave(). */
-static bool
-enter (Check *check, const void *data, Device *device)
-{
-  device->gpu = NULL;
-  device->stream = NULL;
-  return data == NULL || device_enter_gpu (check, device);
-}
-
 /* Copies src to dst, on the device or on the host. Not for RING_MAPPED: these are
  * copies within the device. */
 static bool
@@ -347,7 +337,7 @@ check_order (Check *check, const void *data)
 {
   Device device;
 
-  if (!enter (check, data, &device))
+  if (!device_enter (check, *(const Backend *) data, &device))
     return;
   check_cases (check, MAX_DEPTH, copy_case, &device);
   device_leave (&device);
@@ -405,7 +395,7 @@ check_filter (Check *check, const void *data)
 {
   Device device;
 
-  if (!enter (check, data, &device))
+  if (!device_enter (check, *(const Backend *) data, &device))
     return;
   check_cases (check, MAX_DEPTH, filter_case, &device);
   device_leave (&device);
@@ -529,7 +519,7 @@ check_full (Check *check, const void *data)
   Device device;
   Pair pair;
 
-  if (!enter (check, data, &device))
+  if (!device_enter (check, *(const Backend *) data, &device))
     return;
   check->cases++;
   pair_new (&pair, &random);
@@ -595,7 +585,7 @@ check_stats (Check *check, const void *data)
   Fault fault;
   Pair pair;
 
-  if (!enter (check, data, &device))
+  if (!device_enter (check, *(const Backend *) data, &device))
     return;
   check->cases++;
   pair_new (&pair, &random);
@@ -652,7 +642,7 @@ check_failure (Check *check, const void *data)
   Fault fault;
   Pair pair;
 
-  if (!enter (check, data, &device))
+  if (!device_enter (check, *(const Backend *) data, &device))
     return;
   check->cases++;
   pair_new (&pair, &random);
@@ -700,7 +690,7 @@ check_limits (Check *check, const void *data)
   Ring *ring;
   Fault fault;
 
-  if (!enter (check, data, &device))
+  if (!device_enter (check, *(const Backend *) data, &device))
     return;
   check->cases++;
   layout_make (layout_kind_by_name ("rgb24"), 9, 5, &layout);
@@ -751,7 +741,7 @@ check_slices (Check *check, const void *data)
   Fault fault;
   Pair pair;
 
-  if (!enter (check, data, &device))
+  if (!device_enter (check, *(const Backend *) data, &device))
     return;
   check->cases++;
   pair_new (&pair, &random);
@@ -795,7 +785,7 @@ check_abandon (Check *check, const void *data)
   Fault fault;
   Pair pair;
 
-  if (!enter (check, data, &device))
+  if (!device_enter (check, *(const Backend *) data, &device))
     return;
   check->cases++;
   pair_new (&pair, &random);
@@ -818,12 +808,12 @@ check_abandon (Check *check, const void *data)
 void
 check_ring_add (void)
 {
-  static const char cuda[] = "cuda";
+  static const Backend backends[] = { BACKEND_CPU, BACKEND_CUDA };
 
   kerncheck_add (check_stats_add, NULL, NULL, "ring/stats-add");
   for (int i = 0; i < 2; i++) {
     const char *prefix = i == 0 ? "ring" : "ring/cuda";
-    const void *where = i == 0 ? NULL : cuda;
+    const Backend *where = &backends[i];
 
     kerncheck_add (check_order, where, NULL, "%s/order", prefix);
     kerncheck_add (check_filter, where, NULL, "%s/filter", prefix);

@@ -577,10 +577,11 @@ transfer_case (Check *check, Random *random, int index, const void *data)
 static void
 check_transfers (Check *check, const void *data)
 {
-  Device device = { NULL, NULL };
-  const int n = data == NULL ? MAX_DEPTH : MAX_DEPTH * N_SIZES;
+  const Backend backend = *(const Backend *) data;
+  const int n = backend == BACKEND_CPU ? MAX_DEPTH : MAX_DEPTH * N_SIZES;
+  Device device;
 
-  if (data != NULL && !device_enter_gpu (check, &device))
+  if (!device_enter (check, backend, &device))
     return;
   check_cases (check, check->quick ? 4 : n, transfer_case, &device);
   device_leave (&device);
@@ -589,8 +590,8 @@ check_transfers (Check *check, const void *data)
 void
 check_transfers_add (void)
 {
-  static const char cuda[] = "cuda";
+  static const Backend cpu = BACKEND_CPU, cuda = BACKEND_CUDA;
 
-  kerncheck_add (check_transfers, NULL, NULL, "ring/transfers");
-  kerncheck_add (check_transfers, cuda, NULL, "ring/cuda/transfers");
+  kerncheck_add (check_transfers, &cpu, NULL, "ring/transfers");
+  kerncheck_add (check_transfers, &cuda, NULL, "ring/cuda/transfers");
 }

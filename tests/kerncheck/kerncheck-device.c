@@ -47,8 +47,9 @@ device_close (void)
     device_shut (&shared);
 }
 
-bool
-device_enter_gpu (Check *check, Device *device)
+/* The shared GPU, with its context pushed. */
+static bool
+enter_gpu (Check *check, Device *device)
 {
   Fault fault;
 
@@ -74,23 +75,42 @@ device_enter_gpu (Check *check, Device *device)
 }
 
 bool
-device_enter (Check *check, const SepconvMethod *method, Device *device)
+device_enter (Check *check, Backend backend, Device *device)
 {
-  if (method->ops == NULL) {
-    check_skip (check, "method %s is not in this build", method->name);
-    return false;
-  }
   device->gpu = NULL;
   device->stream = NULL;
-  if (method->backend == BACKEND_CPU)
-    return true;
-  if (!device_enter_gpu (check, device))
+  return backend == BACKEND_CPU || enter_gpu (check, device);
+}
+
+static bool
+enter_method (Check *check, const char *name, bool in_build, Backend backend,
+    int min_capability, Device *device)
+{
+  if (!in_build) {
+    check_skip (check, "method %s is not in this build", name);
     return false;
-  if (gpu_capability (device->gpu) >= sepconv_method_min_capability (method))
+  }
+  if (!device_enter (check, backend, device))
+    return false;
+  if (device->gpu == NULL || gpu_capability (device->gpu) >= min_capability)
     return true;
-  check_skip (check, "method %s needs a newer GPU", method->name);
+  check_skip (check, "method %s needs a newer GPU", name);
   device_leave (device);
   return false;
+}
+
+bool
+device_enter_sepconv (Check *check, const SepconvMethod *method, Device *device)
+{
+  return enter_method (check, method->name, method->ops != NULL,
+      method->backend, sepconv_method_min_capability (method), device);
+}
+
+bool
+device_enter_histo (Check *check, const HistoMethod *method, Device *device)
+{
+  return enter_method (check, method->name, method->ops != NULL,
+      method->backend, histo_method_min_capability (method), device);
 }
 
 void
