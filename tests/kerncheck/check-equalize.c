@@ -465,18 +465,6 @@ typedef struct
   EqualizeSpec spec;
 } Still;
 
-static void
-write_code (const Picture *picture, int p, int c, int x, int y, int code)
-{
-  const ImagePlane *plane = &picture->image.plane[p];
-  const unsigned raw = (unsigned) code << plane->shift;
-  uint8_t *sample = picture_sample (&picture->image, p, c, x, y);
-
-  sample[0] = (uint8_t) raw;
-  if (image_sample_bytes (plane) > 1)
-    sample[1] = (uint8_t) (raw >> 8);
-}
-
 /* Paints every mapped channel, and runs one frame of a new plan. */
 static bool
 run_still (Check *check, const Device *device, const Still *still,
@@ -498,7 +486,7 @@ run_still (Check *check, const Device *device, const Still *still,
       const int code = paint (still, x, y, random);
 
       for (int c = 0; c < layout.plane[0].channels; c++)
-        write_code (src, 0, c, x, y, code);
+        picture_write_code (&src->image, 0, c, x, y, code);
     }
   plan = equalize_plan_new (&still->spec, &layout,
       device->gpu == NULL ? BACKEND_CPU : BACKEND_CUDA, device->gpu, &fault);
@@ -511,8 +499,7 @@ run_still (Check *check, const Device *device, const Still *still,
 static int
 still_code (const Picture *picture, int x, int y)
 {
-  return (int) (picture_raw (&picture->image, 0, 0, x, y)
-      >> picture->image.plane[0].shift);
+  return picture_code (&picture->image, 0, 0, x, y);
 }
 
 /* The largest distance of a picture's cumulative distribution from that of a flat

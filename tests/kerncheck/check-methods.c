@@ -314,8 +314,7 @@ mean_error (const SepconvSpec *spec, const Picture *src, const Picture *dst)
 
   for (int y = 0; y < height; y++)
     for (int x = 0; x < width; x++)
-      sum += (double) (picture_raw (&dst->image, 0, 0, x, y)
-                 >> src->image.plane[0].shift)
+      sum += picture_code (&dst->image, 0, 0, x, y)
           - exact[(size_t) y * (size_t) width + (size_t) x];
   free (exact);
   return sum / ((double) width * height);

@@ -272,9 +272,8 @@ copy_samples (const Image *dst, const Image *src)
     for (int channel = 0; channel < src->plane[p].channels; channel++)
       for (int y = 0; y < image_plane_height (src, p); y++)
         for (int x = 0; x < src->plane[p].width; x++)
-          memcpy (picture_sample (dst, p, channel, x, y),
-              picture_sample (src, p, channel, x, y),
-              (size_t) image_sample_bytes (&src->plane[p]));
+          picture_write_raw (
+              dst, p, channel, x, y, picture_raw (src, p, channel, x, y));
 }
 
 static void

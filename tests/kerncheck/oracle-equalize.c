@@ -82,8 +82,7 @@ code_at (
   int plane = 0, channel = 0;
 
   find_channel (spec, role, &plane, &channel);
-  return (
-      int) (picture_raw (src, plane, channel, x, y) >> src->plane[plane].shift);
+  return picture_code (src, plane, channel, x, y);
 }
 
 static double
