@@ -146,19 +146,13 @@ layout_case (Check *check, Random *random, int index, const void *data)
   run_one (check, &c, subject, random);
 }
 
-static const LayoutKind *
-any_kind (Random *random)
-{
-  return layout_kind (random_int (random, 0, layout_n_kinds () - 1));
-}
-
 static void
 large_case (Check *check, Random *random, int index, const void *data)
 {
   const HistoEffort *effort = check->quick ? &quick_effort : &large_effort;
   HistoCase c;
 
-  histo_case_make (&c, any_kind (random), index, effort, random);
+  histo_case_make (&c, layout_kind_any (random), index, effort, random);
   c.width = effort->max_width;
   c.height = effort->max_height;
   layout_make (c.kind, c.width, c.height, &c.layout);
@@ -204,7 +198,8 @@ smaller_case (Check *check, Random *random, int index, const void *data)
   HistoResult *result;
   HistoCase c, small;
 
-  histo_case_make (&c, any_kind (random), index + 100, &quick_effort, random);
+  histo_case_make (
+      &c, layout_kind_any (random), index + 100, &quick_effort, random);
   if (!begin (check, &c, subject, &plan, &result))
     return;
   small = c;
@@ -279,7 +274,7 @@ flight_case (Check *check, Random *random, int index, const void *data)
   Fault fault;
   bool ok;
 
-  histo_case_make (&c, any_kind (random), index, &quick_effort, random);
+  histo_case_make (&c, layout_kind_any (random), index, &quick_effort, random);
   if (!begin (check, &c, subject, &plan, &first))
     return;
   histo_result_free (first);

@@ -175,14 +175,10 @@ static void
 large_case (Check *check, Random *random, int index, const void *data)
 {
   const Effort *effort = check->quick ? &quick_effort : &large_effort;
-  const LayoutKind *kind =
-      layout_kind (random_int (random, 0, layout_n_kinds () - 1));
   Case *c = case_new ();
 
-  c->kind = kind;
-  c->width = effort->max_width;
-  c->height = effort->max_height;
-  layout_make (kind, c->width, c->height, &c->layout);
+  case_set_layout (
+      c, layout_kind_any (random), effort->max_width, effort->max_height);
   case_make_spec (c, (SepconvBorder) (index % N_BORDERS), effort, random);
   run_one (check, c, data, random);
   case_free (c);
@@ -193,14 +189,9 @@ static void
 long_case (Check *check, Random *random, int index, const void *data)
 {
   const Effort effort = { 17, 13, check->quick ? 3e5 : 8e6 };
-  const LayoutKind *kind =
-      layout_kind (random_int (random, 0, layout_n_kinds () - 1));
   Case *c = case_new ();
 
-  c->kind = kind;
-  c->width = random_int (random, 1, effort.max_width);
-  c->height = random_int (random, 1, effort.max_height);
-  layout_make (kind, c->width, c->height, &c->layout);
+  case_any_size (c, layout_kind_any (random), &effort, random);
   case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
   for (int p = 0; p < c->layout.n_planes; p++) {
     const int n = check->quick ? 301 : TAPS_MAX;
@@ -222,14 +213,9 @@ wide_blur_case (Check *check, Random *random, int index, const void *data)
 {
   const int most = check->quick ? 150 : 420, taps = check->quick ? 200 : 520;
   const Effort effort = { most, most, check->quick ? 3e7 : 4e8 };
-  const LayoutKind *kind =
-      layout_kind (random_int (random, 0, layout_n_kinds () - 1));
   Case *c = case_new ();
 
-  c->kind = kind;
-  c->width = random_int (random, 1, effort.max_width);
-  c->height = random_int (random, 1, effort.max_height);
-  layout_make (kind, c->width, c->height, &c->layout);
+  case_any_size (c, layout_kind_any (random), &effort, random);
   case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
   for (int p = 0; p < c->layout.n_planes; p++) {
     const int radius = random_int (random, 30, taps);
@@ -282,10 +268,7 @@ precision_case (Check *check, Random *random, int index, const void *data)
   Case *c = case_new ();
   Taps *gain, *other;
 
-  c->kind = layout_kind_by_name (names[index % 6]);
-  c->width = random_int (random, 1, effort.max_width);
-  c->height = random_int (random, 1, effort.max_height);
-  layout_make (c->kind, c->width, c->height, &c->layout);
+  case_any_size (c, layout_kind_by_name (names[index % 6]), &effort, random);
   case_make_spec (c, SEPCONV_REPLICATE, &effort, random);
   gain = random_chance (random, 50) ? &c->x[0] : &c->y[0];
   other = gain == &c->x[0] ? &c->y[0] : &c->x[0];
@@ -332,9 +315,7 @@ rounding_case (Check *check, Random *random, int index, const void *data)
   Picture src, dst;
   Fault fault;
 
-  c->kind = layout_kind_by_name (names[index]);
-  c->width = c->height = 96;
-  layout_make (c->kind, c->width, c->height, &c->layout);
+  case_set_layout (c, layout_kind_by_name (names[index]), 96, 96);
   case_make_spec (c, SEPCONV_REFLECT, &effort, random);
   c->spec.scale = 1.0;
   c->spec.bias = 0.0;
@@ -468,13 +449,11 @@ static void
 oracle_case (Check *check, Random *random, int index, const void *data)
 {
   const Effort effort = { 12, 9, 2e4 };
-  const LayoutKind *kind =
-      layout_kind (random_int (random, 0, layout_n_kinds () - 1));
   Case *c = case_new ();
   Picture src;
 
   (void) data;
-  case_make_layout (c, kind, index, &effort, random);
+  case_make_layout (c, layout_kind_any (random), index, &effort, random);
   case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
   case_describe (check, c);
   picture_new (&src, &c->layout, true, random);

@@ -406,9 +406,8 @@ bins_case (Check *check, Random *random, int index, const void *data)
   static const int bins[] = { 65536, HISTO_MIN_BINS, 65535, 16384, 1024, 7 };
   OverlayCase c = { .result = NULL };
 
-  make_frame (&c, layout_kind (random_int (random, 0, layout_n_kinds () - 1)),
-      random_int (random, 60, 160), random_int (random, 40, 90),
-      bins[index % 6]);
+  make_frame (&c, layout_kind_any (random), random_int (random, 60, 160),
+      random_int (random, 40, 90), bins[index % 6]);
   make_spec (&c, random);
   c.spec.geometry.x = c.spec.geometry.y = 0;
   c.spec.geometry.width =
@@ -422,9 +421,8 @@ updates_case (Check *check, Random *random, int index, const void *data)
 {
   OverlayCase c = { .result = NULL };
 
-  make_frame (&c, layout_kind (random_int (random, 0, layout_n_kinds () - 1)),
-      random_side (check, index, random), random_side (check, index, random),
-      random_int (random, 2, 300));
+  make_frame (&c, layout_kind_any (random), random_side (check, index, random),
+      random_side (check, index, random), random_int (random, 2, 300));
   make_spec (&c, random);
   run_case (check, &c, data, check->quick ? 3 : N_RUNS, random);
 }
@@ -568,8 +566,8 @@ placed_case (Check *check, Random *random, int index, const void *data)
   const bool small = check->quick || subject->backend == BACKEND_CUDA;
   OverlayCase c = { .result = NULL };
 
-  make_frame (&c, layout_kind (random_int (random, 0, layout_n_kinds () - 1)),
-      small ? 320 : 961, small ? 240 : 541, 256);
+  make_frame (
+      &c, layout_kind_any (random), small ? 320 : 961, small ? 240 : 541, 256);
   make_spec (&c, random);
   overlay_place (
       &c.spec, &c.layout, (OverlayPosition) (index % 9), 0.3, 0.3, 0.02);
@@ -871,7 +869,7 @@ wild_place_case (Check *check, Random *random, int index, const void *data)
   Fault fault;
 
   (void) data;
-  make_frame (&c, layout_kind (random_int (random, 0, layout_n_kinds () - 1)),
+  make_frame (&c, layout_kind_any (random),
       index % 5 == 0 ? random_int (random, 1, 30000)
                      : random_int (random, 1, 200),
       random_int (random, 1, 200), random_int (random, 2, 65536));

@@ -313,8 +313,7 @@ static void
 copy_case (Check *check, Random *random, int index, const void *data)
 {
   const Device *device = data;
-  const LayoutKind *kind =
-      layout_kind (random_int (random, 0, layout_n_kinds () - 1));
+  const LayoutKind *kind = layout_kind_any (random);
   const int depth = index % MAX_DEPTH + 1, n = check->quick ? 12 : MAX_FRAMES;
   Image layout;
   Flow *flow;
@@ -346,7 +345,8 @@ check_order (Check *check, const void *data)
 static void
 filter_case (Check *check, Random *random, int index, const void *data)
 {
-  const Effort effort = { 300, 100, check->quick ? 1e5 : 1e6 };
+  const Effort effort = { check->quick ? 40 : 300, check->quick ? 30 : 100,
+    check->quick ? 1e5 : 1e6 };
   const Device *device = data;
   const int depth = index % MAX_DEPTH + 1, n = check->quick ? 6 : 24;
   Case *c = case_new ();
@@ -354,10 +354,7 @@ filter_case (Check *check, Random *random, int index, const void *data)
   Fault fault;
   Flow *flow;
 
-  c->kind = layout_kind (random_int (random, 0, layout_n_kinds () - 1));
-  c->width = random_int (random, 1, check->quick ? 40 : 300);
-  c->height = random_int (random, 1, check->quick ? 30 : 100);
-  layout_make (c->kind, c->width, c->height, &c->layout);
+  case_any_size (c, layout_kind_any (random), &effort, random);
   case_make_spec (c, SEPCONV_REFLECT, &effort, random);
   case_describe (check, c);
   fault_clear (&fault);

@@ -226,10 +226,8 @@ plant_begin (Plant *plant, int size, int index, Random *random)
   Case *base = case_new ();
   bool ok;
 
-  base->kind = layout_kind_by_name (sizes[size].layout);
-  base->width = sizes[size].width;
-  base->height = sizes[size].height;
-  layout_make (base->kind, base->width, base->height, &base->layout);
+  case_set_layout (base, layout_kind_by_name (sizes[size].layout),
+      sizes[size].width, sizes[size].height);
   plant->layout = base->layout;
   for (int i = 0; i < N_SOURCES; i++) {
     picture_new (&plant->source[i], &plant->layout, false, random);

@@ -85,6 +85,12 @@ layout_kind_by_name (const char *name)
   return NULL;
 }
 
+const LayoutKind *
+layout_kind_any (Random *random)
+{
+  return layout_kind (random_int (random, 0, N_KINDS - 1));
+}
+
 static int
 divide_up (int n, int divisor)
 {

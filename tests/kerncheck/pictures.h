@@ -26,6 +26,8 @@ typedef struct
 int layout_n_kinds (void);
 const LayoutKind *layout_kind (int index);
 const LayoutKind *layout_kind_by_name (const char *name);
+/* Any of them, by chance. */
+const LayoutKind *layout_kind_any (Random *random);
 
 /* A layout of that size, without addresses and strides. */
 void layout_make (const LayoutKind *kind, int width, int height, Image *layout);
