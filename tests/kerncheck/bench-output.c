@@ -6,6 +6,17 @@
 #include <string.h>
 #include <time.h>
 
+bool
+bench_begin_json (const char *path, BenchJson **json)
+{
+  bool failed;
+
+  *json = bench_json_open (path, &failed);
+  if (failed)
+    fprintf (stderr, "kerncheck: %s cannot be written\n", path);
+  return !failed;
+}
+
 static void
 driver_version (char *text, size_t bytes)
 {
@@ -98,4 +109,19 @@ bench_json_extreme (
   bench_json_number (json, "ratio", ratio);
   bench_json_string (json, "where", where);
   bench_json_end (json);
+}
+
+int
+bench_end (const Fault *fault, BenchJson *json, const char *path)
+{
+  bool ok = fault == NULL;
+
+  if (!ok) {
+    fprintf (stderr, "kerncheck: %s %s\n", fault->message, fault->detail);
+  } else if (!bench_json_close (json)) {
+    fprintf (stderr, "kerncheck: %s could not be written\n", path);
+    ok = false;
+  }
+  printf ("kerncheck: %d passed, %d failed, 0 skipped\n", ok, !ok);
+  return ok ? 0 : 1;
 }
