@@ -14,9 +14,10 @@
  * lone frames in series. The exit status is 1 when something failed. */
 #include "bench-pipeline.h"
 
+#include "bench-header.h"
+
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define SOAK_FRAMES_DEFAULT 100000
 
@@ -173,13 +174,8 @@ run_backend (PipelineBench *bench, const gchar *backend)
 static void
 run (PipelineBench *bench)
 {
-  const time_t now = time (NULL);
-  char date[32];
-
-  strftime (date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime (&now));
   bench_json_object (bench->json, NULL);
-  bench_json_string (bench->json, "program", "bench-pipeline");
-  bench_json_string (bench->json, "date", date);
+  bench_json_program (bench->json, "bench-pipeline");
   /* Of the machine that the link was measured on. */
   if (bench->link.gpu != NULL)
     bench_json_string (bench->json, "gpu", bench->link.gpu);

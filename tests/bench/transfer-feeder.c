@@ -149,14 +149,6 @@ feed (void *data)
   return NULL;
 }
 
-static int
-compare (const void *a, const void *b)
-{
-  const double x = *(const double *) a, y = *(const double *) b;
-
-  return (x > y) - (x < y);
-}
-
 bool
 feeder_run (Rig *rig, const Scheme *scheme, int n, double *stamps, Fault *fault)
 {
@@ -197,6 +189,6 @@ feeder_run (Rig *rig, const Scheme *scheme, int n, double *stamps, Fault *fault)
   }
   free (feeders);
   if (count > 1)
-    qsort (stamps, (size_t) n, sizeof *stamps, compare);
+    bench_sort (stamps, n);
   return ok;
 }
