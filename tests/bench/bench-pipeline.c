@@ -57,8 +57,9 @@ bench_skip (PipelineBench *bench, const gchar *name, const gchar *reason)
   fflush (stdout);
 }
 
-gboolean
-bench_wants (const PipelineBench *bench, const gchar *part, const gchar *on)
+/* Whether a part is to be run on a backend. */
+static gboolean
+wants (const PipelineBench *bench, const gchar *part, const gchar *on)
 {
   const gboolean soak = strcmp (part, "soak") == 0;
   const gboolean wanted = bench->only != NULL
@@ -159,7 +160,7 @@ run_backend (PipelineBench *bench, const gchar *backend)
   for (guint i = 0; i < G_N_ELEMENTS (parts); i++) {
     gchar *name = g_strdup_printf ("%s/%s", parts[i].name, backend);
 
-    if (!bench_wants (bench, parts[i].name, backend))
+    if (!wants (bench, parts[i].name, backend))
       (void) 0;
     else if (works)
       parts[i].run (bench, backend);

@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MAX_FEEDERS 2
 
@@ -30,8 +29,9 @@ typedef struct
   bool stop; /* nothing more will be put */
 } Feeder;
 
-bool
-feeder_compute (void *user, const RingPart *part, Fault *fault)
+/* A RingCompute, whose user is a SepconvPlan. */
+static bool
+compute (void *user, const RingPart *part, Fault *fault)
 {
   SepconvPlan *plan = user;
 
@@ -49,7 +49,7 @@ feeder_frame (const Rig *rig, const Scheme *scheme, int set, SepconvPlan *plan)
     .dst_pinned = !scheme->pageable,
     .transfer = scheme->transfer,
     .slices = scheme->slices,
-    .compute = feeder_compute,
+    .compute = compute,
     .user = plan,
   };
 }

@@ -2,7 +2,6 @@
 #include "picture-oracle.h"
 
 #include <math.h>
-#include <string.h>
 
 enum
 {

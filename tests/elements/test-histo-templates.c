@@ -2,8 +2,6 @@
 /* What gst-inspect-1.0 shows of cudahisto. */
 #include "filter-fixture.h"
 
-#include <string.h>
-
 static GstElement *
 make_element (void)
 {

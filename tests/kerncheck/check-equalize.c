@@ -130,7 +130,7 @@ make_spec (EqualizeSpec *spec, const Image *layout, int index, bool identity,
     c = random_chance (random, 70) ? 0 : random_channel (layout, random, &p);
     spec->role[p][c] = EQUALIZE_LUMA;
   }
-  full = image_full_code (&layout->plane[equalize_oracle_plane (spec, layout)]);
+  full = image_full_code (&layout->plane[equalize_oracle_plane (spec)]);
   spec->white = full;
   if (full > 1 && random_chance (random, 50)) {
     spec->black = random_int (random, 0, full / 4);
@@ -171,7 +171,7 @@ video_new (
   video->kind = kind;
   make_layout (video, index, most, random);
   make_spec (&video->spec, &video->layout, index, identity, random);
-  p = equalize_oracle_plane (&video->spec, &video->layout);
+  p = equalize_oracle_plane (&video->spec);
   pixels = (size_t) video->layout.plane[p].width
       * (size_t) image_plane_height (&video->layout, p);
   video->luma = kerncheck_alloc (pixels * sizeof *video->luma);

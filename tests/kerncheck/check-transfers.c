@@ -8,7 +8,6 @@
 #include "ring.h"
 #include "verdict.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
