@@ -172,6 +172,21 @@ filter_start (Filter *filter, const char *settings, GstVideoInfo *info,
       "caps refused");
 }
 
+GstBuffer *
+filter_process_alone (
+    const char *settings, const GstVideoInfo *info, GstBuffer *in)
+{
+  GstVideoInfo same;
+  GstBuffer *out;
+  Filter filter;
+
+  filter_start (&filter, settings, &same, GST_VIDEO_INFO_NAME (info),
+      GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info), NULL);
+  out = filter_process (&filter, gst_buffer_ref (in));
+  filter_close (&filter);
+  return out;
+}
+
 void
 filter_restart (Filter *filter)
 {

@@ -50,6 +50,9 @@ void video_info (GstVideoInfo *info, const char *format, int width, int height,
 gboolean filter_caps (Filter *filter, GstCaps *caps);
 /* Pushes a buffer (taken) and returns what comes out, which must be one buffer. */
 GstBuffer *filter_process (Filter *filter, GstBuffer *in);
+/* What a new filter of these settings makes of a buffer; keeps the buffer. */
+GstBuffer *filter_process_alone (
+    const char *settings, const GstVideoInfo *info, GstBuffer *in);
 /* NULL to PLAYING again, after which caps must be sent anew. */
 void filter_restart (Filter *filter);
 
