@@ -311,6 +311,21 @@ run_all_methods (Check *check, const Device *device, Random *random, int index)
   return !check->case_failed;
 }
 
+/* Begins a check that opens GPUs of its own: the one that checks share would hold
+ * the context, too. False: there is no GPU. */
+static bool
+begin_alone (Check *check)
+{
+  Device device;
+
+  if (!device_enter (check, BACKEND_CUDA, &device))
+    return false;
+  device_leave (&device);
+  device_close ();
+  check->cases++;
+  return true;
+}
+
 /* The last gpu_close() destroys the context, and with it all that was loaded
  * there; the next gpu_open() must start afresh. */
 static void
@@ -321,11 +336,8 @@ check_reopen (Check *check, const void *data)
   Fault fault;
 
   (void) data;
-  if (!device_enter (check, BACKEND_CUDA, &device))
+  if (!begin_alone (check))
     return;
-  device_leave (&device);
-  device_close ();
-  check->cases++;
   for (int life = 0; life < 4 && !check->case_failed; life++) {
     fault_clear (&fault);
     if (!EXPECT (check, device_open (&device, &fault), "life %d: %s (%s)", life,
@@ -345,11 +357,8 @@ check_share (Check *check, const void *data)
   Fault fault;
 
   (void) data;
-  if (!device_enter (check, BACKEND_CUDA, &first))
+  if (!begin_alone (check))
     return;
-  device_leave (&first);
-  device_close ();
-  check->cases++;
   fault_clear (&fault);
   if (!EXPECT (check, device_open (&first, &fault), "%s", fault.message))
     return;
@@ -409,11 +418,8 @@ check_hold (Check *check, const void *data)
   Fault fault;
 
   (void) data;
-  if (!device_enter (check, BACKEND_CUDA, &device))
+  if (!begin_alone (check))
     return;
-  device_leave (&device);
-  device_close (); /* else that would hold the context, too */
-  check->cases++;
   for (int life = 0; life < 3 && !check->case_failed; life++) {
     Heir heir = { .gpu = NULL };
     pthread_t thread;

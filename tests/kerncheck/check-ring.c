@@ -538,15 +538,52 @@ pass_frame (Ring *ring, const RingFrame *frame, Fault *fault)
   return ok;
 }
 
-static void
-expect_stats (Check *check, Ring *ring, const Device *device, const Pair *pair,
-    uint64_t in, uint64_t out, unsigned peak)
+/* A ring for such a pair, on a device. */
+typedef struct
 {
+  Random random;
+  Device device;
+  Pair pair;
+  Ring *ring;
+  Fault fault;
+} Rig;
+
+static void
+rig_end (Rig *rig)
+{
+  ring_free (rig->ring);
+  pair_clear (&rig->pair);
+  device_leave (&rig->device);
+}
+
+/* False, and nothing is to be ended, where the check cannot run or has failed. */
+static bool
+rig_begin (Rig *rig, Check *check, const void *data, int depth)
+{
+  rig->random = (Random){ check->seed };
+  if (!device_enter (check, *(const Backend *) data, &rig->device))
+    return false;
+  check->cases++;
+  pair_new (&rig->pair, &rig->random);
+  fault_clear (&rig->fault);
+  rig->ring = ring_new (rig->device.gpu, &rig->pair.layout, &rig->pair.layout,
+      depth, &rig->fault);
+  if (EXPECT (check, rig->ring != NULL, "no ring: %s", rig->fault.message))
+    return true;
+  rig_end (rig);
+  return false;
+}
+
+static void
+expect_stats (
+    Check *check, const Rig *rig, uint64_t in, uint64_t out, unsigned peak)
+{
+  const bool on_host = rig->device.gpu == NULL;
   const uint64_t bytes =
-      device->gpu == NULL ? 0 : in * (uint64_t) image_bytes (&pair->layout);
+      on_host ? 0 : in * (uint64_t) image_bytes (&rig->pair.layout);
   RingStats stats;
 
-  ring_stats (ring, &stats);
+  ring_stats (rig->ring, &stats);
   EXPECT (check, stats.frames_in == in && stats.frames_out == out,
       "%llu frames in, %llu out instead of %llu, %llu",
       (unsigned long long) stats.frames_in,
@@ -558,7 +595,7 @@ expect_stats (Check *check, Ring *ring, const Device *device, const Pair *pair,
       "%llu bytes up, %llu down instead of %llu",
       (unsigned long long) stats.bytes_up,
       (unsigned long long) stats.bytes_down, (unsigned long long) bytes);
-  if (device->gpu == NULL)
+  if (on_host)
     EXPECT (check,
         stats.up_ns == 0.0 && stats.down_ns == 0.0
             && stats.compute_ns >= 2e6 * (double) out,
@@ -574,41 +611,31 @@ expect_stats (Check *check, Ring *ring, const Device *device, const Pair *pair,
 static void
 check_stats (Check *check, const void *data)
 {
-  Random random = { check->seed };
   RingSlot *slots[3];
   RingFrame frame;
-  Device device;
-  Ring *ring;
-  Fault fault;
-  Pair pair;
+  Rig rig;
 
-  if (!device_enter (check, *(const Backend *) data, &device))
+  if (!rig_begin (&rig, check, data, 5))
     return;
-  check->cases++;
-  pair_new (&pair, &random);
-  frame = pair_frame (&pair, compute_slowly);
-  fault_clear (&fault);
-  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 5, &fault);
-  if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
-    expect_stats (check, ring, &device, &pair, 0, 0, 0);
-    for (int i = 0; i < 7; i++)
-      EXPECT (check, pass_frame (ring, &frame, &fault), "%s", fault.message);
-    expect_stats (check, ring, &device, &pair, 7, 7, 1);
-    for (int i = 0; i < 3; i++) {
-      slots[i] = ring_acquire (ring);
-      EXPECT (check, ring_submit (ring, slots[i], &frame, &fault), "%s",
-          fault.message);
-    }
-    expect_stats (check, ring, &device, &pair, 10, 7, 3);
-    for (int i = 0; i < 3; i++) {
-      EXPECT (check, ring_wait (ring, slots[i], &fault), "%s", fault.message);
-      ring_release (ring, slots[i]);
-    }
-    expect_stats (check, ring, &device, &pair, 10, 10, 3);
-    ring_free (ring);
+  frame = pair_frame (&rig.pair, compute_slowly);
+  expect_stats (check, &rig, 0, 0, 0);
+  for (int i = 0; i < 7; i++)
+    EXPECT (check, pass_frame (rig.ring, &frame, &rig.fault), "%s",
+        rig.fault.message);
+  expect_stats (check, &rig, 7, 7, 1);
+  for (int i = 0; i < 3; i++) {
+    slots[i] = ring_acquire (rig.ring);
+    EXPECT (check, ring_submit (rig.ring, slots[i], &frame, &rig.fault), "%s",
+        rig.fault.message);
   }
-  pair_clear (&pair);
-  device_leave (&device);
+  expect_stats (check, &rig, 10, 7, 3);
+  for (int i = 0; i < 3; i++) {
+    EXPECT (check, ring_wait (rig.ring, slots[i], &rig.fault), "%s",
+        rig.fault.message);
+    ring_release (rig.ring, slots[i]);
+  }
+  expect_stats (check, &rig, 10, 10, 3);
+  rig_end (&rig);
 }
 
 static void
@@ -632,49 +659,37 @@ check_stats_add (Check *check, const void *data)
 static void
 check_failure (Check *check, const void *data)
 {
-  Random random = { check->seed };
-  Device device;
   Verdict verdict;
-  Ring *ring;
-  Fault fault;
-  Pair pair;
+  Rig rig;
 
-  if (!device_enter (check, *(const Backend *) data, &device))
+  if (!rig_begin (&rig, check, data, 2))
     return;
-  check->cases++;
-  pair_new (&pair, &random);
-  fault_clear (&fault);
-  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 2, &fault);
-  if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
-    for (int i = 0; i < 24; i++) {
-      RingFrame frame = pair_frame (&pair, compute_slowly);
+  for (int i = 0; i < 24; i++) {
+    RingFrame frame = pair_frame (&rig.pair, compute_slowly);
 
-      frame.slices = i % RING_MAX_SLICES + 1;
-      frame.transfer = i % 3 == 0 ? RING_PAGEABLE : RING_PINNED;
-      if (i % 4 == 3) {
-        picture_paint (&pair.src, CONTENT_NOISE, &random);
-        EXPECT (check, pass_frame (ring, &frame, &fault),
-            "a frame after one that failed: %s (%s)", fault.message,
-            fault.detail);
-        verdict_same (&verdict, &pair.dst.image, &pair.src.image);
-        EXPECT (check, verdict.ok, "a frame after one that failed: %s",
-            verdict.text);
-        continue;
-      }
-      frame.compute = i % 2 ? compute_nothing : compute_partly;
-      fault_clear (&fault);
-      if (EXPECT_FAULT (check, !pass_frame (ring, &frame, &fault), &fault,
-              FAULT_UNSUPPORTED, "a frame that cannot be computed"))
-        EXPECT (check, strcmp (fault.message, "not today") == 0,
-            "the fault is not the one of the computation: %s", fault.message);
-      EXPECT (check, ring_in_flight (ring) == 0, "%d in flight instead of 0",
-          ring_in_flight (ring));
+    frame.slices = i % RING_MAX_SLICES + 1;
+    frame.transfer = i % 3 == 0 ? RING_PAGEABLE : RING_PINNED;
+    if (i % 4 == 3) {
+      picture_paint (&rig.pair.src, CONTENT_NOISE, &rig.random);
+      EXPECT (check, pass_frame (rig.ring, &frame, &rig.fault),
+          "a frame after one that failed: %s (%s)", rig.fault.message,
+          rig.fault.detail);
+      verdict_same (&verdict, &rig.pair.dst.image, &rig.pair.src.image);
+      EXPECT (
+          check, verdict.ok, "a frame after one that failed: %s", verdict.text);
+      continue;
     }
-    expect_stats (check, ring, &device, &pair, 6, 6, 1);
-    ring_free (ring);
+    frame.compute = i % 2 ? compute_nothing : compute_partly;
+    fault_clear (&rig.fault);
+    if (EXPECT_FAULT (check, !pass_frame (rig.ring, &frame, &rig.fault),
+            &rig.fault, FAULT_UNSUPPORTED, "a frame that cannot be computed"))
+      EXPECT (check, strcmp (rig.fault.message, "not today") == 0,
+          "the fault is not the one of the computation: %s", rig.fault.message);
+    EXPECT (check, ring_in_flight (rig.ring) == 0, "%d in flight instead of 0",
+        ring_in_flight (rig.ring));
   }
-  pair_clear (&pair);
-  device_leave (&device);
+  expect_stats (check, &rig, 6, 6, 1);
+  rig_end (&rig);
 }
 
 static void
@@ -729,77 +744,54 @@ check_slices (Check *check, const void *data)
 {
   static const int wrong[] = { 0, -1, RING_MAX_SLICES + 1, 2147483647 };
   static const int right[] = { 1, RING_MAX_SLICES };
-  Random random = { check->seed };
   bool computed = false;
   RingFrame frame;
   Verdict verdict;
-  Device device;
-  Ring *ring;
-  Fault fault;
-  Pair pair;
+  Rig rig;
 
-  if (!device_enter (check, *(const Backend *) data, &device))
+  if (!rig_begin (&rig, check, data, 2))
     return;
-  check->cases++;
-  pair_new (&pair, &random);
-  fault_clear (&fault);
-  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 2, &fault);
-  if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
-    frame = pair_frame (&pair, compute_never);
-    frame.user = &computed;
-    for (int i = 0; i < 12; i++) {
-      frame.slices = wrong[i % 4];
-      frame.transfer = (RingTransfer) (i / 4);
-      fault_clear (&fault);
-      EXPECT_FAULT (check, !pass_frame (ring, &frame, &fault), &fault,
-          FAULT_SETTINGS, "a wrong number of slices");
-    }
-    EXPECT (check, !computed, "a frame that was refused was computed");
-    expect_stats (check, ring, &device, &pair, 0, 0, 0);
-    frame = pair_frame (&pair, compute_slowly);
-    for (int i = 0; i < 2; i++) {
-      frame.slices = right[i];
-      picture_paint (&pair.src, CONTENT_NOISE, &random);
-      EXPECT (check, pass_frame (ring, &frame, &fault), "%d slices: %s",
-          right[i], fault.message);
-      verdict_same (&verdict, &pair.dst.image, &pair.src.image);
-      EXPECT (check, verdict.ok, "%d slices: %s", right[i], verdict.text);
-    }
-    expect_stats (check, ring, &device, &pair, 2, 2, 1);
-    ring_free (ring);
+  frame = pair_frame (&rig.pair, compute_never);
+  frame.user = &computed;
+  for (int i = 0; i < 12; i++) {
+    frame.slices = wrong[i % 4];
+    frame.transfer = (RingTransfer) (i / 4);
+    fault_clear (&rig.fault);
+    EXPECT_FAULT (check, !pass_frame (rig.ring, &frame, &rig.fault), &rig.fault,
+        FAULT_SETTINGS, "a wrong number of slices");
   }
-  pair_clear (&pair);
-  device_leave (&device);
+  EXPECT (check, !computed, "a frame that was refused was computed");
+  expect_stats (check, &rig, 0, 0, 0);
+  frame = pair_frame (&rig.pair, compute_slowly);
+  for (int i = 0; i < 2; i++) {
+    frame.slices = right[i];
+    picture_paint (&rig.pair.src, CONTENT_NOISE, &rig.random);
+    EXPECT (check, pass_frame (rig.ring, &frame, &rig.fault), "%d slices: %s",
+        right[i], rig.fault.message);
+    verdict_same (&verdict, &rig.pair.dst.image, &rig.pair.src.image);
+    EXPECT (check, verdict.ok, "%d slices: %s", right[i], verdict.text);
+  }
+  expect_stats (check, &rig, 2, 2, 1);
+  rig_end (&rig);
 }
 
 /* Frames that were submitted but never waited for. */
 static void
 check_abandon (Check *check, const void *data)
 {
-  Random random = { check->seed };
-  Device device;
-  Ring *ring;
-  Fault fault;
-  Pair pair;
+  Rig rig;
 
-  if (!device_enter (check, *(const Backend *) data, &device))
+  if (!rig_begin (&rig, check, data, 4))
     return;
-  check->cases++;
-  pair_new (&pair, &random);
-  fault_clear (&fault);
-  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 4, &fault);
-  if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
-    for (int i = 0; i < 3; i++) {
-      RingFrame frame = pair_frame (&pair, compute_copy);
+  for (int i = 0; i < 3; i++) {
+    RingFrame frame = pair_frame (&rig.pair, compute_copy);
 
-      frame.slices = 7 * i + 1;
-      EXPECT (check, ring_submit (ring, ring_acquire (ring), &frame, &fault),
-          "%s", fault.message);
-    }
-    ring_free (ring);
+    frame.slices = 7 * i + 1;
+    EXPECT (check,
+        ring_submit (rig.ring, ring_acquire (rig.ring), &frame, &rig.fault),
+        "%s", rig.fault.message);
   }
-  pair_clear (&pair);
-  device_leave (&device);
+  rig_end (&rig);
 }
 
 void
