@@ -45,11 +45,17 @@ compare (const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
+void
+bench_sort (double *values, int n)
+{
+  qsort (values, (size_t) n, sizeof *values, compare);
+}
+
 BenchSpread
 bench_spread (double *values, int n)
 {
   assert (n >= 1);
-  qsort (values, (size_t) n, sizeof *values, compare);
+  bench_sort (values, n);
   return (BenchSpread){ (values[(n - 1) / 2] + values[n / 2]) / 2, values[0],
     values[n - 1] };
 }

@@ -19,6 +19,8 @@ typedef struct
   double median, min, max;
 } BenchSpread;
 
+void bench_sort (double *values, int n);
+
 /* Sorts the n >= 1 values. */
 BenchSpread bench_spread (double *values, int n);
 

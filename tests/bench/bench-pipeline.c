@@ -14,9 +14,10 @@
  * lone frames in series. The exit status is 1 when something failed. */
 #include "bench-pipeline.h"
 
+#include "bench-header.h"
+
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define SOAK_FRAMES_DEFAULT 100000
 
@@ -56,8 +57,9 @@ bench_skip (PipelineBench *bench, const gchar *name, const gchar *reason)
   fflush (stdout);
 }
 
-gboolean
-bench_wants (const PipelineBench *bench, const gchar *part, const gchar *on)
+/* Whether a part is to be run on a backend. */
+static gboolean
+wants (const PipelineBench *bench, const gchar *part, const gchar *on)
 {
   const gboolean soak = strcmp (part, "soak") == 0;
   const gboolean wanted = bench->only != NULL
@@ -158,7 +160,7 @@ run_backend (PipelineBench *bench, const gchar *backend)
   for (guint i = 0; i < G_N_ELEMENTS (parts); i++) {
     gchar *name = g_strdup_printf ("%s/%s", parts[i].name, backend);
 
-    if (!bench_wants (bench, parts[i].name, backend))
+    if (!wants (bench, parts[i].name, backend))
       (void) 0;
     else if (works)
       parts[i].run (bench, backend);
@@ -173,13 +175,8 @@ run_backend (PipelineBench *bench, const gchar *backend)
 static void
 run (PipelineBench *bench)
 {
-  const time_t now = time (NULL);
-  char date[32];
-
-  strftime (date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime (&now));
   bench_json_object (bench->json, NULL);
-  bench_json_string (bench->json, "program", "bench-pipeline");
-  bench_json_string (bench->json, "date", date);
+  bench_json_program (bench->json, "bench-pipeline");
   /* Of the machine that the link was measured on. */
   if (bench->link.gpu != NULL)
     bench_json_string (bench->json, "gpu", bench->link.gpu);

@@ -26,10 +26,6 @@ void bench_fail (PipelineBench *bench, const gchar *name, const gchar *format,
     ...) G_GNUC_PRINTF (3, 4);
 void bench_skip (PipelineBench *bench, const gchar *name, const gchar *reason);
 
-/* Whether a part is to be run on a backend; `on` NULL: on any. */
-gboolean bench_wants (
-    const PipelineBench *bench, const gchar *part, const gchar *on);
-
 /* The parts. */
 void bench_throughput (PipelineBench *bench, const gchar *backend);
 void bench_ratio (PipelineBench *bench, const gchar *backend);

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench-header.h"
 #include "bench-json.h"
 #include "bench-measure.h"
 #include "transfer-latency.h"
@@ -80,45 +80,20 @@ row_seconds (const Bench *bench)
 }
 
 static void
-json_spread (BenchJson *json, const char *key, BenchSpread spread, double unit)
-{
-  bench_json_array (json, key);
-  bench_json_number (json, NULL, spread.median / unit);
-  bench_json_number (json, NULL, spread.min / unit);
-  bench_json_number (json, NULL, spread.max / unit);
-  bench_json_end (json);
-}
-
-static void
 json_header (Bench *bench)
 {
-  char date[32], driver[256] = "unknown";
-  const time_t now = time (NULL);
-  FILE *version = fopen ("/proc/driver/nvidia/version", "r");
+  const char *name = gpu_name (bench->gpu), *date;
+  int runtime = 0, cuda = 0;
 
-  if (version != NULL) {
-    if (fgets (driver, sizeof driver, version) != NULL)
-      driver[strcspn (driver, "\n")] = '\0';
-    fclose (version);
-  }
-  strftime (date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime (&now));
-  bench_json_object (bench->json, NULL);
-  bench_json_string (bench->json, "program", "bench-transfer");
-  bench_json_string (bench->json, "date", date);
-  bench_json_string (bench->json, "gpu", gpu_name (bench->gpu));
-  bench_json_string (bench->json, "driver", driver);
 #ifdef HAVE_CUDA
-  {
-    int runtime = 0, cuda = 0;
-
-    (void) cudaRuntimeGetVersion (&runtime);
-    (void) cudaDriverGetVersion (&cuda);
-    bench_json_number (bench->json, "cuda_runtime", runtime);
-    bench_json_number (bench->json, "cuda_driver", cuda);
-    printf ("%s, CUDA runtime %d, driver's CUDA %d, %s\n",
-        gpu_name (bench->gpu), runtime, cuda, date);
-  }
+  (void) cudaRuntimeGetVersion (&runtime);
+  (void) cudaDriverGetVersion (&cuda);
 #endif
+  bench_json_object (bench->json, NULL);
+  date = bench_json_program (bench->json, "bench-transfer");
+  bench_json_gpu (bench->json, name, runtime, cuda);
+  printf (
+      "%s, CUDA runtime %d, driver's CUDA %d, %s\n", name, runtime, cuda, date);
   bench_json_array (bench->json, "sizes");
 }
 
@@ -149,13 +124,14 @@ report_link (Bench *bench)
   bench_json_number (bench->json, "bytes", bytes);
   bench_json_number (bench->json, "duplex_up", link->duplex_up.median);
   bench_json_number (bench->json, "duplex_down", link->duplex_down.median);
-  json_spread (bench->json, "duplex_up_spread", link->duplex_up, 1.0);
-  json_spread (bench->json, "duplex_down_spread", link->duplex_down, 1.0);
-  json_spread (bench->json, "up", link->up, 1.0);
-  json_spread (bench->json, "down", link->down, 1.0);
-  json_spread (bench->json, "pitched_up", link->pitched_up, 1.0);
-  json_spread (bench->json, "pageable_up", link->pageable_up, 1.0);
-  json_spread (bench->json, "pageable_down", link->pageable_down, 1.0);
+  bench_json_spread (bench->json, "duplex_up_spread", &link->duplex_up, 1.0);
+  bench_json_spread (
+      bench->json, "duplex_down_spread", &link->duplex_down, 1.0);
+  bench_json_spread (bench->json, "up", &link->up, 1.0);
+  bench_json_spread (bench->json, "down", &link->down, 1.0);
+  bench_json_spread (bench->json, "pitched_up", &link->pitched_up, 1.0);
+  bench_json_spread (bench->json, "pageable_up", &link->pageable_up, 1.0);
+  bench_json_spread (bench->json, "pageable_down", &link->pageable_down, 1.0);
   bench_json_end (bench->json);
   return true;
 }
@@ -210,7 +186,7 @@ report_scheme (Bench *bench, const Scheme *scheme, double *median_ns)
   fflush (stdout);
   bench_json_object (bench->json, NULL);
   bench_json_string (bench->json, "scheme", scheme->name);
-  json_spread (bench->json, "ms", interval, 1e6);
+  bench_json_spread (bench->json, "ms", &interval, 1e6);
   bench_json_number (bench->json, "gbps", bytes / interval.median);
   bench_json_number (
       bench->json, "of_duplex", bench->bound_ns / interval.median);
@@ -258,9 +234,9 @@ report_series (Bench *bench, LatencySeries *series)
   bench_json_number (bench->json, "series_us", series->series.median / 1e3);
   bench_json_number (
       bench->json, "series_sleeping_us", series->series_sleeping.median / 1e3);
-  json_spread (bench->json, "up_us", series->up, 1e3);
-  json_spread (bench->json, "kernel_us", series->kernel, 1e3);
-  json_spread (bench->json, "down_us", series->down, 1e3);
+  bench_json_spread (bench->json, "up_us", &series->up, 1e3);
+  bench_json_spread (bench->json, "kernel_us", &series->kernel, 1e3);
+  bench_json_spread (bench->json, "down_us", &series->down, 1e3);
   bench_json_end (bench->json);
   return true;
 }
@@ -298,7 +274,7 @@ report_latency (Bench *bench, double *pinned_ns, double *mapped_ns)
         latency.max / 1e3, latency.median / series.series.median);
     bench_json_object (bench->json, NULL);
     bench_json_string (bench->json, "variant", lone[i].name);
-    json_spread (bench->json, "us", latency, 1e3);
+    bench_json_spread (bench->json, "us", &latency, 1e3);
     bench_json_number (
         bench->json, "of_series", latency.median / series.series.median);
     bench_json_end (bench->json);

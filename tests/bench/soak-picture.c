@@ -2,7 +2,6 @@
 #include "soak-picture.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Codes 16..215, for two digits of base 200. */
 #define BASE 200

@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MAX_FEEDERS 2
 
@@ -30,8 +29,9 @@ typedef struct
   bool stop; /* nothing more will be put */
 } Feeder;
 
-bool
-feeder_compute (void *user, const RingPart *part, Fault *fault)
+/* A RingCompute, whose user is a SepconvPlan. */
+static bool
+compute (void *user, const RingPart *part, Fault *fault)
 {
   SepconvPlan *plan = user;
 
@@ -49,7 +49,7 @@ feeder_frame (const Rig *rig, const Scheme *scheme, int set, SepconvPlan *plan)
     .dst_place = scheme->pageable ? RING_HOST : RING_HOST_PINNED,
     .transfer = scheme->transfer,
     .slices = scheme->slices,
-    .compute = feeder_compute,
+    .compute = compute,
     .user = plan,
   };
 }
@@ -150,14 +150,6 @@ feed (void *data)
   return NULL;
 }
 
-static int
-compare (const void *a, const void *b)
-{
-  const double x = *(const double *) a, y = *(const double *) b;
-
-  return (x > y) - (x < y);
-}
-
 bool
 feeder_run (Rig *rig, const Scheme *scheme, int n, double *stamps, Fault *fault)
 {
@@ -198,6 +190,6 @@ feeder_run (Rig *rig, const Scheme *scheme, int n, double *stamps, Fault *fault)
   }
   free (feeders);
   if (count > 1)
-    qsort (stamps, (size_t) n, sizeof *stamps, compare);
+    bench_sort (stamps, n);
   return ok;
 }

@@ -10,9 +10,6 @@
 bool feeder_run (
     Rig *rig, const Scheme *scheme, int n, double *stamps, Fault *fault);
 
-/* A RingCompute, whose user is a SepconvPlan. */
-bool feeder_compute (void *user, const RingPart *part, Fault *fault);
-
-/* Frame i of those that use `n_sets` sets of the rig from `first` on. */
+/* A frame in that set of the rig, computed by the plan. */
 RingFrame feeder_frame (
     const Rig *rig, const Scheme *scheme, int set, SepconvPlan *plan);

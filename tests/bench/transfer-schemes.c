@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "transfer-schemes.h"
 
-#include <string.h>
-
 #include "transfer-feeder.h"
 #include "transfer-lanes.h"
 
@@ -54,13 +52,4 @@ const Scheme *
 scheme_at (int index)
 {
   return &schemes[index];
-}
-
-const Scheme *
-scheme_by_name (const char *name)
-{
-  for (int i = 0; i < scheme_count (); i++)
-    if (strcmp (schemes[i].name, name) == 0)
-      return &schemes[i];
-  return NULL;
 }

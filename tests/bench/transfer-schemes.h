@@ -28,4 +28,3 @@ struct Scheme
 
 int scheme_count (void);
 const Scheme *scheme_at (int index);
-const Scheme *scheme_by_name (const char *name);

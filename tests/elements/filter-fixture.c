@@ -9,6 +9,47 @@ const char *const video_formats[] = { "GRAY8", "GRAY16_LE", "I420", "YV12",
   "RGB", "BGR", "RGBA", "BGRA", "ARGB", "ABGR", "RGBx", "BGRx", "xRGB", "xBGR",
   "RGBP", "BGRP", "GBR", "GBRA", "GBR_10LE", "ARGB64", "RGBA64_LE", NULL };
 
+GstElement *
+element_make (const char *name)
+{
+  GstElement *element = gst_element_factory_make (name, NULL);
+
+  expect (element != NULL, "%s cannot be made", name);
+  return gst_object_ref_sink (element);
+}
+
+GParamSpec *
+element_spec (GstElement *element, const char *property)
+{
+  GParamSpec *spec =
+      g_object_class_find_property (G_OBJECT_GET_CLASS (element), property);
+
+  expect (spec != NULL, "no property %s", property);
+  return spec;
+}
+
+GstStructure *
+element_stats (GstElement *element)
+{
+  GstStructure *stats = NULL;
+
+  g_object_get (element, "stats", &stats, NULL);
+  expect (stats != NULL, "no stats");
+  return stats;
+}
+
+guint64
+element_count (GstElement *element, const char *stat)
+{
+  GstStructure *stats = element_stats (element);
+  guint64 value = 0;
+
+  expect (gst_structure_get_uint64 (stats, stat, &value),
+      "stats have no 64-bit %s", stat);
+  gst_structure_free (stats);
+  return value;
+}
+
 char *
 settings_get (const char *settings, const char *key)
 {
@@ -35,9 +76,7 @@ settings_apply (GstElement *element, const char *settings)
     if (value == NULL)
       continue;
     *value++ = '\0';
-    expect (
-        g_object_class_find_property (G_OBJECT_GET_CLASS (element), pairs[i]),
-        "no property %s", pairs[i]);
+    element_spec (element, pairs[i]);
     gst_util_set_object_arg (G_OBJECT (element), pairs[i], value);
   }
   g_strfreev (pairs);
@@ -60,10 +99,8 @@ filter_make (Filter *filter, const char *settings)
   char *name = element_name (settings);
 
   memset (filter, 0, sizeof *filter);
-  filter->element = gst_element_factory_make (name, NULL);
-  expect (filter->element != NULL, "%s cannot be made", name);
+  filter->element = element_make (name);
   g_free (name);
-  gst_object_ref_sink (filter->element);
   filter->bus = gst_bus_new ();
   gst_element_set_bus (filter->element, filter->bus);
   if (backend == NULL)
@@ -125,6 +162,78 @@ video_info (GstVideoInfo *info, const char *format, int width, int height,
   gst_caps_unref (caps);
 }
 
+void
+element_expect_formats (const char *name)
+{
+  static const char *const pads[] = { "sink", "src" };
+  GstElement *element = element_make (name);
+
+  for (int p = 0; p < 2; p++) {
+    GstPadTemplate *template = gst_element_get_pad_template (element, pads[p]);
+    GstCaps *caps;
+
+    expect (template != NULL, "no template %s", pads[p]);
+    caps = gst_pad_template_get_caps (template);
+    for (int f = 0; video_formats[f]; f++) {
+      GstCaps *one = video_caps (video_formats[f], 321, 241, NULL);
+
+      expect (gst_caps_is_subset (one, caps), "%s: no %s", pads[p],
+          video_formats[f]);
+      gst_caps_unref (one);
+    }
+    gst_caps_unref (caps);
+  }
+  gst_object_unref (element);
+}
+
+void
+element_expect_metadata (const char *name, const char *klass)
+{
+  static const char *const keys[] = { GST_ELEMENT_METADATA_LONGNAME,
+    GST_ELEMENT_METADATA_DESCRIPTION, GST_ELEMENT_METADATA_AUTHOR };
+  GstElementFactory *factory = gst_element_factory_find (name);
+  const char *seen;
+
+  expect (factory != NULL, "no factory %s", name);
+  seen = gst_element_factory_get_metadata (factory, GST_ELEMENT_METADATA_KLASS);
+  expect (g_strcmp0 (seen, klass) == 0, "klass is %s", seen);
+  for (guint k = 0; k < G_N_ELEMENTS (keys); k++) {
+    const char *text = gst_element_factory_get_metadata (factory, keys[k]);
+
+    expect (text && *text, "no %s", keys[k]);
+  }
+  /* Never chosen by autoplugging. */
+  expect (gst_plugin_feature_get_rank (GST_PLUGIN_FEATURE (factory))
+          == GST_RANK_NONE,
+      "the rank is %u",
+      gst_plugin_feature_get_rank (GST_PLUGIN_FEATURE (factory)));
+  gst_object_unref (factory);
+}
+
+void
+element_expect_nicks (
+    GstElement *element, const char *property, const char *const *nicks)
+{
+  GParamSpec *spec = element_spec (element, property);
+  GEnumClass *values;
+
+  expect (G_IS_PARAM_SPEC_ENUM (spec), "%s is no enum", property);
+  values = G_PARAM_SPEC_ENUM (spec)->enum_class;
+  for (int i = 0; nicks[i]; i++)
+    expect (g_enum_get_value_by_nick (values, nicks[i]), "%s: no %s", property,
+        nicks[i]);
+}
+
+gboolean
+buffer_is_pinned (GstBuffer *buffer)
+{
+  for (guint i = 0; i < gst_buffer_n_memory (buffer); i++)
+    if (!gst_memory_is_type (
+            gst_buffer_peek_memory (buffer, i), "PinnedHostMemory"))
+      return FALSE;
+  return TRUE;
+}
+
 gboolean
 filter_caps (Filter *filter, GstCaps *caps)
 {
@@ -170,6 +279,21 @@ filter_start (Filter *filter, const char *settings, GstVideoInfo *info,
   filter_open (filter, settings);
   expect (filter_caps (filter, video_caps (format, width, height, more)),
       "caps refused");
+}
+
+GstBuffer *
+filter_process_alone (
+    const char *settings, const GstVideoInfo *info, GstBuffer *in)
+{
+  GstVideoInfo same;
+  GstBuffer *out;
+  Filter filter;
+
+  filter_start (&filter, settings, &same, GST_VIDEO_INFO_NAME (info),
+      GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info), NULL);
+  out = filter_process (&filter, gst_buffer_ref (in));
+  filter_close (&filter);
+  return out;
 }
 
 void
@@ -295,12 +419,10 @@ flags_nick (GParamSpec *spec, guint flags)
 char *
 filter_get (Filter *filter, const char *property)
 {
-  GParamSpec *spec = g_object_class_find_property (
-      G_OBJECT_GET_CLASS (filter->element), property);
+  GParamSpec *spec = element_spec (filter->element, property);
   GValue value = G_VALUE_INIT;
   char *text;
 
-  expect (spec != NULL, "no property %s", property);
   g_value_init (&value, spec->value_type);
   g_object_get_property (G_OBJECT (filter->element), property, &value);
   if (G_VALUE_HOLDS_STRING (&value))

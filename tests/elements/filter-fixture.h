@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* filter-fixture: one filter in a harness, and what it says on its bus.
+/* filter-fixture: an element, alone or in a harness, and what it says on its bus.
  *
  * Settings are written as on a launch line, "kernel=box radius=3", separated by
  * single spaces and without spaces inside. The element's name may come first,
@@ -30,8 +30,26 @@ void filter_start (Filter *filter, const char *settings, GstVideoInfo *info,
 void filter_plug (Filter *filter);
 void filter_close (Filter *filter);
 
-/* Every format that the element promises, ended by NULL. */
+/* Every format that the elements promise, ended by NULL. */
 extern const char *const video_formats[];
+
+/* Makes an element, which is the caller's, or ends the test. */
+GstElement *element_make (const char *name);
+/* A property that it must have. */
+GParamSpec *element_spec (GstElement *element, const char *property);
+/* Its property stats, to be freed, and a counter of 64 bits out of it. */
+GstStructure *element_stats (GstElement *element);
+guint64 element_count (GstElement *element, const char *stat);
+
+/* What gst-inspect-1.0 shows of it: that its pads promise video_formats, its
+ * metadata and rank, and values that an enum must have, ended by NULL. */
+void element_expect_formats (const char *name);
+void element_expect_metadata (const char *name, const char *klass);
+void element_expect_nicks (
+    GstElement *element, const char *property, const char *const *nicks);
+
+/* Whether all memories of a buffer are of the pinned kind. */
+gboolean buffer_is_pinned (GstBuffer *buffer);
 
 /* The value of `key` in settings, to be freed, or NULL. */
 char *settings_get (const char *settings, const char *key);
@@ -50,6 +68,9 @@ void video_info (GstVideoInfo *info, const char *format, int width, int height,
 gboolean filter_caps (Filter *filter, GstCaps *caps);
 /* Pushes a buffer (taken) and returns what comes out, which must be one buffer. */
 GstBuffer *filter_process (Filter *filter, GstBuffer *in);
+/* What a new filter of these settings makes of a buffer; keeps the buffer. */
+GstBuffer *filter_process_alone (
+    const char *settings, const GstVideoInfo *info, GstBuffer *in);
 /* NULL to PLAYING again, after which caps must be sent anew. */
 void filter_restart (Filter *filter);
 

@@ -400,31 +400,16 @@ flight_flush (Flight *flight)
   flight_send_segment (flight);
 }
 
-static GstStructure *
-get_stats (const Flight *flight)
-{
-  GstStructure *stats = NULL;
-
-  g_object_get (flight->filter.element, "stats", &stats, NULL);
-  expect (stats != NULL, "no stats");
-  return stats;
-}
-
 guint64
 flight_count (const Flight *flight, const char *stat)
 {
-  GstStructure *stats = get_stats (flight);
-  guint64 value = 0;
-
-  expect (gst_structure_get_uint64 (stats, stat, &value), "no %s", stat);
-  gst_structure_free (stats);
-  return value;
+  return element_count (flight->filter.element, stat);
 }
 
 guint
 flight_peak (const Flight *flight)
 {
-  GstStructure *stats = get_stats (flight);
+  GstStructure *stats = element_stats (flight->filter.element);
   guint value = 0;
 
   expect (gst_structure_get_uint (stats, "in-flight-peak", &value),

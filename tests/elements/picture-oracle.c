@@ -2,7 +2,6 @@
 #include "picture-oracle.h"
 
 #include <math.h>
-#include <string.h>
 
 enum
 {
@@ -737,6 +736,35 @@ picture_new_laid_out (
   if (layout->read_only)
     make_read_only (buffer);
   return buffer;
+}
+
+GstBuffer *
+picture_process_laid_out (Filter *filter, const GstVideoInfo *info,
+    guint32 seed, guint layout, GstBuffer **in)
+{
+  static const PictureLayout layouts[N_ODD_LAYOUTS] = { { 0 },
+    { .stride_padding = 33, .plane_padding = 7 }, { .split = TRUE },
+    { .stride_padding = 4, .read_only = TRUE } };
+  GstBuffer *buffer = picture_new_laid_out (info, seed, &layouts[layout]);
+  GstBuffer *copy = gst_buffer_copy_deep (buffer), *out;
+
+  GST_BUFFER_PTS (buffer) = (layout + 1) * GST_SECOND;
+  GST_BUFFER_DURATION (buffer) = 77;
+  gst_buffer_add_video_region_of_interest_meta (
+      buffer, "face", layout, 2, 3, 4);
+  out = filter_process (filter, gst_buffer_ref (buffer));
+  expect (out != buffer, "the frame was changed where it lay");
+  expect (GST_BUFFER_PTS (out) == (layout + 1) * GST_SECOND
+          && GST_BUFFER_DURATION (out) == 77,
+      "the times changed");
+  expect (
+      gst_buffer_get_video_region_of_interest_meta (out), "the region is lost");
+  expect (gst_buffer_get_size (buffer) == gst_buffer_get_size (copy),
+      "the frame's size changed");
+  picture_expect_same (copy, buffer, info);
+  gst_buffer_unref (copy);
+  *in = buffer;
+  return out;
 }
 
 void

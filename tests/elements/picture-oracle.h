@@ -48,6 +48,14 @@ void picture_expect (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
 /* Expects every defined sample and padding byte of both to be the same. */
 void picture_expect_same (GstBuffer *a, GstBuffer *b, const GstVideoInfo *info);
 
+#define N_ODD_LAYOUTS 4
+
+/* Filters a picture in one of several odd layouts, with a region and times: they
+ * must come out, too, in another buffer, and the picture must stay what it is.
+ * Returns what came out; `*in` is what went in. */
+GstBuffer *picture_process_laid_out (Filter *filter, const GstVideoInfo *info,
+    guint32 seed, guint layout, GstBuffer **in);
+
 /* Filters one picture and expects what `settings` should give, field by field
  * where the info says that frames are interleaved. */
 void picture_check_frame (Filter *filter, const GstVideoInfo *info,

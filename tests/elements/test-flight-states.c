@@ -52,11 +52,7 @@ await_frames_in (GstElement *element, guint64 n)
   guint64 frames = 0;
 
   while (frames < n && g_get_monotonic_time () < end) {
-    GstStructure *stats = NULL;
-
-    g_object_get (element, "stats", &stats, NULL);
-    gst_structure_get_uint64 (stats, "frames-in", &frames);
-    gst_structure_free (stats);
+    frames = element_count (element, "frames-in");
     g_usleep (100);
   }
   expect (frames >= n, "%" G_GUINT64_FORMAT " frames went in", frames);

@@ -2,8 +2,6 @@
 /* Events, order, flushes, states, flow returns, timestamps and flags. */
 #include "picture-oracle.h"
 
-#include <string.h>
-
 /* ---- what leaves the filter, in order ------------------------------------ */
 
 typedef struct

@@ -318,16 +318,6 @@ histo_frames_pool_of_downstream (void)
   }
 }
 
-static gboolean
-is_pinned (GstBuffer *buffer)
-{
-  for (guint i = 0; i < gst_buffer_n_memory (buffer); i++)
-    if (!gst_memory_is_type (
-            gst_buffer_peek_memory (buffer, i), "PinnedHostMemory"))
-      return FALSE;
-  return TRUE;
-}
-
 /* Where downstream has no pool, a GPU reads from one of pinned memory; on the CPU
  * there is nothing to gain. */
 static void
@@ -347,7 +337,7 @@ histo_frames_pool_of_its_own (void)
     const Looks before = looks_of (in);
     Looks after;
 
-    expect (is_pinned (in), "the offered pool is not pinned");
+    expect (buffer_is_pinned (in), "the offered pool is not pinned");
     expect (gst_harness_push (flight->filter.harness, in) == GST_FLOW_OK,
         "not taken");
     out = flight_pull (flight);

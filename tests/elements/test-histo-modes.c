@@ -451,13 +451,8 @@ process_alone (GstBuffer *in, const GstVideoInfo *info, GstBuffer *out[3])
 {
   for (guint m = 0; m < G_N_ELEMENTS (modes); m++) {
     char *settings = g_strdup_printf ("cudahisto interval=0 mode=%s", modes[m]);
-    GstVideoInfo same;
-    Filter filter;
 
-    filter_start (&filter, settings, &same, GST_VIDEO_INFO_NAME (info),
-        GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info), NULL);
-    out[m] = filter_process (&filter, gst_buffer_ref (in));
-    filter_close (&filter);
+    out[m] = filter_process_alone (settings, info, in);
     g_free (settings);
   }
 }

@@ -2,8 +2,6 @@
 /* What cudahisto's messages say of the samples, against plain sums over them. */
 #include "histo-oracle.h"
 
-#include <string.h>
-
 /* Counts one picture and compares; keeps it. */
 static void
 check_picture (Filter *filter, const GstVideoInfo *info, GstBuffer *picture,

@@ -2,75 +2,16 @@
 /* What gst-inspect-1.0 shows of cudahisto. */
 #include "filter-fixture.h"
 
-#include <string.h>
-
-static GstElement *
-make_element (void)
-{
-  GstElement *element = gst_element_factory_make ("cudahisto", NULL);
-
-  expect (element != NULL, "cudahisto cannot be made");
-  return gst_object_ref_sink (element);
-}
-
-static GParamSpec *
-spec_of (GstElement *element, const char *name)
-{
-  GParamSpec *spec =
-      g_object_class_find_property (G_OBJECT_GET_CLASS (element), name);
-
-  expect (spec != NULL, "no property %s", name);
-  return spec;
-}
-
 static void
 histo_templates_formats (void)
 {
-  static const char *const pads[] = { "sink", "src" };
-  GstElement *element = make_element ();
-
-  for (int p = 0; p < 2; p++) {
-    GstPadTemplate *template = gst_element_get_pad_template (element, pads[p]);
-    GstCaps *caps;
-
-    expect (template != NULL, "no template %s", pads[p]);
-    caps = gst_pad_template_get_caps (template);
-    for (int f = 0; video_formats[f]; f++) {
-      GstCaps *one = video_caps (video_formats[f], 321, 241, NULL);
-
-      expect (gst_caps_is_subset (one, caps), "%s: no %s", pads[p],
-          video_formats[f]);
-      gst_caps_unref (one);
-    }
-    gst_caps_unref (caps);
-  }
-  gst_object_unref (element);
+  element_expect_formats ("cudahisto");
 }
 
 static void
 histo_templates_metadata (void)
 {
-  static const char *const keys[] = { GST_ELEMENT_METADATA_LONGNAME,
-    GST_ELEMENT_METADATA_DESCRIPTION, GST_ELEMENT_METADATA_AUTHOR };
-  GstElementFactory *factory = gst_element_factory_find ("cudahisto");
-  const char *klass;
-
-  expect (factory != NULL, "no factory cudahisto");
-  klass =
-      gst_element_factory_get_metadata (factory, GST_ELEMENT_METADATA_KLASS);
-  expect (g_strcmp0 (klass, "Filter/Analyzer/Video/Hardware") == 0,
-      "klass is %s", klass);
-  for (guint k = 0; k < G_N_ELEMENTS (keys); k++) {
-    const char *text = gst_element_factory_get_metadata (factory, keys[k]);
-
-    expect (text && *text, "no %s", keys[k]);
-  }
-  /* Never chosen by autoplugging. */
-  expect (gst_plugin_feature_get_rank (GST_PLUGIN_FEATURE (factory))
-          == GST_RANK_NONE,
-      "the rank is %u",
-      gst_plugin_feature_get_rank (GST_PLUGIN_FEATURE (factory)));
-  gst_object_unref (factory);
+  element_expect_metadata ("cudahisto", "Filter/Analyzer/Video/Hardware");
 }
 
 /* Properties, their values at first, and another that they take; NULL: they are
@@ -132,7 +73,7 @@ expect_value (GstElement *element, const char *name, const char *want)
   Filter filter = { .element = element };
   char *value = filter_get (&filter, name);
 
-  expect (is_value (spec_of (element, name), value, want),
+  expect (is_value (element_spec (element, name), value, want),
       "%s is %s instead of %s", name, value, want);
   g_free (value);
 }
@@ -140,11 +81,11 @@ expect_value (GstElement *element, const char *name, const char *want)
 static void
 histo_templates_properties (void)
 {
-  GstElement *element = make_element ();
+  GstElement *element = element_make ("cudahisto");
 
   for (guint i = 0; i < G_N_ELEMENTS (properties); i++) {
     const char *name = properties[i].name;
-    GParamSpec *spec = spec_of (element, name);
+    GParamSpec *spec = element_spec (element, name);
 
     test_context ("property %s", name);
     expect ((spec->flags & G_PARAM_READABLE) != 0, "unreadable");
@@ -171,7 +112,7 @@ static void
 histo_templates_no_other_properties (void)
 {
   static const char *const of_base[] = { "name", "parent", "qos" };
-  GstElement *element = make_element ();
+  GstElement *element = element_make ("cudahisto");
   guint n;
   GParamSpec **specs =
       g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
@@ -192,7 +133,7 @@ histo_templates_no_other_properties (void)
 static void
 expect_range (GstElement *element, const char *name, double least, double most)
 {
-  GParamSpec *spec = spec_of (element, name);
+  GParamSpec *spec = element_spec (element, name);
 
   if (G_IS_PARAM_SPEC_INT (spec))
     expect (G_PARAM_SPEC_INT (spec)->minimum == (int) least
@@ -212,7 +153,7 @@ histo_templates_ranges (void)
     "alarm-dark", "alarm-bright", "alarm-flat", "alarm-scene",
     "alarm-hysteresis", "strength", "overlay-width", "overlay-height",
     "overlay-opacity", "overlay-background-opacity", "overlay-clip-share" };
-  GstElement *element = make_element ();
+  GstElement *element = element_make ("cudahisto");
   GParamSpec *spec;
 
   for (guint s = 0; s < G_N_ELEMENTS (shares); s++)
@@ -224,26 +165,12 @@ histo_templates_ranges (void)
   expect_range (element, "tiles-x", 1.0, 64.0);
   expect_range (element, "tiles-y", 1.0, 64.0);
   expect_range (element, "bins", 2.0, 65536.0);
-  spec = spec_of (element, "interval");
+  spec = element_spec (element, "interval");
   expect (G_IS_PARAM_SPEC_UINT64 (spec)
           && G_PARAM_SPEC_UINT64 (spec)->minimum == 0
           && G_PARAM_SPEC_UINT64 (spec)->maximum == G_MAXUINT64,
       "interval is not of all nanoseconds");
   gst_object_unref (element);
-}
-
-static void
-expect_nicks (
-    GstElement *element, const char *property, const char *const *nicks)
-{
-  GParamSpec *spec = spec_of (element, property);
-  GEnumClass *values;
-
-  expect (G_IS_PARAM_SPEC_ENUM (spec), "%s is no enum", property);
-  values = G_PARAM_SPEC_ENUM (spec)->enum_class;
-  for (int i = 0; nicks[i]; i++)
-    expect (g_enum_get_value_by_nick (values, nicks[i]), "%s: no %s", property,
-        nicks[i]);
 }
 
 static void
@@ -262,17 +189,17 @@ histo_templates_enums (void)
   static const char *const arrangements[] = { "stacked", "overlaid", NULL };
   static const char *const planes[] = { "luma", "chroma", "alpha", "color",
     "all" };
-  GstElement *element = make_element ();
-  GParamSpec *spec = spec_of (element, "planes");
+  GstElement *element = element_make ("cudahisto");
+  GParamSpec *spec = element_spec (element, "planes");
 
-  expect_nicks (element, "method", methods);
-  expect_nicks (element, "backend", backends);
-  expect_nicks (element, "transfer", transfers);
-  expect_nicks (element, "mode", modes);
-  expect_nicks (element, "equalizer", equalizers);
-  expect_nicks (element, "overlay-position", positions);
-  expect_nicks (element, "overlay-scale", scales);
-  expect_nicks (element, "overlay-arrangement", arrangements);
+  element_expect_nicks (element, "method", methods);
+  element_expect_nicks (element, "backend", backends);
+  element_expect_nicks (element, "transfer", transfers);
+  element_expect_nicks (element, "mode", modes);
+  element_expect_nicks (element, "equalizer", equalizers);
+  element_expect_nicks (element, "overlay-position", positions);
+  element_expect_nicks (element, "overlay-scale", scales);
+  element_expect_nicks (element, "overlay-arrangement", arrangements);
   expect (G_IS_PARAM_SPEC_FLAGS (spec), "planes are no flags");
   for (guint p = 0; p < G_N_ELEMENTS (planes); p++)
     expect (g_flags_get_value_by_nick (
@@ -285,9 +212,10 @@ histo_templates_enums (void)
 static void
 histo_templates_controllable (void)
 {
-  GstElement *element = make_element ();
+  GstElement *element = element_make ("cudahisto");
 
-  expect ((spec_of (element, "strength")->flags & GST_PARAM_CONTROLLABLE) != 0,
+  expect (
+      (element_spec (element, "strength")->flags & GST_PARAM_CONTROLLABLE) != 0,
       "strength cannot be controlled");
   gst_object_unref (element);
 }
@@ -296,16 +224,14 @@ histo_templates_controllable (void)
 static void
 histo_templates_types (void)
 {
-  GstElement *histo = make_element ();
-  GstElement *sepconv = gst_element_factory_make ("cudasepconv", NULL);
+  GstElement *histo = element_make ("cudahisto");
+  GstElement *sepconv = element_make ("cudasepconv");
 
-  expect (sepconv != NULL, "cudasepconv cannot be made");
-  gst_object_ref_sink (sepconv);
-  expect (spec_of (histo, "method")->value_type
-          != spec_of (sepconv, "method")->value_type,
+  expect (element_spec (histo, "method")->value_type
+          != element_spec (sepconv, "method")->value_type,
       "both elements have the same methods");
-  expect (spec_of (histo, "planes")->value_type
-          == spec_of (sepconv, "planes")->value_type,
+  expect (element_spec (histo, "planes")->value_type
+          == element_spec (sepconv, "planes")->value_type,
       "planes are of two types");
   gst_object_unref (sepconv);
   gst_object_unref (histo);

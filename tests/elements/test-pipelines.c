@@ -2,8 +2,6 @@
 /* Whole pipelines, several filters, several threads. */
 #include "filter-fixture.h"
 
-#include <string.h>
-
 /* "name: text (debug)" of an error or warning. */
 static char *
 text_of (GstMessage *message)

@@ -4,17 +4,6 @@
 
 #include <string.h>
 
-#define PINNED "PinnedHostMemory"
-
-static gboolean
-is_pinned (GstBuffer *buffer)
-{
-  for (guint i = 0; i < gst_buffer_n_memory (buffer); i++)
-    if (!gst_memory_is_type (gst_buffer_peek_memory (buffer, i), PINNED))
-      return FALSE;
-  return TRUE;
-}
-
 /* Frames in the offered pool, filtered, in whatever memory the transfer wants on
  * both sides. */
 static void
@@ -38,7 +27,7 @@ pools_offered (void)
     for (guint64 n = 0; n < 20; n++) {
       GstBuffer *in = flight_frame_in (flight, pool, n);
 
-      expect (is_pinned (in) == pinned, "the offered pool is %spinned",
+      expect (buffer_is_pinned (in) == pinned, "the offered pool is %spinned",
           pinned ? "not " : "");
       expect (gst_harness_push (flight->filter.harness, in) == GST_FLOW_OK,
           "not taken");
@@ -47,7 +36,7 @@ pools_offered (void)
       GstBuffer *out = flight_pull (flight), *in = flight_frame (flight, n);
 
       expect (GST_BUFFER_OFFSET (out) == n, "out of order");
-      expect (is_pinned (out) == pinned, "the output is %spinned",
+      expect (buffer_is_pinned (out) == pinned, "the output is %spinned",
           pinned ? "not " : "");
       picture_expect (in, out, &flight->info, "sigma=1", FALSE);
       gst_buffer_unref (in);
@@ -109,7 +98,7 @@ pools_follow_settings (void)
     in = flight_frame (flight, s);
     picture_expect (in, out, &flight->info, settings->str, FALSE);
     gst_buffer_unref (in);
-    expect (is_pinned (out) == steps[s].pinned, "the output is %spinned",
+    expect (buffer_is_pinned (out) == steps[s].pinned, "the output is %spinned",
         steps[s].pinned ? "not " : "");
     gst_buffer_unref (out);
     if (steps[s].untouched)
@@ -117,8 +106,8 @@ pools_follow_settings (void)
     expect (asks_again (flight), "upstream is not told");
     pool = flight_pool (flight);
     in = flight_frame_in (flight, pool, s);
-    expect (is_pinned (in) == steps[s].pinned, "the offered pool is %spinned",
-        steps[s].pinned ? "not " : "");
+    expect (buffer_is_pinned (in) == steps[s].pinned,
+        "the offered pool is %spinned", steps[s].pinned ? "not " : "");
     gst_buffer_unref (in);
     gst_buffer_pool_set_active (pool, FALSE);
     gst_object_unref (pool);
@@ -384,7 +373,7 @@ look_for_alignment (GstBuffer *out, const Offer *offer)
   expect (meta->stride[0] >= 46 + 64 && meta->offset[0] >= 32,
       "no padding: stride %d, offset %" G_GSIZE_FORMAT, meta->stride[0],
       meta->offset[0]);
-  expect (is_pinned (out) == test_on_cuda (), "the output is %spinned",
+  expect (buffer_is_pinned (out) == test_on_cuda (), "the output is %spinned",
       test_on_cuda () ? "not " : "");
 }
 
@@ -420,7 +409,7 @@ static void
 look_for_best (GstBuffer *out, const Offer *offer)
 {
   (void) offer;
-  expect (is_pinned (out) == test_on_cuda (), "the output is %spinned",
+  expect (buffer_is_pinned (out) == test_on_cuda (), "the output is %spinned",
       test_on_cuda () ? "not " : "");
 }
 

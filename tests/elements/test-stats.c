@@ -2,38 +2,16 @@
 /* What the filter says about itself. */
 #include "picture-oracle.h"
 
-static GstStructure *
-get_stats (Filter *filter)
-{
-  GstStructure *stats = NULL;
-
-  g_object_get (filter->element, "stats", &stats, NULL);
-  expect (stats != NULL, "no stats");
-  return stats;
-}
-
-static guint64
-get_count (Filter *filter, const char *field)
-{
-  GstStructure *stats = get_stats (filter);
-  guint64 value = 0;
-
-  expect (gst_structure_get_uint64 (stats, field, &value),
-      "stats have no 64-bit %s", field);
-  gst_structure_free (stats);
-  return value;
-}
-
 /* A frame may be counted a moment after it was seen to come out. */
 static void
 expect_frames (Filter *filter, guint64 frames)
 {
-  guint64 in = get_count (filter, "frames-in");
-  guint64 out = get_count (filter, "frames-out");
+  guint64 in = element_count (filter->element, "frames-in");
+  guint64 out = element_count (filter->element, "frames-out");
 
   for (int i = 0; i < 100 && out < frames; i++) {
     g_usleep (10000);
-    out = get_count (filter, "frames-out");
+    out = element_count (filter->element, "frames-out");
   }
   expect (in == frames && out == frames,
       "frames-in is %" G_GUINT64_FORMAT " and frames-out %" G_GUINT64_FORMAT
@@ -84,8 +62,8 @@ stats_bytes (void)
 
   filter_start (&filter, "sigma=1", &info, "NV12", 64, 48, NULL);
   process_frames (&filter, &info, 5);
-  up = get_count (&filter, "bytes-up");
-  down = get_count (&filter, "bytes-down");
+  up = element_count (filter.element, "bytes-up");
+  down = element_count (filter.element, "bytes-down");
   if (test_on_cuda ()) {
     expect (up >= 5 * info.size && up <= 10 * info.size,
         "bytes-up is %" G_GUINT64_FORMAT, up);
@@ -122,7 +100,7 @@ stats_fields (void)
 
   filter_start (&filter, "sigma=3", &info, "NV12", 160, 120, NULL);
   process_frames (&filter, &info, 5);
-  stats = get_stats (&filter);
+  stats = element_stats (filter.element);
   for (guint f = 0; f < G_N_ELEMENTS (fields); f++) {
     const GValue *value = gst_structure_get_value (stats, fields[f].name);
 

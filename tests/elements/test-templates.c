@@ -7,52 +7,13 @@
 static void
 templates_formats (void)
 {
-  static const char *const pads[] = { "sink", "src" };
-  GstElement *element = gst_element_factory_make ("cudasepconv", NULL);
-
-  expect (element != NULL, "cudasepconv cannot be made");
-  for (int p = 0; p < 2; p++) {
-    GstPadTemplate *template = gst_element_get_pad_template (element, pads[p]);
-    GstCaps *caps;
-
-    expect (template != NULL, "no template %s", pads[p]);
-    caps = gst_pad_template_get_caps (template);
-    for (int f = 0; video_formats[f]; f++) {
-      GstCaps *one = video_caps (video_formats[f], 321, 241, NULL);
-
-      expect (gst_caps_is_subset (one, caps), "%s: no %s", pads[p],
-          video_formats[f]);
-      gst_caps_unref (one);
-    }
-    gst_caps_unref (caps);
-  }
-  gst_object_unref (element);
+  element_expect_formats ("cudasepconv");
 }
 
 static void
 templates_metadata (void)
 {
-  static const char *const keys[] = { GST_ELEMENT_METADATA_LONGNAME,
-    GST_ELEMENT_METADATA_DESCRIPTION, GST_ELEMENT_METADATA_AUTHOR };
-  GstElementFactory *factory = gst_element_factory_find ("cudasepconv");
-  const char *klass;
-
-  expect (factory != NULL, "no factory cudasepconv");
-  klass =
-      gst_element_factory_get_metadata (factory, GST_ELEMENT_METADATA_KLASS);
-  expect (g_strcmp0 (klass, "Filter/Effect/Video/Hardware") == 0, "klass is %s",
-      klass);
-  for (guint k = 0; k < G_N_ELEMENTS (keys); k++) {
-    const char *text = gst_element_factory_get_metadata (factory, keys[k]);
-
-    expect (text && *text, "no %s", keys[k]);
-  }
-  /* Never chosen by autoplugging. */
-  expect (gst_plugin_feature_get_rank (GST_PLUGIN_FEATURE (factory))
-          == GST_RANK_NONE,
-      "the rank is %u",
-      gst_plugin_feature_get_rank (GST_PLUGIN_FEATURE (factory)));
-  gst_object_unref (factory);
+  element_expect_metadata ("cudasepconv", "Filter/Effect/Video/Hardware");
 }
 
 /* Properties, their defaults as gst-inspect writes them, and what they take. */
@@ -85,16 +46,13 @@ static const struct
 static void
 templates_properties (void)
 {
-  Filter filter = { .element = gst_element_factory_make ("cudasepconv", NULL) };
+  Filter filter = { .element = element_make ("cudasepconv") };
 
-  expect (filter.element != NULL, "cudasepconv cannot be made");
   for (guint i = 0; i < G_N_ELEMENTS (properties); i++) {
     const char *name = properties[i].name;
-    GParamSpec *spec = g_object_class_find_property (
-        G_OBJECT_GET_CLASS (filter.element), name);
+    GParamSpec *spec = element_spec (filter.element, name);
     char *value;
 
-    expect (spec != NULL, "no property %s", name);
     expect ((spec->flags & G_PARAM_READABLE) != 0, "%s is unreadable", name);
     expect (!!(spec->flags & G_PARAM_WRITABLE) == properties[i].writable,
         "%s: writable is %d", name, !!(spec->flags & G_PARAM_WRITABLE));
@@ -116,21 +74,6 @@ templates_properties (void)
 }
 
 static void
-expect_nicks (
-    GstElement *element, const char *property, const char *const *nicks)
-{
-  GParamSpec *spec =
-      g_object_class_find_property (G_OBJECT_GET_CLASS (element), property);
-  GEnumClass *values;
-
-  expect (spec && G_IS_PARAM_SPEC_ENUM (spec), "%s is no enum", property);
-  values = G_PARAM_SPEC_ENUM (spec)->enum_class;
-  for (int i = 0; nicks[i]; i++)
-    expect (g_enum_get_value_by_nick (values, nicks[i]), "%s: no %s", property,
-        nicks[i]);
-}
-
-static void
 templates_enums (void)
 {
   static const char *const kernels[] = { "gaussian", "box", "binomial",
@@ -143,17 +86,16 @@ templates_enums (void)
   static const char *const backends[] = { "auto", "cuda", "cpu", NULL };
   static const char *const planes[] = { "luma", "chroma", "alpha", "color",
     "all", NULL };
-  GstElement *element = gst_element_factory_make ("cudasepconv", NULL);
+  GstElement *element = element_make ("cudasepconv");
   GParamSpec *spec;
   GFlagsClass *flags;
 
-  expect (element != NULL, "cudasepconv cannot be made");
-  expect_nicks (element, "kernel", kernels);
-  expect_nicks (element, "border", borders);
-  expect_nicks (element, "method", methods);
-  expect_nicks (element, "backend", backends);
-  spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), "planes");
-  expect (spec && G_IS_PARAM_SPEC_FLAGS (spec), "planes are no flags");
+  element_expect_nicks (element, "kernel", kernels);
+  element_expect_nicks (element, "border", borders);
+  element_expect_nicks (element, "method", methods);
+  element_expect_nicks (element, "backend", backends);
+  spec = element_spec (element, "planes");
+  expect (G_IS_PARAM_SPEC_FLAGS (spec), "planes are no flags");
   flags = G_PARAM_SPEC_FLAGS (spec)->flags_class;
   for (int i = 0; planes[i]; i++)
     expect (g_flags_get_value_by_nick (flags, planes[i]), "planes: no %s",
@@ -172,10 +114,9 @@ static void
 expect_double_range (
     GstElement *element, const char *name, double least, double most)
 {
-  GParamSpec *spec =
-      g_object_class_find_property (G_OBJECT_GET_CLASS (element), name);
+  GParamSpec *spec = element_spec (element, name);
 
-  expect (spec && G_IS_PARAM_SPEC_DOUBLE (spec), "%s is no double", name);
+  expect (G_IS_PARAM_SPEC_DOUBLE (spec), "%s is no double", name);
   expect (G_PARAM_SPEC_DOUBLE (spec)->minimum == least
           && G_PARAM_SPEC_DOUBLE (spec)->maximum >= most,
       "%s goes from %g to %g", name, G_PARAM_SPEC_DOUBLE (spec)->minimum,
@@ -185,10 +126,9 @@ expect_double_range (
 static void
 expect_int_range (GstElement *element, const char *name, int least, int most)
 {
-  GParamSpec *spec =
-      g_object_class_find_property (G_OBJECT_GET_CLASS (element), name);
+  GParamSpec *spec = element_spec (element, name);
 
-  expect (spec && G_IS_PARAM_SPEC_INT (spec), "%s is no int", name);
+  expect (G_IS_PARAM_SPEC_INT (spec), "%s is no int", name);
   expect (G_PARAM_SPEC_INT (spec)->minimum == least
           && G_PARAM_SPEC_INT (spec)->maximum >= most,
       "%s goes from %d to %d", name, G_PARAM_SPEC_INT (spec)->minimum,
@@ -200,9 +140,8 @@ expect_int_range (GstElement *element, const char *name, int least, int most)
 static void
 templates_ranges (void)
 {
-  GstElement *element = gst_element_factory_make ("cudasepconv", NULL);
+  GstElement *element = element_make ("cudasepconv");
 
-  expect (element != NULL, "cudasepconv cannot be made");
   expect_double_range (element, "sigma", 0.0, 250.0);
   expect_double_range (element, "sigma-y", -1.0, 250.0);
   expect_int_range (element, "radius", -1, 512);

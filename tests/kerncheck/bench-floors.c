@@ -2,6 +2,8 @@
 #include "bench-floors.h"
 
 #include "bench-cuda.h"
+#include "bench-grid.h"
+#include "bench-measure.h"
 #include "bench-timer.h"
 
 #include <math.h>
@@ -108,4 +110,22 @@ bench_floors_read (const Device *device, const BenchFrames *frames,
   ok = read.sums != NULL && time_reads (device, &read, fastest, fault);
   gpu_free (read.sums);
   return ok;
+}
+
+bool
+bench_warm_up (
+    const Device *device, const BenchFrames *frames, bool *warm, Fault *fault)
+{
+  const double start = bench_now_ns ();
+  BenchFloors floors;
+  BenchRead read;
+
+  while (device->gpu != NULL && !*warm) {
+    if (!(frames->dst == NULL
+                ? bench_floors_read (device, frames, &read, fault)
+                : bench_floors_measure (device, frames, &floors, fault)))
+      return false;
+    *warm = bench_now_ns () - start > BENCH_WARM_NS;
+  }
+  return true;
 }

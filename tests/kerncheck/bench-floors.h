@@ -25,3 +25,8 @@ typedef struct
 /* Destinations are not needed. */
 bool bench_floors_read (const Device *device, const BenchFrames *frames,
     BenchRead *read, Fault *fault);
+
+/* Copies or reads until a GPU that has been idle runs at its full clock, unless
+ * it is `warm` already. */
+bool bench_warm_up (
+    const Device *device, const BenchFrames *frames, bool *warm, Fault *fault);

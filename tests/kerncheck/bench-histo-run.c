@@ -5,6 +5,7 @@
 #include "bench-cub.h"
 #include "bench-histo-options.h"
 #include "bench-histo-report.h"
+#include "bench-output.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,28 +120,13 @@ measure_methods (Bench *bench, const BenchHistoBeside *beside)
   return n == 0 || report_choice (bench, beside, n, fastest);
 }
 
-/* Until a GPU that has been idle runs at its full clock. */
-static bool
-warm_up (Bench *bench)
-{
-  const double start = bench_now_ns ();
-  BenchRead read;
-
-  while (bench->device.gpu != NULL && !bench->warm) {
-    if (!bench_floors_read (
-            &bench->device, &bench->frames, &read, &bench->fault))
-      return false;
-    bench->warm = bench_now_ns () - start > BENCH_WARM_NS;
-  }
-  return true;
-}
-
 static bool
 measure_case (Bench *bench, const BenchHistoCase *c)
 {
   BenchHistoBeside beside = { .of = c };
 
-  if (!warm_up (bench)
+  if (!bench_warm_up (
+          &bench->device, &bench->frames, &bench->warm, &bench->fault)
       || !bench_floors_read (
           &bench->device, &bench->frames, &beside.read, &bench->fault)
       || !bench_histo_cub_measure (
@@ -275,17 +261,14 @@ bench_histo_run (int argc, char **argv)
 {
   Bench bench = { .npp = NULL };
   const char *path;
-  bool ok, failed;
+  bool ok;
 
   if (!bench_histo_options_parse (&bench.options, argc, argv))
     return 2;
   path = bench.options.json_path;
   bench.report.verbose = bench.options.verbose;
-  bench.report.json = bench_json_open (path, &failed);
-  if (failed) {
-    fprintf (stderr, "kerncheck: %s cannot be written\n", path);
+  if (!bench_begin_json (path, &bench.report.json))
     return 1;
-  }
   bench.report.summary = bench_histo_summary_new ();
   bench.rows =
       kerncheck_alloc ((size_t) histo_n_methods () * sizeof *bench.rows);
@@ -293,13 +276,5 @@ bench_histo_run (int argc, char **argv)
   device_shut (&bench.device);
   free (bench.rows);
   bench_histo_summary_free (bench.report.summary);
-  if (!ok) {
-    fprintf (
-        stderr, "kerncheck: %s %s\n", bench.fault.message, bench.fault.detail);
-  } else if (!bench_json_close (bench.report.json)) {
-    fprintf (stderr, "kerncheck: %s could not be written\n", path);
-    ok = false;
-  }
-  printf ("kerncheck: %d passed, %d failed, 0 skipped\n", ok, !ok);
-  return ok ? 0 : 1;
+  return bench_end (ok ? NULL : &bench.fault, bench.report.json, path);
 }

@@ -1,38 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench-output.h"
 
+#include "bench-header.h"
+
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
 
-static void
-driver_version (char *text, size_t bytes)
+bool
+bench_begin_json (const char *path, BenchJson **json)
 {
-  FILE *file = fopen ("/proc/driver/nvidia/version", "r");
+  bool failed;
 
-  snprintf (text, bytes, "unknown");
-  if (file == NULL)
-    return;
-  if (fgets (text, (int) bytes, file) != NULL)
-    text[strcspn (text, "\n")] = '\0';
-  fclose (file);
+  *json = bench_json_open (path, &failed);
+  if (failed)
+    fprintf (stderr, "kerncheck: %s cannot be written\n", path);
+  return !failed;
 }
 
 static void
 begin_gpu (BenchJson *json, const Gpu *gpu, const BenchFacts *facts)
 {
-  char driver[256];
-
-  driver_version (driver, sizeof driver);
   printf ("%s: %d multiprocessors, %.0f MHz, L2 %.0f MiB; CUDA runtime %d, "
           "driver's CUDA %d",
       gpu_name (gpu), gpu_multiprocessors (gpu), facts->clock_khz / 1e3,
       (double) facts->l2_bytes / 0x1p20, facts->runtime, facts->driver);
-  bench_json_string (json, "gpu", gpu_name (gpu));
-  bench_json_string (json, "driver", driver);
-  bench_json_number (json, "cuda_runtime", facts->runtime);
-  bench_json_number (json, "cuda_driver", facts->driver);
+  bench_json_gpu (json, gpu_name (gpu), facts->runtime, facts->driver);
   bench_json_number (json, "l2_kib", (double) facts->l2_bytes / 0x1p10);
   bench_json_number (json, "multiprocessors", gpu_multiprocessors (gpu));
   bench_json_number (json, "clock_mhz", facts->clock_khz / 1e3);
@@ -42,14 +34,9 @@ void
 bench_output_begin (BenchJson *json, const char *program, const Device *device,
     const BenchFacts *facts)
 {
-  const time_t now = time (NULL);
-  char date[32];
-
-  strftime (date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime (&now));
   bench_json_object (json, NULL);
   bench_json_object (json, "header");
-  bench_json_string (json, "program", program);
-  bench_json_string (json, "date", date);
+  bench_json_program (json, program);
   bench_json_string (json, "backend", device->gpu == NULL ? "cpu" : "cuda");
   if (device->gpu != NULL)
     begin_gpu (json, device->gpu, facts);
@@ -80,11 +67,7 @@ bench_json_known (BenchJson *json, const char *key, double value)
 void
 bench_json_time (BenchJson *json, const BenchTime *time)
 {
-  bench_json_array (json, "us");
-  bench_json_number (json, NULL, time->us.median);
-  bench_json_number (json, NULL, time->us.min);
-  bench_json_number (json, NULL, time->us.max);
-  bench_json_end (json);
+  bench_json_spread (json, "us", &time->us, 1.0);
   bench_json_string (json, "as", bench_way_name (time->way));
   bench_json_number (json, "batch", time->batch);
   bench_json_number (json, "samples", time->samples);
@@ -98,4 +81,19 @@ bench_json_extreme (
   bench_json_number (json, "ratio", ratio);
   bench_json_string (json, "where", where);
   bench_json_end (json);
+}
+
+int
+bench_end (const Fault *fault, BenchJson *json, const char *path)
+{
+  bool ok = fault == NULL;
+
+  if (!ok) {
+    fprintf (stderr, "kerncheck: %s %s\n", fault->message, fault->detail);
+  } else if (!bench_json_close (json)) {
+    fprintf (stderr, "kerncheck: %s could not be written\n", path);
+    ok = false;
+  }
+  printf ("kerncheck: %d passed, %d failed, 0 skipped\n", ok, !ok);
+  return ok ? 0 : 1;
 }

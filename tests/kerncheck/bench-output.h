@@ -6,6 +6,8 @@
 #include "bench-json.h"
 #include "bench-timer.h"
 
+/* Opens the file, if there is to be one; false and a message if it cannot be. */
+bool bench_begin_json (const char *path, BenchJson **json);
 /* Begins the file with its header, which stays open, and tells of the GPU, if
  * there is one, on a line that stays open, too. */
 void bench_output_begin (BenchJson *json, const char *program,
@@ -23,3 +25,7 @@ void bench_json_time (BenchJson *json, const BenchTime *time);
 /* An extreme and where it was. */
 void bench_json_extreme (
     BenchJson *json, const char *key, double ratio, const char *where);
+
+/* Closes the file and tells how it went: `fault` is what ended it before all was
+ * measured, or NULL. Returns the exit status. */
+int bench_end (const Fault *fault, BenchJson *json, const char *path);

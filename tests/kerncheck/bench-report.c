@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 void
 bench_report_begin (BenchReport *report, const Device *device,

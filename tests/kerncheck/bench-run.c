@@ -3,6 +3,7 @@
 
 #include "bench-histo-run.h"
 #include "bench-options.h"
+#include "bench-output.h"
 #include "bench-report.h"
 
 #include <math.h>
@@ -142,21 +143,6 @@ measure_case (Bench *bench, const BenchCase *c)
   return measure_methods (bench, &beside);
 }
 
-static bool
-warm_up (Bench *bench)
-{
-  const double start = bench_now_ns ();
-  BenchFloors floors;
-
-  while (bench->device.gpu != NULL && !bench->warm) {
-    if (!bench_floors_measure (
-            &bench->device, &bench->frames, &floors, &bench->fault))
-      return false;
-    bench->warm = bench_now_ns () - start > BENCH_WARM_NS;
-  }
-  return true;
-}
-
 /* All taps for frames of one kind. */
 static bool
 measure_frames (Bench *bench, const BenchFormat *format, BenchSize size)
@@ -170,7 +156,8 @@ measure_frames (Bench *bench, const BenchFormat *format, BenchSize size)
   if (!bench_frames_new (
           &bench->frames, &bench->device, &layout, rotation, &bench->fault))
     return false;
-  ok = warm_up (bench);
+  ok = bench_warm_up (
+      &bench->device, &bench->frames, &bench->warm, &bench->fault);
   for (int i = 0; i < grid->n_taps && ok; i++) {
     BenchCase *c = bench_case_new (format, size, grid->taps[i]);
 
@@ -229,7 +216,7 @@ bench_run (int argc, char **argv)
 {
   Bench bench = { .npp = NULL };
   const char *path;
-  bool ok, failed;
+  bool ok;
 
   for (int i = 1; i < argc; i++)
     if (strcmp (argv[i], "--histo") == 0)
@@ -238,23 +225,12 @@ bench_run (int argc, char **argv)
     return 2;
   path = bench.options.json_path;
   bench.report.verbose = bench.options.verbose;
-  bench.report.json = bench_json_open (path, &failed);
-  if (failed) {
-    fprintf (stderr, "kerncheck: %s cannot be written\n", path);
+  if (!bench_begin_json (path, &bench.report.json))
     return 1;
-  }
   bench.rows =
       kerncheck_alloc ((size_t) sepconv_n_methods () * sizeof *bench.rows);
   ok = measure (&bench);
   device_shut (&bench.device);
   free (bench.rows);
-  if (!ok) {
-    fprintf (
-        stderr, "kerncheck: %s %s\n", bench.fault.message, bench.fault.detail);
-  } else if (!bench_json_close (bench.report.json)) {
-    fprintf (stderr, "kerncheck: %s could not be written\n", path);
-    ok = false;
-  }
-  printf ("kerncheck: %d passed, %d failed, 0 skipped\n", ok, !ok);
-  return ok ? 0 : 1;
+  return bench_end (ok ? NULL : &bench.fault, bench.report.json, path);
 }

@@ -47,6 +47,24 @@ at_most (int n, int limit)
 }
 
 void
+case_set_layout (Case *c, const LayoutKind *kind, int width, int height)
+{
+  c->kind = kind;
+  c->width = width;
+  c->height = height;
+  layout_make (kind, width, height, &c->layout);
+}
+
+void
+case_any_size (
+    Case *c, const LayoutKind *kind, const Effort *effort, Random *random)
+{
+  const int width = random_int (random, 1, effort->max_width);
+
+  case_set_layout (c, kind, width, random_int (random, 1, effort->max_height));
+}
+
+void
 case_make_layout (Case *c, const LayoutKind *kind, int index,
     const Effort *effort, Random *random)
 {
@@ -70,15 +88,15 @@ case_make_layout (Case *c, const LayoutKind *kind, int index,
     { 128, 64, 0 },
   };
   const int n = (int) (sizeof sizes / sizeof sizes[0]);
-  const int width = sizes[index % n].width, height = sizes[index % n].height;
+  int width = sizes[index % n].width, height = sizes[index % n].height;
   const int most = sizes[index % n].most;
 
-  c->kind = kind;
-  c->width = at_most (
-      width != 0 ? width : random_int (random, 1, most), effort->max_width);
-  c->height = at_most (
-      height != 0 ? height : random_int (random, 1, most), effort->max_height);
-  layout_make (kind, c->width, c->height, &c->layout);
+  if (width == 0)
+    width = random_int (random, 1, most);
+  if (height == 0)
+    height = random_int (random, 1, most);
+  case_set_layout (c, kind, at_most (width, effort->max_width),
+      at_most (height, effort->max_height));
 }
 
 static int

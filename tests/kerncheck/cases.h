@@ -31,6 +31,10 @@ Case *case_new (void);
 void case_free (Case *c);
 Case *case_copy (const Case *c);
 
+void case_set_layout (Case *c, const LayoutKind *kind, int width, int height);
+/* A size by chance. */
+void case_any_size (
+    Case *c, const LayoutKind *kind, const Effort *effort, Random *random);
 /* Sizes and layout, by chance; `index` goes through the sizes. */
 void case_make_layout (Case *c, const LayoutKind *kind, int index,
     const Effort *effort, Random *random);

@@ -53,14 +53,6 @@ typedef struct
   Range *mapped;
 } Video;
 
-static bool
-enter (Check *check, Backend backend, Device *device)
-{
-  device->gpu = NULL;
-  device->stream = NULL;
-  return backend == BACKEND_CPU || device_enter_gpu (check, device);
-}
-
 static int
 random_channel (const Image *layout, Random *random, int *plane)
 {
@@ -138,7 +130,7 @@ make_spec (EqualizeSpec *spec, const Image *layout, int index, bool identity,
     c = random_chance (random, 70) ? 0 : random_channel (layout, random, &p);
     spec->role[p][c] = EQUALIZE_LUMA;
   }
-  full = image_full_code (&layout->plane[equalize_oracle_plane (spec, layout)]);
+  full = image_full_code (&layout->plane[equalize_oracle_plane (spec)]);
   spec->white = full;
   if (full > 1 && random_chance (random, 50)) {
     spec->black = random_int (random, 0, full / 4);
@@ -179,7 +171,7 @@ video_new (
   video->kind = kind;
   make_layout (video, index, most, random);
   make_spec (&video->spec, &video->layout, index, identity, random);
-  p = equalize_oracle_plane (&video->spec, &video->layout);
+  p = equalize_oracle_plane (&video->spec);
   pixels = (size_t) video->layout.plane[p].width
       * (size_t) image_plane_height (&video->layout, p);
   video->luma = kerncheck_alloc (pixels * sizeof *video->luma);
@@ -220,51 +212,11 @@ new_picture (Picture *picture, const Video *video, Random *random)
     picture_new (picture, &video->layout, true, random);
 }
 
-/* One frame, there and back; says whether the source was written to. */
 static bool
-run_on_device (const Device *device, EqualizePlan *plan, const Picture *src,
-    Picture *dst, bool *src_changed, Fault *fault)
+run_equalize (void *plan, const Image *src, const Image *dst, GpuStream stream,
+    Fault *fault)
 {
-  DevicePicture from = { .block = NULL }, to = { .block = NULL };
-  uint8_t *before = picture_block_copy (src);
-  uint8_t *after = picture_block_copy (src);
-  const bool host = device->gpu == NULL;
-  bool ok = device_picture_new (&from, device, src, fault)
-      && device_picture_new (&to, device, dst, fault)
-      && equalize_plan_run (plan, &from.image, &to.image, device->stream, fault)
-      && device_picture_fetch (&to, device, dst->block, dst->bytes, fault)
-      && device_picture_fetch (&from, device, after, src->bytes, fault);
-
-  *src_changed =
-      ok && memcmp (before, host ? src->block : after, src->bytes) != 0;
-  device_picture_clear (&from);
-  device_picture_clear (&to);
-  free (before);
-  free (after);
-  return ok;
-}
-
-/* Runs and judges everything but the numbers: faults, guards, the source. */
-static bool
-run_cleanly (Check *check, const Device *device, EqualizePlan *plan,
-    const Picture *src, Picture *dst)
-{
-  uint8_t *before = picture_block_copy (dst);
-  bool src_changed = false, ok;
-  Verdict verdict;
-  Fault fault;
-
-  fault_clear (&fault);
-  ok = EXPECT (check,
-           run_on_device (device, plan, src, dst, &src_changed, &fault),
-           "the run failed: %s (%s)", fault.message, fault.detail)
-      && EXPECT (check, !src_changed, "the source was written to");
-  if (ok) {
-    verdict_guards (&verdict, dst, before);
-    ok = EXPECT (check, verdict.ok, "%s", verdict.text);
-  }
-  free (before);
-  return ok;
+  return equalize_plan_run (plan, src, dst, stream, fault);
 }
 
 /* What a mapped sample may become: luma, or a colour by the change of luma. */
@@ -381,9 +333,11 @@ play_frame (Check *check, const Video *video, Players *players,
   new_picture (&other, video, random);
   equalize_oracle_run (players->oracle, &video->spec, players->first,
       &src->image, video->luma, video->mapped);
-  ok = run_cleanly (check, players->device, players->plan, src, &dst)
+  ok = device_run_cleanly (
+           check, players->device, run_equalize, players->plan, src, &dst)
       && check_frame (check, video, src, &dst)
-      && run_cleanly (check, &host, players->other, src, &other)
+      && device_run_cleanly (
+          check, &host, run_equalize, players->other, src, &other)
       && check_same (check, &dst, &other, "not what the host computes");
   if (ok && video->spec.strength == 0.0)
     ok = check_same (check, &dst, src, "no identity");
@@ -511,18 +465,6 @@ typedef struct
   EqualizeSpec spec;
 } Still;
 
-static void
-write_code (const Picture *picture, int p, int c, int x, int y, int code)
-{
-  const ImagePlane *plane = &picture->image.plane[p];
-  const unsigned raw = (unsigned) code << plane->shift;
-  uint8_t *sample = picture_sample (&picture->image, p, c, x, y);
-
-  sample[0] = (uint8_t) raw;
-  if (image_sample_bytes (plane) > 1)
-    sample[1] = (uint8_t) (raw >> 8);
-}
-
 /* Paints every mapped channel, and runs one frame of a new plan. */
 static bool
 run_still (Check *check, const Device *device, const Still *still,
@@ -544,12 +486,12 @@ run_still (Check *check, const Device *device, const Still *still,
       const int code = paint (still, x, y, random);
 
       for (int c = 0; c < layout.plane[0].channels; c++)
-        write_code (src, 0, c, x, y, code);
+        picture_write_code (&src->image, 0, c, x, y, code);
     }
   plan = equalize_plan_new (&still->spec, &layout,
       device->gpu == NULL ? BACKEND_CPU : BACKEND_CUDA, device->gpu, &fault);
   ok = EXPECT (check, plan != NULL, "no plan: %s", fault.message)
-      && run_cleanly (check, device, plan, src, dst);
+      && device_run_cleanly (check, device, run_equalize, plan, src, dst);
   equalize_plan_free (plan);
   return ok;
 }
@@ -557,8 +499,7 @@ run_still (Check *check, const Device *device, const Still *still,
 static int
 still_code (const Picture *picture, int x, int y)
 {
-  return (int) (picture_raw (&picture->image, 0, 0, x, y)
-      >> picture->image.plane[0].shift);
+  return picture_code (&picture->image, 0, 0, x, y);
 }
 
 /* The largest distance of a picture's cumulative distribution from that of a flat
@@ -788,7 +729,7 @@ run_subject (Check *check, const void *data, int n, CheckCase function)
   Subject subject = *(const Subject *) data;
   Device device;
 
-  if (!enter (check, subject.backend, &device))
+  if (!device_enter (check, subject.backend, &device))
     return;
   subject.device = &device;
   check_cases (check, n, function, &subject);

@@ -48,7 +48,7 @@ check_describes (Check *check, const void *data)
   Gpu *again;
 
   (void) data;
-  if (!device_enter_gpu (check, &device))
+  if (!device_enter (check, BACKEND_CUDA, &device))
     return;
   check->cases++;
   EXPECT (
@@ -103,7 +103,7 @@ check_memory (Check *check, const void *data)
   Fault fault;
 
   (void) data;
-  if (!device_enter_gpu (check, &device))
+  if (!device_enter (check, BACKEND_CUDA, &device))
     return;
   check->cases++;
   fault_clear (&fault);
@@ -210,7 +210,7 @@ check_copy (Check *check, const void *data)
   Device device;
 
   (void) data;
-  if (!device_enter_gpu (check, &device))
+  if (!device_enter (check, BACKEND_CUDA, &device))
     return;
   check_cases (check, check->quick ? 10 : 100, copy_case, &device);
   device_leave (&device);
@@ -228,7 +228,7 @@ check_events (Check *check, const void *data)
   Fault fault;
 
   (void) data;
-  if (!device_enter_gpu (check, &device))
+  if (!device_enter (check, BACKEND_CUDA, &device))
     return;
   check->cases++;
   fault_clear (&fault);
@@ -295,7 +295,8 @@ run_all_methods (Check *check, const Device *device, Random *random, int index)
     if (EXPECT (check, plan != NULL, "life %d, %s: no plan: %s (%s)", index,
             method->name, fault.message, fault.detail)
         && EXPECT (check,
-            device_run (device, plan, &src, &dst, &changed, &fault),
+            device_run (
+                device, device_sepconv, plan, &src, &dst, &changed, &fault),
             "life %d, %s: %s (%s)", index, method->name, fault.message,
             fault.detail)) {
       verdict_by_oracle (&verdict, &c->spec, &src.image, &dst.image);
@@ -310,6 +311,21 @@ run_all_methods (Check *check, const Device *device, Random *random, int index)
   return !check->case_failed;
 }
 
+/* Begins a check that opens GPUs of its own: the one that checks share would hold
+ * the context, too. False: there is no GPU. */
+static bool
+begin_alone (Check *check)
+{
+  Device device;
+
+  if (!device_enter (check, BACKEND_CUDA, &device))
+    return false;
+  device_leave (&device);
+  device_close ();
+  check->cases++;
+  return true;
+}
+
 /* The last gpu_close() destroys the context, and with it all that was loaded
  * there; the next gpu_open() must start afresh. */
 static void
@@ -320,11 +336,8 @@ check_reopen (Check *check, const void *data)
   Fault fault;
 
   (void) data;
-  if (!device_enter_gpu (check, &device))
+  if (!begin_alone (check))
     return;
-  device_leave (&device);
-  device_close ();
-  check->cases++;
   for (int life = 0; life < 4 && !check->case_failed; life++) {
     fault_clear (&fault);
     if (!EXPECT (check, device_open (&device, &fault), "life %d: %s (%s)", life,
@@ -344,11 +357,8 @@ check_share (Check *check, const void *data)
   Fault fault;
 
   (void) data;
-  if (!device_enter_gpu (check, &first))
+  if (!begin_alone (check))
     return;
-  device_leave (&first);
-  device_close ();
-  check->cases++;
   fault_clear (&fault);
   if (!EXPECT (check, device_open (&first, &fault), "%s", fault.message))
     return;
@@ -408,11 +418,8 @@ check_hold (Check *check, const void *data)
   Fault fault;
 
   (void) data;
-  if (!device_enter_gpu (check, &device))
+  if (!begin_alone (check))
     return;
-  device_leave (&device);
-  device_close (); /* else that would hold the context, too */
-  check->cases++;
   for (int life = 0; life < 3 && !check->case_failed; life++) {
     Heir heir = { .gpu = NULL };
     pthread_t thread;

@@ -146,19 +146,13 @@ layout_case (Check *check, Random *random, int index, const void *data)
   run_one (check, &c, subject, random);
 }
 
-static const LayoutKind *
-any_kind (Random *random)
-{
-  return layout_kind (random_int (random, 0, layout_n_kinds () - 1));
-}
-
 static void
 large_case (Check *check, Random *random, int index, const void *data)
 {
   const HistoEffort *effort = check->quick ? &quick_effort : &large_effort;
   HistoCase c;
 
-  histo_case_make (&c, any_kind (random), index, effort, random);
+  histo_case_make (&c, layout_kind_any (random), index, effort, random);
   c.width = effort->max_width;
   c.height = effort->max_height;
   layout_make (c.kind, c.width, c.height, &c.layout);
@@ -204,7 +198,8 @@ smaller_case (Check *check, Random *random, int index, const void *data)
   HistoResult *result;
   HistoCase c, small;
 
-  histo_case_make (&c, any_kind (random), index + 100, &quick_effort, random);
+  histo_case_make (
+      &c, layout_kind_any (random), index + 100, &quick_effort, random);
   if (!begin (check, &c, subject, &plan, &result))
     return;
   small = c;
@@ -279,7 +274,7 @@ flight_case (Check *check, Random *random, int index, const void *data)
   Fault fault;
   bool ok;
 
-  histo_case_make (&c, any_kind (random), index, &quick_effort, random);
+  histo_case_make (&c, layout_kind_any (random), index, &quick_effort, random);
   if (!begin (check, &c, subject, &plan, &first))
     return;
   histo_result_free (first);
@@ -299,42 +294,18 @@ flight_case (Check *check, Random *random, int index, const void *data)
   flight_free (&flight);
 }
 
-/* The device that a method needs; the check is skipped by name where it is not. */
-static bool
-enter (Check *check, const HistoMethod *method, Device *device)
-{
-  device->gpu = NULL;
-  device->stream = NULL;
-  if (method->ops == NULL) {
-    check_skip (check, "method %s is not in this build", method->name);
-    return false;
-  }
-  if (method->backend == BACKEND_CPU)
-    return true;
-  if (!device_enter_gpu (check, device))
-    return false;
-  if (gpu_capability (device->gpu) >= histo_method_min_capability (method))
-    return true;
-  check_skip (check, "method %s needs a newer GPU", method->name);
-  device_leave (device);
-  return false;
-}
-
 static void
 run_subject (Check *check, const Subject *subject, int n, CheckCase function)
 {
   Device device;
   Subject running = *subject;
 
-  if (!enter (check, subject->method, &device))
+  if (!device_enter_histo (check, subject->method, &device))
     return;
   running.device = &device;
   check_cases (check, n, function, &running);
   device_leave (&device);
-  if (check->cases > 0 && check->cases == check->unsupported
-      && !check->one_case)
-    check_skip (
-        check, "method %s supports none of the cases", subject->method->name);
+  check_skip_unsupported (check, subject->method->name);
 }
 
 static void

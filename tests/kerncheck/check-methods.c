@@ -36,29 +36,6 @@ new_plan (const Case *c, const Subject *subject, Random *random, Fault *fault)
       subject->method, subject->device->gpu, fault);
 }
 
-/* Runs and judges everything but the numbers: faults, guards, the source. */
-static bool
-run_cleanly (Check *check, const Device *device, SepconvPlan *plan,
-    const Picture *src, Picture *dst)
-{
-  uint8_t *before = picture_block_copy (dst);
-  bool src_changed = false;
-  Verdict verdict;
-  Fault fault;
-  bool ok;
-
-  fault_clear (&fault);
-  ok = EXPECT (check, device_run (device, plan, src, dst, &src_changed, &fault),
-           "the run failed: %s (%s)", fault.message, fault.detail)
-      && EXPECT (check, !src_changed, "the source was written to");
-  if (ok) {
-    verdict_guards (&verdict, dst, before);
-    ok = EXPECT (check, verdict.ok, "%s", verdict.text);
-  }
-  free (before);
-  return ok;
-}
-
 /* The same codes among other noise must give the same result again. */
 static void
 check_repeatable (Check *check, const Case *c, const Subject *subject,
@@ -70,7 +47,8 @@ check_repeatable (Check *check, const Case *c, const Subject *subject,
   picture_new (&dst, &c->layout, subject->device->gpu == NULL, random);
   picture_scramble_guards (src, random);
   picture_scramble_low_bits (src, &c->spec, random);
-  if (run_cleanly (check, subject->device, plan, src, &dst)) {
+  if (device_run_cleanly (
+          check, subject->device, device_sepconv, plan, src, &dst)) {
     verdict_same (&verdict, &dst.image, &first->image);
     EXPECT (check, verdict.ok,
         "the result depends on more than the codes of the source, or is not "
@@ -96,7 +74,7 @@ check_against_reference (Check *check, const Case *c, const Picture *src,
           check, plan != NULL, "the reference has no plan: %s", fault.message))
     return;
   picture_new (&other, &c->layout, true, random);
-  if (run_cleanly (check, &host, plan, src, &other)) {
+  if (device_run_cleanly (check, &host, device_sepconv, plan, src, &other)) {
     verdict_by_other (&verdict, &c->spec, &dst->image, &other.image);
     EXPECT (check, verdict.ok, "%s", verdict.text);
   }
@@ -167,7 +145,8 @@ run_one (Check *check, Case *c, const Subject *subject, Random *random)
   picture_new (&src, &c->layout, on_host, random);
   picture_new (&dst, &c->layout, on_host, random);
   picture_paint (&src, c->content, random);
-  if (run_cleanly (check, subject->device, plan, &src, &dst)) {
+  if (device_run_cleanly (
+          check, subject->device, device_sepconv, plan, &src, &dst)) {
     verdict_by_oracle (&verdict, &c->spec, &src.image, &dst.image);
     EXPECT (check, verdict.ok, "%s", verdict.text);
     if (subject->method != sepconv_method_by_name ("reference"))
@@ -196,14 +175,10 @@ static void
 large_case (Check *check, Random *random, int index, const void *data)
 {
   const Effort *effort = check->quick ? &quick_effort : &large_effort;
-  const LayoutKind *kind =
-      layout_kind (random_int (random, 0, layout_n_kinds () - 1));
   Case *c = case_new ();
 
-  c->kind = kind;
-  c->width = effort->max_width;
-  c->height = effort->max_height;
-  layout_make (kind, c->width, c->height, &c->layout);
+  case_set_layout (
+      c, layout_kind_any (random), effort->max_width, effort->max_height);
   case_make_spec (c, (SepconvBorder) (index % N_BORDERS), effort, random);
   run_one (check, c, data, random);
   case_free (c);
@@ -214,14 +189,9 @@ static void
 long_case (Check *check, Random *random, int index, const void *data)
 {
   const Effort effort = { 17, 13, check->quick ? 3e5 : 8e6 };
-  const LayoutKind *kind =
-      layout_kind (random_int (random, 0, layout_n_kinds () - 1));
   Case *c = case_new ();
 
-  c->kind = kind;
-  c->width = random_int (random, 1, effort.max_width);
-  c->height = random_int (random, 1, effort.max_height);
-  layout_make (kind, c->width, c->height, &c->layout);
+  case_any_size (c, layout_kind_any (random), &effort, random);
   case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
   for (int p = 0; p < c->layout.n_planes; p++) {
     const int n = check->quick ? 301 : TAPS_MAX;
@@ -243,14 +213,9 @@ wide_blur_case (Check *check, Random *random, int index, const void *data)
 {
   const int most = check->quick ? 150 : 420, taps = check->quick ? 200 : 520;
   const Effort effort = { most, most, check->quick ? 3e7 : 4e8 };
-  const LayoutKind *kind =
-      layout_kind (random_int (random, 0, layout_n_kinds () - 1));
   Case *c = case_new ();
 
-  c->kind = kind;
-  c->width = random_int (random, 1, effort.max_width);
-  c->height = random_int (random, 1, effort.max_height);
-  layout_make (kind, c->width, c->height, &c->layout);
+  case_any_size (c, layout_kind_any (random), &effort, random);
   case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
   for (int p = 0; p < c->layout.n_planes; p++) {
     const int radius = random_int (random, 30, taps);
@@ -303,10 +268,7 @@ precision_case (Check *check, Random *random, int index, const void *data)
   Case *c = case_new ();
   Taps *gain, *other;
 
-  c->kind = layout_kind_by_name (names[index % 6]);
-  c->width = random_int (random, 1, effort.max_width);
-  c->height = random_int (random, 1, effort.max_height);
-  layout_make (c->kind, c->width, c->height, &c->layout);
+  case_any_size (c, layout_kind_by_name (names[index % 6]), &effort, random);
   case_make_spec (c, SEPCONV_REPLICATE, &effort, random);
   gain = random_chance (random, 50) ? &c->x[0] : &c->y[0];
   other = gain == &c->x[0] ? &c->y[0] : &c->x[0];
@@ -335,8 +297,7 @@ mean_error (const SepconvSpec *spec, const Picture *src, const Picture *dst)
 
   for (int y = 0; y < height; y++)
     for (int x = 0; x < width; x++)
-      sum += (double) (picture_raw (&dst->image, 0, 0, x, y)
-                 >> src->image.plane[0].shift)
+      sum += picture_code (&dst->image, 0, 0, x, y)
           - exact[(size_t) y * (size_t) width + (size_t) x];
   free (exact);
   return sum / ((double) width * height);
@@ -354,9 +315,7 @@ rounding_case (Check *check, Random *random, int index, const void *data)
   Picture src, dst;
   Fault fault;
 
-  c->kind = layout_kind_by_name (names[index]);
-  c->width = c->height = 96;
-  layout_make (c->kind, c->width, c->height, &c->layout);
+  case_set_layout (c, layout_kind_by_name (names[index]), 96, 96);
   case_make_spec (c, SEPCONV_REFLECT, &effort, random);
   c->spec.scale = 1.0;
   c->spec.bias = 0.0;
@@ -379,7 +338,8 @@ rounding_case (Check *check, Random *random, int index, const void *data)
     picture_new (&src, &c->layout, false, random);
     picture_new (&dst, &c->layout, false, random);
     picture_paint (&src, c->content, random);
-    if (run_cleanly (check, subject->device, plan, &src, &dst)) {
+    if (device_run_cleanly (
+            check, subject->device, device_sepconv, plan, &src, &dst)) {
       const double mean = mean_error (&c->spec, &src, &dst);
 
       EXPECT (check, fabs (mean) < 0.03,
@@ -398,15 +358,12 @@ run_subject (Check *check, const Subject *subject, int n, CheckCase function)
   Device device;
   Subject running = *subject;
 
-  if (!device_enter (check, subject->method, &device))
+  if (!device_enter_sepconv (check, subject->method, &device))
     return;
   running.device = &device;
   check_cases (check, n, function, &running);
   device_leave (&device);
-  if (check->cases > 0 && check->cases == check->unsupported
-      && !check->one_case)
-    check_skip (
-        check, "method %s supports none of the cases", subject->method->name);
+  check_skip_unsupported (check, subject->method->name);
 }
 
 /* A plan for a GPU takes milliseconds to make; one for the host, none. */
@@ -492,13 +449,11 @@ static void
 oracle_case (Check *check, Random *random, int index, const void *data)
 {
   const Effort effort = { 12, 9, 2e4 };
-  const LayoutKind *kind =
-      layout_kind (random_int (random, 0, layout_n_kinds () - 1));
   Case *c = case_new ();
   Picture src;
 
   (void) data;
-  case_make_layout (c, kind, index, &effort, random);
+  case_make_layout (c, layout_kind_any (random), index, &effort, random);
   case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
   case_describe (check, c);
   picture_new (&src, &c->layout, true, random);

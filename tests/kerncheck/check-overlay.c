@@ -272,9 +272,8 @@ copy_samples (const Image *dst, const Image *src)
     for (int channel = 0; channel < src->plane[p].channels; channel++)
       for (int y = 0; y < image_plane_height (src, p); y++)
         for (int x = 0; x < src->plane[p].width; x++)
-          memcpy (picture_sample (dst, p, channel, x, y),
-              picture_sample (src, p, channel, x, y),
-              (size_t) image_sample_bytes (&src->plane[p]));
+          picture_write_raw (
+              dst, p, channel, x, y, picture_raw (src, p, channel, x, y));
 }
 
 static void
@@ -407,9 +406,8 @@ bins_case (Check *check, Random *random, int index, const void *data)
   static const int bins[] = { 65536, HISTO_MIN_BINS, 65535, 16384, 1024, 7 };
   OverlayCase c = { .result = NULL };
 
-  make_frame (&c, layout_kind (random_int (random, 0, layout_n_kinds () - 1)),
-      random_int (random, 60, 160), random_int (random, 40, 90),
-      bins[index % 6]);
+  make_frame (&c, layout_kind_any (random), random_int (random, 60, 160),
+      random_int (random, 40, 90), bins[index % 6]);
   make_spec (&c, random);
   c.spec.geometry.x = c.spec.geometry.y = 0;
   c.spec.geometry.width =
@@ -423,9 +421,8 @@ updates_case (Check *check, Random *random, int index, const void *data)
 {
   OverlayCase c = { .result = NULL };
 
-  make_frame (&c, layout_kind (random_int (random, 0, layout_n_kinds () - 1)),
-      random_side (check, index, random), random_side (check, index, random),
-      random_int (random, 2, 300));
+  make_frame (&c, layout_kind_any (random), random_side (check, index, random),
+      random_side (check, index, random), random_int (random, 2, 300));
   make_spec (&c, random);
   run_case (check, &c, data, check->quick ? 3 : N_RUNS, random);
 }
@@ -569,8 +566,8 @@ placed_case (Check *check, Random *random, int index, const void *data)
   const bool small = check->quick || subject->backend == BACKEND_CUDA;
   OverlayCase c = { .result = NULL };
 
-  make_frame (&c, layout_kind (random_int (random, 0, layout_n_kinds () - 1)),
-      small ? 320 : 961, small ? 240 : 541, 256);
+  make_frame (
+      &c, layout_kind_any (random), small ? 320 : 961, small ? 240 : 541, 256);
   make_spec (&c, random);
   overlay_place (
       &c.spec, &c.layout, (OverlayPosition) (index % 9), 0.3, 0.3, 0.02);
@@ -581,10 +578,10 @@ static void
 run_subject (Check *check, const Subject *subject, int n, CheckCase function)
 {
   Subject running = *subject;
-  Device device = { NULL, NULL };
+  Device device;
 
   running.device = &device;
-  if (subject->backend == BACKEND_CUDA && !device_enter_gpu (check, &device))
+  if (!device_enter (check, subject->backend, &device))
     return;
   check_cases (check, n, function, &running);
   device_leave (&device);
@@ -872,7 +869,7 @@ wild_place_case (Check *check, Random *random, int index, const void *data)
   Fault fault;
 
   (void) data;
-  make_frame (&c, layout_kind (random_int (random, 0, layout_n_kinds () - 1)),
+  make_frame (&c, layout_kind_any (random),
       index % 5 == 0 ? random_int (random, 1, 30000)
                      : random_int (random, 1, 200),
       random_int (random, 1, 200), random_int (random, 2, 65536));

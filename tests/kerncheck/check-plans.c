@@ -34,9 +34,7 @@ random_case (
   Case *c = case_new ();
 
   for (int i = 0; i < ATTEMPTS; i++) {
-    case_make_layout (c,
-        layout_kind (random_int (random, 0, layout_n_kinds () - 1)), index,
-        limit, random);
+    case_make_layout (c, layout_kind_any (random), index, limit, random);
     case_make_spec (c, (SepconvBorder) random_int (random, 0, N_BORDERS - 1),
         limit, random);
     if (sepconv_method_supports (method, &c->spec, &c->layout, NULL, NULL))
@@ -348,8 +346,8 @@ work (void *data)
   if (plan == NULL)
     fail (worker, "no plan", &fault);
   for (int i = 0; i < worker->n_runs && worker->verdict.ok; i++) {
-    if (!device_run (
-            &device, plan, &worker->src, &worker->dst, &changed, &fault))
+    if (!device_run (&device, device_sepconv, plan, &worker->src, &worker->dst,
+            &changed, &fault))
       fail (worker, "the run failed", &fault);
     else if (i == 0 || i == worker->n_runs - 1)
       verdict_by_oracle (&worker->verdict, &worker->c->spec, &worker->src.image,
@@ -411,12 +409,11 @@ run_subject (
   Device device;
   const Subject subject = { method, &device };
 
-  if (!device_enter (check, method, &device))
+  if (!device_enter_sepconv (check, method, &device))
     return;
   check_cases (check, n, function, &subject);
   device_leave (&device);
-  if (check->unsupported == check->cases && !check->one_case)
-    check_skip (check, "method %s supports none of the cases", method->name);
+  check_skip_unsupported (check, method->name);
 }
 
 static void

@@ -75,9 +75,8 @@ random_case (
   Case *c = case_new ();
 
   for (int i = 0; i < ATTEMPTS; i++) {
-    case_make_layout (c,
-        layout_kind (random_int (random, 0, layout_n_kinds () - 1)),
-        random_int (random, 0, 100), effort, random);
+    case_make_layout (c, layout_kind_any (random), random_int (random, 0, 100),
+        effort, random);
     case_make_spec (c, (SepconvBorder) (index % N_BORDERS), effort, random);
     if (random_chance (random, 60))
       case_set_rows (
@@ -421,14 +420,12 @@ check_progress (Check *check, const void *data)
   Device device;
   const Subject subject = { data, &device };
 
-  if (!device_enter (check, subject.method, &device))
+  if (!device_enter_sepconv (check, subject.method, &device))
     return;
   check_cases (
       check, (check->quick ? 1 : 12) * N_BORDERS, progress_case, &subject);
   device_leave (&device);
-  if (check->unsupported == check->cases && !check->one_case)
-    check_skip (
-        check, "method %s supports none of the cases", subject.method->name);
+  check_skip_unsupported (check, subject.method->name);
 }
 
 void

@@ -24,16 +24,6 @@ sleep_ms (int ms)
   nanosleep (&time, NULL);
 }
 
-/* Says the same of a check of the host and of one of the GPU: data is NULL for
- * the host. Pair with device_leave(). */
-static bool
-enter (Check *check, const void *data, Device *device)
-{
-  device->gpu = NULL;
-  device->stream = NULL;
-  return data == NULL || device_enter_gpu (check, device);
-}
-
 /* Copies src to dst, on the device or on the host. Not for RING_MAPPED: these are
  * copies within the device. */
 static bool
@@ -325,8 +315,7 @@ static void
 copy_case (Check *check, Random *random, int index, const void *data)
 {
   const Device *device = data;
-  const LayoutKind *kind =
-      layout_kind (random_int (random, 0, layout_n_kinds () - 1));
+  const LayoutKind *kind = layout_kind_any (random);
   const int depth = index % MAX_DEPTH + 1, n = check->quick ? 12 : MAX_FRAMES;
   Image layout;
   Flow *flow;
@@ -349,7 +338,7 @@ check_order (Check *check, const void *data)
 {
   Device device;
 
-  if (!enter (check, data, &device))
+  if (!device_enter (check, *(const Backend *) data, &device))
     return;
   check_cases (check, MAX_DEPTH, copy_case, &device);
   device_leave (&device);
@@ -358,7 +347,8 @@ check_order (Check *check, const void *data)
 static void
 filter_case (Check *check, Random *random, int index, const void *data)
 {
-  const Effort effort = { 300, 100, check->quick ? 1e5 : 1e6 };
+  const Effort effort = { check->quick ? 40 : 300, check->quick ? 30 : 100,
+    check->quick ? 1e5 : 1e6 };
   const Device *device = data;
   const int depth = index % MAX_DEPTH + 1, n = check->quick ? 6 : 24;
   Case *c = case_new ();
@@ -366,10 +356,7 @@ filter_case (Check *check, Random *random, int index, const void *data)
   Fault fault;
   Flow *flow;
 
-  c->kind = layout_kind (random_int (random, 0, layout_n_kinds () - 1));
-  c->width = random_int (random, 1, check->quick ? 40 : 300);
-  c->height = random_int (random, 1, check->quick ? 30 : 100);
-  layout_make (c->kind, c->width, c->height, &c->layout);
+  case_any_size (c, layout_kind_any (random), &effort, random);
   case_make_spec (c, SEPCONV_REFLECT, &effort, random);
   case_describe (check, c);
   fault_clear (&fault);
@@ -407,7 +394,7 @@ check_filter (Check *check, const void *data)
 {
   Device device;
 
-  if (!enter (check, data, &device))
+  if (!device_enter (check, *(const Backend *) data, &device))
     return;
   check_cases (check, MAX_DEPTH, filter_case, &device);
   device_leave (&device);
@@ -531,7 +518,7 @@ check_full (Check *check, const void *data)
   Device device;
   Pair pair;
 
-  if (!enter (check, data, &device))
+  if (!device_enter (check, *(const Backend *) data, &device))
     return;
   check->cases++;
   pair_new (&pair, &random);
@@ -553,15 +540,52 @@ pass_frame (Ring *ring, const RingFrame *frame, Fault *fault)
   return ok;
 }
 
-static void
-expect_stats (Check *check, Ring *ring, const Device *device, const Pair *pair,
-    uint64_t in, uint64_t out, unsigned peak)
+/* A ring for such a pair, on a device. */
+typedef struct
 {
+  Random random;
+  Device device;
+  Pair pair;
+  Ring *ring;
+  Fault fault;
+} Rig;
+
+static void
+rig_end (Rig *rig)
+{
+  ring_free (rig->ring);
+  pair_clear (&rig->pair);
+  device_leave (&rig->device);
+}
+
+/* False, and nothing is to be ended, where the check cannot run or has failed. */
+static bool
+rig_begin (Rig *rig, Check *check, const void *data, int depth)
+{
+  rig->random = (Random){ check->seed };
+  if (!device_enter (check, *(const Backend *) data, &rig->device))
+    return false;
+  check->cases++;
+  pair_new (&rig->pair, &rig->random);
+  fault_clear (&rig->fault);
+  rig->ring = ring_new (rig->device.gpu, &rig->pair.layout, &rig->pair.layout,
+      depth, NULL, &rig->fault);
+  if (EXPECT (check, rig->ring != NULL, "no ring: %s", rig->fault.message))
+    return true;
+  rig_end (rig);
+  return false;
+}
+
+static void
+expect_stats (
+    Check *check, const Rig *rig, uint64_t in, uint64_t out, unsigned peak)
+{
+  const bool on_host = rig->device.gpu == NULL;
   const uint64_t bytes =
-      device->gpu == NULL ? 0 : in * (uint64_t) image_bytes (&pair->layout);
+      on_host ? 0 : in * (uint64_t) image_bytes (&rig->pair.layout);
   RingStats stats;
 
-  ring_stats (ring, &stats);
+  ring_stats (rig->ring, &stats);
   EXPECT (check, stats.frames_in == in && stats.frames_out == out,
       "%llu frames in, %llu out instead of %llu, %llu",
       (unsigned long long) stats.frames_in,
@@ -573,7 +597,7 @@ expect_stats (Check *check, Ring *ring, const Device *device, const Pair *pair,
       "%llu bytes up, %llu down instead of %llu",
       (unsigned long long) stats.bytes_up,
       (unsigned long long) stats.bytes_down, (unsigned long long) bytes);
-  if (device->gpu == NULL)
+  if (on_host)
     EXPECT (check,
         stats.up_ns == 0.0 && stats.down_ns == 0.0
             && stats.compute_ns >= 2e6 * (double) out,
@@ -589,41 +613,31 @@ expect_stats (Check *check, Ring *ring, const Device *device, const Pair *pair,
 static void
 check_stats (Check *check, const void *data)
 {
-  Random random = { check->seed };
   RingSlot *slots[3];
   RingFrame frame;
-  Device device;
-  Ring *ring;
-  Fault fault;
-  Pair pair;
+  Rig rig;
 
-  if (!enter (check, data, &device))
+  if (!rig_begin (&rig, check, data, 5))
     return;
-  check->cases++;
-  pair_new (&pair, &random);
-  frame = pair_frame (&pair, compute_slowly);
-  fault_clear (&fault);
-  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 5, NULL, &fault);
-  if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
-    expect_stats (check, ring, &device, &pair, 0, 0, 0);
-    for (int i = 0; i < 7; i++)
-      EXPECT (check, pass_frame (ring, &frame, &fault), "%s", fault.message);
-    expect_stats (check, ring, &device, &pair, 7, 7, 1);
-    for (int i = 0; i < 3; i++) {
-      slots[i] = ring_acquire (ring);
-      EXPECT (check, ring_submit (ring, slots[i], &frame, &fault), "%s",
-          fault.message);
-    }
-    expect_stats (check, ring, &device, &pair, 10, 7, 3);
-    for (int i = 0; i < 3; i++) {
-      EXPECT (check, ring_wait (ring, slots[i], &fault), "%s", fault.message);
-      ring_release (ring, slots[i]);
-    }
-    expect_stats (check, ring, &device, &pair, 10, 10, 3);
-    ring_free (ring);
+  frame = pair_frame (&rig.pair, compute_slowly);
+  expect_stats (check, &rig, 0, 0, 0);
+  for (int i = 0; i < 7; i++)
+    EXPECT (check, pass_frame (rig.ring, &frame, &rig.fault), "%s",
+        rig.fault.message);
+  expect_stats (check, &rig, 7, 7, 1);
+  for (int i = 0; i < 3; i++) {
+    slots[i] = ring_acquire (rig.ring);
+    EXPECT (check, ring_submit (rig.ring, slots[i], &frame, &rig.fault), "%s",
+        rig.fault.message);
   }
-  pair_clear (&pair);
-  device_leave (&device);
+  expect_stats (check, &rig, 10, 7, 3);
+  for (int i = 0; i < 3; i++) {
+    EXPECT (check, ring_wait (rig.ring, slots[i], &rig.fault), "%s",
+        rig.fault.message);
+    ring_release (rig.ring, slots[i]);
+  }
+  expect_stats (check, &rig, 10, 10, 3);
+  rig_end (&rig);
 }
 
 static void
@@ -647,49 +661,37 @@ check_stats_add (Check *check, const void *data)
 static void
 check_failure (Check *check, const void *data)
 {
-  Random random = { check->seed };
-  Device device;
   Verdict verdict;
-  Ring *ring;
-  Fault fault;
-  Pair pair;
+  Rig rig;
 
-  if (!enter (check, data, &device))
+  if (!rig_begin (&rig, check, data, 2))
     return;
-  check->cases++;
-  pair_new (&pair, &random);
-  fault_clear (&fault);
-  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 2, NULL, &fault);
-  if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
-    for (int i = 0; i < 24; i++) {
-      RingFrame frame = pair_frame (&pair, compute_slowly);
+  for (int i = 0; i < 24; i++) {
+    RingFrame frame = pair_frame (&rig.pair, compute_slowly);
 
-      frame.slices = i % RING_MAX_SLICES + 1;
-      frame.transfer = i % 3 == 0 ? RING_PAGEABLE : RING_PINNED;
-      if (i % 4 == 3) {
-        picture_paint (&pair.src, CONTENT_NOISE, &random);
-        EXPECT (check, pass_frame (ring, &frame, &fault),
-            "a frame after one that failed: %s (%s)", fault.message,
-            fault.detail);
-        verdict_same (&verdict, &pair.dst.image, &pair.src.image);
-        EXPECT (check, verdict.ok, "a frame after one that failed: %s",
-            verdict.text);
-        continue;
-      }
-      frame.compute = i % 2 ? compute_nothing : compute_partly;
-      fault_clear (&fault);
-      if (EXPECT_FAULT (check, !pass_frame (ring, &frame, &fault), &fault,
-              FAULT_UNSUPPORTED, "a frame that cannot be computed"))
-        EXPECT (check, strcmp (fault.message, "not today") == 0,
-            "the fault is not the one of the computation: %s", fault.message);
-      EXPECT (check, ring_in_flight (ring) == 0, "%d in flight instead of 0",
-          ring_in_flight (ring));
+    frame.slices = i % RING_MAX_SLICES + 1;
+    frame.transfer = i % 3 == 0 ? RING_PAGEABLE : RING_PINNED;
+    if (i % 4 == 3) {
+      picture_paint (&rig.pair.src, CONTENT_NOISE, &rig.random);
+      EXPECT (check, pass_frame (rig.ring, &frame, &rig.fault),
+          "a frame after one that failed: %s (%s)", rig.fault.message,
+          rig.fault.detail);
+      verdict_same (&verdict, &rig.pair.dst.image, &rig.pair.src.image);
+      EXPECT (
+          check, verdict.ok, "a frame after one that failed: %s", verdict.text);
+      continue;
     }
-    expect_stats (check, ring, &device, &pair, 6, 6, 1);
-    ring_free (ring);
+    frame.compute = i % 2 ? compute_nothing : compute_partly;
+    fault_clear (&rig.fault);
+    if (EXPECT_FAULT (check, !pass_frame (rig.ring, &frame, &rig.fault),
+            &rig.fault, FAULT_UNSUPPORTED, "a frame that cannot be computed"))
+      EXPECT (check, strcmp (rig.fault.message, "not today") == 0,
+          "the fault is not the one of the computation: %s", rig.fault.message);
+    EXPECT (check, ring_in_flight (rig.ring) == 0, "%d in flight instead of 0",
+        ring_in_flight (rig.ring));
   }
-  pair_clear (&pair);
-  device_leave (&device);
+  expect_stats (check, &rig, 6, 6, 1);
+  rig_end (&rig);
 }
 
 static void
@@ -702,7 +704,7 @@ check_limits (Check *check, const void *data)
   Ring *ring;
   Fault fault;
 
-  if (!enter (check, data, &device))
+  if (!device_enter (check, *(const Backend *) data, &device))
     return;
   check->cases++;
   layout_make (layout_kind_by_name ("rgb24"), 9, 5, &layout);
@@ -744,88 +746,65 @@ check_slices (Check *check, const void *data)
 {
   static const int wrong[] = { 0, -1, RING_MAX_SLICES + 1, 2147483647 };
   static const int right[] = { 1, RING_MAX_SLICES };
-  Random random = { check->seed };
   bool computed = false;
   RingFrame frame;
   Verdict verdict;
-  Device device;
-  Ring *ring;
-  Fault fault;
-  Pair pair;
+  Rig rig;
 
-  if (!enter (check, data, &device))
+  if (!rig_begin (&rig, check, data, 2))
     return;
-  check->cases++;
-  pair_new (&pair, &random);
-  fault_clear (&fault);
-  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 2, NULL, &fault);
-  if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
-    frame = pair_frame (&pair, compute_never);
-    frame.user = &computed;
-    for (int i = 0; i < 12; i++) {
-      frame.slices = wrong[i % 4];
-      frame.transfer = (RingTransfer) (i / 4);
-      fault_clear (&fault);
-      EXPECT_FAULT (check, !pass_frame (ring, &frame, &fault), &fault,
-          FAULT_SETTINGS, "a wrong number of slices");
-    }
-    EXPECT (check, !computed, "a frame that was refused was computed");
-    expect_stats (check, ring, &device, &pair, 0, 0, 0);
-    frame = pair_frame (&pair, compute_slowly);
-    for (int i = 0; i < 2; i++) {
-      frame.slices = right[i];
-      picture_paint (&pair.src, CONTENT_NOISE, &random);
-      EXPECT (check, pass_frame (ring, &frame, &fault), "%d slices: %s",
-          right[i], fault.message);
-      verdict_same (&verdict, &pair.dst.image, &pair.src.image);
-      EXPECT (check, verdict.ok, "%d slices: %s", right[i], verdict.text);
-    }
-    expect_stats (check, ring, &device, &pair, 2, 2, 1);
-    ring_free (ring);
+  frame = pair_frame (&rig.pair, compute_never);
+  frame.user = &computed;
+  for (int i = 0; i < 12; i++) {
+    frame.slices = wrong[i % 4];
+    frame.transfer = (RingTransfer) (i / 4);
+    fault_clear (&rig.fault);
+    EXPECT_FAULT (check, !pass_frame (rig.ring, &frame, &rig.fault), &rig.fault,
+        FAULT_SETTINGS, "a wrong number of slices");
   }
-  pair_clear (&pair);
-  device_leave (&device);
+  EXPECT (check, !computed, "a frame that was refused was computed");
+  expect_stats (check, &rig, 0, 0, 0);
+  frame = pair_frame (&rig.pair, compute_slowly);
+  for (int i = 0; i < 2; i++) {
+    frame.slices = right[i];
+    picture_paint (&rig.pair.src, CONTENT_NOISE, &rig.random);
+    EXPECT (check, pass_frame (rig.ring, &frame, &rig.fault), "%d slices: %s",
+        right[i], rig.fault.message);
+    verdict_same (&verdict, &rig.pair.dst.image, &rig.pair.src.image);
+    EXPECT (check, verdict.ok, "%d slices: %s", right[i], verdict.text);
+  }
+  expect_stats (check, &rig, 2, 2, 1);
+  rig_end (&rig);
 }
 
 /* Frames that were submitted but never waited for. */
 static void
 check_abandon (Check *check, const void *data)
 {
-  Random random = { check->seed };
-  Device device;
-  Ring *ring;
-  Fault fault;
-  Pair pair;
+  Rig rig;
 
-  if (!enter (check, data, &device))
+  if (!rig_begin (&rig, check, data, 4))
     return;
-  check->cases++;
-  pair_new (&pair, &random);
-  fault_clear (&fault);
-  ring = ring_new (device.gpu, &pair.layout, &pair.layout, 4, NULL, &fault);
-  if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
-    for (int i = 0; i < 3; i++) {
-      RingFrame frame = pair_frame (&pair, compute_copy);
+  for (int i = 0; i < 3; i++) {
+    RingFrame frame = pair_frame (&rig.pair, compute_copy);
 
-      frame.slices = 7 * i + 1;
-      EXPECT (check, ring_submit (ring, ring_acquire (ring), &frame, &fault),
-          "%s", fault.message);
-    }
-    ring_free (ring);
+    frame.slices = 7 * i + 1;
+    EXPECT (check,
+        ring_submit (rig.ring, ring_acquire (rig.ring), &frame, &rig.fault),
+        "%s", rig.fault.message);
   }
-  pair_clear (&pair);
-  device_leave (&device);
+  rig_end (&rig);
 }
 
 void
 check_ring_add (void)
 {
-  static const char cuda[] = "cuda";
+  static const Backend backends[] = { BACKEND_CPU, BACKEND_CUDA };
 
   kerncheck_add (check_stats_add, NULL, NULL, "ring/stats-add");
   for (int i = 0; i < 2; i++) {
     const char *prefix = i == 0 ? "ring" : "ring/cuda";
-    const void *where = i == 0 ? NULL : cuda;
+    const Backend *where = &backends[i];
 
     kerncheck_add (check_order, where, NULL, "%s/order", prefix);
     kerncheck_add (check_filter, where, NULL, "%s/filter", prefix);

@@ -15,10 +15,7 @@ plain_case (const char *layout)
 {
   Case *c = case_new ();
 
-  c->kind = layout_kind_by_name (layout);
-  c->width = 13;
-  c->height = 9;
-  layout_make (c->kind, c->width, c->height, &c->layout);
+  case_set_layout (c, layout_kind_by_name (layout), 13, 9);
   c->spec.scale = 1.0;
   for (int p = 0; p < c->layout.n_planes; p++) {
     taps_gaussian (&c->x[p], 1.0, 3);

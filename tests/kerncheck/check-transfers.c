@@ -8,7 +8,6 @@
 #include "ring.h"
 #include "verdict.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -190,8 +189,8 @@ compute_expected (Plant *plant, int border, SepconvPlan *plan)
     Picture *expected = &plant->expected[border][i];
 
     if (!EXPECT (check,
-            device_run (plant->device, plan, &plant->source[i], expected,
-                &changed, &fault),
+            device_run (plant->device, device_sepconv, plan, &plant->source[i],
+                expected, &changed, &fault),
             "a plain run: %s (%s)", fault.message, fault.detail))
       return false;
     verdict_by_oracle (&verdict, &plant->c[border]->spec,
@@ -226,10 +225,8 @@ plant_begin (Plant *plant, int size, int index, Random *random)
   Case *base = case_new ();
   bool ok;
 
-  base->kind = layout_kind_by_name (sizes[size].layout);
-  base->width = sizes[size].width;
-  base->height = sizes[size].height;
-  layout_make (base->kind, base->width, base->height, &base->layout);
+  case_set_layout (base, layout_kind_by_name (sizes[size].layout),
+      sizes[size].width, sizes[size].height);
   plant->layout = base->layout;
   for (int i = 0; i < N_SOURCES; i++) {
     picture_new (&plant->source[i], &plant->layout, false, random);
@@ -577,10 +574,11 @@ transfer_case (Check *check, Random *random, int index, const void *data)
 static void
 check_transfers (Check *check, const void *data)
 {
-  Device device = { NULL, NULL };
-  const int n = data == NULL ? MAX_DEPTH : MAX_DEPTH * N_SIZES;
+  const Backend backend = *(const Backend *) data;
+  const int n = backend == BACKEND_CPU ? MAX_DEPTH : MAX_DEPTH * N_SIZES;
+  Device device;
 
-  if (data != NULL && !device_enter_gpu (check, &device))
+  if (!device_enter (check, backend, &device))
     return;
   check_cases (check, check->quick ? 4 : n, transfer_case, &device);
   device_leave (&device);
@@ -589,8 +587,8 @@ check_transfers (Check *check, const void *data)
 void
 check_transfers_add (void)
 {
-  static const char cuda[] = "cuda";
+  static const Backend cpu = BACKEND_CPU, cuda = BACKEND_CUDA;
 
-  kerncheck_add (check_transfers, NULL, NULL, "ring/transfers");
-  kerncheck_add (check_transfers, cuda, NULL, "ring/cuda/transfers");
+  kerncheck_add (check_transfers, &cpu, NULL, "ring/transfers");
+  kerncheck_add (check_transfers, &cuda, NULL, "ring/cuda/transfers");
 }

@@ -77,12 +77,6 @@ histo_case_picture (const HistoCase *c, Picture *picture, Random *random)
   picture_paint (picture, c->content, random);
 }
 
-static unsigned
-code_at (const Image *image, int p, int channel, int x, int y)
-{
-  return picture_raw (image, p, channel, x, y) >> image->plane[p].shift;
-}
-
 static bool
 expect_channel (Check *check, const Image *image, int p, int channel, int bins,
     const uint64_t *counts)
@@ -93,8 +87,8 @@ expect_channel (Check *check, const Image *image, int p, int channel, int bins,
 
   for (int y = 0; y < image_plane_height (image, p); y++)
     for (int x = 0; x < image->plane[p].width; x++)
-      expected[(uint64_t) code_at (image, p, channel, x, y) * (uint64_t) bins
-          / (1u << image->plane[p].depth)]++;
+      expected[(uint64_t) picture_code (image, p, channel, x, y)
+          * (uint64_t) bins / (1u << image->plane[p].depth)]++;
   for (int bin = 0; bin < bins && ok; bin++)
     ok = EXPECT (check, counts[bin] == expected[bin],
         "plane %d, channel %d, bin %d: %llu samples instead of %llu", p,
@@ -171,7 +165,7 @@ histo_expect_reverse (Check *check, const HistoSpec *spec, const Image *image,
       memcpy (left, histo_result_counts (result, p, channel), bytes);
       for (int y = 0; y < image_plane_height (image, p); y++)
         for (int x = 0; x < image->plane[p].width; x++)
-          left[bin_of[code_at (image, p, channel, x, y)]]--;
+          left[bin_of[picture_code (image, p, channel, x, y)]]--;
       for (int bin = 0; bin < spec->bins && ok; bin++)
         ok = EXPECT (check, left[bin] == 0,
             "plane %d, channel %d, bin %d: %lld more than the picture has", p,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "kerncheck-device.h"
 
+#include "verdict.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,8 +47,9 @@ device_close (void)
     device_shut (&shared);
 }
 
-bool
-device_enter_gpu (Check *check, Device *device)
+/* The shared GPU, with its context pushed. */
+static bool
+enter_gpu (Check *check, Device *device)
 {
   Fault fault;
 
@@ -72,23 +75,42 @@ device_enter_gpu (Check *check, Device *device)
 }
 
 bool
-device_enter (Check *check, const SepconvMethod *method, Device *device)
+device_enter (Check *check, Backend backend, Device *device)
 {
-  if (method->ops == NULL) {
-    check_skip (check, "method %s is not in this build", method->name);
-    return false;
-  }
   device->gpu = NULL;
   device->stream = NULL;
-  if (method->backend == BACKEND_CPU)
-    return true;
-  if (!device_enter_gpu (check, device))
+  return backend == BACKEND_CPU || enter_gpu (check, device);
+}
+
+static bool
+enter_method (Check *check, const char *name, bool in_build, Backend backend,
+    int min_capability, Device *device)
+{
+  if (!in_build) {
+    check_skip (check, "method %s is not in this build", name);
     return false;
-  if (gpu_capability (device->gpu) >= sepconv_method_min_capability (method))
+  }
+  if (!device_enter (check, backend, device))
+    return false;
+  if (device->gpu == NULL || gpu_capability (device->gpu) >= min_capability)
     return true;
-  check_skip (check, "method %s needs a newer GPU", method->name);
+  check_skip (check, "method %s needs a newer GPU", name);
   device_leave (device);
   return false;
+}
+
+bool
+device_enter_sepconv (Check *check, const SepconvMethod *method, Device *device)
+{
+  return enter_method (check, method->name, method->ops != NULL,
+      method->backend, sepconv_method_min_capability (method), device);
+}
+
+bool
+device_enter_histo (Check *check, const HistoMethod *method, Device *device)
+{
+  return enter_method (check, method->name, method->ops != NULL,
+      method->backend, histo_method_min_capability (method), device);
 }
 
 void
@@ -151,7 +173,14 @@ device_picture_clear (DevicePicture *on_device)
 }
 
 bool
-device_run (const Device *device, SepconvPlan *plan, const Picture *src,
+device_sepconv (void *plan, const Image *src, const Image *dst,
+    GpuStream stream, Fault *fault)
+{
+  return sepconv_plan_run (plan, src, dst, stream, fault);
+}
+
+bool
+device_run (const Device *device, DeviceRun run, void *plan, const Picture *src,
     Picture *dst, bool *src_changed, Fault *fault)
 {
   DevicePicture from = { .block = NULL }, to = { .block = NULL };
@@ -160,7 +189,7 @@ device_run (const Device *device, SepconvPlan *plan, const Picture *src,
       device->gpu == NULL ? src->block : kerncheck_alloc (src->bytes);
   bool ok = device_picture_new (&from, device, src, fault)
       && device_picture_new (&to, device, dst, fault)
-      && sepconv_plan_run (plan, &from.image, &to.image, device->stream, fault)
+      && run (plan, &from.image, &to.image, device->stream, fault)
       && device_picture_fetch (&to, device, dst->block, dst->bytes, fault)
       && device_picture_fetch (&from, device, after, src->bytes, fault);
 
@@ -169,6 +198,29 @@ device_run (const Device *device, SepconvPlan *plan, const Picture *src,
   device_picture_clear (&to);
   if (after != src->block)
     free (after);
+  free (before);
+  return ok;
+}
+
+bool
+device_run_cleanly (Check *check, const Device *device, DeviceRun run,
+    void *plan, const Picture *src, Picture *dst)
+{
+  uint8_t *before = picture_block_copy (dst);
+  bool src_changed = false;
+  Verdict verdict;
+  Fault fault;
+  bool ok;
+
+  fault_clear (&fault);
+  ok = EXPECT (check,
+           device_run (device, run, plan, src, dst, &src_changed, &fault),
+           "the run failed: %s (%s)", fault.message, fault.detail)
+      && EXPECT (check, !src_changed, "the source was written to");
+  if (ok) {
+    verdict_guards (&verdict, dst, before);
+    ok = EXPECT (check, verdict.ok, "%s", verdict.text);
+  }
   free (before);
   return ok;
 }

@@ -3,6 +3,7 @@
  * pictures with their guard bytes are copied, and from which they come back. */
 #pragma once
 
+#include "histo.h"
 #include "pictures.h"
 
 /* A GPU with its context pushed and a stream; all NULL on the host. */
@@ -12,12 +13,16 @@ typedef struct
   GpuStream stream;
 } Device;
 
-/* The device that a method needs. The GPU is opened once for all checks and its
- * context pushed; false, and the check skipped by name, if there is none or the
- * method is not in this build. Pair with device_leave(). */
-bool device_enter (Check *check, const SepconvMethod *method, Device *device);
-/* The same for a check that needs a GPU but no method. */
-bool device_enter_gpu (Check *check, Device *device);
+/* Where a backend runs. The GPU is opened once for all checks and its context
+ * pushed; false, and the check skipped by name, if there is none. Pair with
+ * device_leave(). */
+bool device_enter (Check *check, Backend backend, Device *device);
+/* Likewise for a method; the check is also skipped if the method is not in this
+ * build, or needs a newer GPU. */
+bool device_enter_sepconv (
+    Check *check, const SepconvMethod *method, Device *device);
+bool device_enter_histo (
+    Check *check, const HistoMethod *method, Device *device);
 void device_leave (Device *device);
 
 /* Makes and ends a device of one's own; the first for checks that use several,
@@ -25,7 +30,7 @@ void device_leave (Device *device);
 bool device_open (Device *device, Fault *fault);
 void device_shut (Device *device);
 
-/* Closes the GPU that the checks share; the next device_enter() opens it again. */
+/* Closes the GPU that the checks share; the next device_enter*() opens it again. */
 void device_close (void);
 
 /* A picture's block on the device, or the picture itself on the host. */
@@ -46,7 +51,18 @@ bool device_picture_fetch (const DevicePicture *on_device, const Device *device,
     uint8_t *block, size_t bytes, Fault *fault);
 void device_picture_clear (DevicePicture *on_device);
 
+/* What runs an engine's plan from one image to another. */
+typedef bool (*DeviceRun) (void *plan, const Image *src, const Image *dst,
+    GpuStream stream, Fault *fault);
+
+/* sepconv_plan_run() as such. */
+bool device_sepconv (void *plan, const Image *src, const Image *dst,
+    GpuStream stream, Fault *fault);
+
 /* Runs a plan from one picture to another and waits. Says through `src_changed`
  * whether the run wrote to its source. */
-bool device_run (const Device *device, SepconvPlan *plan, const Picture *src,
-    Picture *dst, bool *src_changed, Fault *fault);
+bool device_run (const Device *device, DeviceRun run, void *plan,
+    const Picture *src, Picture *dst, bool *src_changed, Fault *fault);
+/* Likewise, and judges everything but the numbers: faults, guards, the source. */
+bool device_run_cleanly (Check *check, const Device *device, DeviceRun run,
+    void *plan, const Picture *src, Picture *dst);

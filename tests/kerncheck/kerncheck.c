@@ -97,6 +97,14 @@ check_skip (Check *check, const char *format, ...)
   va_end (args);
 }
 
+void
+check_skip_unsupported (Check *check, const char *method)
+{
+  if (check->cases > 0 && check->cases == check->unsupported
+      && !check->one_case)
+    check_skip (check, "method %s supports none of the cases", method);
+}
+
 bool
 check_expect (
     Check *check, bool ok, const char *file, int line, const char *format, ...)

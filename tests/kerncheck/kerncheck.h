@@ -71,6 +71,8 @@ void check_describe (Check *check, const char *format, ...)
 /* Says that the check cannot run here, and why. */
 void check_skip (Check *check, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
+/* Does so after check_cases() when the method declined every case. */
+void check_skip_unsupported (Check *check, const char *method);
 
 bool check_expect (Check *check, bool ok, const char *file, int line,
     const char *format, ...) __attribute__ ((format (printf, 5, 6)));

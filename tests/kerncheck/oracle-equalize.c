@@ -33,11 +33,10 @@ find_channel (
 }
 
 int
-equalize_oracle_plane (const EqualizeSpec *spec, const Image *layout)
+equalize_oracle_plane (const EqualizeSpec *spec)
 {
   int plane = 0, channel;
 
-  (void) layout;
   if (!find_channel (spec, EQUALIZE_LUMA, &plane, &channel))
     find_channel (spec, EQUALIZE_RED, &plane, &channel);
   return plane;
@@ -47,7 +46,7 @@ EqualizeOracle *
 equalize_oracle_new (const EqualizeSpec *spec, const Image *layout)
 {
   EqualizeOracle *oracle = kerncheck_alloc (sizeof *oracle);
-  const int p = equalize_oracle_plane (spec, layout);
+  const int p = equalize_oracle_plane (spec);
   const bool adaptive = spec->kind == EQUALIZE_CLAHE;
   int width, height;
 
@@ -82,8 +81,7 @@ code_at (
   int plane = 0, channel = 0;
 
   find_channel (spec, role, &plane, &channel);
-  return (
-      int) (picture_raw (src, plane, channel, x, y) >> src->plane[plane].shift);
+  return picture_code (src, plane, channel, x, y);
 }
 
 static double

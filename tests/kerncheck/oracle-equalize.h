@@ -24,4 +24,4 @@ void equalize_oracle_run (EqualizeOracle *oracle, const EqualizeSpec *spec,
     bool first, const Image *src, int *luma, Range *mapped);
 
 /* The plane that luma has its size and depth from. */
-int equalize_oracle_plane (const EqualizeSpec *spec, const Image *layout);
+int equalize_oracle_plane (const EqualizeSpec *spec);

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ONE 65536
 
@@ -346,10 +345,8 @@ blend_sample (
     const Canvas *canvas, const Image *dst, int p, int c, int x, int y)
 {
   const OverlaySpec *spec = canvas->spec;
-  const ImagePlane *plane = &dst->plane[p];
   const int sub_x = spec->subsampling_x[p], sub_y = spec->subsampling_y[p];
-  const unsigned raw = picture_raw (dst, p, c, x, y);
-  const int64_t in = raw >> plane->shift;
+  const int64_t in = picture_code (dst, p, c, x, y);
   int64_t opacity = 0, difference = 0, pixels = 0, code;
 
   for (int v = y * sub_y; v < (y + 1) * sub_y; v++)
@@ -374,9 +371,7 @@ blend_sample (
     return;
   code = (int64_t) floor (
       ((double) difference / ((double) pixels * ONE)) + (double) in + 0.5);
-  picture_sample (dst, p, c, x, y)[0] = (uint8_t) (code << plane->shift);
-  if (image_sample_bytes (plane) == 2)
-    picture_sample (dst, p, c, x, y)[1] = (uint8_t) (code << plane->shift >> 8);
+  picture_write_code (dst, p, c, x, y, (int) code);
 }
 
 void

@@ -85,16 +85,16 @@ layout_kind_by_name (const char *name)
   return NULL;
 }
 
+const LayoutKind *
+layout_kind_any (Random *random)
+{
+  return layout_kind (random_int (random, 0, N_KINDS - 1));
+}
+
 static int
 divide_up (int n, int divisor)
 {
   return (n + divisor - 1) / divisor;
-}
-
-static int
-sample_bytes (const ImagePlane *plane)
-{
-  return plane->depth + plane->shift > 8 ? 2 : 1;
 }
 
 static size_t
@@ -127,7 +127,8 @@ layout_make (const LayoutKind *kind, int width, int height, Image *layout)
     /* Rows hold whole pixels, and all samples of planes that start late. */
     pixels = plane->width * plane->pixel_stride;
     samples = plane->offset + (plane->width - 1) * plane->pixel_stride
-        + (plane->channels - 1) * plane->channel_stride + sample_bytes (plane);
+        + (plane->channels - 1) * plane->channel_stride
+        + image_sample_bytes (plane);
     layout->memory[plane->memory].row_bytes =
         larger (layout->memory[plane->memory].row_bytes,
             (size_t) (pixels > samples ? pixels : samples));
@@ -150,7 +151,8 @@ memory_alignment (const Image *image, int memory)
   size_t alignment = 1;
 
   for (int p = 0; p < image->n_planes; p++)
-    if (image->plane[p].memory == memory && sample_bytes (&image->plane[p]) > 1)
+    if (image->plane[p].memory == memory
+        && image_sample_bytes (&image->plane[p]) > 1)
       alignment = 2;
   return alignment;
 }
@@ -172,7 +174,7 @@ mark_owned (Picture *picture)
         for (int x = 0; x < image->plane[p].width; x++)
           memset (picture->owned
                   + (picture_sample (image, p, c, x, y) - picture->block),
-              1, (size_t) sample_bytes (&image->plane[p]));
+              1, (size_t) image_sample_bytes (&image->plane[p]));
 }
 
 static void
@@ -291,20 +293,35 @@ picture_raw (const Image *image, int plane, int channel, int x, int y)
 {
   const uint8_t *sample = picture_sample (image, plane, channel, x, y);
 
-  return sample_bytes (&image->plane[plane]) == 1
+  return image_sample_bytes (&image->plane[plane]) == 1
       ? sample[0]
       : sample[0] | (unsigned) sample[1] << 8;
 }
 
-static void
-write_raw (
+void
+picture_write_raw (
     const Image *image, int plane, int channel, int x, int y, unsigned raw)
 {
   uint8_t *sample = picture_sample (image, plane, channel, x, y);
 
   sample[0] = (uint8_t) raw;
-  if (sample_bytes (&image->plane[plane]) > 1)
+  if (image_sample_bytes (&image->plane[plane]) > 1)
     sample[1] = (uint8_t) (raw >> 8);
+}
+
+int
+picture_code (const Image *image, int plane, int channel, int x, int y)
+{
+  return (int) (picture_raw (image, plane, channel, x, y)
+      >> image->plane[plane].shift);
+}
+
+void
+picture_write_code (
+    const Image *image, int plane, int channel, int x, int y, int code)
+{
+  picture_write_raw (image, plane, channel, x, y,
+      (unsigned) code << image->plane[plane].shift);
 }
 
 void
@@ -321,7 +338,7 @@ picture_scramble_low_bits (
         continue;
       for (int y = 0; y < image_plane_height (image, p); y++)
         for (int x = 0; x < image->plane[p].width; x++)
-          write_raw (image, p, c, x, y,
+          picture_write_raw (image, p, c, x, y,
               (picture_raw (image, p, c, x, y) & ~low)
                   | ((unsigned) random_next (random) & low));
     }
@@ -388,9 +405,8 @@ picture_paint (Picture *picture, Content content, Random *random)
 
       for (int y = 0; y < height; y++)
         for (int x = 0; x < plane->width; x++)
-          write_raw (image, p, c, x, y,
-              (unsigned) paint_code (&painter, c, x, y, random)
-                  << plane->shift);
+          picture_write_code (
+              image, p, c, x, y, paint_code (&painter, c, x, y, random));
     }
   }
   picture_scramble_low_bits (picture, NULL, random);

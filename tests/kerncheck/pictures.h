@@ -26,6 +26,8 @@ typedef struct
 int layout_n_kinds (void);
 const LayoutKind *layout_kind (int index);
 const LayoutKind *layout_kind_by_name (const char *name);
+/* Any of them, by chance. */
+const LayoutKind *layout_kind_any (Random *random);
 
 /* A layout of that size, without addresses and strides. */
 void layout_make (const LayoutKind *kind, int width, int height, Image *layout);
@@ -84,6 +86,12 @@ void picture_paint (Picture *picture, Content content, Random *random);
 uint8_t *picture_sample (
     const Image *image, int plane, int channel, int x, int y);
 unsigned picture_raw (const Image *image, int plane, int channel, int x, int y);
+void picture_write_raw (
+    const Image *image, int plane, int channel, int x, int y, unsigned raw);
+/* Its code; writing one clears the bits beside it. */
+int picture_code (const Image *image, int plane, int channel, int x, int y);
+void picture_write_code (
+    const Image *image, int plane, int channel, int x, int y, int code);
 
 /* Where the two blocks, of one layout and one allocation size, differ outside
  * samples; -1: nowhere. */

@@ -90,12 +90,10 @@ static void
 compare_near (
     Verdict *verdict, const Image *dst, const Image *other, int p, int c)
 {
-  const int shift = dst->plane[p].shift;
-
   for (int y = 0; y < image_plane_height (dst, p); y++)
     for (int x = 0; x < dst->plane[p].width; x++) {
-      const int here = (int) (picture_raw (dst, p, c, x, y) >> shift);
-      const int there = (int) (picture_raw (other, p, c, x, y) >> shift);
+      const int here = picture_code (dst, p, c, x, y);
+      const int there = picture_code (other, p, c, x, y);
 
       if (abs (here - there) > 1) {
         refuse (verdict,
