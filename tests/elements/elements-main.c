@@ -13,6 +13,10 @@ static const Test *const tables[] = { tests_templates, tests_properties,
   tests_interlace, tests_metas, tests_flow, tests_flight, tests_flight_events,
   tests_flight_flow, tests_flight_states, tests_flight_settings, tests_pools,
   tests_flight_soak, tests_stats, tests_formats, tests_pipelines,
+#ifdef HAVE_GSTCUDA
+  tests_gpu_memory,
+#endif
+
   tests_histo_templates, tests_histo_counts, tests_histo_frames,
   tests_histo_messages, tests_histo_metas, tests_histo_statistics,
   tests_histo_alarms, tests_histo_flight, tests_histo_equalize,

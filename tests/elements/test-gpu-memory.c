@@ -1,0 +1,798 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Frames that come and go in the GPU's memory, or in one memory and go in another. */
+#include "gpu-memory-fixture.h"
+
+#include <string.h>
+
+/* ---- from and to every memory -------------------------------------------- */
+
+/* Opens a filter between memories, in a context that its neighbours could share. */
+static void
+open_between (Filter *filter, const char *settings, GstObject *context,
+    const char *out_caps)
+{
+  GstContext *wrapped = gpu_context_wrap (context);
+
+  filter_make (filter, settings);
+  gst_element_set_context (filter->element, wrapped);
+  gst_context_unref (wrapped);
+  filter_plug (filter);
+  gst_harness_set_sink_caps_str (filter->harness, out_caps);
+}
+
+static const char *
+caps_of_memory (gboolean gpu)
+{
+  return gpu ? "video/x-raw(" GPU_MEMORY ")" : "video/x-raw";
+}
+
+/* A filter between memories, and what it needs; checks pictures. */
+typedef struct
+{
+  Filter filter;
+  GstObject *context;
+  const char *settings;
+  gboolean in_gpu, out_gpu;
+} Bridge;
+
+static void
+bridge_open (
+    Bridge *bridge, const char *settings, gboolean in_gpu, gboolean out_gpu)
+{
+  memset (bridge, 0, sizeof *bridge);
+  bridge->context = gpu_context_new ();
+  bridge->settings = settings;
+  bridge->in_gpu = in_gpu;
+  bridge->out_gpu = out_gpu;
+  open_between (
+      &bridge->filter, settings, bridge->context, caps_of_memory (out_gpu));
+}
+
+static void
+bridge_close (Bridge *bridge)
+{
+  filter_expect_silence (&bridge->filter);
+  filter_close (&bridge->filter);
+  gst_object_unref (bridge->context);
+}
+
+/* Filters a picture of this format; returns what is wrong with it, or NULL. */
+static char *
+bridge_check (Bridge *bridge, const char *format, int width, int height,
+    const char *more, guint32 seed)
+{
+  GstCaps *caps =
+      (bridge->in_gpu ? gpu_caps : video_caps) (format, width, height, more);
+  GstBufferPool *pool = NULL;
+  GstBuffer *in, *out;
+  char *problem = NULL;
+  GstVideoInfo info;
+
+  test_context ("format=%s size=%dx%d caps=%s in %s out %s settings=%.400s",
+      format, width, height, more ? more : "-", caps_of_memory (bridge->in_gpu),
+      caps_of_memory (bridge->out_gpu), bridge->settings);
+  video_info (&info, format, width, height, more);
+  if (bridge->in_gpu)
+    pool = gpu_pool_new (bridge->context, caps, 0, seed % 2);
+  expect (filter_caps (&bridge->filter, caps), "caps refused");
+  in = picture_new (&info, seed);
+  out = filter_process (&bridge->filter,
+      pool != NULL ? gpu_copy (pool, in, &info) : gst_buffer_ref (in));
+  expect ((gpu_buffer_context (out) != NULL) == bridge->out_gpu,
+      "the result is in the wrong memory");
+  expect (!bridge->out_gpu || gpu_buffer_context (out) == bridge->context,
+      "the result is in another context");
+  out = gpu_fetch (out, &info);
+  if (setting_number (bridge->settings, "sigma", 2.0) > 0.0)
+    problem = picture_compare (
+        in, out, &info, bridge->settings, GST_VIDEO_INFO_IS_INTERLACED (&info));
+  else
+    picture_expect_same (in, out, &info);
+  gst_buffer_unref (out);
+  gst_buffer_unref (in);
+  if (pool != NULL)
+    gpu_pool_free (pool);
+  return problem;
+}
+
+static void
+check_formats (const char *settings, gboolean in_gpu, gboolean out_gpu)
+{
+  static const int sizes[][2] = { { 33, 17 }, { 64, 36 }, { 1, 1 }, { 2, 3 } };
+  GString *problems = g_string_new (NULL);
+  int tried = 0;
+  Bridge bridge;
+
+  bridge_open (&bridge, settings, in_gpu, out_gpu);
+  for (int f = 0; video_formats[f]; f++)
+    for (guint s = 0;
+         gpu_has_format (video_formats[f]) && s < G_N_ELEMENTS (sizes);
+         s++, tried++) {
+      char *problem = bridge_check (&bridge, video_formats[f], sizes[s][0],
+          sizes[s][1], NULL, (guint32) tried);
+
+      if (problem != NULL)
+        g_string_append_printf (problems, "\n  %s", problem);
+      g_free (problem);
+    }
+  expect (problems->len == 0, "%s", problems->str);
+  expect (tried >= 25 * (int) G_N_ELEMENTS (sizes), "only %d formats and sizes",
+      tried);
+  expect ((element_count (bridge.filter.element, "bytes-up") == 0) == in_gpu
+          && (element_count (bridge.filter.element, "bytes-down") == 0)
+              == out_gpu,
+      "%" G_GUINT64_FORMAT " bytes went up, and %" G_GUINT64_FORMAT " down",
+      element_count (bridge.filter.element, "bytes-up"),
+      element_count (bridge.filter.element, "bytes-down"));
+  g_string_free (problems, TRUE);
+  bridge_close (&bridge);
+}
+
+static void
+gpu_memory_formats_through (void)
+{
+  check_formats ("sigma=1.2 planes=all", TRUE, TRUE);
+}
+
+static void
+gpu_memory_formats_down (void)
+{
+  check_formats ("sigma=1.2", TRUE, FALSE);
+}
+
+static void
+gpu_memory_formats_up (void)
+{
+  check_formats ("sigma=1.2", FALSE, TRUE);
+}
+
+/* Nothing to compute, but the memory is another. */
+static void
+gpu_memory_formats_untouched (void)
+{
+  check_formats ("sigma=0", TRUE, FALSE);
+  check_formats ("sigma=0", FALSE, TRUE);
+}
+
+/* By every way over the bus, and with every kind of work. */
+static void
+gpu_memory_settings (void)
+{
+  static const char *const settings[] = { "sigma=1 transfer=mapped",
+    "sigma=1 transfer=pageable", "sigma=1 slices=5", "sigma=0 transfer=mapped",
+    "sigma=0 transfer=pageable", "kernel=sobel-x bias=0.5 planes=luma",
+    "sigma=1 ring-depth=1", "sigma=1 histogram=true histogram-interval=0",
+    "sigma=0 histogram=true histogram-interval=0" };
+
+  for (guint i = 0; i < 4 * G_N_ELEMENTS (settings); i++) {
+    Bridge bridge;
+
+    bridge_open (&bridge, settings[i / 4], i & 1, (i & 2) != 0);
+    for (guint32 n = 0; n < 3; n++) {
+      char *problem = bridge_check (&bridge, "NV12", 51, 31,
+          n == 2 ? "interlace-mode=interleaved" : NULL, n);
+
+      expect (problem == NULL, "%s", problem);
+    }
+    bridge_close (&bridge);
+  }
+}
+
+/* What a buffer is in counts, not what caps say. */
+static void
+gpu_memory_mislabelled (void)
+{
+  for (int i = 0; i < 4; i++) {
+    const gboolean caps_gpu = i & 1, out_gpu = (i & 2) != 0;
+    GstCaps *caps = gpu_caps ("NV12", 33, 17, NULL);
+    GstBufferPool *pool;
+    GstBuffer *in, *out;
+    GstVideoInfo info;
+    Bridge bridge;
+
+    bridge_open (&bridge, "sigma=1", caps_gpu, out_gpu);
+    test_context ("a buffer in %s for caps %s, out %s",
+        caps_gpu ? "system memory" : GPU_MEMORY, caps_of_memory (caps_gpu),
+        caps_of_memory (out_gpu));
+    video_info (&info, "NV12", 33, 17, NULL);
+    pool = gpu_pool_new (bridge.context, caps, 0, FALSE);
+    expect (filter_caps (&bridge.filter,
+                (caps_gpu ? gpu_caps : video_caps) ("NV12", 33, 17, NULL)),
+        "caps refused");
+    for (guint32 n = 0; n < 4; n++) {
+      in = picture_new (&info, n);
+      out = filter_process (&bridge.filter,
+          caps_gpu ? gst_buffer_ref (in) : gpu_copy (pool, in, &info));
+      out = gpu_fetch (out, &info);
+      picture_expect (in, out, &info, "sigma=1", FALSE);
+      gst_buffer_unref (out);
+      gst_buffer_unref (in);
+    }
+    gst_caps_unref (caps);
+    gpu_pool_free (pool);
+    bridge_close (&bridge);
+  }
+}
+
+/* ---- which memory -------------------------------------------------------- */
+
+/* Caps from upstream, what downstream takes, and what comes of it. */
+static void
+gpu_memory_negotiation (void)
+{
+  static const struct
+  {
+    gboolean in_gpu;
+    const char *downstream;
+    gboolean out_gpu;
+  } cases[] = {
+    { FALSE, "ANY", FALSE },
+    { TRUE, "ANY", TRUE },
+    { TRUE, "video/x-raw", FALSE },
+    { FALSE, "video/x-raw(" GPU_MEMORY ")", TRUE },
+    { TRUE, "video/x-raw(" GPU_MEMORY "); video/x-raw", TRUE },
+    { TRUE, "video/x-raw, format=NV12", FALSE },
+    { FALSE, "video/x-raw(" GPU_MEMORY "), format=RGBA; video/x-raw", FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    GstCaps *caps =
+        (cases[i].in_gpu ? gpu_caps : video_caps) ("NV12", 64, 48, NULL);
+    GstCaps *got;
+    Filter filter;
+
+    test_context ("in %s, downstream takes %s",
+        caps_of_memory (cases[i].in_gpu), cases[i].downstream);
+    filter_open (&filter, "sigma=1");
+    gst_harness_set_sink_caps_str (filter.harness, cases[i].downstream);
+    expect (filter_caps (&filter, caps), "caps refused");
+    got = gst_pad_get_current_caps (filter.harness->sinkpad);
+    expect (got != NULL
+            && gst_caps_features_contains (
+                   gst_caps_get_features (got, 0), GPU_MEMORY)
+                == cases[i].out_gpu,
+        "the caps are %" GST_PTR_FORMAT, (gpointer) got);
+    gst_caps_unref (got);
+    filter_close (&filter);
+  }
+}
+
+/* Upstream is asked for the GPU's memory first, whatever downstream wants, and never
+ * for formats that it does not have. */
+static void
+gpu_memory_preferred (void)
+{
+  static const char *const downstream[] = { "ANY", "video/x-raw",
+    "video/x-raw(" GPU_MEMORY ")" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (downstream); i++) {
+    GstCaps *grey = gpu_caps ("GRAY8", 64, 48, NULL), *got;
+    Filter filter;
+
+    test_context ("downstream takes %s", downstream[i]);
+    filter_open (&filter, "sigma=1");
+    gst_harness_set_sink_caps_str (filter.harness, downstream[i]);
+    got = gst_pad_peer_query_caps (filter.harness->srcpad, NULL);
+    expect (gst_caps_get_size (got) >= 2
+            && gst_caps_features_contains (
+                gst_caps_get_features (got, 0), GPU_MEMORY)
+            && gst_caps_features_is_equal (
+                gst_caps_get_features (got, gst_caps_get_size (got) - 1),
+                GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY),
+        "upstream is asked for %" GST_PTR_FORMAT, (gpointer) got);
+    gst_caps_unref (got);
+    expect (!gst_pad_peer_query_accept_caps (filter.harness->srcpad, grey),
+        "GRAY8 is accepted");
+    expect (!filter_caps (&filter, grey), "caps of GRAY8 are accepted");
+    filter_close (&filter);
+  }
+}
+
+/* The CPU asks for none of it, and takes what comes all the same. */
+static void
+gpu_memory_and_the_cpu (void)
+{
+  GstCaps *caps = gpu_caps ("NV12", 33, 17, NULL), *got;
+  GstObject *context = gpu_context_new ();
+  GstBufferPool *pool = gpu_pool_new (context, caps, 0, FALSE);
+  GstVideoInfo info;
+  Filter filter;
+
+  test_context ("backend=cpu");
+  filter_open (&filter, "sigma=1 backend=cpu");
+  got = gst_pad_peer_query_caps (filter.harness->srcpad, NULL);
+  for (guint i = 0; i < gst_caps_get_size (got); i++)
+    expect (!gst_caps_features_contains (
+                gst_caps_get_features (got, i), GPU_MEMORY),
+        "upstream is asked for %" GST_PTR_FORMAT, (gpointer) got);
+  gst_caps_unref (got);
+  filter_close (&filter);
+
+  video_info (&info, "NV12", 33, 17, NULL);
+  filter_open (&filter, "sigma=1");
+  expect (filter_caps (&filter, gst_caps_ref (caps)), "caps refused");
+  for (guint32 n = 0; n < 12; n++) {
+    GstBuffer *in = picture_new (&info, n), *out;
+
+    test_context ("frame %u, backend=cpu from 4 to 7", n);
+    if (n == 4)
+      settings_apply (filter.element, "backend=cpu");
+    if (n == 8)
+      settings_apply (filter.element, "backend=cuda");
+    out = filter_process (&filter, gpu_copy (pool, in, &info));
+    out = gpu_fetch (out, &info);
+    picture_expect (in, out, &info, "sigma=1", FALSE);
+    gst_buffer_unref (out);
+    gst_buffer_unref (in);
+  }
+  filter_expect_silence (&filter);
+  filter_close (&filter);
+  gpu_pool_free (pool);
+  gst_object_unref (context);
+  gst_caps_unref (caps);
+}
+
+/* ---- pipelines ----------------------------------------------------------- */
+
+static GstElement *
+parse_pipeline (const char *text)
+{
+  GError *error = NULL;
+  GstElement *pipeline;
+
+  test_context ("%s", text);
+  pipeline = gst_parse_launch (text, &error);
+  expect (
+      pipeline != NULL && error == NULL, "%s", error ? error->message : "?");
+  return pipeline;
+}
+
+static void
+run_to_end (GstElement *pipeline)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+  GError *error = NULL;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  message = gst_bus_timed_pop_filtered (
+      bus, 60 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  expect (message != NULL, "it does not end");
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error (message, &error, NULL);
+  expect (error == NULL, "%s", error->message);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+}
+
+static gboolean
+pad_is_on_gpu (GstElement *pipeline, const char *element, const char *name)
+{
+  GstElement *found = gst_bin_get_by_name (GST_BIN (pipeline), element);
+  GstPad *pad = gst_element_get_static_pad (found, name);
+  GstCaps *caps = gst_pad_get_current_caps (pad);
+  gboolean on_gpu;
+
+  expect (caps != NULL, "%s.%s has no caps", element, name);
+  on_gpu =
+      gst_caps_features_contains (gst_caps_get_features (caps, 0), GPU_MEMORY);
+  gst_caps_unref (caps);
+  gst_object_unref (pad);
+  gst_object_unref (found);
+  return on_gpu;
+}
+
+/* Filters in a row keep frames on the GPU, and share its context. */
+static void
+gpu_memory_row (void)
+{
+  GstElement *pipeline = parse_pipeline (
+      "videotestsrc num-buffers=6 ! video/x-raw,format=NV12,width=64,height=48 "
+      "! cudasepconv name=a sigma=1 ! cudahisto name=b interval=0 ! queue "
+      "! cudasepconv name=c sigma=1 ! video/x-raw ! fakesink");
+  GstElement *a = gst_bin_get_by_name (GST_BIN (pipeline), "a");
+  GstElement *b = gst_bin_get_by_name (GST_BIN (pipeline), "b");
+  GstElement *c = gst_bin_get_by_name (GST_BIN (pipeline), "c");
+  const guint64 bytes = 6 * 64 * 48 * 3 / 2;
+  GstObject *contexts[3];
+
+  run_to_end (pipeline);
+  expect (pad_is_on_gpu (pipeline, "a", "src")
+          && pad_is_on_gpu (pipeline, "b", "src")
+          && pad_is_on_gpu (pipeline, "c", "sink"),
+      "frames leave the GPU");
+  expect (!pad_is_on_gpu (pipeline, "c", "src"), "the last one keeps them");
+  expect (element_count (a, "bytes-up") == bytes
+          && element_count (a, "bytes-down") == 0
+          && element_count (b, "bytes-up") == 0
+          && element_count (b, "bytes-down") == 0
+          && element_count (c, "bytes-up") == 0
+          && element_count (c, "bytes-down") == bytes,
+      "frames do not go up once and down once");
+  contexts[0] = gpu_context_of (a);
+  contexts[1] = gpu_context_of (b);
+  contexts[2] = gpu_context_of (c);
+  expect (contexts[0] != NULL && contexts[0] == contexts[1]
+          && contexts[1] == contexts[2],
+      "contexts %p, %p and %p", (gpointer) contexts[0], (gpointer) contexts[1],
+      (gpointer) contexts[2]);
+  for (int i = 0; i < 3; i++)
+    gst_object_unref (contexts[i]);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (a);
+  gst_object_unref (b);
+  gst_object_unref (c);
+  gst_object_unref (pipeline);
+}
+
+/* Several pipelines at once, of which some end while others go on. */
+static void
+gpu_memory_pipelines (void)
+{
+  enum
+  {
+    N = 4
+  };
+  GstElement *pipelines[N];
+
+  for (int i = 0; i < N; i++)
+    pipelines[i] = parse_pipeline (
+        "videotestsrc ! video/x-raw,format=I420,width=64,height=48 "
+        "! cudasepconv sigma=1 ! cudahisto interval=0 post-messages=false "
+        "attach-meta=true ! cudasepconv sigma=2 ! video/x-raw ! fakesink");
+  for (int i = 0; i < N; i++)
+    gst_element_set_state (pipelines[i], GST_STATE_PLAYING);
+  for (int round = 0; round < 3; round++)
+    for (int i = 0; i < N; i++) {
+      g_usleep (20000);
+      gst_element_set_state (pipelines[i], GST_STATE_NULL);
+      if (round < 2)
+        gst_element_set_state (pipelines[i], GST_STATE_PLAYING);
+    }
+  for (int i = 0; i < N; i++) {
+    GstBus *bus = gst_element_get_bus (pipelines[i]);
+    GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+
+    expect (message == NULL, "pipeline %d: %" GST_PTR_FORMAT, i,
+        (gpointer) message);
+    gst_object_unref (bus);
+    gst_object_unref (pipelines[i]);
+  }
+}
+
+/* ---- frames in flight ---------------------------------------------------- */
+
+/* Frames of a small pool, which get back there only if the filter lets go of them,
+ * and not before it has read them. */
+static void
+gpu_memory_in_flight (void)
+{
+  for (int i = 0; i < 4; i++) {
+    const gboolean out_gpu = i & 1, streams = i & 2;
+    GstCaps *caps = gpu_caps ("NV12", 64, 48, NULL);
+    GstBuffer *outs[40];
+    GstBufferPool *pool;
+    GstVideoInfo info;
+    Bridge bridge;
+
+    bridge_open (&bridge, "sigma=1", TRUE, out_gpu);
+    test_context ("NV12 out %s, %s streams", caps_of_memory (out_gpu),
+        streams ? "with" : "without");
+    video_info (&info, "NV12", 64, 48, NULL);
+    pool = gpu_pool_new (bridge.context, caps, 3, streams);
+    expect (filter_caps (&bridge.filter, caps), "caps refused");
+    for (guint32 n = 0; n < G_N_ELEMENTS (outs); n++) {
+      GstBuffer *picture = picture_new (&info, n);
+      GstBuffer *in = gpu_copy (pool, picture, &info);
+
+      GST_BUFFER_OFFSET (in) = n;
+      gst_buffer_unref (picture);
+      expect (gst_harness_push (bridge.filter.harness, in) == GST_FLOW_OK,
+          "frame %u is not taken", n);
+    }
+    for (guint32 n = 0; n < G_N_ELEMENTS (outs); n++) {
+      GstBuffer *picture = picture_new (&info, n), *out;
+
+      outs[n] = gst_harness_pull (bridge.filter.harness);
+      expect (outs[n] != NULL && GST_BUFFER_OFFSET (outs[n]) == n,
+          "frame %u does not come, or another", n);
+      out = gpu_fetch (gst_buffer_ref (outs[n]), &info);
+      picture_expect (picture, out, &info, "sigma=1", FALSE);
+      gst_buffer_unref (out);
+      gst_buffer_unref (picture);
+    }
+    /* Some outlive everything else. */
+    for (guint32 n = 0; n + 2 < G_N_ELEMENTS (outs); n++)
+      gst_buffer_unref (outs[n]);
+    gpu_pool_free (pool);
+    bridge_close (&bridge);
+    gst_buffer_unref (outs[G_N_ELEMENTS (outs) - 2]);
+    gst_buffer_unref (outs[G_N_ELEMENTS (outs) - 1]);
+  }
+}
+
+/* Flushes, EOS and changes of settings between frames that are not waited for. */
+static void
+gpu_memory_events (void)
+{
+  static const char *const steps[] = { "sigma=2", "sigma=0", "sigma=1",
+    "ring-depth=2", "histogram=true", "sigma=0", "sigma=2", "histogram=false",
+    "transfer=mapped", "backend=cpu", "backend=cuda", "transfer=auto" };
+  GString *settings = g_string_new ("sigma=1");
+  GstCaps *caps = gpu_caps ("NV12", 64, 48, NULL);
+  GstBufferPool *pool;
+  GstVideoInfo info;
+  guint32 number = 0;
+  Bridge bridge;
+
+  bridge_open (&bridge, settings->str, TRUE, TRUE);
+  /* For a while nothing computes on the GPU. */
+  gst_harness_set_sink_caps_str (
+      bridge.filter.harness, "video/x-raw(" GPU_MEMORY "); video/x-raw");
+  video_info (&info, "NV12", 64, 48, NULL);
+  pool = gpu_pool_new (bridge.context, caps, 0, TRUE);
+  expect (filter_caps (&bridge.filter, caps), "caps refused");
+  for (guint s = 0; s < G_N_ELEMENTS (steps); s++) {
+    test_context ("settings=%s", settings->str);
+    for (guint32 n = 0; n < 6; n++) {
+      GstBuffer *picture = picture_new (&info, number + n);
+
+      expect (gst_harness_push (
+                  bridge.filter.harness, gpu_copy (pool, picture, &info))
+              == GST_FLOW_OK,
+          "not taken");
+      gst_buffer_unref (picture);
+    }
+    for (guint32 n = 0; n < 6; n++, number++) {
+      GstBuffer *picture = picture_new (&info, number);
+      GstBuffer *out =
+          gpu_fetch (gst_harness_pull (bridge.filter.harness), &info);
+
+      picture_expect (picture, out, &info, settings->str, FALSE);
+      gst_buffer_unref (out);
+      gst_buffer_unref (picture);
+    }
+    if (s % 3 == 1) {
+      gst_harness_push_event (
+          bridge.filter.harness, gst_event_new_flush_start ());
+      gst_harness_push_event (
+          bridge.filter.harness, gst_event_new_flush_stop (TRUE));
+      expect (filter_caps (&bridge.filter, gpu_caps ("NV12", 64, 48, NULL)),
+          "caps refused");
+    }
+    g_string_append_printf (settings, " %s", steps[s]);
+    settings_apply (bridge.filter.element, steps[s]);
+  }
+  gst_harness_push_event (bridge.filter.harness, gst_event_new_eos ());
+  gpu_pool_free (pool);
+  g_string_free (settings, TRUE);
+  bridge_close (&bridge);
+}
+
+/* From 1.24 on results belong to a stream, and need not be waited for. */
+static void
+gpu_memory_streams (void)
+{
+  GstCaps *caps = gpu_caps ("RGBA", 64, 48, NULL);
+  GstBufferPool *pool;
+  GstBuffer *picture, *out;
+  GstVideoInfo info;
+  Bridge bridge;
+
+  bridge_open (&bridge, "sigma=1", TRUE, TRUE);
+  video_info (&info, "RGBA", 64, 48, NULL);
+  pool = gpu_pool_new (bridge.context, caps, 0, TRUE);
+  expect (filter_caps (&bridge.filter, caps), "caps refused");
+  picture = picture_new (&info, 1);
+  out = filter_process (&bridge.filter, gpu_copy (pool, picture, &info));
+  expect (gpu_buffer_has_stream (out) == gpu_can_have_streams (),
+      "the result %s a stream", gpu_buffer_has_stream (out) ? "has" : "lacks");
+  gst_buffer_unref (out);
+  gst_buffer_unref (picture);
+  gpu_pool_free (pool);
+  bridge_close (&bridge);
+}
+
+/* ---- cudahisto ----------------------------------------------------------- */
+
+/* Frames that are only read pass in the very same memory, if they may. */
+static void
+gpu_memory_analyze (void)
+{
+  for (int out_gpu = 0; out_gpu < 2; out_gpu++)
+    for (int counts = 0; counts < 2; counts++) {
+      GstCaps *caps = gpu_caps ("NV12", 64, 48, NULL);
+      GstBufferPool *pool;
+      GstVideoInfo info;
+      Bridge bridge;
+
+      bridge_open (&bridge,
+          counts ? "cudahisto interval=0" : "cudahisto post-messages=false",
+          TRUE, out_gpu);
+      test_context ("%s, out %s", counts ? "counting" : "not counting",
+          caps_of_memory (out_gpu));
+      video_info (&info, "NV12", 64, 48, NULL);
+      pool = gpu_pool_new (bridge.context, caps, 0, TRUE);
+      expect (filter_caps (&bridge.filter, caps), "caps refused");
+      for (guint32 n = 0; n < 5; n++) {
+        GstBuffer *picture = picture_new (&info, n);
+        GstBuffer *in = gpu_copy (pool, picture, &info), *out;
+        gpointer memory = gst_buffer_peek_memory (in, 0);
+
+        out = filter_process (&bridge.filter, in);
+        expect ((gst_buffer_peek_memory (out, 0) == memory) == out_gpu,
+            "the memory is %s", out_gpu ? "another" : "the same");
+        out = gpu_fetch (out, &info);
+        picture_expect_same (picture, out, &info);
+        gst_buffer_unref (out);
+        gst_buffer_unref (picture);
+      }
+      expect (filter_drain_bus (&bridge.filter, GST_MESSAGE_ELEMENT, NULL)
+              == (counts ? 5 : 0),
+          "not one message a frame");
+      expect (element_count (bridge.filter.element, "bytes-up") == 0,
+          "frames went up");
+      gpu_pool_free (pool);
+      bridge_close (&bridge);
+    }
+}
+
+/* ---- contexts ------------------------------------------------------------ */
+
+/* Frames may come in any context, and change it. */
+static void
+gpu_memory_other_contexts (void)
+{
+  for (int i = 0; i < 4; i++) {
+    const gboolean out_gpu = i & 1, streams = i & 2;
+    GstObject *contexts[3];
+    GstBufferPool *pools[3];
+    GstVideoInfo info;
+    Bridge bridge;
+
+    bridge_open (&bridge, "sigma=1", TRUE, out_gpu);
+    test_context ("out %s, %s streams", caps_of_memory (out_gpu),
+        streams ? "with" : "without");
+    video_info (&info, "NV12", 64, 48, NULL);
+    for (int c = 0; c < 3; c++) {
+      GstCaps *caps = gpu_caps ("NV12", 64, 48, NULL);
+
+      contexts[c] =
+          c == 0 ? gst_object_ref (bridge.context) : gpu_context_new ();
+      pools[c] = gpu_pool_new (contexts[c], caps, 0, streams);
+      gst_caps_unref (caps);
+    }
+    expect (filter_caps (&bridge.filter, gpu_caps ("NV12", 64, 48, NULL)),
+        "caps refused");
+    for (guint32 n = 0; n < 30; n++) {
+      const guint32 c = n < 20 ? n / 4 % 3 : n % 2;
+      GstBuffer *picture = picture_new (&info, n);
+
+      expect (gst_harness_push (
+                  bridge.filter.harness, gpu_copy (pools[c], picture, &info))
+              == GST_FLOW_OK,
+          "frame %u is not taken", n);
+      gst_buffer_unref (picture);
+    }
+    for (guint32 n = 0; n < 30; n++) {
+      GstBuffer *picture = picture_new (&info, n);
+      GstBuffer *out =
+          gpu_fetch (gst_harness_pull (bridge.filter.harness), &info);
+
+      picture_expect (picture, out, &info, "sigma=1", FALSE);
+      gst_buffer_unref (out);
+      gst_buffer_unref (picture);
+    }
+    for (int c = 0; c < 3; c++) {
+      gpu_pool_free (pools[c]);
+      gst_object_unref (contexts[c]);
+    }
+    bridge_close (&bridge);
+  }
+}
+
+/* A context is told to the application, answered to neighbours, taken from the
+ * application, and let go. */
+static void
+gpu_memory_context_sharing (void)
+{
+  GstObject *context = gpu_context_new (), *own;
+  GstContext *wrapped = gpu_context_wrap (context);
+  GstMessage *message;
+  Filter filter;
+
+  test_context ("a context of its own");
+  filter_open (&filter, "sigma=1");
+  own = gpu_context_of (filter.element);
+  expect (own != NULL, "it shares no context");
+  expect (own != context, "it has that of nobody");
+  expect (filter_drain_bus (&filter, GST_MESSAGE_HAVE_CONTEXT, &message) == 1,
+      "the application is not told of it");
+  gst_message_unref (message);
+  gst_object_unref (own);
+  filter_close (&filter);
+
+  test_context ("the application's context");
+  filter_make (&filter, "sigma=1");
+  gst_element_set_context (filter.element, wrapped);
+  filter_plug (&filter);
+  own = gpu_context_of (filter.element);
+  expect (own == context, "it does not take it");
+  gst_object_unref (own);
+  expect (filter_drain_bus (&filter,
+              GST_MESSAGE_HAVE_CONTEXT | GST_MESSAGE_NEED_CONTEXT, NULL)
+          == 0,
+      "it asks for another");
+  filter_restart (&filter);
+  own = gpu_context_of (filter.element);
+  expect (own == context, "it has lost it after a restart");
+  gst_object_unref (own);
+  filter_close (&filter);
+
+  gst_context_unref (wrapped);
+  ASSERT_OBJECT_REFCOUNT (context, "the context", 1);
+  gst_object_unref (context);
+}
+
+/* The pool that is offered upstream makes such memory, in that context. */
+static void
+gpu_memory_offered_pool (void)
+{
+  GstCaps *caps = gpu_caps ("NV12", 65, 47, NULL);
+  GstQuery *query = gst_query_new_allocation (caps, TRUE);
+  GstBufferPool *pool;
+  GstBuffer *picture, *out;
+  GstVideoInfo info;
+  guint size, least;
+  Bridge bridge;
+
+  bridge_open (&bridge, "sigma=1", TRUE, TRUE);
+  video_info (&info, "NV12", 65, 47, NULL);
+  expect (filter_caps (&bridge.filter, gst_caps_ref (caps)), "caps refused");
+  expect (gst_pad_peer_query (bridge.filter.harness->srcpad, query)
+          && gst_query_get_n_allocation_pools (query) == 1,
+      "no pool is offered");
+  gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &least, NULL);
+  expect (pool != NULL && size >= info.size, "a pool of %u bytes", size);
+  expect (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL),
+      "GstVideoMeta is not offered");
+  expect (gst_buffer_pool_set_active (pool, TRUE), "the pool does not start");
+  for (guint32 n = 0; n < 8; n++) {
+    GstBuffer *in;
+
+    picture = picture_new (&info, n);
+    in = gpu_copy (pool, picture, &info);
+    expect (gpu_buffer_context (in) == bridge.context, "in another context");
+    out = gpu_fetch (filter_process (&bridge.filter, in), &info);
+    picture_expect (picture, out, &info, "sigma=1", FALSE);
+    gst_buffer_unref (out);
+    gst_buffer_unref (picture);
+  }
+  gpu_pool_free (pool);
+  gst_query_unref (query);
+  gst_caps_unref (caps);
+  bridge_close (&bridge);
+}
+
+const Test tests_gpu_memory[] = {
+  { "gpu-memory-formats-through", gpu_memory_formats_through, VARIANT_CUDA },
+  { "gpu-memory-formats-down", gpu_memory_formats_down, VARIANT_CUDA },
+  { "gpu-memory-formats-up", gpu_memory_formats_up, VARIANT_CUDA },
+  { "gpu-memory-formats-untouched", gpu_memory_formats_untouched,
+      VARIANT_CUDA },
+  { "gpu-memory-settings", gpu_memory_settings, VARIANT_CUDA },
+  { "gpu-memory-mislabelled", gpu_memory_mislabelled, VARIANT_CUDA },
+  { "gpu-memory-negotiation", gpu_memory_negotiation, VARIANT_CUDA },
+  { "gpu-memory-preferred", gpu_memory_preferred, VARIANT_CUDA },
+  { "gpu-memory-and-the-cpu", gpu_memory_and_the_cpu, VARIANT_CUDA },
+  { "gpu-memory-row", gpu_memory_row, VARIANT_CUDA },
+  { "gpu-memory-pipelines", gpu_memory_pipelines, VARIANT_CUDA },
+  { "gpu-memory-in-flight", gpu_memory_in_flight, VARIANT_CUDA },
+  { "gpu-memory-events", gpu_memory_events, VARIANT_CUDA },
+  { "gpu-memory-streams", gpu_memory_streams, VARIANT_CUDA },
+  { "gpu-memory-analyze", gpu_memory_analyze, VARIANT_CUDA },
+  { "gpu-memory-other-contexts", gpu_memory_other_contexts, VARIANT_CUDA },
+  { "gpu-memory-context-sharing", gpu_memory_context_sharing, VARIANT_CUDA },
+  { "gpu-memory-offered-pool", gpu_memory_offered_pool, VARIANT_CUDA },
+  { NULL, NULL, 0 },
+};
