@@ -28,6 +28,8 @@ struct Thread
   SwitchPoint at;
   uint3 index;
   bool done;
+  const Barrier *barrier; /* where it waits, or NULL */
+  int passed;             /* of the barrier, when it came */
   std::vector<char> stack;
 };
 
@@ -51,15 +53,23 @@ pass (Barrier *barrier)
   }
 }
 
+static bool
+waits (const Thread &thread)
+{
+  return thread.barrier != nullptr && thread.barrier->passed == thread.passed;
+}
+
 static void
 wait_at (Barrier *barrier)
 {
-  const int me = running, before = barrier->passed;
+  Thread *const me = &threads[running];
 
+  me->barrier = barrier;
+  me->passed = barrier->passed;
   barrier->arrived++;
   pass (barrier);
-  while (barrier->passed == before)
-    switch_to (&threads[me].at, &scheduler);
+  if (waits (*me))
+    switch_to (&me->at, &scheduler);
 }
 
 /* A thread that has left no longer counts. */
@@ -139,6 +149,7 @@ start_thread (int i)
   thread->index = { i % blockDim.x, i / blockDim.x % blockDim.y,
     i / (blockDim.x * blockDim.y) };
   thread->done = false;
+  thread->barrier = nullptr;
   block_barrier.members++;
   warp_barrier[i / 32].members++;
 }
@@ -158,7 +169,7 @@ run_block (int n, size_t shared)
   while (block_barrier.members > 0)
     for (int k = 0; k < n; k++) {
       running = backwards ? n - 1 - k : k;
-      if (threads[running].done)
+      if (threads[running].done || waits (threads[running]))
         continue;
       threadIdx = threads[running].index;
       switch_to (&scheduler, &threads[running].at);
