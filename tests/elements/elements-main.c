@@ -132,6 +132,8 @@ static void
 run_test (int index)
 {
   (void) index;
+  /* libcheck has put its own in place, which kills the whole process group. */
+  signal (SIGALRM, on_fatal_signal);
   tcase_fn_start (now.test->name, __FILE__, __LINE__);
   now.test->run ();
   gst_task_cleanup_all ();
