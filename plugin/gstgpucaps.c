@@ -48,30 +48,53 @@ append_as (GstCaps *to, GstCaps *from, guint i, Kind kind)
   gst_caps_append (to, one);
 }
 
+/* Adds what the GPU's memory can hold of the formats in `system`, of any height or of
+ * those of which only even ones will do. */
+static void
+append_gpu_formats (GstCaps *to, GstCaps *system, gboolean even)
+{
+  const GValue *formats =
+      gst_structure_get_value (gst_caps_get_structure (system, 0), "format");
+  GstCaps *caps = gst_caps_new_empty ();
+  GValue kept = G_VALUE_INIT;
+
+  g_value_init (&kept, GST_TYPE_LIST);
+  for (guint i = 0; i < gst_value_list_get_size (formats); i++) {
+    const GValue *value = gst_value_list_get_value (formats, i);
+    const GstVideoFormat format =
+        gst_video_format_from_string (g_value_get_string (value));
+
+    if (gst_gpu_memory_has_format (format)
+        && gst_gpu_memory_wants_even_height (format) == even)
+      gst_value_list_append_value (&kept, value);
+  }
+  append_as (caps, system, 0, KIND_GPU);
+  gst_caps_set_value (caps, "format", &kept);
+  if (even) {
+    GValue heights = G_VALUE_INIT;
+
+    g_value_init (&heights, GST_TYPE_INT_RANGE);
+    gst_value_set_int_range_step (&heights, 2, G_MAXINT - 1, 2);
+    gst_caps_set_value (caps, "height", &heights);
+    g_value_unset (&heights);
+  }
+  if (gst_value_list_get_size (&kept) > 0)
+    gst_caps_append (to, caps);
+  else
+    gst_caps_unref (caps);
+  g_value_unset (&kept);
+}
+
 GstCaps *
 gst_gpu_caps_template (void)
 {
   GstCaps *system = gst_caps_from_string (GST_VIDEO_CAPS_MAKE (FORMATS));
   GstCaps *caps = gst_caps_new_empty ();
-  const GValue *formats;
-  GValue kept = G_VALUE_INIT;
 
-  if (!gst_gpu_memory_available ())
-    goto done;
-  formats =
-      gst_structure_get_value (gst_caps_get_structure (system, 0), "format");
-  g_value_init (&kept, GST_TYPE_LIST);
-  for (guint i = 0; i < gst_value_list_get_size (formats); i++) {
-    const GValue *format = gst_value_list_get_value (formats, i);
-
-    if (gst_gpu_memory_has_format (
-            gst_video_format_from_string (g_value_get_string (format))))
-      gst_value_list_append_value (&kept, format);
+  if (gst_gpu_memory_available ()) {
+    append_gpu_formats (caps, system, FALSE);
+    append_gpu_formats (caps, system, TRUE);
   }
-  append_as (caps, system, 0, KIND_GPU);
-  gst_caps_set_value (caps, "format", &kept);
-  g_value_unset (&kept);
-done:
   gst_caps_append (caps, system);
   return caps;
 }

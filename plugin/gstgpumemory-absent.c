@@ -16,6 +16,13 @@ gst_gpu_memory_has_format (GstVideoFormat format)
 }
 
 gboolean
+gst_gpu_memory_wants_even_height (GstVideoFormat format)
+{
+  (void) format;
+  return FALSE;
+}
+
+gboolean
 gst_gpu_memory_find_context (
     GstElement *element, gint device_id, GstObject **context)
 {

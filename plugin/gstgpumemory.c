@@ -100,6 +100,13 @@ gst_gpu_memory_has_format (GstVideoFormat format)
   }
 }
 
+/* From 1.24 on, NV21 has the rows of one half, rounded down, for its second plane. */
+gboolean
+gst_gpu_memory_wants_even_height (GstVideoFormat format)
+{
+  return format == GST_VIDEO_FORMAT_NV21 && gst_cuda_memory_get_stream != NULL;
+}
+
 /* Contexts */
 
 gboolean
@@ -234,7 +241,9 @@ gst_gpu_memory_pool_new (GstObject *context, GstMiniObject *stream,
   gboolean ok;
 
   if (!gst_video_info_from_caps (&info, caps)
-      || !gst_gpu_memory_has_format (GST_VIDEO_INFO_FORMAT (&info)))
+      || !gst_gpu_memory_has_format (GST_VIDEO_INFO_FORMAT (&info))
+      || (GST_VIDEO_INFO_HEIGHT (&info) % 2 != 0
+          && gst_gpu_memory_wants_even_height (GST_VIDEO_INFO_FORMAT (&info))))
     return NULL;
   pool = gst_cuda_buffer_pool_new (GST_CUDA_CONTEXT (context));
   config = gst_buffer_pool_get_config (pool);

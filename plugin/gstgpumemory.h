@@ -25,6 +25,9 @@ gboolean gst_gpu_memory_available (void);
 /* Whether it has frames of the format, which none but these may be asked for: versions
  * of old end the process. */
 gboolean gst_gpu_memory_has_format (GstVideoFormat format);
+/* Whether it makes frames of the format too small where their height is odd, so that
+ * these must not be asked for either. */
+gboolean gst_gpu_memory_wants_even_height (GstVideoFormat format);
 
 /* Fills *context, unless it is set already, from the element's own contexts, its
  * neighbours or the application, or with a new one that all of them are told of.

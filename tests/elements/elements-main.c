@@ -37,7 +37,8 @@ typedef struct
 {
   unsigned variants;
   gboolean list;
-  char **names; /* of whole tests, or what they begin with; NULL: all */
+  char **names;       /* of whole tests, or what they begin with; NULL: all */
+  GPtrArray *skipped; /* whole names */
 } Choice;
 
 static struct
@@ -135,6 +136,8 @@ static void
 run_test (int index)
 {
   (void) index;
+  /* libcheck has put its own in place, which kills the whole process group. */
+  signal (SIGALRM, on_fatal_signal);
   tcase_fn_start (now.test->name, __FILE__, __LINE__);
   now.test->run ();
   gst_task_cleanup_all ();
@@ -226,6 +229,13 @@ run_without_device (const char *program)
 }
 
 static void
+skip (int variant, const Test *test, const char *why)
+{
+  printf ("SKIP elements/%s/%s: %s\n", variants[variant].name, test->name, why);
+  now.skipped++;
+}
+
+static void
 run_one (const Test *test, int variant, const char *program)
 {
   char *problem;
@@ -236,8 +246,7 @@ run_one (const Test *test, int variant, const char *program)
   g_snprintf (now.title, sizeof now.title, "elements/%s/%s",
       variants[variant].name, test->name);
   if (now.variant == VARIANT_CUDA && !device_is_usable ()) {
-    printf ("SKIP %s: no usable CUDA device\n", now.title);
-    now.skipped++;
+    skip (variant, test, "no usable CUDA device");
     return;
   }
   problem = now.variant == VARIANT_BARE && !g_getenv (CHILD_MARK)
@@ -267,6 +276,13 @@ is_chosen (const Choice *choice, const Test *test)
   return FALSE;
 }
 
+static gboolean
+is_skipped (const Choice *choice, const Test *test)
+{
+  return g_ptr_array_find_with_equal_func (
+      choice->skipped, test->name, g_str_equal, NULL);
+}
+
 static void
 run_variant (const Choice *choice, int variant, const char *program)
 {
@@ -277,6 +293,8 @@ run_variant (const Choice *choice, int variant, const char *program)
         continue;
       if (choice->list)
         printf ("elements/%s/%s\n", variants[variant].name, test->name);
+      else if (is_skipped (choice, test))
+        skip (variant, test, "this run leaves it out");
       else
         run_one (test, variant, program);
     }
@@ -286,7 +304,7 @@ run_variant (const Choice *choice, int variant, const char *program)
 static gboolean
 parse_arguments (int argc, char **argv, Choice *choice)
 {
-  *choice = (Choice){ .variants = ~0u };
+  *choice = (Choice){ .variants = ~0u, .skipped = g_ptr_array_new () };
   for (int i = 1; i < argc; i++) {
     if (g_str_equal (argv[i], "--list")) {
       choice->list = TRUE;
@@ -298,6 +316,8 @@ parse_arguments (int argc, char **argv, Choice *choice)
           choice->variants = variants[v].variant;
       if (choice->variants == 0)
         return FALSE;
+    } else if (g_str_equal (argv[i], "--skip") && i + 1 < argc) {
+      g_ptr_array_add (choice->skipped, argv[++i]);
     } else if (argv[i][0] == '-') {
       return FALSE;
     } else {
@@ -318,8 +338,10 @@ main (int argc, char **argv)
   g_setenv ("GST_PLUGIN_PATH", PLUGIN_DIR, FALSE);
   if (!parse_arguments (argc, argv, &choice)) {
     fprintf (stderr,
-        "usage: %s [--backend any|cpu|cuda|bare] [--list] [NAME...]\n"
-        "NAME chooses every test whose name begins with it.\n",
+        "usage: %s [--backend any|cpu|cuda|bare] [--list] [--skip NAME]... "
+        "[NAME...]\n"
+        "NAME chooses every test whose name begins with it, and the whole name "
+        "after --skip\n",
         argv[0]);
     return 2;
   }
@@ -340,6 +362,7 @@ main (int argc, char **argv)
   for (guint v = 0; v < G_N_ELEMENTS (variants); v++)
     if (choice.variants & variants[v].variant)
       run_variant (&choice, (int) v, argv[0]);
+  g_ptr_array_unref (choice.skipped);
   if (choice.list)
     return 0;
   print_totals ();

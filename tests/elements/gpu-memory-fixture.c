@@ -31,10 +31,10 @@ gpu_caps (const char *format, int width, int height, const char *more)
 }
 
 gboolean
-gpu_has_format (const char *format)
+gpu_has_format (const char *format, int width, int height)
 {
   GstElement *element = element_make ("cudasepconv");
-  GstCaps *caps = gpu_caps (format, 64, 48, NULL);
+  GstCaps *caps = gpu_caps (format, width, height, NULL);
   GstCaps *all = gst_pad_template_get_caps (
       gst_element_get_pad_template (element, "sink"));
   const gboolean has = gst_caps_is_subset (caps, all);

@@ -9,8 +9,8 @@
 
 /* Caps as video_caps() gives, of frames in the GPU's memory. */
 GstCaps *gpu_caps (const char *format, int width, int height, const char *more);
-/* Whether the filter promises the format in such memory. */
-gboolean gpu_has_format (const char *format);
+/* Whether the filter promises frames of this format and size in such memory. */
+gboolean gpu_has_format (const char *format, int width, int height);
 
 /* A new context (GstCudaContext) of device 0; to be unreffed. */
 GstObject *gpu_context_new (void);

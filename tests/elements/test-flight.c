@@ -250,6 +250,10 @@ flight_statistics (void)
         g_strdup_printf ("sigma=1 ring-depth=4 transfer=%s", transfers[t]);
     Flight *flight = flight_open (settings, "NV12", 64, 48, NULL);
     const guint64 bytes = test_on_cuda () ? 12 * flight->info.size : 0;
+    /* Copies of pageable memory are done when they are queued, and a frame may be
+     * out before the next comes in. */
+    const guint least =
+        test_on_cuda () && g_str_equal (transfers[t], "pageable") ? 1 : 2;
 
     flight_set_jitter (flight, 2000, t);
     for (guint64 i = 0; i < 12; i++)
@@ -267,7 +271,7 @@ flight_statistics (void)
         "%" G_GUINT64_FORMAT " frames in, %" G_GUINT64_FORMAT " out",
         flight_count (flight, "frames-in"),
         flight_count (flight, "frames-out"));
-    expect (flight_peak (flight) >= 2 && flight_peak (flight) <= 4,
+    expect (flight_peak (flight) >= least && flight_peak (flight) <= 4,
         "in-flight-peak is %u", flight_peak (flight));
     flight_close (flight);
     g_free (settings);

@@ -105,18 +105,20 @@ check_formats (const char *settings, gboolean in_gpu, gboolean out_gpu)
 
   bridge_open (&bridge, settings, in_gpu, out_gpu);
   for (int f = 0; video_formats[f]; f++)
-    for (guint s = 0;
-         gpu_has_format (video_formats[f]) && s < G_N_ELEMENTS (sizes);
-         s++, tried++) {
-      char *problem = bridge_check (&bridge, video_formats[f], sizes[s][0],
-          sizes[s][1], NULL, (guint32) tried);
+    for (guint s = 0; s < G_N_ELEMENTS (sizes); s++) {
+      char *problem;
 
+      if (!gpu_has_format (video_formats[f], sizes[s][0], sizes[s][1]))
+        continue;
+      problem = bridge_check (&bridge, video_formats[f], sizes[s][0],
+          sizes[s][1], NULL, (guint32) tried);
       if (problem != NULL)
         g_string_append_printf (problems, "\n  %s", problem);
       g_free (problem);
+      tried++;
     }
   expect (problems->len == 0, "%s", problems->str);
-  expect (tried >= 25 * (int) G_N_ELEMENTS (sizes), "only %d formats and sizes",
+  expect (tried >= 24 * (int) G_N_ELEMENTS (sizes), "only %d formats and sizes",
       tried);
   expect ((element_count (bridge.filter.element, "bytes-up") == 0) == in_gpu
           && (element_count (bridge.filter.element, "bytes-down") == 0)

@@ -15,6 +15,7 @@
 struct Launch
 {
   dim3 grid, block;
+  size_t shared;
   std::function<void ()> thread;
 };
 
@@ -80,7 +81,7 @@ run (void *launch)
 {
   const Launch *l = (const Launch *) launch;
 
-  emulated_run (l->grid, l->block, l->thread);
+  emulated_run (l->grid, l->block, l->shared, l->thread);
 }
 
 static void
@@ -101,7 +102,7 @@ emulated_launch (const void *kernel, dim3 grid, dim3 block, size_t shared,
       || grid.z > 65535 || n == 0 || n > EMULATED_MAX_THREADS
       || !may_have (kernel, shared))
     return emulated_result (CUDA_ERROR_INVALID_VALUE);
-  launch = new Launch{ grid, block, std::move (thread) };
+  launch = new Launch{ grid, block, shared, std::move (thread) };
   status = emulatedEnqueue (stream, run, launch, release);
   if (status != CUDA_SUCCESS)
     release (launch);

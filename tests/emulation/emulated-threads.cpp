@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* emulated-threads: the threads of one block at a time, as contexts that switch where
  * they wait for each other. */
+#include "emulated-switch.h"
+
 #include "emulated-instructions.h"
 #include "emulated-launch.h"
 #include "emulated-threads.h"
 
 #include <mutex>
 #include <stdlib.h>
-#include <ucontext.h>
 #include <vector>
 
 #define STACK_BYTES (256 * 1024) /* sanitizers take several times the usual */
@@ -24,16 +25,18 @@ struct Barrier
 
 struct Thread
 {
-  ucontext_t context;
+  SwitchPoint at;
   uint3 index;
   bool done;
+  const Barrier *barrier; /* where it waits, or NULL */
+  int passed;             /* of the barrier, when it came */
   std::vector<char> stack;
 };
 
 /* One launch at a time. */
 static std::mutex launching;
 static std::vector<Thread> threads (EMULATED_MAX_THREADS);
-static ucontext_t scheduler;
+static SwitchPoint scheduler;
 static int running; /* index of the thread */
 static const std::function<void ()> *running_kernel;
 static Barrier block_barrier, warp_barrier[EMULATED_MAX_THREADS / 32];
@@ -50,15 +53,23 @@ pass (Barrier *barrier)
   }
 }
 
+static bool
+waits (const Thread &thread)
+{
+  return thread.barrier != nullptr && thread.barrier->passed == thread.passed;
+}
+
 static void
 wait_at (Barrier *barrier)
 {
-  const int me = running, before = barrier->passed;
+  Thread *const me = &threads[running];
 
+  me->barrier = barrier;
+  me->passed = barrier->passed;
   barrier->arrived++;
   pass (barrier);
-  while (barrier->passed == before)
-    swapcontext (&threads[me].context, &scheduler);
+  if (waits (*me))
+    switch_to (&me->at, &scheduler);
 }
 
 /* A thread that has left no longer counts. */
@@ -100,14 +111,32 @@ __shfl_up_sync (unsigned, unsigned value, unsigned step)
   return result;
 }
 
+/* A thread's life: one block after the other. */
 static void
 run_thread ()
 {
-  (*running_kernel) ();
-  threads[running].done = true;
-  leave (&warp_barrier[running / 32]);
-  leave (&block_barrier);
-  swapcontext (&threads[running].context, &scheduler);
+  for (;;) {
+    switch_to (&threads[running].at, &scheduler);
+    (*running_kernel) ();
+    threads[running].done = true;
+    leave (&warp_barrier[running / 32]);
+    leave (&block_barrier);
+  }
+}
+
+static void
+make_thread (int i)
+{
+  ucontext_t start;
+
+  threads[i].stack.resize (STACK_BYTES);
+  getcontext (&start);
+  start.uc_stack.ss_sp = threads[i].stack.data ();
+  start.uc_stack.ss_size = threads[i].stack.size ();
+  start.uc_link = nullptr;
+  makecontext (&start, run_thread, 0);
+  running = i;
+  switch_to_start (&scheduler, &start);
 }
 
 static void
@@ -115,25 +144,23 @@ start_thread (int i)
 {
   Thread *thread = &threads[i];
 
-  thread->stack.resize (STACK_BYTES);
+  if (thread->stack.empty ())
+    make_thread (i);
   thread->index = { i % blockDim.x, i / blockDim.x % blockDim.y,
     i / (blockDim.x * blockDim.y) };
   thread->done = false;
-  getcontext (&thread->context);
-  thread->context.uc_stack.ss_sp = thread->stack.data ();
-  thread->context.uc_stack.ss_size = thread->stack.size ();
-  thread->context.uc_link = &scheduler;
-  makecontext (&thread->context, run_thread, 0);
+  thread->barrier = nullptr;
   block_barrier.members++;
   warp_barrier[i / 32].members++;
 }
 
 static void
-run_block (int n)
+run_block (int n, size_t shared)
 {
   /* Whoever relies on an order is wrong about half of the blocks. */
   backwards = !backwards;
-  memset (emulated_dynamic_shared, 0xa5, sizeof emulated_dynamic_shared);
+  if (shared > 0)
+    memset (emulated_dynamic_shared, 0xa5, sizeof emulated_dynamic_shared);
   block_barrier = Barrier ();
   for (Barrier &barrier : warp_barrier)
     barrier = Barrier ();
@@ -142,15 +169,16 @@ run_block (int n)
   while (block_barrier.members > 0)
     for (int k = 0; k < n; k++) {
       running = backwards ? n - 1 - k : k;
-      if (threads[running].done)
+      if (threads[running].done || waits (threads[running]))
         continue;
       threadIdx = threads[running].index;
-      swapcontext (&scheduler, &threads[running].context);
+      switch_to (&scheduler, &threads[running].at);
     }
 }
 
 void
-emulated_run (dim3 grid, dim3 block, const std::function<void ()> &thread)
+emulated_run (
+    dim3 grid, dim3 block, size_t shared, const std::function<void ()> &thread)
 {
   const std::lock_guard<std::mutex> guard (launching);
 
@@ -160,5 +188,5 @@ emulated_run (dim3 grid, dim3 block, const std::function<void ()> &thread)
   for (blockIdx.z = 0; blockIdx.z < grid.z; blockIdx.z++)
     for (blockIdx.y = 0; blockIdx.y < grid.y; blockIdx.y++)
       for (blockIdx.x = 0; blockIdx.x < grid.x; blockIdx.x++)
-        run_block ((int) (block.x * block.y * block.z));
+        run_block ((int) (block.x * block.y * block.z), shared);
 }

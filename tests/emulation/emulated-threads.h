@@ -10,4 +10,5 @@
 #define EMULATED_MAX_SHARED (227 * 1024)
 
 /* Runs `thread` as every thread of every block. One call at a time does. */
-void emulated_run (dim3 grid, dim3 block, const std::function<void ()> &thread);
+void emulated_run (
+    dim3 grid, dim3 block, size_t shared, const std::function<void ()> &thread);

@@ -15,6 +15,11 @@ extern "C" {
 #define CUDA_VERSION 12000
 
 typedef int CUdevice;
+
+typedef struct
+{
+  char bytes[16];
+} CUuuid;
 typedef unsigned long long CUdeviceptr;
 typedef unsigned long long CUtexObject;
 typedef struct CUctx_st *CUcontext;
@@ -188,6 +193,7 @@ CUresult cuDeviceGetCount (int *count);
 CUresult cuDeviceGetName (char *name, int size, CUdevice device);
 CUresult cuDeviceGetAttribute (
     int *value, CUdevice_attribute attribute, CUdevice device);
+CUresult cuDeviceGetUuid (CUuuid *uuid, CUdevice device);
 CUresult cuDeviceTotalMem (size_t *bytes, CUdevice device);
 CUresult cuDeviceCanAccessPeer (int *can, CUdevice device, CUdevice peer);
 
