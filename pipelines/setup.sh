@@ -15,7 +15,7 @@
 # sudo. Elsewhere commands and pkg-config modules are looked for instead.
 
 build_packages=(build-essential meson ninja-build pkg-config
-  libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev
+  libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev libgstreamer-plugins-bad1.0-dev
   gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
   gstreamer1.0-plugins-bad gstreamer1.0-plugins-ugly gstreamer1.0-libav)
 build_commands=(cc meson ninja pkg-config gst-launch-1.0)

@@ -196,6 +196,21 @@ negotiation_unsupported_format (void)
   filter_close (&filter);
 }
 
+/* Whether the sink pad may take frames in such memory. */
+static gboolean
+filter_promises (Filter *filter, const char *memory)
+{
+  GstCaps *caps = gst_pad_template_get_caps (
+      gst_element_get_pad_template (filter->element, "sink"));
+  gboolean promised = FALSE;
+
+  for (guint i = 0; i < gst_caps_get_size (caps); i++)
+    promised = promised
+        || gst_caps_features_contains (gst_caps_get_features (caps, i), memory);
+  gst_caps_unref (caps);
+  return promised;
+}
+
 /* Asked through the filter, each side sees what the other side can do. */
 static void
 negotiation_queries (void)
@@ -206,11 +221,18 @@ negotiation_queries (void)
   static const char expected[] =
       "video/x-raw, format=(string){ NV12, RGBA }, width=(int)[1, 640], "
       "height=(int)480, framerate=(fraction)[0/1, 60/1]";
+  static const char on_gpu[] = "memory:CUDAMemory";
   GstCaps *want = gst_caps_from_string (expected), *got, *filter_by;
   Filter filter;
 
   test_context ("caps queries with downstream %s", downstream);
   filter_open (&filter, "sigma=1");
+  if (test_on_cuda () && filter_promises (&filter, on_gpu)) {
+    GstCaps *same = gst_caps_copy (want);
+
+    gst_caps_set_features_simple (want, gst_caps_features_new (on_gpu, NULL));
+    gst_caps_append (want, same);
+  }
   gst_harness_set_sink_caps_str (filter.harness, downstream);
   got = gst_pad_peer_query_caps (filter.harness->srcpad, NULL);
   expect (gst_caps_is_equal (got, want), "upstream sees %" GST_PTR_FORMAT,
