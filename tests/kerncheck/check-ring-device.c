@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The ring with images that lie in device memory, on either side or both: what others
+ * have queued on them comes before a frame's work, and what they queue after the
+ * submit comes after it, without anybody waiting. */
+#include "kerncheck.h"
+
+#include "kerncheck-device.h"
+#include "ring.h"
+#include "verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define N_FRAMES 3
+
+/* One side of a frame. */
+typedef struct
+{
+  RingPlace place;
+  GpuStream stream; /* of others; NULL: everything is waited for */
+  Picture picture;  /* on the host; pinned, but for RING_HOST */
+  DevicePicture on_device;
+} Side;
+
+typedef struct
+{
+  Device device;
+  Image layout;
+  bool passes;
+  RingTransfer transfer;
+  bool own_stream; /* the ring computes on one of ours, which dst belongs to */
+  GpuStream streams[3];
+  Side src, dst;
+  uint8_t *seen_before, *seen_after; /* pinned: dst's block, read by others */
+  int computed;
+} Crossing;
+
+/* Copies, or only reads. A RingCompute. */
+static bool
+compute (void *user, const RingPart *part, Fault *fault)
+{
+  Crossing *crossing = user;
+
+  crossing->computed++;
+  for (int m = 0; m < part->dst->n_memories; m++) {
+    const ImageMemory *src = &part->src->memory[m];
+    const ImageMemory *dst = &part->dst->memory[m];
+
+    if (!gpu_copy_rows (dst->data, dst->stride, src->data, src->stride,
+            src->row_bytes, src->height, GPU_COPY_DEVICE, part->stream, fault))
+      return false;
+  }
+  return true;
+}
+
+static const char *
+place_name (RingPlace place)
+{
+  static const char *const names[] = { "host", "pinned", "device" };
+
+  return names[place];
+}
+
+static void
+describe (Check *check, const Crossing *c, const LayoutKind *kind)
+{
+  check_describe (check, "layout=%s src=%s%s dst=%s%s transfer=%d%s%s",
+      kind->name, place_name (c->src.place),
+      c->src.stream ? " with a stream" : "", place_name (c->dst.place),
+      c->dst.stream ? " with a stream" : "", (int) c->transfer,
+      c->passes ? " passes" : "", c->own_stream ? " own-stream" : "");
+}
+
+static bool
+side_open (Side *side, Crossing *c, RingPlace place, GpuStream stream,
+    Random *random, Fault *fault)
+{
+  side->place = place;
+  side->stream = place == RING_DEVICE ? stream : NULL;
+  /* Ways over the bus are for rows that follow each other. */
+  picture_new (&side->picture, &c->layout, false, random);
+  if (place == RING_HOST)
+    return true;
+  return device_pin_picture (&c->device, &side->picture, fault)
+      && (place != RING_DEVICE
+          || device_picture_new (
+              &side->on_device, &c->device, &side->picture, fault));
+}
+
+/* Where the sides lie, at least one of them on the device, and who else has to do
+ * with them. */
+static bool
+crossing_open (Crossing *c, Random *random, int index, Fault *fault)
+{
+  static const RingPlace places[][2] = { { RING_DEVICE, RING_DEVICE },
+    { RING_DEVICE, RING_HOST_PINNED }, { RING_HOST_PINNED, RING_DEVICE },
+    { RING_DEVICE, RING_HOST }, { RING_HOST, RING_DEVICE } };
+  const RingPlace *place = places[index % 5];
+
+  for (int i = 0; i < 3; i++)
+    if (!gpu_stream_new (&c->streams[i], fault))
+      return false;
+  c->passes = random_chance (random, 40);
+  c->transfer = (RingTransfer) random_int (random, 0, RING_PAGEABLE);
+  c->own_stream = random_chance (random, 40);
+  if (!side_open (&c->src, c, place[0],
+          random_chance (random, 70) ? c->streams[0] : NULL, random, fault)
+      || !side_open (&c->dst, c, place[1],
+          c->own_stream                    ? c->streams[2]
+              : random_chance (random, 70) ? c->streams[1]
+                                           : NULL,
+          random, fault))
+    return false;
+  c->seen_before = gpu_malloc_host (c->dst.picture.bytes, fault);
+  c->seen_after = gpu_malloc_host (c->dst.picture.bytes, fault);
+  return c->seen_before != NULL && c->seen_after != NULL;
+}
+
+static void
+side_close (Side *side)
+{
+  device_picture_clear (&side->on_device);
+  picture_clear (&side->picture);
+}
+
+static void
+crossing_close (Crossing *c)
+{
+  gpu_free_host (c->seen_after);
+  gpu_free_host (c->seen_before);
+  side_close (&c->dst);
+  side_close (&c->src);
+  for (int i = 0; i < 3; i++)
+    gpu_stream_free (c->streams[i]);
+}
+
+/* Queues a copy of all of a block on a stream, or does it if there is none. */
+static bool
+copy_block (const Crossing *c, uint8_t *to, const uint8_t *from, size_t bytes,
+    GpuCopy kind, GpuStream stream, Fault *fault)
+{
+  const GpuStream on = stream != NULL ? stream : c->device.stream;
+
+  return gpu_copy_rows (to, 0, from, 0, bytes, 1, kind, on, fault)
+      && (stream != NULL || gpu_stream_synchronize (on, fault));
+}
+
+/* What others do before: they write the source, and read the destination. */
+static bool
+prepare (Crossing *c, Random *random, Fault *fault)
+{
+  picture_paint (&c->src.picture, CONTENT_NOISE, random);
+  if (c->src.place == RING_DEVICE
+      && !copy_block (c, c->src.on_device.block, c->src.picture.block,
+          c->src.picture.bytes, GPU_COPY_UP, c->src.stream, fault))
+    return false;
+  return c->dst.place != RING_DEVICE
+      || copy_block (c, c->seen_before, c->dst.on_device.block,
+          c->dst.picture.bytes, GPU_COPY_DOWN, c->dst.stream, fault);
+}
+
+static void
+judge (Check *check, Crossing *c, const uint8_t *before)
+{
+  Verdict verdict;
+
+  if (c->dst.place == RING_DEVICE) {
+    EXPECT (check, memcmp (c->seen_before, before, c->dst.picture.bytes) == 0,
+        "the result was written before others had read what was there");
+    memcpy (c->dst.picture.block, c->seen_after, c->dst.picture.bytes);
+  }
+  verdict_same (&verdict, &c->dst.picture.image, &c->src.picture.image);
+  EXPECT (check, verdict.ok, "%s", verdict.text);
+  verdict_outside_rows (&verdict, &c->dst.picture, before);
+  EXPECT (check, verdict.ok, "%s", verdict.text);
+}
+
+static bool
+send (Check *check, Crossing *c, Ring *ring, Random *random, Fault *fault)
+{
+  uint8_t *before = picture_block_copy (&c->dst.picture);
+  RingFrame frame = { .src = c->src.place == RING_DEVICE
+        ? c->src.on_device.image
+        : c->src.picture.image,
+    .dst = c->dst.place == RING_DEVICE ? c->dst.on_device.image
+                                       : c->dst.picture.image,
+    .src_place = c->src.place,
+    .dst_place = c->dst.place,
+    .src_stream = c->src.stream,
+    .dst_stream = c->dst.stream,
+    .passes = c->passes,
+    .transfer = c->transfer,
+    .slices = random_int (random, 1, RING_MAX_SLICES),
+    .compute = c->passes && random_chance (random, 50) ? NULL : compute,
+    .user = c };
+  RingSlot *slot = ring_acquire (ring);
+  bool ok;
+
+  c->computed = 0;
+  ok = prepare (c, random, fault) && ring_submit (ring, slot, &frame, fault);
+  /* Others read the result without having waited for it. */
+  if (ok && c->dst.place == RING_DEVICE && c->dst.stream != NULL)
+    ok = copy_block (c, c->seen_after, c->dst.on_device.block,
+             c->dst.picture.bytes, GPU_COPY_DOWN, c->dst.stream, fault)
+        && gpu_stream_synchronize (c->dst.stream, fault);
+  ok = ok && ring_wait (ring, slot, fault);
+  if (ok && c->dst.place == RING_DEVICE && c->dst.stream == NULL)
+    ok = copy_block (c, c->seen_after, c->dst.on_device.block,
+        c->dst.picture.bytes, GPU_COPY_DOWN, NULL, fault);
+  ring_release (ring, slot);
+  if (ok) {
+    judge (check, c, before);
+    EXPECT (check, (c->computed > 0) == (frame.compute != NULL),
+        "computed %d times", c->computed);
+  }
+  free (before);
+  return ok;
+}
+
+static void
+expect_bytes (Check *check, const Crossing *c, Ring *ring)
+{
+  const uint64_t bytes = N_FRAMES * (uint64_t) image_bytes (&c->layout);
+  RingStats stats;
+
+  ring_stats (ring, &stats);
+  EXPECT (check,
+      stats.bytes_up == (c->src.place == RING_DEVICE ? 0 : bytes)
+          && stats.bytes_down == (c->dst.place == RING_DEVICE ? 0 : bytes),
+      "%llu bytes up and %llu down", (unsigned long long) stats.bytes_up,
+      (unsigned long long) stats.bytes_down);
+}
+
+static void
+crossing_case (Check *check, Random *random, int index, const void *data)
+{
+  const LayoutKind *kind = layout_kind_any (random);
+  Crossing c = { .device = *(const Device *) data };
+  Ring *ring = NULL;
+  Fault fault;
+  bool ok;
+
+  fault_clear (&fault);
+  layout_make (kind, random_int (random, 1, 300), random_int (random, 1, 200),
+      &c.layout);
+  ok = crossing_open (&c, random, index, &fault);
+  describe (check, &c, kind);
+  if (ok) {
+    ring = ring_new (c.device.gpu, &c.layout, &c.layout,
+        random_int (random, 1, 3), c.own_stream ? c.streams[2] : NULL, &fault);
+    ok = ring != NULL
+        && (random_chance (random, 50)
+            || ring_reserve (ring, true, true, &fault));
+  }
+  for (int i = 0; ok && i < N_FRAMES; i++)
+    ok = send (check, &c, ring, random, &fault);
+  if (EXPECT (check, ok, "%s (%s)", fault.message, fault.detail))
+    expect_bytes (check, &c, ring);
+  ring_free (ring);
+  crossing_close (&c);
+}
+
+static void
+check_crossings (Check *check, const void *data)
+{
+  Device device;
+
+  (void) data;
+  if (!device_enter (check, BACKEND_CUDA, &device))
+    return;
+  check_cases (check, check->quick ? 60 : 600, crossing_case, &device);
+  device_leave (&device);
+}
+
+/* Without a GPU nothing is in its memory; frames that pass are copied. */
+static void
+check_on_host (Check *check, const void *data)
+{
+  Random random = { check->seed };
+  Picture src, dst;
+  RingSlot *slot;
+  Verdict verdict;
+  Image layout;
+  Ring *ring;
+  Fault fault;
+
+  (void) data;
+  check->cases++;
+  layout_make (layout_kind_by_name ("planar3"), 51, 33, &layout);
+  picture_new (&src, &layout, true, &random);
+  picture_new (&dst, &layout, true, &random);
+  picture_paint (&src, CONTENT_NOISE, &random);
+  ring = ring_new (NULL, &layout, &layout, 1, NULL, &fault);
+  if (EXPECT (check, ring != NULL, "no ring: %s", fault.message)) {
+    RingFrame frame = {
+      .src = src.image, .dst = dst.image, .passes = true, .slices = 1
+    };
+
+    EXPECT (
+        check, ring_reserve (ring, true, true, &fault), "%s", fault.message);
+    slot = ring_acquire (ring);
+    EXPECT (check,
+        ring_submit (ring, slot, &frame, &fault)
+            && ring_wait (ring, slot, &fault),
+        "%s", fault.message);
+    verdict_same (&verdict, &dst.image, &src.image);
+    EXPECT (check, verdict.ok, "%s", verdict.text);
+    ring_release (ring, slot);
+    for (int side = 0; side < 2; side++) {
+      frame.src_place = side == 0 ? RING_DEVICE : RING_HOST;
+      frame.dst_place = side == 0 ? RING_HOST : RING_DEVICE;
+      slot = ring_acquire (ring);
+      EXPECT_FAULT (check, !ring_submit (ring, slot, &frame, &fault), &fault,
+          FAULT_SETTINGS, "a frame in the memory of no GPU");
+      ring_release (ring, slot);
+    }
+    ring_free (ring);
+  }
+  picture_clear (&src);
+  picture_clear (&dst);
+}
+
+void
+check_ring_device_add (void)
+{
+  kerncheck_add (check_on_host, NULL, NULL, "ring/cpu/passes");
+  kerncheck_add (check_crossings, NULL, NULL, "ring/cuda/crossings");
+}
