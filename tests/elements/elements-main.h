@@ -46,6 +46,9 @@ extern const Test tests_errors[], tests_fallback[], tests_flight[],
 const char *test_backend (void);
 gboolean test_on_cuda (void);
 
+/* Says that this machine cannot run the test, and why (static); it then returns. */
+void test_skip (const char *why);
+
 /* What is being tried just now (format, size, settings): printed with a failure
  * and with a crash. Replaces what was said before. */
 void test_context (const char *format, ...) G_GNUC_PRINTF (1, 2);

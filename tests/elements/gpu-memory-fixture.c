@@ -46,15 +46,23 @@ gpu_has_format (const char *format, int width, int height)
 }
 
 GstObject *
-gpu_context_new (void)
+gpu_context_new_on (guint device)
 {
   GstCudaContext *context;
 
   expect (gst_cuda_load_library (), "no CUDA library");
   gst_cuda_memory_init_once ();
-  context = gst_cuda_context_new (0);
+  context = gst_cuda_context_new (device);
+  return context == NULL ? NULL : GST_OBJECT (context);
+}
+
+GstObject *
+gpu_context_new (void)
+{
+  GstObject *context = gpu_context_new_on (0);
+
   expect (context != NULL, "no CUDA context");
-  return GST_OBJECT (context);
+  return context;
 }
 
 GstContext *

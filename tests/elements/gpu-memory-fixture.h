@@ -14,6 +14,8 @@ gboolean gpu_has_format (const char *format, int width, int height);
 
 /* A new context (GstCudaContext) of device 0; to be unreffed. */
 GstObject *gpu_context_new (void);
+/* Likewise of another device; NULL if there is none of that number. */
+GstObject *gpu_context_new_on (guint device);
 /* As gst_element_set_context() wants it. */
 GstContext *gpu_context_wrap (GstObject *context);
 /* The one that a neighbour of the filter's source pad would get; to be unreffed. */

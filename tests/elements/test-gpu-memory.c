@@ -693,6 +693,50 @@ gpu_memory_other_contexts (void)
   }
 }
 
+/* Frames of another device than was asked for go through system memory; without a
+ * device asked for, the filter goes where they are. */
+static void
+gpu_memory_other_devices (void)
+{
+  static const char *const settings[] = { "sigma=1", "sigma=1 cuda-device-id=0",
+    "sigma=1 cuda-device-id=1" };
+  GstObject *other = gpu_context_new_on (1);
+
+  if (other == NULL) {
+    test_skip ("there is one CUDA device");
+    return;
+  }
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (settings); i++) {
+    const gboolean out_gpu = i % 2;
+    GstCaps *caps = gpu_caps ("NV12", 64, 48, NULL);
+    GstBufferPool *pools[2];
+    GstVideoInfo info;
+    Bridge bridge;
+
+    bridge_open (&bridge, settings[i / 2], TRUE, out_gpu);
+    test_context (
+        "settings=%s out %s", settings[i / 2], caps_of_memory (out_gpu));
+    video_info (&info, "NV12", 64, 48, NULL);
+    pools[0] = gpu_pool_new (bridge.context, caps, 0, TRUE);
+    pools[1] = gpu_pool_new (other, caps, 0, TRUE);
+    expect (filter_caps (&bridge.filter, caps), "caps refused");
+    for (guint32 n = 0; n < 12; n++) {
+      GstBuffer *picture = picture_new (&info, n), *out;
+
+      out = filter_process (
+          &bridge.filter, gpu_copy (pools[n / 3 % 2], picture, &info));
+      out = gpu_fetch (out, &info);
+      picture_expect (picture, out, &info, "sigma=1", FALSE);
+      gst_buffer_unref (out);
+      gst_buffer_unref (picture);
+    }
+    gpu_pool_free (pools[0]);
+    gpu_pool_free (pools[1]);
+    bridge_close (&bridge);
+  }
+  gst_object_unref (other);
+}
+
 /* A context is told to the application, answered to neighbours, taken from the
  * application, and let go. */
 static void
@@ -794,6 +838,7 @@ const Test tests_gpu_memory[] = {
   { "gpu-memory-streams", gpu_memory_streams, VARIANT_CUDA },
   { "gpu-memory-analyze", gpu_memory_analyze, VARIANT_CUDA },
   { "gpu-memory-other-contexts", gpu_memory_other_contexts, VARIANT_CUDA },
+  { "gpu-memory-other-devices", gpu_memory_other_devices, VARIANT_CUDA },
   { "gpu-memory-context-sharing", gpu_memory_context_sharing, VARIANT_CUDA },
   { "gpu-memory-offered-pool", gpu_memory_offered_pool, VARIANT_CUDA },
   { NULL, NULL, 0 },
