@@ -286,12 +286,37 @@ gst_cuda_histo_flushed (GstGpuFilter *filter)
 
 /* Properties */
 
+/* The setting behind a property of type double, or NULL. */
+static gdouble *
+find_level (GstHistoSettings *settings, guint id)
+{
+  switch (id) {
+    case PROP_THRESHOLD_DARK:
+      return &settings->thresholds.dark;
+    case PROP_THRESHOLD_BRIGHT:
+      return &settings->thresholds.bright;
+    case PROP_ALARM_DARK:
+      return &settings->thresholds.alarms.dark;
+    case PROP_ALARM_BRIGHT:
+      return &settings->thresholds.alarms.bright;
+    case PROP_ALARM_FLAT:
+      return &settings->thresholds.alarms.flat;
+    case PROP_ALARM_SCENE:
+      return &settings->thresholds.alarms.change;
+    case PROP_ALARM_HYSTERESIS:
+      return &settings->thresholds.alarms.hysteresis;
+    default:
+      return NULL;
+  }
+}
+
 static void
 gst_cuda_histo_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
   GstCudaHisto *self = GST_CUDA_HISTO (object);
   GstHistoSettings *settings = &self->counter.settings;
+  gdouble *level = find_level (settings, id);
 
   GST_OBJECT_LOCK (self);
   self->touched = TRUE;
@@ -317,29 +342,10 @@ gst_cuda_histo_set_property (
     case PROP_ATTACH_META:
       settings->attach_meta = g_value_get_boolean (value);
       break;
-    case PROP_THRESHOLD_DARK:
-      settings->thresholds.dark = g_value_get_double (value);
-      break;
-    case PROP_THRESHOLD_BRIGHT:
-      settings->thresholds.bright = g_value_get_double (value);
-      break;
-    case PROP_ALARM_DARK:
-      settings->thresholds.alarms.dark = g_value_get_double (value);
-      break;
-    case PROP_ALARM_BRIGHT:
-      settings->thresholds.alarms.bright = g_value_get_double (value);
-      break;
-    case PROP_ALARM_FLAT:
-      settings->thresholds.alarms.flat = g_value_get_double (value);
-      break;
-    case PROP_ALARM_SCENE:
-      settings->thresholds.alarms.change = g_value_get_double (value);
-      break;
-    case PROP_ALARM_HYSTERESIS:
-      settings->thresholds.alarms.hysteresis = g_value_get_double (value);
-      break;
     default:
-      if (!gst_histo_modes_set (&self->modes, id, value))
+      if (level != NULL)
+        *level = g_value_get_double (value);
+      else if (!gst_histo_modes_set (&self->modes, id, value))
         G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
   }
@@ -352,6 +358,7 @@ gst_cuda_histo_get_property (
 {
   GstCudaHisto *self = GST_CUDA_HISTO (object);
   GstHistoSettings *settings = &self->counter.settings;
+  const gdouble *level = find_level (settings, id);
 
   GST_OBJECT_LOCK (self);
   switch (id) {
@@ -373,29 +380,10 @@ gst_cuda_histo_get_property (
     case PROP_ATTACH_META:
       g_value_set_boolean (value, settings->attach_meta);
       break;
-    case PROP_THRESHOLD_DARK:
-      g_value_set_double (value, settings->thresholds.dark);
-      break;
-    case PROP_THRESHOLD_BRIGHT:
-      g_value_set_double (value, settings->thresholds.bright);
-      break;
-    case PROP_ALARM_DARK:
-      g_value_set_double (value, settings->thresholds.alarms.dark);
-      break;
-    case PROP_ALARM_BRIGHT:
-      g_value_set_double (value, settings->thresholds.alarms.bright);
-      break;
-    case PROP_ALARM_FLAT:
-      g_value_set_double (value, settings->thresholds.alarms.flat);
-      break;
-    case PROP_ALARM_SCENE:
-      g_value_set_double (value, settings->thresholds.alarms.change);
-      break;
-    case PROP_ALARM_HYSTERESIS:
-      g_value_set_double (value, settings->thresholds.alarms.hysteresis);
-      break;
     default:
-      if (!gst_histo_modes_get (&self->modes, id, value))
+      if (level != NULL)
+        g_value_set_double (value, *level);
+      else if (!gst_histo_modes_get (&self->modes, id, value))
         G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
   }

@@ -1422,8 +1422,9 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
       GST_TYPE_GPU_FILTER_BACKEND, DEFAULT_BACKEND, writable);
   properties[PROP_CUDA_DEVICE_ID] =
       g_param_spec_int ("cuda-device-id", "CUDA device ID",
-          "Number of the GPU to use (-1 = the first that is usable)", -1,
-          G_MAXINT, DEFAULT_DEVICE_ID, writable);
+          "Number of the GPU to use (-1 = that of the application or of "
+          "neighbours, else the first that is usable)",
+          -1, G_MAXINT, DEFAULT_DEVICE_ID, writable);
   properties[PROP_TRANSFER] = g_param_spec_enum ("transfer", "Transfer",
       "How frames in system memory reach the GPU and come back",
       GST_TYPE_GPU_FILTER_TRANSFER, DEFAULT_TRANSFER, writable);
