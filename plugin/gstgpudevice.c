@@ -67,6 +67,9 @@ gst_gpu_device_open (GstGpuDevice *self, gint device_id, Fault *fault)
 {
   Gpu *gpu = NULL;
 
+  /* GStreamer's library of 1.22 takes it for granted that there is a device. */
+  if (gpu_count (fault) == 0)
+    return FALSE;
   if (gst_gpu_memory_find_context (self->element, device_id, &self->context))
     gpu = gst_gpu_memory_open (self->context, fault);
   if (gpu == NULL) {
