@@ -28,10 +28,29 @@ new_context (CUdevice device, bool primary)
   return context;
 }
 
+static bool
+has_streams_or_events (const Context *context)
+{
+  const std::lock_guard<std::mutex> guard (state_lock);
+  bool found = false;
+
+  state.streams.for_each ([&] (const Stream &stream) {
+    found = found || stream.context.get () == context;
+  });
+  state.events.for_each ([&] (const Event &event) {
+    found = found || event.context.get () == context;
+  });
+  return found;
+}
+
 /* Takes no new work, finishes the old, and frees what was made in it. */
 static void
 end_context (const std::shared_ptr<Context> &context)
 {
+  if (has_memory (context.get ()))
+    accuse ("a context ended before memory of it was freed");
+  if (has_streams_or_events (context.get ()))
+    accuse ("a context ended before its streams and events were destroyed");
   {
     const std::lock_guard<std::mutex> guard (state_lock);
 

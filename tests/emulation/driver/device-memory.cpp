@@ -90,6 +90,17 @@ release (uintptr_t start, CUmemorytype type)
   return CUDA_SUCCESS;
 }
 
+bool
+has_memory (const Context *context)
+{
+  const std::lock_guard<std::mutex> guard (state_lock);
+
+  for (const auto &entry : allocations)
+    if (entry.second.context.get () == context)
+      return true;
+  return false;
+}
+
 void
 free_memory_of (const Context *context)
 {
@@ -128,8 +139,10 @@ cuMemAllocPitch (CUdeviceptr *memory, size_t *pitch, size_t width,
 CUresult
 cuMemFree (CUdeviceptr memory)
 {
-  return memory == 0 ? CUDA_SUCCESS
-                     : release ((uintptr_t) memory, CU_MEMORYTYPE_DEVICE);
+  return memory == 0
+      ? CUDA_SUCCESS
+      : freed (release ((uintptr_t) memory, CU_MEMORYTYPE_DEVICE),
+          "memory was freed that is none of the device's");
 }
 
 CUresult
@@ -150,7 +163,8 @@ cuMemAllocHost (void **memory, size_t bytes)
 CUresult
 cuMemFreeHost (void *memory)
 {
-  return release ((uintptr_t) memory, CU_MEMORYTYPE_HOST);
+  return freed (release ((uintptr_t) memory, CU_MEMORYTYPE_HOST),
+      "memory was freed that is no pinned memory of the host");
 }
 
 CUresult

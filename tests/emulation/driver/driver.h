@@ -122,6 +122,13 @@ CUresult current_context (std::shared_ptr<Context> *context);
 CUresult find_stream (CUstream handle, bool of_current, Stream *stream);
 CUresult find_event (CUevent handle, Event *event);
 
+/* Ends the program if it is to be held to what it does wrong. */
+void accuse (const char *what);
+/* Does so where something could not be freed; returns the status. */
+CUresult freed (CUresult status, const char *what);
+
+/* Whether something is left of a context that goes. */
+bool has_memory (const Context *context);
 /* For a context that goes. */
 void end_streams (const std::shared_ptr<Context> &context);
 void free_memory_of (const Context *context);

@@ -43,7 +43,8 @@ cuEventDestroy (CUevent handle)
 {
   Event event;
 
-  CHECK (find_event (handle, &event));
+  CHECK (freed (
+      find_event (handle, &event), "an event was destroyed that is none"));
 
   const std::lock_guard<std::mutex> guard (state_lock);
 

@@ -133,7 +133,8 @@ cuStreamDestroy (CUstream handle)
 
   if (handle == nullptr)
     return CUDA_ERROR_INVALID_HANDLE;
-  CHECK (find_stream (handle, false, &stream));
+  CHECK (freed (find_stream (handle, false, &stream),
+      "a stream was destroyed that is none"));
 
   const std::lock_guard<std::mutex> guard (state_lock);
 
