@@ -10,6 +10,13 @@
 
 typedef struct
 {
+  const gchar *name, *format;
+  gint width, height;
+  gboolean in_quick;
+} BenchPicture;
+
+typedef struct
+{
   gboolean quick;
   const gchar *backend; /* NULL: all that this machine has */
   const gchar *only;    /* NULL: every part */
