@@ -174,27 +174,34 @@ try_variant (PipelineBench *bench, const gchar *backend,
   return ok;
 }
 
+static void
+run_picture (
+    PipelineBench *bench, const gchar *backend, const BenchPicture *picture)
+{
+  const gboolean cpu = strcmp (backend, "cpu") == 0;
+  gchar *name = g_strdup_printf ("throughput/%s/%s", backend, picture->name);
+  gboolean ok = TRUE;
+
+  printf ("\n%s, backend=%s\n", picture->name, backend);
+  printf ("  %-13s %9s  %30s  %8s  %6s  %6s  %s\n", "variant", "frames/s",
+      "ms a frame (min .. max)", "CPU us", "waits", "of link",
+      "lone us, of series");
+  for (guint v = 0; v < G_N_ELEMENTS (variants); v++)
+    if (!cpu || variants[v].on_cpu)
+      ok = try_variant (bench, backend, picture, &variants[v]) && ok;
+  if (ok)
+    bench_pass (bench, name);
+  g_free (name);
+}
+
 void
 bench_throughput (PipelineBench *bench, const gchar *backend)
 {
-  const gboolean cpu = strcmp (backend, "cpu") == 0;
-
   for (guint p = 0; p < G_N_ELEMENTS (pictures); p++) {
-    const BenchPicture *picture = &pictures[p];
-    gchar *name = g_strdup_printf ("throughput/%s/%s", backend, picture->name);
-    gboolean ok = TRUE;
+    const BenchPicture *picture =
+        bench_choose_picture (bench, pictures, G_N_ELEMENTS (pictures), p);
 
-    if (!bench->quick || picture->in_quick) {
-      printf ("\n%s, backend=%s\n", picture->name, backend);
-      printf ("  %-13s %9s  %30s  %8s  %6s  %6s  %s\n", "variant", "frames/s",
-          "ms a frame (min .. max)", "CPU us", "waits", "of link",
-          "lone us, of series");
-      for (guint v = 0; v < G_N_ELEMENTS (variants); v++)
-        if (!cpu || variants[v].on_cpu)
-          ok = try_variant (bench, backend, picture, &variants[v]) && ok;
-      if (ok)
-        bench_pass (bench, name);
-    }
-    g_free (name);
+    if (picture != NULL)
+      run_picture (bench, backend, picture);
   }
 }
