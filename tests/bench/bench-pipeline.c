@@ -2,29 +2,37 @@
 /* Measures cudasepconv as a pipeline sees it.
  *
  *   bench-pipeline [--quick] [--backend cuda|cpu] [--only PART] [--json FILE]
- *       [--link FILE | --duplex-gbps UP DOWN] [--soak [N]] [--seed N]
+ *       [--picture FORMAT WIDTH HEIGHT] [--link FILE | --duplex-gbps UP DOWN]
+ *       [--soak [N]] [--seed N]
  *
  *   throughput  frames a second, CPU time, and a lone frame's way through the
  *               element between bare pads
+ *   device      the same of frames that stay in the GPU's memory, beside what the
+ *               kernel alone allows: 1 / the mean compute-time of its statistics
  *   ratio       whole pipelines with and without it
  *   soak        N frames (100000) through everything that can happen
  *
- * --soak alone runs only the soak; without it, the other two. --link takes what
- * bench-transfer --json wrote, for the share of the bus that is used and for
- * lone frames in series. The exit status is 1 when something failed. */
+ * --soak alone runs only the soak; without it, the others. --picture gives throughput
+ * and device one picture instead of theirs. --link takes what bench-transfer --json
+ * wrote, for the share of the bus that is used and for lone frames in series. The
+ * exit status is 1 when something failed, and 77 when nothing could be run. */
 #include "bench-pipeline.h"
 
 #include "bench-header.h"
 
+#include <gst/video/video.h>
 #include <stdio.h>
 #include <string.h>
 
 #define SOAK_FRAMES_DEFAULT 100000
+/* Meson's. */
+#define STATUS_SKIPPED 77
 
 typedef struct
 {
   PipelineBench bench;
   const gchar *json_path, *link_path;
+  gchar *picture_name;
 } Program;
 
 void
@@ -57,6 +65,16 @@ bench_skip (PipelineBench *bench, const gchar *name, const gchar *reason)
   fflush (stdout);
 }
 
+const BenchPicture *
+bench_choose_picture (
+    const PipelineBench *bench, const BenchPicture *pictures, guint n, guint i)
+{
+  g_assert (i < n);
+  if (bench->picture.name != NULL)
+    return i == 0 ? &bench->picture : NULL;
+  return !bench->quick || pictures[i].in_quick ? &pictures[i] : NULL;
+}
+
 /* Whether a part is to be run on a backend. */
 static gboolean
 wants (const PipelineBench *bench, const gchar *part, const gchar *on)
@@ -76,6 +94,24 @@ take_soak (Program *program, int argc, char **argv, int *i)
   if (*i + 1 < argc && g_ascii_isdigit (argv[*i + 1][0]))
     program->bench.soak_frames = g_ascii_strtoull (argv[++*i], NULL, 10);
   return program->bench.soak_frames > 0;
+}
+
+static gboolean
+take_picture (Program *program, int argc, char **argv, int *i)
+{
+  BenchPicture *picture = &program->bench.picture;
+
+  if (*i + 3 >= argc)
+    return FALSE;
+  picture->format = argv[++*i];
+  picture->width = (gint) g_ascii_strtoll (argv[++*i], NULL, 10);
+  picture->height = (gint) g_ascii_strtoll (argv[++*i], NULL, 10);
+  g_free (program->picture_name);
+  picture->name = program->picture_name = g_strdup_printf (
+      "%dx%d %s", picture->width, picture->height, picture->format);
+  return picture->width > 0 && picture->height > 0
+      && gst_video_format_from_string (picture->format)
+      != GST_VIDEO_FORMAT_UNKNOWN;
 }
 
 static gboolean
@@ -116,6 +152,9 @@ parse (Program *program, int argc, char **argv)
     else if (strcmp (argv[i], "--soak") == 0) {
       if (!take_soak (program, argc, argv, &i))
         return FALSE;
+    } else if (strcmp (argv[i], "--picture") == 0) {
+      if (!take_picture (program, argc, argv, &i))
+        return FALSE;
     } else if (strcmp (argv[i], "--duplex-gbps") == 0) {
       if (!take_link (program, argc, argv, &i))
         return FALSE;
@@ -153,18 +192,21 @@ run_backend (PipelineBench *bench, const gchar *backend)
   {
     const gchar *name;
     void (*run) (PipelineBench *bench, const gchar *backend);
-  } parts[] = { { "throughput", bench_throughput }, { "ratio", bench_ratio },
-    { "soak", bench_soak } };
+    gboolean only_cuda;
+  } parts[] = { { "throughput", bench_throughput, FALSE },
+    { "device", bench_device, TRUE }, { "ratio", bench_ratio, FALSE },
+    { "soak", bench_soak, FALSE } };
+  const gboolean cuda = strcmp (backend, "cuda") == 0;
   const gboolean works = backend_works (backend);
 
   for (guint i = 0; i < G_N_ELEMENTS (parts); i++) {
     gchar *name = g_strdup_printf ("%s/%s", parts[i].name, backend);
 
-    if (!wants (bench, parts[i].name, backend))
+    if (!wants (bench, parts[i].name, backend) || (parts[i].only_cuda && !cuda))
       (void) 0;
     else if (works)
       parts[i].run (bench, backend);
-    else if (strcmp (backend, "cuda") == 0)
+    else if (cuda)
       bench_skip (bench, name, "no usable GPU");
     else
       bench_fail (bench, name, "cudasepconv cannot be made or started");
@@ -223,7 +265,8 @@ main (int argc, char **argv)
   if (!parse (&program, argc, argv)) {
     fprintf (stderr,
         "usage: bench-pipeline [--quick] [--backend cuda|cpu]"
-        " [--only throughput|ratio|soak]\n    [--json FILE]"
+        " [--only throughput|device|ratio|soak]\n    [--json FILE]"
+        " [--picture FORMAT WIDTH HEIGHT]\n   "
         " [--link FILE | --duplex-gbps UP DOWN] [--soak [N]] [--seed N]\n");
   } else if (prepare (&program)) {
     run (bench);
@@ -231,8 +274,12 @@ main (int argc, char **argv)
       bench_fail (bench, "json", "%s could not be written", program.json_path);
     printf ("bench-pipeline: %d passed, %d failed, %d skipped\n", bench->passed,
         bench->failed, bench->skipped);
-    status = bench->failed > 0;
+    if (bench->failed > 0)
+      status = 1;
+    else
+      status = bench->passed > 0 ? 0 : STATUS_SKIPPED;
   }
+  g_free (program.picture_name);
   link_file_clear (&bench->link);
   return status;
 }

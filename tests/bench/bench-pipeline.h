@@ -10,9 +10,17 @@
 
 typedef struct
 {
+  const gchar *name, *format;
+  gint width, height;
+  gboolean in_quick;
+} BenchPicture;
+
+typedef struct
+{
   gboolean quick;
   const gchar *backend; /* NULL: all that this machine has */
   const gchar *only;    /* NULL: every part */
+  BenchPicture picture; /* instead of the parts' own; name NULL: none */
   guint64 soak_frames;  /* 0: no soak */
   guint64 seed;
   LinkFile link;
@@ -26,7 +34,14 @@ void bench_fail (PipelineBench *bench, const gchar *name, const gchar *format,
     ...) G_GNUC_PRINTF (3, 4);
 void bench_skip (PipelineBench *bench, const gchar *name, const gchar *reason);
 
+/* Number `i` of a part's `n` pictures, or what the options put in its place; NULL: it is
+ * left out. */
+const BenchPicture *bench_choose_picture (
+    const PipelineBench *bench, const BenchPicture *pictures, guint n, guint i);
+
 /* The parts. */
 void bench_throughput (PipelineBench *bench, const gchar *backend);
+/* backend "cuda" */
+void bench_device (PipelineBench *bench, const gchar *backend);
 void bench_ratio (PipelineBench *bench, const gchar *backend);
 void bench_soak (PipelineBench *bench, const gchar *backend);

@@ -29,7 +29,8 @@ plugins=(app avi compositor coreelements debug deinterlace interlace isomp4 jpeg
 # The host's: the C library and the driver.
 host_libraries='/(ld-linux[^/]*|lib(c|m|pthread|dl|rt|resolv|util|anl|nss_[a-z]+)|lib(cuda|nvidia|nvcuvid)[^/]*)\.so'
 clip_frames=100
-options=(-Dcuda=enabled -Dtests=enabled)
+coded_frames=60
+options=(-Dcuda=enabled -Dgstcuda=enabled -Dtests=enabled)
 [[ -z ${CUDA_ARCHS-} ]] || options+=("-Dcuda-archs=$CUDA_ARCHS")
 [[ -z ${NPP_INCLUDE-} ]] || options+=("-Dnpp-include=$NPP_INCLUDE")
 
@@ -54,6 +55,21 @@ make_clip() {
   cp "$cache/$clip_frames.webm" "$1"
 }
 
+# Up to $coded_frames frames as a decoder on the GPU takes them, in another order than
+# they are shown in.
+make_coded_clip() {
+  local cache=$root/build/gpu/clip
+  if [[ ! -f $cache/$coded_frames.h264 ]]; then
+    quietly gst-launch-1.0 filesrc location="$1" ! matroskademux ! vp8dec \
+      ! identity eos-after=$coded_frames ! videoconvert \
+      ! video/x-raw,format=I420 ! x264enc bframes=2 key-int-max=20 \
+      ! video/x-h264,stream-format=byte-stream,profile=high \
+      ! filesink location="$cache/part" || return
+    mv "$cache/part" "$cache/$coded_frames.h264"
+  fi
+  cp "$cache/$coded_frames.h264" "$2"
+}
+
 set_up opencv-doc
 command -v nvcc >/dev/null || die "nvcc is needed: install the CUDA Toolkit"
 build_release build/gpu "${options[@]}"
@@ -64,7 +80,7 @@ fi
 rm -rf "$output"
 mkdir -p "$output"/{bin,lib,plugin,gstreamer-1.0}
 cp build/gpu/plugin/libgstcudasepconv.so "$output/plugin"
-cp build/gpu/tests/{kerncheck/kerncheck,elements/elements,gpu/compare-raw} \
+cp build/gpu/tests/{kerncheck/kerncheck,elements/elements,gpu/compare-raw,gpu/launch-stats} \
   build/gpu/tests/bench/{bench-transfer,bench-pipeline} \
   build/gpu/pipelines/filter-file "$output/bin"
 cp "$(command -v gst-launch-1.0)" "$(command -v gst-inspect-1.0)" \
@@ -79,6 +95,10 @@ done
 mapfile -t libraries < <(libraries_of "$output"/{bin,plugin,gstreamer-1.0}/*)
 cp -L "${libraries[@]}" "$output/lib"
 strip --strip-unneeded "$output"/{bin,lib,plugin,gstreamer-1.0}/*
+# What is linked was copied above.
+ldd "$output/plugin/libgstcudasepconv.so" | grep 'libgstcuda-1\.0\.so' >/dev/null \
+  || die "the plugin is built without GStreamer's CUDA library"
 make_clip "$output/clip.webm"
+make_coded_clip "$output/clip.webm" "$output/clip.h264"
 cp tests/gpu/run.sh tests/tally.sh "$output"
 echo "$(du -sh "$output" | cut -f1) in $output; there: run.sh"

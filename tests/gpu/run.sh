@@ -10,6 +10,8 @@
 #   elements    the elements on every backend
 #   clip        a clip filtered on the GPU and on the CPU: at most 1 code value
 #               apart, since each is within 0.75 of the exact result
+#   decode      frames that the GPU decodes, filtered and counted where they are: none
+#               crosses the bus, and they are as those that do
 #   memcheck, racecheck
 #               compute-sanitizer over both test binaries, where it is installed
 #   bench       what docs/performance.md tells of, as JSON; runs only if named
@@ -37,7 +39,7 @@ while [[ $# -gt 0 ]]; do
     --quick) quick=(--quick) ;;
     --no-sanitizer) sanitizer=no ;;
     --only) only=${2?--only takes a name}; shift ;;
-    -*) sed -n '4,19s/^#[ ]\{0,1\}//p' "$0"; exit 2 ;;
+    -*) sed -n '4,21s/^#[ ]\{0,1\}//p' "$0"; exit 2 ;;
     *) output=$1 ;;
   esac
   shift
@@ -182,6 +184,55 @@ run_clip() {
   compare GRAY16_LE "sigma=3" 2 1
 }
 
+# decoded NAME PIPELINE-PART: the coded clip, decoded on the GPU, as raw frames; and
+# what the elements counted.
+decoded() {
+  timeout 300 launch-stats filesrc location="$here/clip.h264" ! h264parse \
+    ! nvh264dec ! "${@:2}" ! filesink location="$scratch/$1.raw" \
+    | tee "$scratch/$1.stats"
+}
+
+# expect_counts NAME ELEMENT FIELD=PATTERN...
+expect_counts() {
+  local field
+  for field in "${@:3}"; do
+    grep -E "^$2: .* ${field%=*}=\(guint64\)${field#*=}[,;]" "$scratch/$1.stats" \
+      || { echo "$2: $field does not hold"; return 1; }
+  done
+}
+
+decode_on_gpu() {
+  decoded gpu cudasepconv name=filter sigma=2 ! cudahisto name=histo interval=0 \
+    ! cudadownload ! video/x-raw,format=NV12
+  expect_counts gpu filter "frames-out=[1-9][0-9]*" bytes-up=0 bytes-down=0
+  expect_counts gpu histo "frames-out=[1-9][0-9]*" bytes-up=0 bytes-down=0
+}
+
+# decode_beside BACKEND: the same with frames that come down first.
+decode_beside() {
+  decoded "$1" cudadownload ! video/x-raw ! cudasepconv sigma=2 backend="$1"
+  compare-raw "$scratch/gpu.raw" "$scratch/$1.raw" 1 1
+}
+
+run_decode() {
+  local backend name="decode: frames stay on the GPU"
+  needs_gpu "$name" || return 0
+  if ! gst-inspect-1.0 --exists nvh264dec; then
+    skip "$name" "there is no nvh264dec: the GPU or its driver does not decode"
+    return 0
+  fi
+  check "$name" decode_on_gpu
+  cp "$check_log" "$output/decode.log"
+  $check_passed || return 0
+  for backend in cuda cpu; do
+    check "decode: as in system memory, backend=$backend" decode_beside "$backend"
+    cat "$check_log" >>"$output/decode.log"
+    if $check_passed; then
+      tail -n 1 "$check_log" | sed 's/^/  /'
+    fi
+  done
+}
+
 run_bench() {
   local link=$output/transfer.json
   needs_gpu bench || return 0
@@ -208,6 +259,7 @@ fi
 section kerncheck run_kerncheck
 section elements run_elements
 section clip run_clip
+section decode run_decode
 section memcheck run_memcheck
 section racecheck run_racecheck
 [[ $only != bench ]] || section bench run_bench

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "push-course.h"
+
+#include <string.h>
+
+#define MAX_FRAMES 20000
+#define TIMEOUT_US (20 * G_USEC_PER_SEC)
+
+static GstFlowReturn
+on_buffer (gpointer owner, GstBuffer *buffer)
+{
+  PushCourse *course = owner;
+
+  gst_buffer_unref (buffer);
+  g_mutex_lock (&course->lock);
+  if (course->count < MAX_FRAMES)
+    course->stamps[course->count] = bench_now_ns ();
+  course->count++;
+  g_cond_signal (&course->arrived);
+  g_mutex_unlock (&course->lock);
+  return GST_FLOW_OK;
+}
+
+static void
+reset (PushCourse *course)
+{
+  g_mutex_lock (&course->lock);
+  course->count = 0;
+  g_mutex_unlock (&course->lock);
+}
+
+static gboolean
+wait_for_frames (PushCourse *course, guint n)
+{
+  const gint64 end = g_get_monotonic_time () + TIMEOUT_US;
+  gboolean ok = TRUE;
+
+  g_mutex_lock (&course->lock);
+  while (course->count < n && ok)
+    ok = g_cond_wait_until (&course->arrived, &course->lock, end);
+  g_mutex_unlock (&course->lock);
+  return ok;
+}
+
+static gboolean
+fill_pool (PushCourse *course)
+{
+  GstBuffer *buffer[PUSH_COURSE_BUFFERS] = { NULL };
+  guint32 state = 1;
+  gboolean ok = TRUE;
+
+  for (gint i = 0; i < PUSH_COURSE_BUFFERS && ok; i++) {
+    GstMapInfo map;
+
+    ok = gst_buffer_pool_acquire_buffer (course->rig.pool, &buffer[i], NULL)
+            == GST_FLOW_OK
+        && gst_buffer_map (buffer[i], &map, GST_MAP_WRITE);
+    for (gsize k = 0; ok && k + 4 <= map.size; k += 4) {
+      state = state * 1664525u + 1013904223u;
+      memcpy (map.data + k, &state, sizeof state);
+    }
+    if (ok)
+      gst_buffer_unmap (buffer[i], &map);
+  }
+  for (gint i = 0; i < PUSH_COURSE_BUFFERS; i++)
+    gst_clear_buffer (&buffer[i]);
+  return ok;
+}
+
+static gboolean
+push_frame (PushCourse *course)
+{
+  GstBuffer *buffer;
+
+  if (gst_buffer_pool_acquire_buffer (course->rig.pool, &buffer, NULL)
+      != GST_FLOW_OK)
+    return FALSE;
+  GST_BUFFER_PTS (buffer) = course->pushed++ * GST_SECOND / 30;
+  GST_BUFFER_DURATION (buffer) = GST_SECOND / 30;
+  return gst_pad_push (course->rig.source, buffer) == GST_FLOW_OK;
+}
+
+gboolean
+push_course_push (PushCourse *course, guint n)
+{
+  reset (course);
+  for (guint i = 0; i < n; i++)
+    if (!push_frame (course))
+      return FALSE;
+  return wait_for_frames (course, n);
+}
+
+gboolean
+push_course_push_lone (PushCourse *course, gdouble *ns)
+{
+  const gdouble start = bench_now_ns ();
+
+  if (!push_course_push (course, 1))
+    return FALSE;
+  *ns = course->stamps[0] - start;
+  return TRUE;
+}
+
+gboolean
+push_course_init (PushCourse *course, const gchar *settings)
+{
+  static const PadRigSink handle = { .chain = on_buffer };
+
+  memset (course, 0, sizeof *course);
+  g_mutex_init (&course->lock);
+  g_cond_init (&course->arrived);
+  course->stamps = g_new (gdouble, MAX_FRAMES);
+  return pad_rig_init (&course->rig, "cudasepconv", settings, &handle, course);
+}
+
+void
+push_course_clear (PushCourse *course)
+{
+  if (course->rig.element != NULL)
+    pad_rig_clear (&course->rig);
+  g_free (course->stamps);
+  g_cond_clear (&course->arrived);
+  g_mutex_clear (&course->lock);
+}
+
+gboolean
+push_course_begin (PushCourse *course, GstCaps *caps)
+{
+  return gst_pad_push_event (
+             course->rig.source, gst_event_new_stream_start ("bench"))
+      && pad_rig_set_caps (&course->rig, caps, PUSH_COURSE_BUFFERS)
+      && gst_pad_push_event (course->rig.source, pad_rig_segment ())
+      && fill_pool (course);
+}
+
+/* Frames a stream takes about `seconds` for, from the time of a few. */
+static gboolean
+choose_length (
+    PushCourse *course, gboolean cpu, gdouble seconds, guint trim, guint *n)
+{
+  const guint warm = cpu ? 4 : 32;
+  gdouble start;
+
+  if (!push_course_push (course, cpu ? 1 : 16))
+    return FALSE;
+  start = bench_now_ns ();
+  if (!push_course_push (course, warm))
+    return FALSE;
+  *n = (guint) CLAMP (seconds * 1e9 * warm / (bench_now_ns () - start),
+      2 * trim + 10, MAX_FRAMES);
+  return TRUE;
+}
+
+gboolean
+push_course_measure (PushCourse *course, gboolean cpu, gdouble seconds,
+    BenchSpread *interval, BenchUsage *each)
+{
+  const guint trim = cpu ? 1 : 16;
+  BenchUsage before, after;
+  guint n;
+
+  if (!choose_length (course, cpu, seconds, trim, &n))
+    return FALSE;
+  before = bench_usage ();
+  if (!push_course_push (course, n))
+    return FALSE;
+  after = bench_usage ();
+  *interval = bench_interval (course->stamps, (gint) n, (gint) trim);
+  each->cpu_ns = (after.cpu_ns - before.cpu_ns) / n;
+  each->voluntary_switches =
+      (after.voluntary_switches - before.voluntary_switches) / n;
+  return TRUE;
+}

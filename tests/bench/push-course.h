@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* push-course: frames of a pool, pushed through cudasepconv as fast as it takes them,
+ * and when they came out. */
+#pragma once
+
+#include "bench-measure.h"
+#include "pad-rig.h"
+
+/* Input buffers: more than any ring-depth here. */
+#define PUSH_COURSE_BUFFERS 12
+
+typedef struct
+{
+  PadRig rig;
+  guint64 pushed;
+
+  GMutex lock; /* protects all below, from the element's pusher */
+  GCond arrived;
+  guint count; /* frames that came out of the last push */
+  gdouble *stamps;
+} PushCourse;
+
+/* An element with these settings, in state NULL. FALSE: there is none; the course is
+ * to be cleared nevertheless. */
+gboolean push_course_init (PushCourse *course, const gchar *settings);
+void push_course_clear (PushCourse *course);
+
+/* After pad_rig_start(): negotiates, and fills the pool with noise that stays in it.
+ * FALSE: refused. */
+gboolean push_course_begin (PushCourse *course, GstCaps *caps);
+
+/* Pushes n frames and waits until they have come out. */
+gboolean push_course_push (PushCourse *course, guint n);
+/* One frame, from push to arrival. */
+gboolean push_course_push_lone (PushCourse *course, gdouble *ns);
+/* A steady stream of about `seconds`, but not of too few frames; `cpu`: of an element
+ * that takes long for a frame. */
+gboolean push_course_measure (PushCourse *course, gboolean cpu, gdouble seconds,
+    BenchSpread *interval, BenchUsage *each);
