@@ -52,6 +52,13 @@ gpu_id (const Gpu *gpu)
   return -1;
 }
 
+void *
+gpu_context (const Gpu *gpu)
+{
+  (void) gpu;
+  return NULL;
+}
+
 const char *
 gpu_name (const Gpu *gpu)
 {

@@ -255,6 +255,12 @@ gpu_id (const Gpu *gpu)
   return gpu->id;
 }
 
+void *
+gpu_context (const Gpu *gpu)
+{
+  return gpu->context;
+}
+
 const char *
 gpu_name (const Gpu *gpu)
 {

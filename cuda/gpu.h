@@ -49,6 +49,8 @@ Gpu *gpu_ref (Gpu *gpu);
 void gpu_close (Gpu *gpu);
 
 int gpu_id (const Gpu *gpu);
+/* The CUcontext. */
+void *gpu_context (const Gpu *gpu);
 const char *gpu_name (const Gpu *gpu);
 /* Compute capability as 10 * major + minor. */
 int gpu_capability (const Gpu *gpu);

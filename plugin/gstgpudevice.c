@@ -30,13 +30,14 @@ gst_gpu_device_init (GstGpuDevice *self, GstElement *element)
 
 /* Takes `context`, and gives up the one there was. */
 static void
-set_context (GstGpuDevice *self, GstObject *context)
+set_context (GstGpuDevice *self, GstObject *context, gint state)
 {
   GstObject *old;
 
   GST_OBJECT_LOCK (self->element);
   old = self->context;
   self->context = context;
+  g_atomic_int_set (&self->state, state);
   GST_OBJECT_UNLOCK (self->element);
   gst_clear_object (&old);
 }
@@ -44,7 +45,7 @@ set_context (GstGpuDevice *self, GstObject *context)
 void
 gst_gpu_device_clear (GstGpuDevice *self)
 {
-  set_context (self, NULL);
+  set_context (self, NULL, CLOSED);
 }
 
 /* Takes the GPU, which is open in the context, if there is one. */
@@ -58,26 +59,39 @@ use_gpu (GstGpuDevice *self, Gpu *gpu)
     self->allocator = gst_pinned_allocator_new (gpu);
   if (self->context != NULL)
     self->stream = gst_gpu_memory_stream_new (self->context);
-  g_atomic_int_set (&self->state,
-      self->context != NULL ? OPEN_IN_CONTEXT : OPEN_WITHOUT_CONTEXT);
+}
+
+/* In the context that elements share, if kernels run there. */
+static Gpu *
+open_shared (GstGpuDevice *self, gint device_id, Fault *fault)
+{
+  Gpu *gpu;
+
+  if (!gst_gpu_memory_find_context (self->element, device_id, &self->context))
+    return NULL;
+  gpu = gst_gpu_memory_open (self->context, fault);
+  if (gpu != NULL)
+    g_atomic_int_set (&self->state, OPEN_IN_CONTEXT);
+  return gpu;
 }
 
 gboolean
 gst_gpu_device_open (GstGpuDevice *self, gint device_id, Fault *fault)
 {
-  Gpu *gpu = NULL;
+  Gpu *gpu;
 
   /* GStreamer's library of 1.22 takes it for granted that there is a device. */
   if (gpu_count (fault) == 0)
     return FALSE;
-  if (gst_gpu_memory_find_context (self->element, device_id, &self->context))
-    gpu = gst_gpu_memory_open (self->context, fault);
+  gpu = open_shared (self, device_id, fault);
   if (gpu == NULL) {
-    set_context (self, NULL);
+    set_context (self, NULL, OPEN_WITHOUT_CONTEXT);
     gpu = gpu_open (device_id, fault);
   }
-  if (gpu == NULL)
+  if (gpu == NULL) {
+    set_context (self, NULL, CLOSED);
     return FALSE;
+  }
   self->device_id = device_id;
   use_gpu (self, gpu);
   return TRUE;
@@ -86,7 +100,7 @@ gst_gpu_device_open (GstGpuDevice *self, gint device_id, Fault *fault)
 void
 gst_gpu_device_open_none (GstGpuDevice *self)
 {
-  set_context (self, NULL);
+  set_context (self, NULL, OPEN_WITHOUT_CONTEXT);
   use_gpu (self, NULL);
 }
 
@@ -98,8 +112,7 @@ gst_gpu_device_close (GstGpuDevice *self)
   gpu_close (self->gpu);
   self->gpu = NULL;
   self->refused = NULL;
-  set_context (self, NULL);
-  g_atomic_int_set (&self->state, CLOSED);
+  set_context (self, NULL, CLOSED);
 }
 
 gboolean
@@ -136,7 +149,7 @@ gst_gpu_device_adopt (GstGpuDevice *self, GstBuffer *buffer, Fault *fault)
   gpu = gst_gpu_memory_open (context, fault);
   if (gpu == NULL)
     return FALSE;
-  set_context (self, gst_object_ref (context));
+  set_context (self, gst_object_ref (context), OPEN_IN_CONTEXT);
   use_gpu (self, gpu);
   return TRUE;
 }
@@ -172,10 +185,9 @@ gst_gpu_device_offer_context (
 {
   GstObject *context = NULL;
 
-  if (g_atomic_int_get (&self->state) == CLOSED)
-    gst_gpu_memory_take_context (self->element, offered, device_id, &context);
+  gst_gpu_memory_take_context (self->element, offered, device_id, &context);
   GST_OBJECT_LOCK (self->element);
-  if (self->context == NULL) {
+  if (self->context == NULL && g_atomic_int_get (&self->state) == CLOSED) {
     self->context = context;
     context = NULL;
   }

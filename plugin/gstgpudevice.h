@@ -3,9 +3,8 @@
  * pinned memory, and the memory and stream that elements share. A part of the
  * element, whose object lock protects what several threads want.
  *
- * The context is the one that elements share, from the application, a neighbour, or
- * made here, where GStreamer's CUDA library is available; else the engine's own, and
- * frames are in system memory only. */
+ * The context is one that elements share, where GStreamer's CUDA library is available;
+ * else it is the engine's own, and frames are in system memory only. */
 #pragma once
 
 #include "gstgpupools.h"
@@ -18,10 +17,10 @@ typedef struct
 {
   GstElement *element; /* that it is a part of */
 
-  /* Written with the object lock held, but by gst_gpu_device_open(). A GstCudaContext;
-   * `gpu` is open on it, if both are set. */
+  /* Written with the object lock held. A GstCudaContext; `gpu` is open on it, if both
+   * are set. */
   GstObject *context;
-  gint state; /* atomic: whether it is open, and has a context */
+  gint state; /* whether it is open, and has a context; atomic for readers */
 
   /* Of the thread that opens and closes. */
   Gpu *gpu;                /* NULL: the CPU */

@@ -42,10 +42,11 @@ typedef struct
   GstGpuFilter *self;
   RingSlot *slot;
   guint place;
-  GstBuffer *in;     /* held as long as it is read; else NULL */
-  gboolean computes; /* else the frame only goes to another memory */
-  gboolean reports;  /* the subclass finishes it */
-  gboolean writes;   /* out_frame is mapped */
+  GstBuffer *in;       /* held as long as it is read; else NULL */
+  GpuStream in_stream; /* where what writes `in` may be queued, or NULL */
+  gboolean computes;   /* else the frame only goes to another memory */
+  gboolean reports;    /* the subclass finishes it */
+  gboolean writes;     /* out_frame is mapped */
   GstVideoFrame in_frame, out_frame;
 } Flight;
 
@@ -439,17 +440,6 @@ resolve_backend (GstGpuFilter *self, Fault *fault)
   return TRUE;
 }
 
-/* Device memory for the frames that the caps promise on the host. */
-static gboolean
-reserve_ring (GstGpuFilter *self, Ring *ring, gboolean computes,
-    gboolean writes, Fault *fault)
-{
-  GstGpuFilterPrivate *priv = PRIVATE (self);
-
-  return ring_reserve (
-      ring, computes && !priv->in_gpu, writes && !priv->out_gpu, fault);
-}
-
 /* A ring for the layout and the use, of the depth that is set now. */
 static gboolean
 ensure_ring (GstGpuFilter *self, GstGpuFilterUse use, Fault *fault)
@@ -457,8 +447,8 @@ ensure_ring (GstGpuFilter *self, GstGpuFilterUse use, Fault *fault)
   GstGpuFilterPrivate *priv = PRIVATE (self);
   const Image *layout = &priv->layout.layout;
   const gboolean computes = use != GST_GPU_FILTER_PASS;
-  const gboolean writes =
-      use == GST_GPU_FILTER_WRITE || priv->in_gpu != priv->out_gpu;
+  const gboolean crosses = priv->in_gpu != priv->out_gpu;
+  const gboolean writes = use == GST_GPU_FILTER_WRITE || crosses;
   Ring *ring;
 
   if ((!computes && !writes)
@@ -470,7 +460,12 @@ ensure_ring (GstGpuFilter *self, GstGpuFilterUse use, Fault *fault)
   ring = ring_new (priv->device.gpu, layout, writes ? layout : NULL,
       (int) priv->depth, gst_gpu_memory_stream_handle (priv->device.stream),
       fault);
-  if (ring == NULL || !reserve_ring (self, ring, computes, writes, fault)) {
+  /* Device memory for frames that the caps promise on the host; those that pass from
+   * one memory to the other need none. */
+  if (ring == NULL
+      || !ring_reserve (ring,
+          !priv->in_gpu && (use == GST_GPU_FILTER_WRITE || !crosses),
+          !priv->out_gpu && use == GST_GPU_FILTER_WRITE, fault)) {
     ring_free (ring);
     return FALSE;
   }
@@ -800,7 +795,9 @@ submit (GstGpuFilter *self, Flight *flight, GstBuffer *outbuf, Fault *fault)
 
   gst_frame_layout_get_image (&priv->layout, &flight->in_frame, &frame.src);
   if (frame.src_place == RING_DEVICE)
-    frame.src_stream = gst_gpu_memory_get_pending (flight->in);
+    frame.src_stream = flight->in_stream != NULL
+        ? flight->in_stream
+        : gst_gpu_memory_get_pending (flight->in);
   if (flight->writes) {
     gst_frame_layout_get_image (&priv->layout, &flight->out_frame, &frame.dst);
     frame.dst_place = place_of (self, outbuf);
@@ -848,20 +845,29 @@ finish_frame (gpointer frame, GstBuffer **buffer, gpointer user_data)
   if (!ok) {
     post_fault (self, &fault);
     g_atomic_int_set (&priv->told, TRUE);
-  } else if (buffer != NULL && flight->reports) {
-    klass->finish (self, flight->place, buffer);
+    return FALSE;
   }
-  return ok;
+  if (buffer == NULL)
+    return TRUE;
+  if (flight->writes)
+    gst_gpu_memory_set_complete (*buffer);
+  if (flight->reports)
+    klass->finish (self, flight->place, buffer);
+  return TRUE;
 }
 
 static gboolean
 map_frame (GstGpuFilter *self, GstVideoFrame *frame, GstBuffer *buffer,
     GstMapFlags flags)
 {
+  GstVideoInfo info = PRIVATE (self)->info;
+
+  if (gst_buffer_get_video_meta (buffer) == NULL)
+    gst_gpu_memory_lay_out (buffer, &info);
   flags |= (GstMapFlags) GST_VIDEO_FRAME_MAP_FLAG_NO_REF;
   if (gst_gpu_device_reaches (&PRIVATE (self)->device, buffer))
     flags |= (GstMapFlags) GST_GPU_MEMORY_MAP;
-  return gst_video_frame_map (frame, &PRIVATE (self)->info, buffer, flags);
+  return gst_video_frame_map (frame, &info, buffer, flags);
 }
 
 /* Whether downstream may have the result of a submitted flight now: it waits for the
@@ -889,6 +895,7 @@ send_frame (
   flight->computes = computes;
   flight->reports = computes && priv->reports;
   flight->writes = outbuf != inbuf;
+  flight->in_stream = gst_gpu_memory_get_pending (inbuf);
 
   if (!map_frame (self, &flight->in_frame, inbuf, GST_MAP_READ))
     goto invalid_input;
@@ -915,6 +922,8 @@ send_frame (
     const GstFlowReturn flow = gst_frame_queue_drain (priv->queue);
 
     if (flow != GST_FLOW_OK) {
+      priv->pushed_early = FALSE;
+      g_atomic_int_set (&priv->told, TRUE);
       gst_frame_queue_put (priv->queue, outbuf, flight);
       return flow;
     }
@@ -1173,6 +1182,21 @@ gst_gpu_filter_post_message (GstElement *element, GstMessage *message)
 
 /* Buffers: pinned or the GPU's wherever we may choose */
 
+/* What downstream can take beside frames. */
+static void
+forward_metas (GstQuery *query, GstQuery *decide_query)
+{
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  for (guint i = 0; i < gst_query_get_n_allocation_metas (decide_query); i++) {
+    const GstStructure *params;
+    const GType api =
+        gst_query_parse_nth_allocation_meta (decide_query, i, &params);
+
+    if (api != GST_VIDEO_META_API_TYPE)
+      gst_query_add_allocation_meta (query, api, params);
+  }
+}
+
 /* Offers upstream a pool that the copy engine reads from, or the GPU's own memory. */
 static gboolean
 gst_gpu_filter_propose_allocation (
@@ -1180,41 +1204,33 @@ gst_gpu_filter_propose_allocation (
 {
   GstGpuFilter *self = GST_GPU_FILTER (trans);
   GstGpuFilterPrivate *priv = PRIVATE (self);
-  const GstGpuPools pools = gst_gpu_device_get_pools (
-      &PRIVATE (self)->device, !PRIVATE (self)->pageable);
-  gboolean suit;
+  const GstGpuPools pools =
+      gst_gpu_device_get_pools (&priv->device, !priv->pageable);
+  gboolean suit, on_gpu;
   GstCaps *caps;
 
   gst_query_parse_allocation (query, &caps, NULL);
-  suit = caps != NULL && gst_gpu_pools_suit (&pools, caps);
-  /* In passthrough downstream's answer counts; what it leaves open is ours. */
-  if (decide_query == NULL || !suit) {
-    const gboolean ok = GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
-                            ->propose_allocation (trans, decide_query, query);
-
-    if (decide_query != NULL || priv->use != GST_GPU_FILTER_READ || !suit
-        || gst_query_get_n_allocation_pools (query) > 0
-        || gst_query_get_n_allocation_params (query) > 0)
-      return ok;
-  }
-  if (!gst_gpu_pools_propose (&pools, query))
+  if (caps == NULL)
     return FALSE;
-  /* Frames that are only read reach downstream as they are: the layouts that it
-   * takes are in the query by now. */
-  if (decide_query != NULL)
-    gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
-  /* What downstream can take beside; GstVideoFilter's own would offer a pool. */
-  for (guint i = 0; decide_query != NULL
-       && i < gst_query_get_n_allocation_metas (decide_query);
-       i++) {
-    const GstStructure *meta_params;
-    const GType api =
-        gst_query_parse_nth_allocation_meta (decide_query, i, &meta_params);
-
-    if (api != GST_VIDEO_META_API_TYPE)
-      gst_query_add_allocation_meta (query, api, meta_params);
+  suit = gst_gpu_pools_suit (&pools, caps);
+  on_gpu = gst_gpu_caps_are_on_gpu (caps);
+  if (decide_query == NULL) {
+    /* In passthrough downstream's answer counts; what it leaves open is ours. But not
+     * the GPU's memory: decoders count on as many buffers as they are offered, and how
+     * many are kept downstream is not known here. */
+    return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
+               ->propose_allocation (trans, decide_query, query)
+        && (priv->use != GST_GPU_FILTER_READ || !suit || on_gpu
+            || gst_query_get_n_allocation_pools (query) > 0
+            || gst_query_get_n_allocation_params (query) > 0
+            || gst_gpu_pools_propose (&pools, query, 0));
   }
-  return TRUE;
+  if (!suit && !on_gpu)
+    return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
+        ->propose_allocation (trans, decide_query, query);
+  forward_metas (query, decide_query);
+  /* Frames in flight hold their inputs. */
+  return !suit || gst_gpu_pools_propose (&pools, query, priv->depth + 1);
 }
 
 static gboolean

@@ -24,7 +24,7 @@ gst_gpu_memory_wants_even_height (GstVideoFormat format)
 
 gboolean
 gst_gpu_memory_find_context (
-    GstElement *element, gint device_id, GstObject **context)
+    GstElement *element, gint device_id, GstObject *const *context)
 {
   (void) element;
   (void) device_id;
@@ -101,6 +101,19 @@ gst_gpu_memory_get_pending (GstBuffer *buffer)
 {
   (void) buffer;
   return NULL;
+}
+
+void
+gst_gpu_memory_set_complete (GstBuffer *buffer)
+{
+  (void) buffer;
+}
+
+void
+gst_gpu_memory_lay_out (GstBuffer *buffer, GstVideoInfo *info)
+{
+  (void) buffer;
+  (void) info;
 }
 
 GstBufferPool *

@@ -34,6 +34,9 @@ GstMemory *gst_cuda_allocator_alloc_stream_ordered (GstCudaAllocator *allocator,
 /* GST_CUDA_MEMORY_TRANSFER_NEED_SYNC of 1.24: its stream may have work to do. */
 #define NEED_SYNC (GST_MEMORY_FLAG_LAST << 2)
 
+/* Whose primary contexts are shared by all; those of others by a pipeline. */
+#define MAX_DEVICES 64
+
 G_STATIC_ASSERT (GST_GPU_MEMORY_MAP == GST_MAP_CUDA);
 
 gboolean
@@ -100,18 +103,92 @@ gst_gpu_memory_has_format (GstVideoFormat format)
   }
 }
 
-/* From 1.24 on, NV21 has the rows of one half, rounded down, for its second plane. */
+/* Before 1.24, the third plane begins in the middle of a row, and is left out when the
+ * library copies the frame. From then on, NV21 has the rows of one half, rounded down,
+ * for its second plane. */
 gboolean
 gst_gpu_memory_wants_even_height (GstVideoFormat format)
 {
-  return format == GST_VIDEO_FORMAT_NV21 && gst_cuda_memory_get_stream != NULL;
+  switch (format) {
+    case GST_VIDEO_FORMAT_I420:
+    case GST_VIDEO_FORMAT_YV12:
+    case GST_VIDEO_FORMAT_I420_10LE:
+      return gst_cuda_memory_get_stream == NULL;
+    case GST_VIDEO_FORMAT_NV21:
+      return gst_cuda_memory_get_stream != NULL;
+    default:
+      return FALSE;
+  }
 }
 
 /* Contexts */
 
+/* The device's primary context, as all have it that ask for it here; the caller owns
+ * the reference. The last of them gives up the device. */
+static GstCudaContext *
+get_primary (gint device_id)
+{
+  static GMutex lock;
+  static GWeakRef contexts[MAX_DEVICES];
+  Gpu *gpu = gpu_open (device_id, NULL);
+  GstCudaContext *context = NULL;
+  gint id;
+
+  if (gpu == NULL)
+    return NULL;
+  id = gpu_id (gpu);
+  g_mutex_lock (&lock);
+  if (id < MAX_DEVICES)
+    context = g_weak_ref_get (&contexts[id]);
+  if (context == NULL) {
+    context = gst_cuda_context_new_wrapped (gpu_context (gpu), id);
+    if (context != NULL) {
+      g_object_set_data_full (G_OBJECT (context), "cudasepconv-gpu",
+          gpu_ref (gpu), (GDestroyNotify) gpu_close);
+      if (id < MAX_DEVICES)
+        g_weak_ref_set (&contexts[id], context);
+    }
+  }
+  g_mutex_unlock (&lock);
+  gpu_close (gpu);
+  return context;
+}
+
+static void
+ask_neighbour (GstElement *element, const gchar *pad_name)
+{
+  GstPad *pad = gst_element_get_static_pad (element, pad_name);
+  GstQuery *query = gst_query_new_context (GST_CUDA_CONTEXT_TYPE);
+  GstContext *answer = NULL;
+
+  if (gst_pad_peer_query (pad, query))
+    gst_query_parse_context (query, &answer);
+  if (answer != NULL)
+    gst_element_set_context (element, answer);
+  gst_query_unref (query);
+  gst_object_unref (pad);
+}
+
+static void
+share_primary (GstElement *element, gint device_id)
+{
+  GstCudaContext *primary = get_primary (device_id);
+  GstContext *context;
+
+  if (primary == NULL)
+    return;
+  context = gst_context_new_cuda_context (primary);
+  gst_element_set_context (element, context);
+  gst_element_post_message (
+      element, gst_message_new_have_context (GST_OBJECT (element), context));
+  gst_object_unref (primary);
+}
+
+/* GStreamer's gst_cuda_ensure_element_context() would make a context for each
+ * pipeline: more of the GPU's memory, and kernels that wait for each other. */
 gboolean
 gst_gpu_memory_find_context (
-    GstElement *element, gint device_id, GstObject **context)
+    GstElement *element, gint device_id, GstObject *const *context)
 {
   GstContext *own;
 
@@ -119,11 +196,20 @@ gst_gpu_memory_find_context (
     return FALSE;
   own = gst_element_get_context (element, GST_CUDA_CONTEXT_TYPE);
   if (own != NULL) {
-    gst_gpu_memory_take_context (element, own, device_id, context);
+    gst_element_set_context (element, own);
     gst_context_unref (own);
   }
-  return gst_cuda_ensure_element_context (
-      element, device_id, (GstCudaContext **) context);
+  if (*context == NULL)
+    ask_neighbour (element, "src");
+  if (*context == NULL)
+    ask_neighbour (element, "sink");
+  if (*context == NULL)
+    gst_element_post_message (element,
+        gst_message_new_need_context (
+            GST_OBJECT (element), GST_CUDA_CONTEXT_TYPE));
+  if (*context == NULL)
+    share_primary (element, device_id);
+  return *context != NULL;
 }
 
 void
@@ -227,6 +313,30 @@ gst_gpu_memory_get_pending (GstBuffer *buffer)
   return memory == NULL || !GST_MEMORY_FLAG_IS_SET (memory, NEED_SYNC)
       ? NULL
       : gst_gpu_memory_get_stream (buffer);
+}
+
+void
+gst_gpu_memory_set_complete (GstBuffer *buffer)
+{
+  GstCudaMemory *memory = peek_memory (buffer);
+
+  if (memory != NULL)
+    GST_MEMORY_FLAG_UNSET (memory, NEED_SYNC);
+}
+
+void
+gst_gpu_memory_lay_out (GstBuffer *buffer, GstVideoInfo *info)
+{
+  const GstCudaMemory *memory = peek_memory (buffer);
+
+  if (memory == NULL
+      || GST_VIDEO_INFO_FORMAT (&memory->info) != GST_VIDEO_INFO_FORMAT (info)
+      || GST_VIDEO_INFO_WIDTH (&memory->info) != GST_VIDEO_INFO_WIDTH (info)
+      || GST_VIDEO_INFO_HEIGHT (&memory->info) != GST_VIDEO_INFO_HEIGHT (info))
+    return;
+  memcpy (info->stride, memory->info.stride, sizeof info->stride);
+  memcpy (info->offset, memory->info.offset, sizeof info->offset);
+  info->size = memory->info.size;
 }
 
 /* Pools */

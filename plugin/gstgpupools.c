@@ -4,9 +4,9 @@
 #include "gstgpucaps.h"
 #include "gstgpumemory.h"
 
-/* Enough to go on with; more are made when frames in flight hold them all. Pools hand
- * their buffers out in turn: a source that is slower than the filter works in few,
- * which stay in its caches. */
+/* Of pinned memory: enough to go on with; more are made when frames in flight hold
+ * them all. Pools hand their buffers out in turn: a source that is slower than the
+ * filter works in few, which stay in its caches. */
 #define MIN_BUFFERS 2
 
 gboolean
@@ -32,7 +32,7 @@ new_pinned_pool (const GstGpuPools *self, GstCaps *caps,
 }
 
 gboolean
-gst_gpu_pools_propose (const GstGpuPools *self, GstQuery *query)
+gst_gpu_pools_propose (const GstGpuPools *self, GstQuery *query, guint min)
 {
   GstAllocationParams params;
   GstBufferPool *pool = NULL;
@@ -51,7 +51,8 @@ gst_gpu_pools_propose (const GstGpuPools *self, GstQuery *query)
     pool = on_gpu
         ? gst_gpu_memory_pool_new (self->context, self->stream, caps, 0, &size)
         : new_pinned_pool (self, caps, &params, size);
-  gst_query_add_allocation_pool (query, pool, size, MIN_BUFFERS, 0);
+  gst_query_add_allocation_pool (
+      query, pool, size, on_gpu ? min : MIN_BUFFERS, 0);
   gst_clear_object (&pool);
   if (!on_gpu)
     gst_query_add_allocation_param (query, self->pinned, &params);

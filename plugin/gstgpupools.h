@@ -18,8 +18,10 @@ typedef struct
 /* Whether there are buffers of our own for frames of the caps. */
 gboolean gst_gpu_pools_suit (const GstGpuPools *self, GstCaps *caps);
 
-/* Offers upstream a pool for the query's caps. FALSE: these are not video's. */
-gboolean gst_gpu_pools_propose (const GstGpuPools *self, GstQuery *query);
+/* Offers upstream a pool for the query's caps; upstream may count on `min` buffers of
+ * the GPU's memory to come back while it makes more. FALSE: the caps are not video's. */
+gboolean gst_gpu_pools_propose (
+    const GstGpuPools *self, GstQuery *query, guint min);
 
 /* Replaces what downstream offers for the query's caps, of frames of `size` bytes,
  * where ours is better and downstream doesn't care. FALSE: neither has memory for

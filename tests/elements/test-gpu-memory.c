@@ -118,8 +118,7 @@ check_formats (const char *settings, gboolean in_gpu, gboolean out_gpu)
       tried++;
     }
   expect (problems->len == 0, "%s", problems->str);
-  expect (tried >= 24 * (int) G_N_ELEMENTS (sizes), "only %d formats and sizes",
-      tried);
+  expect (tried >= 80, "only %d formats and sizes", tried);
   expect ((element_count (bridge.filter.element, "bytes-up") == 0) == in_gpu
           && (element_count (bridge.filter.element, "bytes-down") == 0)
               == out_gpu,
@@ -216,6 +215,49 @@ gpu_memory_mislabelled (void)
   }
 }
 
+/* Buffers that only their memory tells the strides of. */
+static void
+gpu_memory_without_meta (void)
+{
+  for (int i = 0; i < 4; i++) {
+    const gboolean other = i & 1, out_gpu = (i & 2) != 0;
+    GstCaps *caps = gpu_caps ("NV12", 66, 48, NULL);
+    GstObject *context;
+    GstBufferPool *pool;
+    GstVideoInfo info;
+    Bridge bridge;
+
+    bridge_open (
+        &bridge, other ? "sigma=1 backend=cpu" : "sigma=1", !other, out_gpu);
+    test_context ("%s, out %s", other ? "on the CPU" : "on the GPU",
+        caps_of_memory (out_gpu));
+    if (other)
+      gst_harness_set_sink_caps_str (bridge.filter.harness, "video/x-raw");
+    context = gst_object_ref (bridge.context);
+    pool = gpu_pool_new (context, caps, 0, TRUE);
+    video_info (&info, "NV12", 66, 48, NULL);
+    gst_caps_unref (caps);
+    expect (filter_caps (&bridge.filter,
+                (other ? video_caps : gpu_caps) ("NV12", 66, 48, NULL)),
+        "caps refused");
+    for (guint32 n = 0; n < 4; n++) {
+      GstBuffer *picture = picture_new (&info, n), *out;
+      GstBuffer *in = gpu_copy (pool, picture, &info);
+      GstBuffer *bare = gst_buffer_new ();
+
+      gst_buffer_append_memory (bare, gst_buffer_get_memory (in, 0));
+      gst_buffer_unref (in);
+      out = gpu_fetch (filter_process (&bridge.filter, bare), &info);
+      picture_expect (picture, out, &info, "sigma=1", FALSE);
+      gst_buffer_unref (out);
+      gst_buffer_unref (picture);
+    }
+    gpu_pool_free (pool);
+    gst_object_unref (context);
+    bridge_close (&bridge);
+  }
+}
+
 /* ---- which memory -------------------------------------------------------- */
 
 /* Caps from upstream, what downstream takes, and what comes of it. */
@@ -290,6 +332,35 @@ gpu_memory_preferred (void)
   }
 }
 
+/* Every format that comes to the CPU in the GPU's memory, which GStreamer's library
+ * then copies. */
+static void
+check_formats_on_cpu (GstObject *context)
+{
+  for (int f = 0; video_formats[f]; f++) {
+    GstBuffer *picture, *out;
+    GstBufferPool *pool;
+    GstVideoInfo info;
+    Filter filter;
+    GstCaps *caps;
+
+    if (!gpu_has_format (video_formats[f], 33, 17))
+      continue;
+    filter_start (
+        &filter, "sigma=1 backend=cpu", &info, video_formats[f], 33, 17, NULL);
+    caps = gpu_caps (video_formats[f], 33, 17, NULL);
+    pool = gpu_pool_new (context, caps, 0, FALSE);
+    picture = picture_new (&info, (guint32) f);
+    out = filter_process (&filter, gpu_copy (pool, picture, &info));
+    picture_expect (picture, out, &info, "sigma=1", FALSE);
+    gst_buffer_unref (out);
+    gst_buffer_unref (picture);
+    filter_close (&filter);
+    gpu_pool_free (pool);
+    gst_caps_unref (caps);
+  }
+}
+
 /* The CPU asks for none of it, and takes what comes all the same. */
 static void
 gpu_memory_and_the_cpu (void)
@@ -310,6 +381,7 @@ gpu_memory_and_the_cpu (void)
   gst_caps_unref (got);
   filter_close (&filter);
 
+  check_formats_on_cpu (context);
   video_info (&info, "NV12", 33, 17, NULL);
   filter_open (&filter, "sigma=1");
   expect (filter_caps (&filter, gst_caps_ref (caps)), "caps refused");
@@ -439,14 +511,15 @@ gpu_memory_pipelines (void)
 
   for (int i = 0; i < N; i++)
     pipelines[i] = parse_pipeline (
-        "videotestsrc ! video/x-raw,format=I420,width=64,height=48 "
+        "videotestsrc is-live=true "
+        "! video/x-raw,format=RGBA,width=16,height=12,framerate=25/1 "
         "! cudasepconv sigma=1 ! cudahisto interval=0 post-messages=false "
         "attach-meta=true ! cudasepconv sigma=2 ! video/x-raw ! fakesink");
   for (int i = 0; i < N; i++)
     gst_element_set_state (pipelines[i], GST_STATE_PLAYING);
   for (int round = 0; round < 3; round++)
     for (int i = 0; i < N; i++) {
-      g_usleep (20000);
+      g_usleep (60000);
       gst_element_set_state (pipelines[i], GST_STATE_NULL);
       if (round < 2)
         gst_element_set_state (pipelines[i], GST_STATE_PLAYING);
@@ -800,6 +873,7 @@ gpu_memory_offered_pool (void)
       "no pool is offered");
   gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &least, NULL);
   expect (pool != NULL && size >= info.size, "a pool of %u bytes", size);
+  expect (least == 5, "%u buffers for four frames in flight", least);
   expect (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL),
       "GstVideoMeta is not offered");
   expect (gst_buffer_pool_set_active (pool, TRUE), "the pool does not start");
@@ -817,6 +891,24 @@ gpu_memory_offered_pool (void)
   gpu_pool_free (pool);
   gst_query_unref (query);
   gst_caps_unref (caps);
+  bridge_close (&bridge);
+}
+
+/* Frames that pass may be kept by whoever is downstream, any number of them: nobody
+ * upstream is to count on getting them back. */
+static void
+gpu_memory_offers_nothing_of_others (void)
+{
+  GstCaps *caps = gpu_caps ("NV12", 64, 48, NULL);
+  GstQuery *query = gst_query_new_allocation (caps, TRUE);
+  Bridge bridge;
+
+  bridge_open (&bridge, "cudahisto interval=0", TRUE, TRUE);
+  test_context ("cudahisto interval=0");
+  expect (filter_caps (&bridge.filter, caps), "caps refused");
+  gst_pad_peer_query (bridge.filter.harness->srcpad, query);
+  expect (gst_query_get_n_allocation_pools (query) == 0, "a pool is offered");
+  gst_query_unref (query);
   bridge_close (&bridge);
 }
 
@@ -841,5 +933,8 @@ const Test tests_gpu_memory[] = {
   { "gpu-memory-other-devices", gpu_memory_other_devices, VARIANT_CUDA },
   { "gpu-memory-context-sharing", gpu_memory_context_sharing, VARIANT_CUDA },
   { "gpu-memory-offered-pool", gpu_memory_offered_pool, VARIANT_CUDA },
+  { "gpu-memory-offers-nothing-of-others", gpu_memory_offers_nothing_of_others,
+      VARIANT_CUDA },
+  { "gpu-memory-without-meta", gpu_memory_without_meta, VARIANT_CUDA },
   { NULL, NULL, 0 },
 };
