@@ -365,9 +365,16 @@ static GstSample *
 convert (GstSample *sample, const gchar *to, GError **error)
 {
   GstCaps *caps = gst_caps_from_string (to);
-  GstSample *result =
-      gst_video_convert_sample (sample, caps, PICTURE_TIMEOUT, error);
+  GstCaps *from = gst_caps_copy (gst_sample_get_caps (sample));
+  GstSample *plain, *result;
 
+  /* Frames of a decoder on the GPU are in its memory, which can be mapped, but has no
+   * converters everywhere. */
+  gst_caps_set_features_simple (from, NULL);
+  plain = gst_sample_new (gst_sample_get_buffer (sample), from, NULL, NULL);
+  result = gst_video_convert_sample (plain, caps, PICTURE_TIMEOUT, error);
+  gst_sample_unref (plain);
+  gst_caps_unref (from);
   gst_caps_unref (caps);
   return result;
 }

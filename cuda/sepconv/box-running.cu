@@ -421,7 +421,7 @@ box_running_prepare (SepconvPlan *plan, Fault *fault)
 static double
 box_running_cost (const SepconvSpec *spec, const Image *layout)
 {
-  return twopass_cost (spec, layout, 1.5);
+  return twopass_cost (spec, layout, 1.0);
 }
 
 extern "C" const SepconvMethodOps sepconv_box_running_ops = {

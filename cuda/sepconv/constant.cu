@@ -121,7 +121,7 @@ constant_prepare (SepconvPlan *plan, Fault *fault)
 static double
 constant_cost (const SepconvSpec *spec, const Image *layout)
 {
-  return twopass_cost (spec, layout, 0.9);
+  return twopass_cost (spec, layout, 2.1);
 }
 
 extern "C" const SepconvMethodOps sepconv_constant_ops = {

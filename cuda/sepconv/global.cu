@@ -10,7 +10,7 @@
 static double
 global_cost (const SepconvSpec *spec, const Image *layout)
 {
-  return twopass_cost (spec, layout, 1.0);
+  return twopass_cost (spec, layout, 1.84);
 }
 
 extern "C" const SepconvMethodOps sepconv_global_ops = {

@@ -76,14 +76,50 @@ typedef struct SepconvMethodOps
   bool in_parts;
   /* Beyond what sepconv_validate() has already accepted; NULL: everything. */
   bool (*supports) (const SepconvSpec *spec, const Image *layout, Fault *why);
-  /* Expected time per filtered sample in arbitrary but common units, for the
-   * choice among the methods of one backend. */
+  /* Expected time of a frame in units that the methods of one backend share, for the
+   * choice among them. Those of the GPU: microseconds on an H200, fitted to
+   * docs/performance's measurements. */
   double (*cost) (const SepconvSpec *spec, const Image *layout);
   /* Allocates plan->state for the plan's layout and any taps. */
   bool (*prepare) (SepconvPlan *plan, Fault *fault);
   void (*release) (SepconvPlan *plan);
   bool (*run) (SepconvPlan *plan, const SepconvPart *part, Fault *fault);
 } SepconvMethodOps;
+
+/* What a cost is worked out from. */
+typedef struct
+{
+  int planes;       /* that are filtered */
+  double samples;   /* millions of them */
+  double taps;      /* of an axis, on average over the samples */
+  int channels;     /* interleaved, at most */
+  int sample_bytes; /* at most */
+} SepconvWork;
+
+static inline SepconvWork
+sepconv_work (const SepconvSpec *spec, const Image *layout)
+{
+  SepconvWork work = { 0, 0.0, 0.0, 0, 0 };
+
+  for (int p = 0; p < layout->n_planes; p++) {
+    const ImagePlane *plane = &layout->plane[p];
+    const double samples = 1e-6 * plane->width
+        * layout->memory[plane->memory].height * plane->channels;
+
+    if (spec->plane[p].channels == 0)
+      continue;
+    work.planes++;
+    work.samples += samples;
+    work.taps += 0.5 * samples * (spec->plane[p].x->n + spec->plane[p].y->n);
+    if (work.channels < plane->channels)
+      work.channels = plane->channels;
+    if (work.sample_bytes < image_sample_bytes (plane))
+      work.sample_bytes = image_sample_bytes (plane);
+  }
+  if (work.planes > 0)
+    work.taps /= work.samples;
+  return work;
+}
 
 /* Where channel c of an image starts, and how tall it is. */
 static inline uint8_t *

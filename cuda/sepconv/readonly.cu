@@ -26,7 +26,7 @@ struct ReadonlyLoad
 static double
 readonly_cost (const SepconvSpec *spec, const Image *layout)
 {
-  return twopass_cost (spec, layout, 1.05);
+  return twopass_cost (spec, layout, 2.1);
 }
 
 extern "C" const SepconvMethodOps sepconv_readonly_ops = {

@@ -48,7 +48,7 @@ static_assert (BANKS % SharedPadded::block_width == 0,
 static double
 shared_padded_cost (const SepconvSpec *spec, const Image *layout)
 {
-  return twopass_cost (spec, layout, 0.6);
+  return twopass_cost (spec, layout, 0.345);
 }
 
 extern "C" const SepconvMethodOps sepconv_shared_padded_ops = {

@@ -29,7 +29,7 @@ struct Shared
 static double
 shared_cost (const SepconvSpec *spec, const Image *layout)
 {
-  return twopass_cost (spec, layout, 0.5);
+  return twopass_cost (spec, layout, 0.31);
 }
 
 extern "C" const SepconvMethodOps sepconv_shared_ops = {

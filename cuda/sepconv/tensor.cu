@@ -598,16 +598,26 @@ tensor_release (SepconvPlan *plan)
   free (state);
 }
 
-/* Not measured yet: more than `shared` takes, so that `auto` does not. */
+/* Few taps are large ones, which take twice the products to be exact enough; frames of
+ * middling size fill the GPU badly with strips. */
 static double
 tensor_cost (const SepconvSpec *spec, const Image *layout)
 {
-  double cost = 0.0;
+  const SepconvWork work = sepconv_work (spec, layout);
+  const double n = work.taps, samples = work.samples;
+  const double many = fmax (0.0, n - 17.0), far = 0.02 * fmax (0.0, n - 65.0);
+  double cost;
 
-  for (int p = 0; p < layout->n_planes; p++)
-    if (spec->plane[p].channels != 0)
-      cost += spec->plane[p].x->n + spec->plane[p].y->n;
-  return cost;
+  if (work.channels >= 3)
+    return 8.0 + 0.2 * many
+        + samples * ((n <= 17.0 ? 1.9 : 1.6 + 0.032 * n) + far);
+  if (work.sample_bytes == 2)
+    cost = 7.0 + samples * (2.8 + 0.025 * n + 1.5 * far);
+  else if (n <= 17.0)
+    cost = 18.0 + samples * 5.5;
+  else
+    cost = 6.0 + samples * (1.4 + 0.03 * n + 1.9 * far);
+  return (samples > 1.5 && samples < 6.0 ? 2.5 * cost : cost) + 0.2 * many;
 }
 
 extern "C" const SepconvMethodOps sepconv_tensor_ops = {

@@ -160,7 +160,7 @@ destroy_texture (Texture *texture)
  * likely it was finished with long ago, and waiting for that takes no time. */
 static Texture *
 find_texture (SepconvPlan *plan, int p, const ImageMemory *memory,
-    enum cudaTextureAddressMode mode, Fault *fault)
+    enum cudaTextureAddressMode mode, GpuStream stream, Fault *fault)
 {
   TextureState *state = (TextureState *) plan->state;
   Texture *texture = &state->texture[0];
@@ -178,7 +178,9 @@ find_texture (SepconvPlan *plan, int p, const ImageMemory *memory,
     if (candidate->last_run < texture->last_run)
       texture = candidate;
   }
-  if (texture->made && !gpu_event_synchronize (texture->used, fault))
+  /* An event that was recorded in a graph says nothing of the stream. */
+  if (texture->made && !gpu_event_synchronize (texture->used, NULL)
+      && !gpu_stream_synchronize (stream, fault))
     return NULL;
   destroy_texture (texture);
   texture->plane = p;
@@ -299,7 +301,7 @@ bind_textures (SepconvPlan *plan, const SepconvPart *part,
       return false;
     placed[m] = true;
     has_border[p] = border_mode (plan, p, &mode);
-    texture[p] = find_texture (plan, p, &from[m], mode, fault);
+    texture[p] = find_texture (plan, p, &from[m], mode, part->stream, fault);
     if (texture[p] == NULL)
       return false;
   }
@@ -433,7 +435,7 @@ texture_release (SepconvPlan *plan)
 static double
 texture_cost (const SepconvSpec *spec, const Image *layout)
 {
-  return twopass_cost (spec, layout, 1.1);
+  return twopass_cost (spec, layout, 2.1);
 }
 
 extern "C" const SepconvMethodOps sepconv_texture_ops = {

@@ -104,7 +104,7 @@ tile_l2_prepare (SepconvPlan *plan, Fault *fault)
 static double
 tile_l2_cost (const SepconvSpec *spec, const Image *layout)
 {
-  return twopass_cost (spec, layout, 0.8);
+  return twopass_cost (spec, layout, 2.1);
 }
 
 extern "C" const SepconvMethodOps sepconv_tile_l2_ops = {

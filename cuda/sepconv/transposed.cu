@@ -30,7 +30,7 @@ struct Transposed
 static double
 transposed_cost (const SepconvSpec *spec, const Image *layout)
 {
-  return twopass_cost (spec, layout, 4.0);
+  return twopass_cost (spec, layout, 5.0);
 }
 
 extern "C" const SepconvMethodOps sepconv_transposed_ops = {

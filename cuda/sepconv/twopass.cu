@@ -47,12 +47,9 @@ twopass_release (SepconvPlan *plan)
 double
 twopass_cost (const SepconvSpec *spec, const Image *layout, double a_tap)
 {
-  double cost = 0.0;
+  const SepconvWork work = sepconv_work (spec, layout);
 
-  for (int p = 0; p < layout->n_planes; p++)
-    if (spec->plane[p].channels != 0)
-      cost += a_tap * (spec->plane[p].x->n + spec->plane[p].y->n);
-  return cost;
+  return 3.5 * work.planes + work.samples * (6.9 + a_tap * work.taps);
 }
 
 bool

@@ -79,7 +79,8 @@ bool twopass_prepare (SepconvPlan *plan, Fault *fault);
 bool twopass_prepare_state (SepconvPlan *plan, size_t bytes, Fault *fault);
 void twopass_release (SepconvPlan *plan);
 
-/* For methods whose time grows with the taps of both passes. */
+/* For methods whose time grows with the taps of both passes: by `a_tap` picoseconds a
+ * sample. */
 double twopass_cost (
     const SepconvSpec *spec, const Image *layout, double a_tap);
 

@@ -203,7 +203,7 @@ expect_counts() {
 
 decode_on_gpu() {
   decoded gpu cudasepconv name=filter sigma=2 ! cudahisto name=histo interval=0 \
-    ! cudadownload ! video/x-raw,format=NV12
+    ! "video/x-raw(memory:CUDAMemory)" ! cudadownload ! video/x-raw,format=NV12
   expect_counts gpu filter "frames-out=[1-9][0-9]*" bytes-up=0 bytes-down=0
   expect_counts gpu histo "frames-out=[1-9][0-9]*" bytes-up=0 bytes-down=0
 }
