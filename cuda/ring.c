@@ -91,26 +91,10 @@ struct Ring
   RingStats stats;
 };
 
-/* The slot's device image, made when it is first asked for. */
+/* Makes one of the slot's images when it is first asked for, in pinned memory or the
+ * device's, cleared: bytes that belong to no sample travel too. */
 static bool
-device_image (const Image *layout, Image *image, Fault *fault)
-{
-  uint8_t *memory;
-
-  if (image->n_memories > 0)
-    return true;
-  memory = gpu_malloc (image_pack (layout, ROW_ALIGNMENT, NULL, image), fault);
-  if (memory == NULL) {
-    image->n_memories = 0;
-    return false;
-  }
-  image_pack (layout, ROW_ALIGNMENT, memory, image);
-  return true;
-}
-
-/* The slot's pinned image, likewise. */
-static bool
-pinned_image (const Image *layout, Image *image, Fault *fault)
+slot_image (const Image *layout, bool pinned, Image *image, Fault *fault)
 {
   uint8_t *memory;
   size_t bytes;
@@ -118,13 +102,13 @@ pinned_image (const Image *layout, Image *image, Fault *fault)
   if (image->n_memories > 0)
     return true;
   bytes = image_pack (layout, ROW_ALIGNMENT, NULL, image);
-  memory = gpu_malloc_host (bytes, fault);
+  memory = pinned ? gpu_malloc_host (bytes, fault) : gpu_malloc (bytes, fault);
   if (memory == NULL) {
     image->n_memories = 0;
     return false;
   }
-  /* Bytes that belong to no sample travel too. */
-  memset (memory, 0, bytes);
+  if (pinned)
+    memset (memory, 0, bytes);
   image_pack (layout, ROW_ALIGNMENT, memory, image);
   return true;
 }
@@ -259,9 +243,11 @@ ring_reserve (Ring *ring, bool src, bool dst, Fault *fault)
   for (int i = 0; i < ring->depth; i++) {
     RingSlot *slot = &ring->slots[i];
 
-    if ((src && !device_image (&ring->src_layout, &slot->device_src, fault))
+    if ((src
+            && !slot_image (&ring->src_layout, false, &slot->device_src, fault))
         || (dst && ring->dst_layout.n_memories > 0
-            && !device_image (&ring->dst_layout, &slot->device_dst, fault)))
+            && !slot_image (
+                &ring->dst_layout, false, &slot->device_dst, fault)))
       return false;
   }
   return true;
@@ -509,7 +495,7 @@ stage_source (Ring *ring, RingSlot *slot, Fault *fault)
   slot->up = slot->source = frame->src;
   slot->copies_up = frame->src_place != RING_DEVICE && !is_mapped (frame);
   if (frame->src_place == RING_HOST && frame->transfer != RING_PAGEABLE) {
-    if (!pinned_image (&ring->src_layout, &slot->host_src, fault))
+    if (!slot_image (&ring->src_layout, true, &slot->host_src, fault))
       return false;
     copy_on_host (ring->copy_in, &slot->host_src, &frame->src);
     slot->up = slot->source = slot->host_src;
@@ -520,7 +506,7 @@ stage_source (Ring *ring, RingSlot *slot, Fault *fault)
     slot->source = frame->dst;
     return true;
   }
-  if (!device_image (&ring->src_layout, &slot->device_src, fault))
+  if (!slot_image (&ring->src_layout, false, &slot->device_src, fault))
     return false;
   slot->source = slot->device_src;
   return true;
@@ -538,7 +524,7 @@ stage_result (Ring *ring, RingSlot *slot, Fault *fault)
   if (!wanted)
     return true;
   if (frame->dst_place == RING_HOST && frame->transfer != RING_PAGEABLE) {
-    if (!pinned_image (&ring->dst_layout, &slot->host_dst, fault))
+    if (!slot_image (&ring->dst_layout, true, &slot->host_dst, fault))
       return false;
     slot->down = slot->result = slot->host_dst;
     slot->copy_out = true;
@@ -550,7 +536,7 @@ stage_result (Ring *ring, RingSlot *slot, Fault *fault)
   }
   if (frame->dst_place == RING_DEVICE || is_mapped (frame))
     return true;
-  if (!device_image (&ring->dst_layout, &slot->device_dst, fault))
+  if (!slot_image (&ring->dst_layout, false, &slot->device_dst, fault))
     return false;
   slot->result = slot->device_dst;
   slot->copies_down = true;
