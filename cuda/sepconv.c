@@ -227,6 +227,31 @@ sepconv_method_supports (const SepconvMethod *method, const SepconvSpec *spec,
       || method->ops->supports (spec, layout, why);
 }
 
+SepconvWork
+sepconv_work (const SepconvSpec *spec, const Image *layout)
+{
+  SepconvWork work = { 0 };
+
+  for (int p = 0; p < layout->n_planes; p++) {
+    const ImagePlane *plane = &layout->plane[p];
+    const double samples =
+        1e-6 * plane->width * image_plane_height (layout, p) * plane->channels;
+
+    if (spec->plane[p].channels == 0)
+      continue;
+    work.planes++;
+    work.samples += samples;
+    work.taps += 0.5 * samples * (spec->plane[p].x->n + spec->plane[p].y->n);
+    if (work.channels < plane->channels)
+      work.channels = plane->channels;
+    if (work.sample_bytes < image_sample_bytes (plane))
+      work.sample_bytes = image_sample_bytes (plane);
+  }
+  if (work.planes > 0)
+    work.taps /= work.samples;
+  return work;
+}
+
 static const SepconvMethod *
 cheapest_method (const SepconvSpec *spec, const Image *layout, Backend backend,
     const Gpu *gpu)

@@ -96,30 +96,7 @@ typedef struct
   int sample_bytes; /* at most */
 } SepconvWork;
 
-static inline SepconvWork
-sepconv_work (const SepconvSpec *spec, const Image *layout)
-{
-  SepconvWork work = { 0, 0.0, 0.0, 0, 0 };
-
-  for (int p = 0; p < layout->n_planes; p++) {
-    const ImagePlane *plane = &layout->plane[p];
-    const double samples = 1e-6 * plane->width
-        * layout->memory[plane->memory].height * plane->channels;
-
-    if (spec->plane[p].channels == 0)
-      continue;
-    work.planes++;
-    work.samples += samples;
-    work.taps += 0.5 * samples * (spec->plane[p].x->n + spec->plane[p].y->n);
-    if (work.channels < plane->channels)
-      work.channels = plane->channels;
-    if (work.sample_bytes < image_sample_bytes (plane))
-      work.sample_bytes = image_sample_bytes (plane);
-  }
-  if (work.planes > 0)
-    work.taps /= work.samples;
-  return work;
-}
+SepconvWork sepconv_work (const SepconvSpec *spec, const Image *layout);
 
 /* Where channel c of an image starts, and how tall it is. */
 static inline uint8_t *
