@@ -160,7 +160,7 @@ destroy_texture (Texture *texture)
  * likely it was finished with long ago, and waiting for that takes no time. */
 static Texture *
 find_texture (SepconvPlan *plan, int p, const ImageMemory *memory,
-    enum cudaTextureAddressMode mode, GpuStream stream, Fault *fault)
+    enum cudaTextureAddressMode mode, Fault *fault)
 {
   TextureState *state = (TextureState *) plan->state;
   Texture *texture = &state->texture[0];
@@ -178,9 +178,7 @@ find_texture (SepconvPlan *plan, int p, const ImageMemory *memory,
     if (candidate->last_run < texture->last_run)
       texture = candidate;
   }
-  /* An event that was recorded in a graph says nothing of the stream. */
-  if (texture->made && !gpu_event_synchronize (texture->used, NULL)
-      && !gpu_stream_synchronize (stream, fault))
+  if (texture->made && !gpu_event_synchronize (texture->used, fault))
     return NULL;
   destroy_texture (texture);
   texture->plane = p;
@@ -301,7 +299,7 @@ bind_textures (SepconvPlan *plan, const SepconvPart *part,
       return false;
     placed[m] = true;
     has_border[p] = border_mode (plan, p, &mode);
-    texture[p] = find_texture (plan, p, &from[m], mode, part->stream, fault);
+    texture[p] = find_texture (plan, p, &from[m], mode, fault);
     if (texture[p] == NULL)
       return false;
   }

@@ -48,9 +48,13 @@ fits_l2 (const Bench *bench, const BenchCase *c)
   return c->bytes <= (double) bench->facts.l2_bytes;
 }
 
+/* A BenchTimer is one of the two of bench-timer.h. */
+typedef bool (*BenchTimer) (const Device *device, BenchLaunch launch,
+    void *user, int n_pairs, BenchTime *time, Fault *fault);
+
 static bool
-measure_method (Bench *bench, const BenchCase *c, const SepconvMethod *method,
-    BenchRow *row)
+measure_plan (Bench *bench, const BenchCase *c, const SepconvMethod *method,
+    BenchTimer time, BenchRow *row)
 {
   PlanRun run = { NULL, &bench->frames };
   BenchTime again;
@@ -61,15 +65,22 @@ measure_method (Bench *bench, const BenchCase *c, const SepconvMethod *method,
       bench->device.gpu, &bench->fault);
   if (run.plan == NULL)
     return false;
-  ok = bench_time (&bench->device, launch_plan, &run, bench->frames.n_pairs,
+  ok = time (&bench->device, launch_plan, &run, bench->frames.n_pairs,
       &row->time, &bench->fault);
   if (ok && fits_l2 (bench, c)) {
-    ok = bench_time (
-        &bench->device, launch_plan, &run, 1, &again, &bench->fault);
+    ok = time (&bench->device, launch_plan, &run, 1, &again, &bench->fault);
     row->l2_us = again.us.median;
   }
   sepconv_plan_free (run.plan);
   return ok;
+}
+
+static bool
+measure_method (Bench *bench, const BenchCase *c, const SepconvMethod *method,
+    BenchRow *row)
+{
+  return measure_plan (bench, c, method, bench_time, row)
+      || measure_plan (bench, c, method, bench_time_without_graphs, row);
 }
 
 /* Whether a method takes part in a case. */

@@ -151,13 +151,14 @@ plain_batch (double each_ns)
 }
 
 static bool
-time_batches (Series *series, double each_ns, BenchTime *time, Fault *fault)
+time_batches (
+    Series *series, bool graphs, double each_ns, BenchTime *time, Fault *fault)
 {
   double ns[BENCH_SAMPLES];
   BenchGraph graph = NULL;
   bool ok;
 
-  time->batch = graph_batch (series, each_ns);
+  time->batch = graphs ? graph_batch (series, each_ns) : 0;
   if (time->batch > 0)
     graph = capture (series, time->batch);
   if (graph == NULL)
@@ -178,19 +179,35 @@ time_batches (Series *series, double each_ns, BenchTime *time, Fault *fault)
   return ok;
 }
 
+static bool
+time_series (Series *series, bool graphs, BenchTime *time, Fault *fault)
+{
+  double ns;
+
+  if (!time_one (series, &ns, fault))
+    return false;
+  if (ns <= BENCH_LONG_NS)
+    return time_batches (series, graphs, ns, time, fault);
+  time->us = (BenchSpread){ ns / 1e3, ns / 1e3, ns / 1e3 };
+  time->batch = time->samples = 1;
+  time->way = BENCH_SINGLE;
+  return true;
+}
+
 bool
 bench_time (const Device *device, BenchLaunch launch, void *user, int n_pairs,
     BenchTime *time, Fault *fault)
 {
   Series series = { device, launch, user, n_pairs, 0 };
-  double ns;
 
-  if (!time_one (&series, &ns, fault))
-    return false;
-  if (ns <= BENCH_LONG_NS)
-    return time_batches (&series, ns, time, fault);
-  time->us = (BenchSpread){ ns / 1e3, ns / 1e3, ns / 1e3 };
-  time->batch = time->samples = 1;
-  time->way = BENCH_SINGLE;
-  return true;
+  return time_series (&series, true, time, fault);
+}
+
+bool
+bench_time_without_graphs (const Device *device, BenchLaunch launch, void *user,
+    int n_pairs, BenchTime *time, Fault *fault)
+{
+  Series series = { device, launch, user, n_pairs, 0 };
+
+  return time_series (&series, false, time, fault);
 }

@@ -33,3 +33,7 @@ const char *bench_way_name (BenchWay way);
  * On a GPU the context must be pushed. */
 bool bench_time (const Device *device, BenchLaunch launch, void *user,
     int n_pairs, BenchTime *time, Fault *fault);
+/* Without graphs, for what is of no use any more once a graph could not hold it: an
+ * event that was recorded in one cannot be waited for. */
+bool bench_time_without_graphs (const Device *device, BenchLaunch launch,
+    void *user, int n_pairs, BenchTime *time, Fault *fault);
