@@ -115,8 +115,8 @@ gst_gpu_device_close (GstGpuDevice *self)
   set_context (self, NULL, CLOSED);
 }
 
-gboolean
-gst_gpu_device_must_adopt (GstGpuDevice *self, GstBuffer *buffer)
+Gpu *
+gst_gpu_device_open_other (GstGpuDevice *self, GstBuffer *buffer)
 {
   GstObject *context = gst_gpu_memory_get_context (buffer);
   Fault fault;
@@ -124,34 +124,26 @@ gst_gpu_device_must_adopt (GstGpuDevice *self, GstBuffer *buffer)
 
   if (context == NULL || context == self->context || self->gpu == NULL
       || context == self->refused)
-    return FALSE;
+    return NULL;
   if (self->device_id >= 0
       && gst_gpu_memory_context_device (context) != self->device_id)
-    return FALSE;
+    return NULL;
   gpu = gst_gpu_memory_open (context, &fault);
   if (gpu == NULL) {
     GST_WARNING_OBJECT (self->element, "not in %" GST_PTR_FORMAT ": %s (%s)",
         (gpointer) context, fault.message, fault.detail);
     self->refused = context;
-    return FALSE;
   }
-  gpu_close (gpu);
-  return TRUE;
+  return gpu;
 }
 
-gboolean
-gst_gpu_device_adopt (GstGpuDevice *self, GstBuffer *buffer, Fault *fault)
+void
+gst_gpu_device_adopt (GstGpuDevice *self, GstBuffer *buffer, Gpu *gpu)
 {
-  GstObject *context = gst_gpu_memory_get_context (buffer);
-  Gpu *gpu;
-
   gst_gpu_device_close (self);
-  gpu = gst_gpu_memory_open (context, fault);
-  if (gpu == NULL)
-    return FALSE;
-  set_context (self, gst_object_ref (context), OPEN_IN_CONTEXT);
+  set_context (self, gst_object_ref (gst_gpu_memory_get_context (buffer)),
+      OPEN_IN_CONTEXT);
   use_gpu (self, gpu);
-  return TRUE;
 }
 
 gboolean

@@ -41,15 +41,13 @@ gboolean gst_gpu_device_open (GstGpuDevice *self, gint device_id, Fault *fault);
 void gst_gpu_device_open_none (GstGpuDevice *self);
 void gst_gpu_device_close (GstGpuDevice *self);
 
-/* Frames may come in another context than ours. TRUE: it is to be ours, with
- * gst_gpu_device_adopt(). FALSE: there is nothing to do, or it is of another device
+/* Frames may come in another context than ours: opens that, for
+ * gst_gpu_device_adopt(). NULL: there is nothing to do, or it is of another device
  * than was asked for, or runs no kernels of ours; then GStreamer's library puts such
  * frames into system memory. */
-gboolean gst_gpu_device_must_adopt (GstGpuDevice *self, GstBuffer *buffer);
-/* Closes and opens in the context of the buffer, for which must_adopt was TRUE. FALSE:
- * it is not open in any. */
-gboolean gst_gpu_device_adopt (
-    GstGpuDevice *self, GstBuffer *buffer, Fault *fault);
+Gpu *gst_gpu_device_open_other (GstGpuDevice *self, GstBuffer *buffer);
+/* Closes, and goes on in the context of the buffer, with what was opened for it. */
+void gst_gpu_device_adopt (GstGpuDevice *self, GstBuffer *buffer, Gpu *gpu);
 
 /* Whether a buffer is in the GPU's memory, where kernels reach it. */
 gboolean gst_gpu_device_reaches (GstGpuDevice *self, GstBuffer *buffer);

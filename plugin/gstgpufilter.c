@@ -42,11 +42,13 @@ typedef struct
   GstGpuFilter *self;
   RingSlot *slot;
   guint place;
-  GstBuffer *in;       /* held as long as it is read; else NULL */
-  GpuStream in_stream; /* where what writes `in` may be queued, or NULL */
-  gboolean computes;   /* else the frame only goes to another memory */
-  gboolean reports;    /* the subclass finishes it */
-  gboolean writes;     /* out_frame is mapped */
+  GstBuffer *in; /* held as long as it is read; else NULL */
+  RingPlace in_place, out_place;
+  /* Where what writes `in` may be queued, and what `out` belongs to, or NULL. */
+  GpuStream in_stream, out_stream;
+  gboolean computes; /* else the frame only goes to another memory */
+  gboolean reports;  /* the subclass finishes it */
+  gboolean writes;   /* out_frame is mapped */
   GstVideoFrame in_frame, out_frame;
 } Flight;
 
@@ -639,21 +641,18 @@ gst_gpu_filter_set_info (GstVideoFilter *filter, GstCaps *incaps,
   return priv->have_layout;
 }
 
-/* Frames have come in another context, which we go on in. */
+/* Frames may come in another context, which we then go on in. */
 static void
-adopt_context (GstGpuFilter *self, GstBuffer *buffer)
+follow_context (GstGpuFilter *self, GstBuffer *buffer)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
-  Fault fault;
+  Gpu *gpu = gst_gpu_device_open_other (&priv->device, buffer);
 
+  if (gpu == NULL)
+    return;
   release_frames (self);
-  if (gst_gpu_device_adopt (&priv->device, buffer, &fault)) {
-    show_backend (self);
-  } else {
-    /* The next frame finds another, or an error. */
-    GST_WARNING_OBJECT (self, "%s (%s)", fault.message, fault.detail);
-    close_backend (self);
-  }
+  gst_gpu_device_adopt (&priv->device, buffer, gpu);
+  show_backend (self);
   renegotiate_buffers (self);
 }
 
@@ -672,8 +671,7 @@ gst_gpu_filter_before_transform (GstBaseTransform *trans, GstBuffer *buffer)
   }
   if (!priv->have_layout)
     return;
-  if (gst_gpu_device_must_adopt (&priv->device, buffer))
-    adopt_context (self, buffer);
+  follow_context (self, buffer);
   prepare_or_post (self);
 }
 
@@ -785,25 +783,20 @@ place_of (GstGpuFilter *self, GstBuffer *buffer)
 
 /* Submits a mapped frame; on success the flight ends in finish_frame(). */
 static gboolean
-submit (GstGpuFilter *self, Flight *flight, GstBuffer *outbuf, Fault *fault)
+submit (GstGpuFilter *self, Flight *flight, Fault *fault)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
-  RingFrame frame = { .src_place = place_of (self, flight->in),
+  RingFrame frame = { .src_place = flight->in_place,
+    .dst_place = flight->out_place,
+    .src_stream = flight->in_stream,
+    .dst_stream = flight->out_stream,
     .passes = flight->writes && priv->use != GST_GPU_FILTER_WRITE,
     .compute = flight->computes ? compute_part : NULL,
     .user = flight };
 
   gst_frame_layout_get_image (&priv->layout, &flight->in_frame, &frame.src);
-  if (frame.src_place == RING_DEVICE)
-    frame.src_stream = flight->in_stream != NULL
-        ? flight->in_stream
-        : gst_gpu_memory_get_pending (flight->in);
-  if (flight->writes) {
+  if (flight->writes)
     gst_frame_layout_get_image (&priv->layout, &flight->out_frame, &frame.dst);
-    frame.dst_place = place_of (self, outbuf);
-    if (frame.dst_place == RING_DEVICE)
-      frame.dst_stream = gst_gpu_memory_get_stream (outbuf);
-  }
   choose_route (self, flight, &frame);
   if (!enter (self, fault))
     return FALSE;
@@ -858,26 +851,44 @@ finish_frame (gpointer frame, GstBuffer **buffer, gpointer user_data)
 
 static gboolean
 map_frame (GstGpuFilter *self, GstVideoFrame *frame, GstBuffer *buffer,
-    GstMapFlags flags)
+    RingPlace place, GstMapFlags flags)
 {
   GstVideoInfo info = PRIVATE (self)->info;
 
   if (gst_buffer_get_video_meta (buffer) == NULL)
     gst_gpu_memory_lay_out (buffer, &info);
   flags |= (GstMapFlags) GST_VIDEO_FRAME_MAP_FLAG_NO_REF;
-  if (gst_gpu_device_reaches (&PRIVATE (self)->device, buffer))
+  if (place == RING_DEVICE)
     flags |= (GstMapFlags) GST_GPU_MEMORY_MAP;
   return gst_video_frame_map (frame, &info, buffer, flags);
 }
 
-/* Whether downstream may have the result of a submitted flight now: it waits for the
- * memory's stream by itself. */
 static gboolean
-may_push_early (GstGpuFilter *self, const Flight *flight, GstBuffer *outbuf)
+map_input (GstGpuFilter *self, Flight *flight, GstBuffer *buffer)
 {
-  return flight->writes && !flight->reports
-      && gst_gpu_device_reaches (&PRIVATE (self)->device, outbuf)
-      && gst_gpu_memory_get_stream (outbuf) != NULL;
+  GpuStream pending;
+
+  flight->in_place = place_of (self, buffer);
+  /* Asked before and after mapping: see gst_gpu_memory_get_pending(). */
+  pending = gst_gpu_memory_get_pending (buffer);
+  if (!map_frame (
+          self, &flight->in_frame, buffer, flight->in_place, GST_MAP_READ))
+    return FALSE;
+  if (pending == NULL)
+    pending = gst_gpu_memory_get_pending (buffer);
+  flight->in_stream = flight->in_place == RING_DEVICE ? pending : NULL;
+  return TRUE;
+}
+
+static gboolean
+map_output (GstGpuFilter *self, Flight *flight, GstBuffer *buffer)
+{
+  flight->out_place = place_of (self, buffer);
+  flight->out_stream = flight->out_place == RING_DEVICE
+      ? gst_gpu_memory_get_stream (buffer)
+      : NULL;
+  return map_frame (
+      self, &flight->out_frame, buffer, flight->out_place, GST_MAP_WRITE);
 }
 
 /* Takes both buffers; two references to one of a frame that is only read. */
@@ -895,22 +906,23 @@ send_frame (
   flight->computes = computes;
   flight->reports = computes && priv->reports;
   flight->writes = outbuf != inbuf;
-  flight->in_stream = gst_gpu_memory_get_pending (inbuf);
+  flight->out_place = RING_HOST;
+  flight->out_stream = NULL;
 
-  if (!map_frame (self, &flight->in_frame, inbuf, GST_MAP_READ))
+  if (!map_input (self, flight, inbuf))
     goto invalid_input;
-  if (flight->writes
-      && !map_frame (self, &flight->out_frame, outbuf, GST_MAP_WRITE))
+  if (flight->writes && !map_output (self, flight, outbuf))
     goto invalid_output;
   flight->in = inbuf;
-  if (!submit (self, flight, outbuf, &fault)) {
+  if (!submit (self, flight, &fault)) {
     land (flight);
     gst_buffer_unref (outbuf);
     post_fault (self, &fault);
     return GST_FLOW_ERROR;
   }
   priv->next_flight = (priv->next_flight + 1) % priv->depth;
-  priv->pushed_early = may_push_early (self, flight, outbuf);
+  /* Downstream may have the result now: it waits for the memory's stream by itself. */
+  priv->pushed_early = flight->out_stream != NULL && !flight->reports;
   if (!priv->pushed_early) {
     gst_frame_queue_put (priv->queue, outbuf, flight);
     return GST_FLOW_OK;
