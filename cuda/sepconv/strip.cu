@@ -56,6 +56,7 @@ strip_describe (
   plane->sample_bytes = image_sample_bytes (layout);
   plane->shift = layout->shift;
   plane->max_code = image_full_code (layout);
+  plane->margin = plan->taps[p].x.n / 2;
   plane->src_aligned = is_aligned (plane->src, src->stride, 16);
   plane->dst_aligned = is_aligned (plane->dst, dst->stride, 8);
   for (int i = 0; i < plan->n_channels; i++) {

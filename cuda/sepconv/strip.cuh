@@ -49,6 +49,7 @@ struct StripPlane
   bool keeps;                   /* some bits of `keep` are set */
   uint32_t keep[STRIP_KEEP][2]; /* of 24 bytes, the bits that are copied */
   uint16_t border[4];           /* raw samples outside, for SEPCONV_CONSTANT */
+  int margin; /* pixels left and right of the image that results depend on */
 
   int first_block; /* of the launch */
   int columns;     /* blocks side by side */
@@ -177,7 +178,7 @@ strip_gather (const StripPlane &plane, SepconvBorder border, int x0, int y0,
   }
 }
 
-/* strip_load() where some rows or pixels lie outside. */
+/* strip_load() where some rows lie outside, or rows are not aligned. */
 static __device__ __noinline__ void
 strip_load_edge (const StripPlane &plane, SepconvBorder border, int x0, int y0,
     uint8_t *stage, StripStage size)
@@ -209,23 +210,23 @@ strip_load (const StripPlane &plane, SepconvBorder border, int x0, int y0,
     uint8_t *stage, StripStage size)
 {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int first = x0 * plane.channels * plane.sample_bytes;
-  const uint8_t *from =
-      plane.src + (y0 + warp) * plane.src_stride + first + 16 * lane;
+  const int first = x0 * plane.channels * plane.sample_bytes + 16 * lane;
+  const uint8_t *from = plane.src + (y0 + warp) * plane.src_stride + first;
   uint8_t *to = stage + warp * size.pitch + 16 * lane;
 
-  if (!plane.src_aligned || x0 < 0 || y0 < 0 || y0 + size.rows > plane.height
-      || first + 16 * size.chunks > plane.row_bytes) {
+  if (!plane.src_aligned || y0 < 0 || y0 + size.rows > plane.height) {
     strip_load_edge (plane, border, x0, y0, stage, size);
     return;
   }
 #pragma unroll
-  for (int r = 0; r < size.rows; r += STRIP_WARPS) {
+  for (int c = 0; c < size.chunks; c += 32) {
+    const int n = min (plane.row_bytes - (first + 16 * c), 16);
+
+    if (c + lane < size.chunks && first + 16 * c >= 0 && n > 0)
 #pragma unroll
-    for (int c = 0; c < size.chunks; c += 32)
-      if (c + lane < size.chunks)
-        strip_copy_chunk (to + r * size.pitch + 16 * c, from + 16 * c, 16);
-    from += STRIP_WARPS * plane.src_stride;
+      for (int r = 0; r < size.rows; r += STRIP_WARPS)
+        strip_copy_chunk (
+            to + r * size.pitch + 16 * c, from + r * plane.src_stride + 16 * c, n);
   }
 }
 
@@ -253,14 +254,17 @@ strip_fill (const StripPlane &plane, SepconvBorder border, int x0, int y0,
   /* Rows outside are constant through and through. */
   const bool whole =
       border == SEPCONV_CONSTANT && (y0 < 0 || y0 + size.rows > plane.height);
-  const int left = whole ? n : min (max (-x0, 0), n);
-  const int right = min (max (plane.width - x0, left), n);
-  const int outside = left + n - right;
+  /* What lies further out counts for no result. */
+  const int first = min (max (-plane.margin - x0, 0), n);
+  const int last = max (min (plane.width + plane.margin - x0, n), first);
+  const int left = whole ? last : min (max (-x0, first), last);
+  const int right = min (max (plane.width - x0, left), last);
+  const int outside = left - first + last - right;
 
   /* A thread has one column of every STRIP_WARPS-th row: long kernels have so much
    * outside that finding it once for several rows is worth it. */
   for (int i = threadIdx.x; i < STRIP_WARPS * outside; i += STRIP_THREADS) {
-    const int k = i / STRIP_WARPS;
+    const int k = first + i / STRIP_WARPS;
     const int p = k < left ? k : right + k - left;
     const int x = border_index (x0 + p, plane.width, border);
 
