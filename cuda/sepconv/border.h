@@ -19,24 +19,30 @@ border_index (int i, int n, SepconvBorder border)
 
   if (i >= 0 && i < n)
     return i;
+  /* Most are less than a line away; the rest takes a division. */
   switch (border) {
     case SEPCONV_REPLICATE:
       return i < 0 ? 0 : n - 1;
     case SEPCONV_REFLECT:
+      i = i < 0 ? -1 - i : i;
+      if (i < n)
+        return i;
       period = 2 * n;
-      i %= period;
-      if (i < 0)
-        i += period;
+      i = i < period ? i : i % period;
       return i < n ? i : period - 1 - i;
     case SEPCONV_REFLECT_101:
+      i = i < 0 ? -i : i;
+      if (i < n)
+        return i;
       if (n == 1)
         return 0;
       period = 2 * n - 2;
-      i %= period;
-      if (i < 0)
-        i += period;
+      i = i < period ? i : i % period;
       return i < n ? i : period - i;
     case SEPCONV_WRAP:
+      i += i < 0 ? n : -n;
+      if (i >= 0 && i < n)
+        return i;
       i %= n;
       return i < 0 ? i + n : i;
     default:

@@ -165,7 +165,9 @@ template <int N, int BYTES, int C> struct Short
   static constexpr int UNITS = (FIRST + WIDTH * BYTES - BEGIN + OWN - 1) / OWN;
 
   float x[N], y[N];
-  float row_start, start[C];
+  float row_start, start[C], full;
+  uint32_t mask;
+  int shift;
   /* Results that lack rows: [0] lacks one, and so on. */
   float results[N - 1][SAMPLES];
 
@@ -178,6 +180,9 @@ template <int N, int BYTES, int C> struct Short
       y[i] = plane.y[i];
     }
     row_start = plane.row_start;
+    full = plane.full;
+    mask = plane.mask;
+    shift = plane.strip.shift;
 #pragma unroll
     for (int c = 0; c < C; c++)
       start[c] = plane.start[(first_sample + c) % C];
@@ -190,7 +195,7 @@ template <int N, int BYTES, int C> struct Short
 
   /* Sums one row; `own` is where this thread's window begins. */
   __device__ __forceinline__ void
-  sum_row (const uint8_t *own, uint32_t mask, float (&sum)[SAMPLES]) const
+  sum_row (const uint8_t *own, float (&sum)[SAMPLES]) const
   {
     typedef typename std::conditional<BYTES == 1, uint2, uint4>::type Unit;
     constexpr int WORDS = OWN / 4;
@@ -236,63 +241,67 @@ template <int N, int BYTES, int C> struct Short
       results[N - 2][k] = __fmaf_rn (y[0], sum[k], start[k % C]);
     }
   }
+
+  /* Results as they lie in memory. */
+  __device__ __forceinline__ void
+  join (const float (&result)[SAMPLES], uint2 (&value)[BYTES]) const
+  {
+    uint32_t code[SAMPLES];
+
+#pragma unroll
+    for (int k = 0; k < SAMPLES; k++)
+      code[k] = code_of (result[k], full);
+    if constexpr (BYTES == 1)
+      value[0] = make_uint2 (join_four (code[0], code[1], code[2], code[3]),
+          join_four (code[4], code[5], code[6], code[7]));
+    else
+#pragma unroll
+      for (int i = 0; i < 2; i++)
+        value[i] = make_uint2 (join_pair (code[4 * i], code[4 * i + 1], shift),
+            join_pair (code[4 * i + 2], code[4 * i + 3], shift));
+  }
 };
-
-/* Eight results as they lie in memory. */
-template <int BYTES>
-__device__ __forceinline__ void
-join_results (const FusedPlane &plane, const float (&result)[SAMPLES],
-    uint2 (&value)[BYTES])
-{
-  uint32_t code[SAMPLES];
-
-#pragma unroll
-  for (int k = 0; k < SAMPLES; k++)
-    code[k] = code_of (result[k], plane.full);
-  if constexpr (BYTES == 1)
-    value[0] = make_uint2 (join_four (code[0], code[1], code[2], code[3]),
-        join_four (code[4], code[5], code[6], code[7]));
-  else
-#pragma unroll
-    for (int i = 0; i < 2; i++)
-      value[i] = make_uint2 (
-          join_pair (code[4 * i], code[4 * i + 1], plane.strip.shift),
-          join_pair (code[4 * i + 2], code[4 * i + 3], plane.strip.shift));
-}
 
 /* Where a thread writes its results of each row. */
 template <int BYTES> struct Writer
 {
+  uint8_t *to; /* of the next row */
+  ptrdiff_t stride;
   int at;      /* byte of the row; row_bytes or more: nowhere */
-  bool direct; /* all bytes at once */
+  bool mine;   /* some bytes are in the image */
+  bool direct; /* all of them, at once */
 
   __device__ __forceinline__ void
-  begin (const StripPlane &plane, int byte)
+  begin (const StripPlane &plane, int y, int byte)
   {
     const uint64_t bits = (uint64_t) plane.dst | (uint64_t) plane.dst_stride;
 
     at = byte;
+    stride = plane.dst_stride;
+    to = plane.dst + y * stride + at;
+    mine = at < plane.row_bytes;
     direct = !plane.keeps && bits % (SAMPLES * BYTES) == 0
         && at + SAMPLES * BYTES <= plane.row_bytes;
   }
 
+  /* Row y, if it is the place's. */
   __device__ __forceinline__ void
-  write (const StripPlane &plane, int y, const uint2 (&value)[BYTES]) const
+  write (
+      const StripPlane &plane, int y, bool inside, const uint2 (&value)[BYTES])
   {
-    if (direct) {
-      uint8_t *to = plane.dst + y * plane.dst_stride + at;
-
+    if (inside && direct) {
       if constexpr (BYTES == 1)
         *(uint2 *) to = value[0];
       else
         *(uint4 *) to =
             make_uint4 (value[0].x, value[0].y, value[1].x, value[1].y);
-      return;
-    }
+    } else if (inside && mine) {
 #pragma unroll
-    for (int i = 0; i < BYTES; i++)
-      if (at + 8 * i < plane.row_bytes)
-        strip_write (plane, y, at + 8 * i, value[i]);
+      for (int i = 0; i < BYTES; i++)
+        if (at + 8 * i < plane.row_bytes)
+          strip_write_edge (plane, y, at + 8 * i, value[i]);
+    }
+    to += stride;
   }
 };
 
@@ -309,38 +318,41 @@ march_short (const FusedPlane &plane, SepconvBorder border,
 #endif
   constexpr int OWNERS = S::TILE / S::OWN;
   constexpr StripStage size = { S::ROWS, S::PITCH / 16, S::PITCH };
-  const int own = min ((int) threadIdx.x, OWNERS - 1);
+  /* Threads without samples take those of the last. */
+  const int own = OWNERS < STRIP_THREADS ? min ((int) threadIdx.x, OWNERS - 1)
+                                         : (int) threadIdx.x;
   const int x0 = (place.column * S::TILE - S::REACH) / S::PIXEL;
-  const int y0 = place.first - N / 2;
-  const int steps = (place.last - place.first + N - 1 + S::ROWS - 1) / S::ROWS;
-  Short<N, BYTES, C> strip;
+  const int rows = place.last - place.first;
+  const int steps = (rows + N - 1 + S::ROWS - 1) / S::ROWS;
+  int y = place.first - N / 2; /* of the window */
+  StripReader<S::PIXEL> reader;
   Writer<BYTES> writer;
+  S strip;
 
-  writer.begin (plane.strip,
+  writer.begin (plane.strip, place.first - (N - 1),
       own == (int) threadIdx.x ? place.column * S::TILE + own * S::OWN
                                : plane.strip.row_bytes);
   strip.begin (plane, own * SAMPLES);
+  reader.begin (plane.strip, border, x0, y, size);
 #pragma unroll
   for (int i = 0; i < STAGES - 1; i++) {
     if (i < steps)
-      strip_load (plane.strip, border, x0, y0 + i * S::ROWS,
-          shared + i * S::ROWS * S::PITCH, size);
+      reader.load (plane.strip, border, shared + i * S::ROWS * S::PITCH, size);
     strip_commit ();
   }
   for (int step = 0; step < steps; step++) {
     const int ahead = step + STAGES - 1;
     uint8_t *const stage = shared + step % STAGES * S::ROWS * S::PITCH;
-    const int y = place.first - (N - 1) + step * S::ROWS; /* of the result */
+    /* Of the result, from the place's first. */
+    const int row = step * S::ROWS - (N - 1);
 
     strip_wait<STAGES - 2> ();
     __syncthreads ();
-    if (strip_has_outside (
-            plane.strip, border, x0, y0 + step * S::ROWS, size)) {
-      strip_fill (plane.strip, border, x0, y0 + step * S::ROWS, stage, size);
+    if (reader.fill (plane.strip, border, y, stage, size))
       __syncthreads ();
-    }
+    y += S::ROWS;
     if (ahead < steps)
-      strip_load (plane.strip, border, x0, y0 + ahead * S::ROWS,
+      reader.load (plane.strip, border,
           shared + ahead % STAGES * S::ROWS * S::PITCH, size);
     strip_commit ();
 
@@ -349,11 +361,11 @@ march_short (const FusedPlane &plane, SepconvBorder border,
       float sum[SAMPLES], result[SAMPLES];
       uint2 value[BYTES];
 
-      strip.sum_row (stage + r * S::PITCH + own * S::OWN, plane.mask, sum);
+      strip.sum_row (stage + r * S::PITCH + own * S::OWN, sum);
       strip.add_row (sum, result);
-      join_results<BYTES> (plane, result, value);
-      if (y + r >= place.first && y + r < place.last)
-        writer.write (plane.strip, y + r, value);
+      strip.join (result, value);
+      writer.write (plane.strip, place.first + row + r,
+          (unsigned) (row + r) < (unsigned) rows, value);
     }
   }
 }
@@ -608,12 +620,14 @@ march_long (const FusedPlane &plane, SepconvBorder border,
   const int steps =
       (place.last - place.first + STRIP_ROWS - 1) / STRIP_ROWS + before;
   int row = 0; /* of the ring */
+  StripReader<C * BYTES> reader;
 
   fetch_taps (plane, memory);
+  reader.begin (plane.strip, border, x0, y0, plane.stage);
   for (int i = 0; i < LONG_STAGES; i++) {
     if (i < steps)
-      strip_load (plane.strip, border, x0, y0 + i * STRIP_ROWS,
-          memory.stages + i * stage_bytes, plane.stage);
+      reader.load (
+          plane.strip, border, memory.stages + i * stage_bytes, plane.stage);
     strip_commit ();
   }
   for (int step = 0; step < steps; step++) {
@@ -622,10 +636,8 @@ march_long (const FusedPlane &plane, SepconvBorder border,
 
     strip_wait<LONG_STAGES - 1> ();
     __syncthreads ();
-    if (strip_has_outside (plane.strip, border, x0, y, plane.stage)) {
-      strip_fill (plane.strip, border, x0, y, stage, plane.stage);
+    if (reader.fill (plane.strip, border, y, stage, plane.stage))
       __syncthreads ();
-    }
     sum_rows<BYTES, C> (plane, memory, stage, row);
     row = row + STRIP_ROWS < plane.ring_rows ? row + STRIP_ROWS : 0;
     __syncthreads ();
@@ -639,8 +651,7 @@ march_long (const FusedPlane &plane, SepconvBorder border,
       __syncthreads ();
     }
     if (step + LONG_STAGES < steps)
-      strip_load (plane.strip, border, x0, y + LONG_STAGES * STRIP_ROWS, stage,
-          plane.stage);
+      reader.load (plane.strip, border, stage, plane.stage);
     strip_commit ();
   }
 }
@@ -660,8 +671,8 @@ march (const FusedPlane &plane, SepconvBorder border, const StripPlace &place,
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 #define MIN_BLOCKS(taps, bytes) \
   ((taps) == 0          ? 4 \
-          : (taps) <= 3 ? 7 - (bytes) \
-          : (taps) <= 5 ? 6 - (bytes) \
+          : (taps) <= 3 ? 6 - (bytes) \
+          : (taps) <= 5 ? 5 - (bytes) \
           : (taps) <= 7 ? 4 \
                         : 3)
 #else

@@ -178,15 +178,15 @@ strip_gather (const StripPlane &plane, SepconvBorder border, int x0, int y0,
   }
 }
 
-/* strip_load() where some rows lie outside, or rows are not aligned. */
+/* Starts to load a stage that begins with byte `first` of row y0, where some rows lie
+ * outside, or chunks are cut or not aligned. */
 static __device__ __noinline__ void
-strip_load_edge (const StripPlane &plane, SepconvBorder border, int x0, int y0,
-    uint8_t *stage, StripStage size)
+strip_load_edge (const StripPlane &plane, SepconvBorder border, int first,
+    int y0, uint8_t *stage, StripStage size)
 {
-  const int pixel = plane.channels * plane.sample_bytes;
-
   if (!plane.src_aligned) {
-    strip_gather (plane, border, x0, y0, stage, size);
+    strip_gather (plane, border, first / (plane.channels * plane.sample_bytes),
+        y0, stage, size);
     return;
   }
   for (int r = threadIdx.x / 32; r < size.rows; r += STRIP_WARPS) {
@@ -194,7 +194,7 @@ strip_load_edge (const StripPlane &plane, SepconvBorder border, int x0, int y0,
     const uint8_t *row = plane.src + max (y, 0) * plane.src_stride;
 
     for (int c = threadIdx.x % 32; c < size.chunks; c += 32) {
-      const int at = x0 * pixel + 16 * c;
+      const int at = first + 16 * c;
       const int n = min (plane.row_bytes - at, 16);
 
       if (at >= 0 && n > 0)
@@ -203,85 +203,174 @@ strip_load_edge (const StripPlane &plane, SepconvBorder border, int x0, int y0,
   }
 }
 
-/* Starts to load a stage whose first pixel is (x0, y0), x0 at a multiple of 16 bytes.
- * What lies outside the image is left to strip_fill(). The whole block. */
+template <int PIXEL>
 __device__ __forceinline__ void
-strip_load (const StripPlane &plane, SepconvBorder border, int x0, int y0,
-    uint8_t *stage, StripStage size)
+strip_copy_pixel (uint8_t *to, const uint8_t *from)
 {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int first = x0 * plane.channels * plane.sample_bytes + 16 * lane;
-  const uint8_t *from = plane.src + (y0 + warp) * plane.src_stride + first;
-  uint8_t *to = stage + warp * size.pitch + 16 * lane;
-
-  if (!plane.src_aligned || y0 < 0 || y0 + size.rows > plane.height) {
-    strip_load_edge (plane, border, x0, y0, stage, size);
-    return;
-  }
-#pragma unroll
-  for (int c = 0; c < size.chunks; c += 32) {
-    const int n = min (plane.row_bytes - (first + 16 * c), 16);
-
-    if (c + lane < size.chunks && first + 16 * c >= 0 && n > 0)
-#pragma unroll
-      for (int r = 0; r < size.rows; r += STRIP_WARPS)
-        strip_copy_chunk (
-            to + r * size.pitch + 16 * c, from + r * plane.src_stride + 16 * c, n);
-  }
+  if constexpr (PIXEL % 4 == 0)
+    for (int i = 0; i < PIXEL; i += 4)
+      *(uint32_t *) (to + i) = *(const uint32_t *) (from + i);
+  else if constexpr (PIXEL % 2 == 0)
+    for (int i = 0; i < PIXEL; i += 2)
+      *(uint16_t *) (to + i) = *(const uint16_t *) (from + i);
+  else
+    strip_copy_bytes (to, from, PIXEL);
 }
 
-/* Whether a stage has pixels that strip_load() does not load. */
-__device__ __forceinline__ bool
-strip_has_outside (const StripPlane &plane, SepconvBorder border, int x0,
-    int y0, StripStage size)
+/* Which pixels of a window, n wide from x0 on, lie outside the image and count for a
+ * result: some from `first` on, and then some from `right` on. */
+struct StripOutside
 {
-  const int pixel = plane.channels * plane.sample_bytes;
+  int first, left, right, last;
 
-  return plane.src_aligned
-      && (x0 < 0 || x0 + size.chunks * 16 / pixel > plane.width
-          || (border == SEPCONV_CONSTANT
-              && (y0 < 0 || y0 + size.rows > plane.height)));
-}
+  __device__ __forceinline__
+  StripOutside (const StripPlane &plane, int x0, int n)
+  {
+    first = min (max (-plane.margin - x0, 0), n);
+    last = max (min (plane.width + plane.margin - x0, n), first);
+    left = min (max (-x0, first), last);
+    right = min (max (plane.width - x0, left), last);
+  }
 
-/* Puts in what lies outside the image, of a stage that has been loaded. The whole
- * block; a barrier must come before and after. */
+  __device__ __forceinline__ int
+  count () const
+  {
+    return left - first + last - right;
+  }
+
+  /* Where the k-th of them is. */
+  __device__ __forceinline__ int
+  at (int k) const
+  {
+    return first + k < left ? first + k : right + first + k - left;
+  }
+};
+
+/* Puts in what lies outside the image, of a stage that has been loaded and whose first
+ * pixel is (x0, y0), as far as results depend on it. The whole block; a barrier must
+ * come before and after. */
+template <int PIXEL>
 static __device__ __noinline__ void
 strip_fill (const StripPlane &plane, SepconvBorder border, int x0, int y0,
     uint8_t *stage, StripStage size)
 {
-  const int pixel = plane.channels * plane.sample_bytes;
-  const int n = size.chunks * 16 / pixel;
-  /* Rows outside are constant through and through. */
-  const bool whole =
-      border == SEPCONV_CONSTANT && (y0 < 0 || y0 + size.rows > plane.height);
-  /* What lies further out counts for no result. */
-  const int first = min (max (-plane.margin - x0, 0), n);
-  const int last = max (min (plane.width + plane.margin - x0, n), first);
-  const int left = whole ? last : min (max (-x0, first), last);
-  const int right = min (max (plane.width - x0, left), last);
-  const int outside = left - first + last - right;
+  const int n = size.chunks * 16 / PIXEL;
+  StripOutside outside (plane, x0, n);
 
-  /* A thread has one column of every STRIP_WARPS-th row: long kernels have so much
-   * outside that finding it once for several rows is worth it. */
-  for (int i = threadIdx.x; i < STRIP_WARPS * outside; i += STRIP_THREADS) {
-    const int k = first + i / STRIP_WARPS;
-    const int p = k < left ? k : right + k - left;
+  /* Rows outside are constant through and through. */
+  if (border == SEPCONV_CONSTANT && (y0 < 0 || y0 + size.rows > plane.height))
+    outside.left = outside.right = outside.last;
+  for (int k = threadIdx.x % 32; k < outside.count (); k += 32) {
+    const int p = outside.at (k);
     const int x = border_index (x0 + p, plane.width, border);
 
-    for (int r = i % STRIP_WARPS; r < size.rows; r += STRIP_WARPS) {
+    for (int r = threadIdx.x / 32; r < size.rows; r += STRIP_WARPS) {
       const int y = border_index (y0 + r, plane.height, border);
-      uint8_t *to = stage + r * size.pitch + p * pixel;
+      uint8_t *to = stage + r * size.pitch + p * PIXEL;
 
       if (x < 0 || y < 0)
         strip_put_border (plane, to);
       else if (x >= x0 && x < x0 + n)
-        strip_copy_bytes (to, stage + r * size.pitch + (x - x0) * pixel, pixel);
+        strip_copy_pixel<PIXEL> (to, to + (x - x0 - p) * PIXEL);
       else
         strip_copy_bytes (
-            to, plane.src + y * plane.src_stride + x * pixel, pixel);
+            to, plane.src + y * plane.src_stride + x * PIXEL, PIXEL);
     }
   }
 }
+
+/* Loads the stages of a strip, each below the one before. A function that is called
+ * would make the whole strip keep its registers elsewhere: what happens at every step
+ * of a strip at the side is inline. */
+template <int PIXEL> struct StripReader
+{
+  const uint8_t *from; /* this thread's first chunk of the next stage */
+  ptrdiff_t stride;
+  int y;         /* the next stage's first row */
+  int first;     /* byte of a row that `from` is */
+  int row_bytes; /* of the plane */
+  bool whole;    /* the block's chunks are whole ones, or wholly outside */
+  bool sides;    /* the block has pixels left or right of the image */
+  bool mirrored; /* each of them is one of the stage's */
+
+  /* For stages whose first pixel is (x0, y0) and so on; x0 is at a multiple of 16
+   * bytes. */
+  __device__ __forceinline__ void
+  begin (const StripPlane &plane, SepconvBorder border, int x0, int y0,
+      StripStage size)
+  {
+    const int n = size.chunks * 16 / PIXEL, end = (x0 + n) * PIXEL;
+
+    y = y0;
+    stride = plane.src_stride;
+    row_bytes = plane.row_bytes;
+    first = x0 * PIXEL + 16 * ((int) threadIdx.x % 32);
+    from = plane.src + (y0 + (int) threadIdx.x / 32) * stride + first;
+    whole = plane.src_aligned && (row_bytes % 16 == 0 || end <= row_bytes);
+    sides = plane.src_aligned && (x0 < 0 || end > row_bytes);
+    mirrored = border != SEPCONV_CONSTANT && border != SEPCONV_WRAP
+        && plane.width > plane.margin && x0 + n > plane.margin
+        && x0 < plane.width - plane.margin;
+  }
+
+  /* Starts to load the next stage. What lies outside the image is left to fill(). The
+   * whole block. */
+  __device__ __forceinline__ void
+  load (const StripPlane &plane, SepconvBorder border, uint8_t *stage,
+      StripStage size)
+  {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    uint8_t *to = stage + warp * size.pitch + 16 * lane;
+
+    if (whole && y >= 0 && y + size.rows <= plane.height) {
+#pragma unroll
+      for (int c = 0; c < size.chunks; c += 32)
+        if ((c + 32 <= size.chunks || c + lane < size.chunks)
+            && (unsigned) (first + 16 * c) < (unsigned) row_bytes)
+#pragma unroll
+          for (int r = 0; r < size.rows; r += STRIP_WARPS)
+            strip_copy_chunk (
+                to + r * size.pitch + 16 * c, from + r * stride + 16 * c, 16);
+    } else {
+      strip_load_edge (plane, border, first - 16 * lane, y, stage, size);
+    }
+    y += size.rows;
+    from += size.rows * stride;
+  }
+
+  /* Puts in what load() left out of the stage that begins with row y0. The whole
+   * block, with a barrier before; returns whether another one must follow. */
+  __device__ __forceinline__ bool
+  fill (const StripPlane &plane, SepconvBorder border, int y0, uint8_t *stage,
+      StripStage size) const
+  {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int x0 = (first - 16 * lane) / PIXEL;
+
+    if (sides && mirrored) {
+      const StripOutside outside (plane, x0, size.chunks * 16 / PIXEL);
+
+      for (int k = lane; k < outside.count (); k += 32) {
+        const int p = outside.at (k);
+        const int x = border_index (x0 + p, plane.width, border);
+        uint8_t *to = stage + warp * size.pitch + p * PIXEL;
+        const uint8_t *own = to + (x - x0 - p) * PIXEL;
+
+#pragma unroll
+        for (int r = 0; r < size.rows; r += STRIP_WARPS)
+          strip_copy_pixel<PIXEL> (to + r * size.pitch, own + r * size.pitch);
+      }
+      return true;
+    }
+    if (sides
+        || (border == SEPCONV_CONSTANT && plane.src_aligned
+            && (y0 < 0 || y0 + size.rows > plane.height))) {
+      strip_fill<PIXEL> (plane, border, x0, y0, stage, size);
+      return true;
+    }
+    return false;
+  }
+};
 
 /* Eight bytes of the source's row, of which those in [0, row_bytes) exist. */
 __device__ __forceinline__ uint2
@@ -329,35 +418,60 @@ strip_write (const StripPlane &plane, int y, int at, uint2 value)
     strip_write_edge (plane, y, at, value);
 }
 
-/* Writes STRIP_ROWS rows of CHUNKS times 16 bytes from a warp's buffer to row y and
- * byte `at`, a multiple of 8, as far as they are in rows [first, last) and in the
- * image. The whole warp. */
-template <int CHUNKS, int PITCH>
-__device__ __forceinline__ void
-strip_write_rows (const StripPlane &plane, const uint8_t *rows, int y,
-    int first, int last, int at)
+/* Writes the results of a warp, STRIP_ROWS rows of CHUNKS times 16 bytes at a time,
+ * each below the ones before. */
+template <int CHUNKS, int PITCH> struct StripWriter
 {
-  const int n = 2 * CHUNKS, step = 32 / n; /* pieces and rows of a warp */
-  const int lane = threadIdx.x % 32;
-  const int r0 = lane / n, k = lane % n;
-  const uint8_t *from = rows + r0 * PITCH + 8 * k;
-  uint8_t *to = plane.dst + (y + r0) * plane.dst_stride + at + 8 * k;
+  static constexpr int PIECES = 2 * CHUNKS; /* of a row, 8 bytes each */
+  static constexpr int ROWS = 32 / PIECES;  /* that a warp writes at once */
+  static_assert (32 % PIECES == 0, "a warp writes whole rows");
 
-  static_assert (32 % n == 0, "a warp writes whole rows");
-  if (plane.dst_aligned && !plane.keeps && y >= first && y + STRIP_ROWS <= last
-      && at >= 0 && at + 16 * CHUNKS <= plane.row_bytes) {
-#pragma unroll
-    for (int r = 0; r < STRIP_ROWS; r += step) {
-      *(uint2 *) to = *(const uint2 *) (from + r * PITCH);
-      to += step * plane.dst_stride;
-    }
-    return;
+  uint8_t *to; /* this lane's first piece of the next rows */
+  ptrdiff_t stride;
+  int y;      /* the next rows' first */
+  int at;     /* byte of the row that `to` is */
+  bool whole; /* the warp's pieces are whole ones, or wholly outside */
+  bool mine;  /* this lane's are inside */
+
+  /* For rows from y0 on and from byte `byte` on, a multiple of 8. */
+  __device__ __forceinline__ void
+  begin (const StripPlane &plane, int y0, int byte)
+  {
+    const int lane = threadIdx.x % 32;
+
+    y = y0;
+    at = byte + 8 * (lane % PIECES);
+    stride = plane.dst_stride;
+    to = plane.dst + (y0 + lane / PIECES) * stride + at;
+    whole = plane.dst_aligned && !plane.keeps
+        && (plane.row_bytes % 8 == 0 || byte + 16 * CHUNKS <= plane.row_bytes);
+    mine = at >= 0 && at < plane.row_bytes;
   }
-  for (int r = r0; r < STRIP_ROWS && y + r < last; r += step)
-    if (y + r >= first && at + 8 * k < plane.row_bytes)
-      strip_write_edge (plane, y + r, at + 8 * k,
-          *(const uint2 *) (rows + r * PITCH + 8 * k));
-}
+
+  /* Writes rows from the warp's buffer, as far as they are in [first, last) and in
+   * the image. The whole warp. */
+  __device__ __forceinline__ void
+  write (const StripPlane &plane, const uint8_t *rows, int first, int last)
+  {
+    const int lane = threadIdx.x % 32;
+    const uint8_t *from = rows + lane / PIECES * PITCH + 8 * (lane % PIECES);
+
+    if (whole && y >= first && y + STRIP_ROWS <= last) {
+      if (mine)
+#pragma unroll
+        for (int r = 0; r < STRIP_ROWS; r += ROWS)
+          *(uint2 *) (to + r * stride) = *(const uint2 *) (from + r * PITCH);
+    } else if (mine) {
+      for (int r = lane / PIECES; r < STRIP_ROWS && y + r < last; r += ROWS) {
+        if (y + r >= first)
+          strip_write_edge (plane, y + r, at, *(const uint2 *) from);
+        from += ROWS * PITCH;
+      }
+    }
+    y += STRIP_ROWS;
+    to += STRIP_ROWS * stride;
+  }
+};
 
 /* Copies bytes [first, last) of the place's rows; first is a multiple of 8. */
 __device__ __forceinline__ void

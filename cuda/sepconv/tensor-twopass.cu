@@ -325,16 +325,16 @@ sum_rows (const PassPlane &plane, SepconvBorder border, uint8_t *window)
   const int first = warp * Pass::N; /* of the block's blocks of 16 pixels */
   const int left = plane.pitch / C - x - first * TENSOR_STEP;
   const int n = min ((left + TENSOR_STEP - 1) / TENSOR_STEP, Pass::N);
+  StripReader<C * BYTES> reader;
   Pass pass;
 
-  strip_load (plane.strip, border, x0, place.first, window, size);
+  reader.begin (plane.strip, border, x0, place.first, size);
+  reader.load (plane.strip, border, window, size);
   copy_async_commit ();
   copy_async_wait<0> ();
   __syncthreads ();
-  if (strip_has_outside (plane.strip, border, x0, place.first, size)) {
-    strip_fill (plane.strip, border, x0, place.first, window, size);
+  if (reader.fill (plane.strip, border, place.first, window, size))
     __syncthreads ();
-  }
   if (n <= 0)
     return; /* the whole warp */
 

@@ -137,10 +137,31 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
   /* Sums between the passes, of the last 16 KS rows: of each tile and 16 rows the
    * right factors for pixels 0 to 7 (low, high) and 8 to 15. */
   uint32_t rows[S::TILES][KS][4];
+  float sums_start, result_start[C];
+  int shift, max_code;
+
+  /* A barrier must follow. */
+  __device__ __forceinline__ void
+  begin (const TensorPlane &plane, uint4 *fragments, int lane)
+  {
+    x.load (plane.x, fragments, lane);
+    y.load (plane.y, fragments + (S::X_SHARED ? S::FRAGMENTS : 0), lane);
+#pragma unroll
+    for (int i = 0; i < S::TILES; i++)
+#pragma unroll
+      for (int k = 0; k < 4 * KS; k++)
+        rows[i][k / 4][k % 4] = 0;
+    sums_start = plane.sums_start;
+#pragma unroll
+    for (int c = 0; c < C; c++)
+      result_start[c] = plane.result_start[c];
+    shift = plane.strip.shift;
+    max_code = plane.strip.max_code;
+  }
 
   /* Takes 16 rows in; `window` is where this lane's part of the warp's begins. */
   __device__ __forceinline__ void
-  take_rows (const TensorPlane &plane, const uint8_t *window)
+  take_rows (const uint8_t *window)
   {
     float sums[S::TILES][2][4];
     uint32_t chunk[2][S::BLOCK_CHUNKS]; /* of the upper and the lower 8 rows */
@@ -181,7 +202,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
       for (int r = 0; r < 2; r++) {
         uint32_t low[C], high[C];
 
-        split_channels<BYTES, C> (chunk[r], plane.strip.shift, low, high);
+        split_channels<BYTES, C> (chunk[r], shift, low, high);
 #pragma unroll
         for (int j = 0; j < S::BLOCKS; j++) {
           const int k = b - j;
@@ -193,7 +214,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
 #pragma unroll
             for (int c = 0; c < C; c++)
               multiply_or_add (sums[j * C + c][r], x.get (k * PARTS + part),
-                  low[c], high[c], k + part == 0, plane.sums_start);
+                  low[c], high[c], k + part == 0, sums_start);
         }
       }
     }
@@ -214,7 +235,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
 
   /* Puts 16 rows of the result into the warp's buffer. */
   __device__ __forceinline__ void
-  put_rows (const TensorPlane &plane, uint8_t *out, int lane) const
+  put_rows (uint8_t *out, int lane) const
   {
     float result[S::TILES][2][4];
 
@@ -229,8 +250,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
 #pragma unroll
           for (int k = 0; k < 2; k++)
             multiply_or_add (result[i][k], taps, rows[i][q][2 * k],
-                rows[i][q][2 * k + 1], q + part == 0,
-                plane.result_start[i % C]);
+                rows[i][q][2 * k + 1], q + part == 0, result_start[i % C]);
       }
 
 #pragma unroll
@@ -245,8 +265,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
 #pragma unroll
           for (int k = 0; k < 4; k++)
             own[c][k] = result[j * C + c][k / 2][2 * r + k % 2];
-        join_channels<BYTES, C> (
-            own, plane.strip.shift, plane.strip.max_code, chunk);
+        join_channels<BYTES, C> (own, shift, max_code, chunk);
 #pragma unroll
         for (int q = 0; q < S::BLOCK_CHUNKS; q++)
           *(uint32_t *) (out + (8 * r + lane / 4) * S::OUT_PITCH
@@ -260,6 +279,8 @@ __device__ __forceinline__ void
 march (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
 {
   typedef Shape<KS, PARTS, BYTES, C> S;
+  constexpr StripStage size = { STRIP_ROWS, S::CHUNKS, S::PITCH };
+  constexpr int PIXEL = C * BYTES;
   const int lane = threadIdx.x % TENSOR_LANES;
   const int warp = threadIdx.x / TENSOR_LANES;
   const StripPlace place = strip_place (plane.strip);
@@ -268,62 +289,55 @@ march (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
   /* Which row is which of a matrix must not depend on how a frame is cut: sums are
    * rounded by it. */
   const int start = place.first / STRIP_ROWS * STRIP_ROWS;
-  const int y0 = start - plane.above;
   const int steps = (place.last - start + STRIP_ROWS - 1) / STRIP_ROWS + KS - 1;
-  const int pixel = C * BYTES;
-  const StripStage size = { STRIP_ROWS, S::CHUNKS, S::PITCH };
   uint8_t *const out =
       shared + STRIP_STAGES * S::STAGE_BYTES + warp * S::OUT_BYTES;
   uint4 *const fragments = (uint4 *) (shared + STRIP_STAGES * S::STAGE_BYTES
       + STRIP_WARPS * S::OUT_BYTES);
+  const uint8_t *const window =
+      shared + lane % 16 * S::PITCH + 16 * (warp * S::OUT_CHUNKS + lane / 16);
+  int y = start - plane.above;
+  StripReader<PIXEL> reader;
+  StripWriter<S::OUT_CHUNKS, S::OUT_PITCH> writer;
   Strip<KS, PARTS, BYTES, C> strip;
 
   if (!plane.strip.filter) {
-    strip_copy (plane.strip, place, max (x, 0) * pixel,
-        min ((x + S::PIXELS) * pixel, plane.strip.row_bytes));
+    strip_copy (plane.strip, place, max (x, 0) * PIXEL,
+        min ((x + S::PIXELS) * PIXEL, plane.strip.row_bytes));
     return;
   }
 
+  reader.begin (plane.strip, border, x0, y, size);
 #pragma unroll
   for (int i = 0; i < STRIP_STAGES - 1; i++) {
     if (i < steps)
-      strip_load (plane.strip, border, x0, y0 + i * STRIP_ROWS,
-          shared + i * S::STAGE_BYTES, size);
+      reader.load (plane.strip, border, shared + i * S::STAGE_BYTES, size);
     copy_async_commit ();
   }
-  strip.x.load (plane.x, fragments, lane);
-  strip.y.load (plane.y, fragments + (S::X_SHARED ? S::FRAGMENTS : 0), lane);
-#pragma unroll
-  for (int i = 0; i < S::TILES; i++)
-#pragma unroll
-    for (int k = 0; k < 4 * KS; k++)
-      strip.rows[i][k / 4][k % 4] = 0;
+  writer.begin (
+      plane.strip, start, (x + warp * S::BLOCKS * TENSOR_STEP) * PIXEL);
+  strip.begin (plane, fragments, lane);
 
   for (int step = 0; step < steps; step++) {
     const int ahead = step + STRIP_STAGES - 1;
-    uint8_t *const stage = shared + step % STRIP_STAGES * S::STAGE_BYTES;
-    const int y = y0 + step * STRIP_ROWS;
+    const int stage = step % STRIP_STAGES * S::STAGE_BYTES;
 
     copy_async_wait<STRIP_STAGES - 2> ();
     __syncthreads ();
-    if (strip_has_outside (plane.strip, border, x0, y, size)) {
-      strip_fill (plane.strip, border, x0, y, stage, size);
+    if (reader.fill (plane.strip, border, y, shared + stage, size))
       __syncthreads ();
-    }
+    y += STRIP_ROWS;
     if (ahead < steps)
-      strip_load (plane.strip, border, x0, y0 + ahead * STRIP_ROWS,
+      reader.load (plane.strip, border,
           shared + ahead % STRIP_STAGES * S::STAGE_BYTES, size);
     copy_async_commit ();
 
-    strip.take_rows (plane,
-        stage + lane % 16 * S::PITCH + 16 * (warp * S::OUT_CHUNKS + lane / 16));
+    strip.take_rows (window + stage);
     if (step < KS - 1)
       continue;
-    strip.put_rows (plane, out, lane);
+    strip.put_rows (out, lane);
     __syncwarp ();
-    strip_write_rows<S::OUT_CHUNKS, S::OUT_PITCH> (plane.strip, out,
-        start + (step - KS + 1) * STRIP_ROWS, place.first, place.last,
-        (x + warp * S::BLOCKS * TENSOR_STEP) * pixel);
+    writer.write (plane.strip, out, place.first, place.last);
     __syncwarp ();
   }
 }
