@@ -70,17 +70,6 @@ load_matrices (uint32_t (&to)[2], const void *row)
                : "memory");
 }
 
-/* to = a * b + c, with all of c the same. */
-__device__ __forceinline__ void
-multiply_matrices (
-    float (&to)[4], const uint4 &a, uint32_t low, uint32_t high, float c)
-{
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};"
-      : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
-      : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(low), "r"(high), "f"(c));
-}
-
 /* to += a * b */
 __device__ __forceinline__ void
 multiply_matrices_add (

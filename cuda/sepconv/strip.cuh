@@ -279,6 +279,17 @@ strip_fill (const StripPlane &plane, SepconvBorder border, int x0, int y0,
   }
 }
 
+/* border_index() of an x that is less than `width` outside, for borders that mirror. */
+__device__ __forceinline__ int
+strip_mirror (int x, int width, SepconvBorder border)
+{
+  const int edge = border == SEPCONV_REFLECT ? 1 : 0;
+
+  if (border == SEPCONV_REPLICATE)
+    return x < 0 ? 0 : width - 1;
+  return x < 0 ? -x - edge : 2 * (width - 1) + edge - x;
+}
+
 /* Loads the stages of a strip, each below the one before. A function that is called
  * would make the whole strip keep its registers elsewhere: what happens at every step
  * of a strip at the side is inline. */
@@ -352,7 +363,7 @@ template <int PIXEL> struct StripReader
 
       for (int k = lane; k < outside.count (); k += 32) {
         const int p = outside.at (k);
-        const int x = border_index (x0 + p, plane.width, border);
+        const int x = strip_mirror (x0 + p, plane.width, border);
         uint8_t *to = stage + warp * size.pitch + p * PIXEL;
         const uint8_t *own = to + (x - x0 - p) * PIXEL;
 

@@ -65,28 +65,73 @@ template <int KS, int PARTS, int BYTES, int C> struct Shape
       STRIP_WARPS * BLOCKS * TENSOR_STEP; /* of a block */
   static constexpr int STAGE_BYTES = STRIP_ROWS * PITCH;
   static constexpr int OUT_BYTES = STRIP_ROWS * OUT_PITCH; /* of a warp */
-  /* Fragments that all tiles use can come from shared memory each time. */
-  static constexpr bool X_SHARED = KS * PARTS > 9 || (KS > 5 && C == 4);
-  static constexpr bool Y_SHARED = KS * PARTS > 3;
+  /* Fragments that all tiles use can come from shared memory each time, where the
+   * registers let no more blocks in otherwise. */
+  static constexpr bool SHARED_TAPS = KS > 3 || (KS * PARTS) > 3;
+  static constexpr bool X_SHARED = SHARED_TAPS && KS != 3;
+  static constexpr bool Y_SHARED = SHARED_TAPS;
   static constexpr int FRAGMENTS = KS * PARTS * TENSOR_LANES;
   static constexpr int SHARED = STRIP_STAGES * STAGE_BYTES
       + STRIP_WARPS * OUT_BYTES
-      + ((X_SHARED ? 1 : 0) + (Y_SHARED ? 1 : 0)) * FRAGMENTS
+      + (((X_SHARED ? 1 : 0) + (Y_SHARED ? 1 : 0)) * FRAGMENTS + C)
           * (int) sizeof (uint4);
 };
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* The first product of a sum starts it. */
-__device__ __forceinline__ void
-multiply_or_add (float (&sum)[4], const uint4 &taps, uint32_t low,
-    uint32_t high, bool first, float start)
+/* What the sums of N channels start with: a product takes it as four registers in a
+ * row. They must hold it throughout; a value that the compiler can find again it puts
+ * there anew for each product. So those of many channels come from shared memory, and
+ * those of few from another lane. */
+template <int N, bool SHARED = (N > 2)> struct Starts
 {
-  if (first)
-    multiply_matrices (sum, taps, low, high, start);
-  else
-    multiply_matrices_add (sum, taps, low, high);
-}
+  float start[N][4];
+
+  __device__ __forceinline__ void
+  set (const float *from, float *)
+  {
+#pragma unroll
+    for (int c = 0; c < N; c++)
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        start[c][i] = __shfl_sync (0xffffffff, from[c], i);
+  }
+
+  __device__ __forceinline__ void
+  get (int c, float (&to)[4]) const
+  {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      to[i] = start[c][i];
+  }
+};
+
+template <int N> struct Starts<N, true>
+{
+  const float *at;
+
+  /* A barrier must follow. */
+  __device__ __forceinline__ void
+  set (const float *from, float *shared)
+  {
+    if (threadIdx.x < 4)
+#pragma unroll
+      for (int c = 0; c < N; c++)
+        shared[4 * c + threadIdx.x] = from[c];
+    at = shared;
+  }
+
+  __device__ __forceinline__ void
+  get (int c, float (&to)[4]) const
+  {
+    const float4 four = *(const float4 *) (at + 4 * c);
+
+    to[0] = four.x;
+    to[1] = four.y;
+    to[2] = four.z;
+    to[3] = four.w;
+  }
+};
 
 /* The fragments of one axis: in registers, or in shared memory if they are many. */
 template <int N, bool SHARED> struct Fragments
@@ -137,24 +182,26 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
   /* Sums between the passes, of the last 16 KS rows: of each tile and 16 rows the
    * right factors for pixels 0 to 7 (low, high) and 8 to 15. */
   uint32_t rows[S::TILES][KS][4];
-  float sums_start, result_start[C];
+  Starts<1> sums_start;
+  Starts<C> result_start;
   int shift, max_code;
 
   /* A barrier must follow. */
   __device__ __forceinline__ void
   begin (const TensorPlane &plane, uint4 *fragments, int lane)
   {
+    constexpr int X = S::X_SHARED ? S::FRAGMENTS : 0;
+    constexpr int Y = S::Y_SHARED ? S::FRAGMENTS : 0;
+
     x.load (plane.x, fragments, lane);
-    y.load (plane.y, fragments + (S::X_SHARED ? S::FRAGMENTS : 0), lane);
+    y.load (plane.y, fragments + X, lane);
+    sums_start.set (&plane.sums_start, NULL);
+    result_start.set (plane.result_start, (float *) (fragments + X + Y));
 #pragma unroll
     for (int i = 0; i < S::TILES; i++)
 #pragma unroll
       for (int k = 0; k < 4 * KS; k++)
         rows[i][k / 4][k % 4] = 0;
-    sums_start = plane.sums_start;
-#pragma unroll
-    for (int c = 0; c < C; c++)
-      result_start[c] = plane.result_start[c];
     shift = plane.strip.shift;
     max_code = plane.strip.max_code;
   }
@@ -212,9 +259,12 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
 #pragma unroll
           for (int part = 0; part < PARTS; part++)
 #pragma unroll
-            for (int c = 0; c < C; c++)
-              multiply_or_add (sums[j * C + c][r], x.get (k * PARTS + part),
-                  low[c], high[c], k + part == 0, sums_start);
+            for (int c = 0; c < C; c++) {
+              if (k + part == 0)
+                sums_start.get (0, sums[j * C + c][r]);
+              multiply_matrices_add (sums[j * C + c][r],
+                  x.get (k * PARTS + part), low[c], high[c]);
+            }
         }
       }
     }
@@ -240,6 +290,11 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
     float result[S::TILES][2][4];
 
 #pragma unroll
+    for (int i = 0; i < S::TILES; i++)
+#pragma unroll
+      for (int k = 0; k < 2; k++)
+        result_start.get (i % C, result[i][k]);
+#pragma unroll
     for (int q = 0; q < KS; q++)
 #pragma unroll
       for (int part = 0; part < PARTS; part++) {
@@ -249,8 +304,8 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
         for (int i = 0; i < S::TILES; i++)
 #pragma unroll
           for (int k = 0; k < 2; k++)
-            multiply_or_add (result[i][k], taps, rows[i][q][2 * k],
-                rows[i][q][2 * k + 1], q + part == 0, result_start[i % C]);
+            multiply_matrices_add (
+                result[i][k], taps, rows[i][q][2 * k], rows[i][q][2 * k + 1]);
       }
 
 #pragma unroll
@@ -345,11 +400,13 @@ march (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
 #endif
 
 /* More blocks on a multiprocessor for those that need few registers. */
-#define MIN_BLOCKS(steps) ((steps) <= 2 ? 4 : (steps) <= 3 ? 3 : 2)
+#define MIN_BLOCKS(steps, four) \
+  ((steps) <= 2 ? 4 : (steps) > 5 && (four) ? 2 : 3)
 
-template <int KS, int PARTS, int BYTES>
+/* FOUR: of planes of four channels, which want other registers than the others. */
+template <int KS, int PARTS, int BYTES, bool FOUR>
 static __global__ void
-__launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (KS))
+__launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (KS, FOUR))
     tensor_strips (STRIP_PARAMETER TensorFrame frame)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
@@ -361,12 +418,12 @@ __launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (KS))
     p++;
   const TensorPlane &plane = frame.plane[p];
 
-  if (plane.strip.channels == 1)
+  if constexpr (FOUR)
+    march<KS, PARTS, BYTES, 4> (plane, frame.border, shared);
+  else if (plane.strip.channels == 1)
     march<KS, PARTS, BYTES, 1> (plane, frame.border, shared);
-  else if (plane.strip.channels == 2)
+  else
     march<KS, PARTS, BYTES, 2> (plane, frame.border, shared);
-  else if constexpr (BYTES == 1)
-    march<KS, PARTS, 1, 4> (plane, frame.border, shared);
 #endif
 }
 
@@ -374,7 +431,8 @@ struct Variant
 {
   void (*kernel) (TensorFrame);
   int steps, parts, sample_bytes;
-  int shared;                         /* bytes of a block */
+  bool four;  /* channels in all planes; else one or two in each */
+  int shared; /* bytes of a block */
   int pixels[IMAGE_MAX_CHANNELS + 1]; /* of a block, by channels; or 0 */
 };
 
@@ -384,13 +442,20 @@ variant ()
 {
   typedef Shape<KS, PARTS, BYTES, 1> S1;
   typedef Shape<KS, PARTS, BYTES, 2> S2;
-  typedef Shape<KS, PARTS, 1, 4> S4;
-  const int two = S1::SHARED > S2::SHARED ? S1::SHARED : S2::SHARED;
-  const bool four = BYTES == 1;
 
-  return { tensor_strips<KS, PARTS, BYTES>, KS, PARTS, BYTES,
-    four && S4::SHARED > two ? S4::SHARED : two,
-    { 0, S1::PIXELS, S2::PIXELS, 0, four ? S4::PIXELS : 0 } };
+  return { tensor_strips<KS, PARTS, BYTES, false>, KS, PARTS, BYTES, false,
+    S1::SHARED > S2::SHARED ? S1::SHARED : S2::SHARED,
+    { 0, S1::PIXELS, S2::PIXELS, 0, 0 } };
+}
+
+template <int KS, int PARTS>
+static constexpr Variant
+variant_of_four ()
+{
+  typedef Shape<KS, PARTS, 1, 4> S;
+
+  return { tensor_strips<KS, PARTS, 1, true>, KS, PARTS, 1, true, S::SHARED,
+    { 0, 0, 0, 0, S::PIXELS } };
 }
 
 /* Samples of two bytes always have taps in two parts: 10 bits need them. */
@@ -407,6 +472,14 @@ static const Variant variants[] = {
   variant<3, 2, 2> (),
   variant<5, 2, 2> (),
   variant<9, 2, 2> (),
+  variant_of_four<2, 1> (),
+  variant_of_four<3, 1> (),
+  variant_of_four<5, 1> (),
+  variant_of_four<9, 1> (),
+  variant_of_four<2, 2> (),
+  variant_of_four<3, 2> (),
+  variant_of_four<5, 2> (),
+  variant_of_four<9, 2> (),
 };
 
 #define N_VARIANTS ((int) (sizeof variants / sizeof variants[0]))
@@ -464,7 +537,8 @@ choose_variant (const SepconvPlan *plan)
 
   for (int i = 0; i < N_VARIANTS; i++)
     if (variants[i].steps >= needs.steps && variants[i].parts >= needs.parts
-        && variants[i].sample_bytes == bytes)
+        && variants[i].sample_bytes == bytes
+        && variants[i].four == (plan->layout.plane[0].channels == 4))
       return &variants[i];
   return NULL;
 }
