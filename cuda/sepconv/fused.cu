@@ -316,6 +316,9 @@ march_short (const FusedPlane &plane, SepconvBorder border,
 #else
   constexpr int STAGES = SHORT_WAITED_STAGES;
 #endif
+  /* With stages enough, one is filled a step before it is taken, so that one barrier
+   * serves both. */
+  constexpr int EARLY = STAGES > 2 ? 1 : 0;
   constexpr int OWNERS = S::TILE / S::OWN;
   constexpr StripStage size = { S::ROWS, S::PITCH / 16, S::PITCH };
   /* Threads without samples take those of the last. */
@@ -340,15 +343,26 @@ march_short (const FusedPlane &plane, SepconvBorder border,
       reader.load (plane.strip, border, shared + i * S::ROWS * S::PITCH, size);
     strip_commit ();
   }
+  if (reader.fills && EARLY > 0) {
+    strip_wait<STAGES - 2> ();
+    __syncthreads ();
+    reader.fill (plane.strip, border, y, shared, size);
+  }
   for (int step = 0; step < steps; step++) {
     const int ahead = step + STAGES - 1;
     uint8_t *const stage = shared + step % STAGES * S::ROWS * S::PITCH;
     /* Of the result, from the place's first. */
     const int row = step * S::ROWS - (N - 1);
 
-    strip_wait<STAGES - 2> ();
+    if (reader.fills)
+      strip_wait<STAGES - 2 - EARLY> ();
+    else
+      strip_wait<STAGES - 2> ();
     __syncthreads ();
-    if (reader.fill (plane.strip, border, y, stage, size))
+    if (reader.fills && step + EARLY < steps)
+      reader.fill (plane.strip, border, y + EARLY * S::ROWS,
+          shared + (step + EARLY) % STAGES * S::ROWS * S::PITCH, size);
+    if (reader.fills && EARLY == 0)
       __syncthreads ();
     y += S::ROWS;
     if (ahead < steps)
@@ -636,8 +650,10 @@ march_long (const FusedPlane &plane, SepconvBorder border,
 
     strip_wait<LONG_STAGES - 1> ();
     __syncthreads ();
-    if (reader.fill (plane.strip, border, y, stage, plane.stage))
+    if (reader.fills) {
+      reader.fill (plane.strip, border, y, stage, plane.stage);
       __syncthreads ();
+    }
     sum_rows<BYTES, C> (plane, memory, stage, row);
     row = row + STRIP_ROWS < plane.ring_rows ? row + STRIP_ROWS : 0;
     __syncthreads ();

@@ -303,6 +303,7 @@ template <int PIXEL> struct StripReader
   bool whole;    /* the block's chunks are whole ones, or wholly outside */
   bool sides;    /* the block has pixels left or right of the image */
   bool mirrored; /* each of them is one of the stage's */
+  bool fills;    /* some stages have something to put in */
 
   /* For stages whose first pixel is (x0, y0) and so on; x0 is at a multiple of 16
    * bytes. */
@@ -322,6 +323,7 @@ template <int PIXEL> struct StripReader
     mirrored = border != SEPCONV_CONSTANT && border != SEPCONV_WRAP
         && plane.width > plane.margin && x0 + n > plane.margin
         && x0 < plane.width - plane.margin;
+    fills = sides || (border == SEPCONV_CONSTANT && plane.src_aligned);
   }
 
   /* Starts to load the next stage. What lies outside the image is left to fill(). The
@@ -349,9 +351,9 @@ template <int PIXEL> struct StripReader
     from += size.rows * stride;
   }
 
-  /* Puts in what load() left out of the stage that begins with row y0. The whole
-   * block, with a barrier before; returns whether another one must follow. */
-  __device__ __forceinline__ bool
+  /* Puts in what load() left out of the stage that begins with row y0, if `fills`. The
+   * whole block; a barrier must come before and after. */
+  __device__ __forceinline__ void
   fill (const StripPlane &plane, SepconvBorder border, int y0, uint8_t *stage,
       StripStage size) const
   {
@@ -371,15 +373,9 @@ template <int PIXEL> struct StripReader
         for (int r = 0; r < size.rows; r += STRIP_WARPS)
           strip_copy_pixel<PIXEL> (to + r * size.pitch, own + r * size.pitch);
       }
-      return true;
-    }
-    if (sides
-        || (border == SEPCONV_CONSTANT && plane.src_aligned
-            && (y0 < 0 || y0 + size.rows > plane.height))) {
+    } else if (sides || y0 < 0 || y0 + size.rows > plane.height) {
       strip_fill<PIXEL> (plane, border, x0, y0, stage, size);
-      return true;
     }
-    return false;
   }
 };
 

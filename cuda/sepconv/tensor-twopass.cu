@@ -333,8 +333,10 @@ sum_rows (const PassPlane &plane, SepconvBorder border, uint8_t *window)
   copy_async_commit ();
   copy_async_wait<0> ();
   __syncthreads ();
-  if (reader.fill (plane.strip, border, place.first, window, size))
+  if (reader.fills) {
+    reader.fill (plane.strip, border, place.first, window, size);
     __syncthreads ();
+  }
   if (n <= 0)
     return; /* the whole warp */
 

@@ -379,8 +379,10 @@ march (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
 
     copy_async_wait<STRIP_STAGES - 2> ();
     __syncthreads ();
-    if (reader.fill (plane.strip, border, y, shared + stage, size))
+    if (reader.fills) {
+      reader.fill (plane.strip, border, y, shared + stage, size);
       __syncthreads ();
+    }
     y += STRIP_ROWS;
     if (ahead < steps)
       reader.load (plane.strip, border,
