@@ -11,8 +11,8 @@ n_sums (const HistoPlan *plan)
   return (size_t) plan->n_channels * (size_t) plan->bins;
 }
 
-bool
-counters_prepare_state (HistoPlan *plan, size_t bytes, Fault *fault)
+static bool
+prepare (HistoPlan *plan, size_t bytes, size_t words, Fault *fault)
 {
   CountersState *state = (CountersState *) calloc (1, bytes);
 
@@ -20,9 +20,21 @@ counters_prepare_state (HistoPlan *plan, size_t bytes, Fault *fault)
   if (state == NULL)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory for a histogram.");
   /* The sums, then the number of blocks that are done; comes zeroed. */
-  state->device =
-      gpu_malloc ((n_sums (plan) + 1) * sizeof (unsigned long long), fault);
+  state->words = words;
+  state->device = gpu_malloc ((words + 1) * sizeof (unsigned long long), fault);
   return state->device != NULL;
+}
+
+bool
+counters_prepare_state (HistoPlan *plan, size_t bytes, Fault *fault)
+{
+  return prepare (plan, bytes, n_sums (plan), fault);
+}
+
+bool
+counters_prepare_replicas (HistoPlan *plan, size_t bytes, Fault *fault)
+{
+  return prepare (plan, bytes, (1 + COUNTERS_REPLICAS) * n_sums (plan), fault);
 }
 
 void
@@ -46,7 +58,7 @@ counters_for (const HistoPlan *plan, HistoResult *result)
       "the result is written as it is read");
   counters.sums = (unsigned long long *) state->device;
   counters.result = (unsigned long long *) result->counts;
-  counters.blocks_done = (unsigned *) (counters.sums + n_sums (plan));
+  counters.blocks_done = (unsigned *) (counters.sums + state->words);
   counters.n = (int) n_sums (plan);
   return counters;
 }

@@ -19,10 +19,17 @@
  * counters, 96 KiB, of which two blocks still fit. Counters of 16 bits would halve
  * that, but 256 bins gain nothing from it, and the sum would have to be watched.
  *
- * Blocks are dealt out to the patterns of a frame by the work that each is. Whole vectors are
- * read at 16-byte addresses wherever rows start; the few samples before and after
- * them one by one. Measured in a first experiment on an H200 (one channel): 0.98 of a
- * read-only stream for noise, flat pictures and ramps alike at 133 MB. */
+ * What limits a kernel that reads as fast as memory delivers is how many
+ * instructions it issues for each sample. With a power of two bins, the bin is some
+ * bits of the sample, and a sample takes three: turn those bits of its word to where
+ * the counter's address has them, mask them and join the lane's bank, count. The turn
+ * between lanes is the same rotation. With what reads the next vector that makes 3.4
+ * for bytes in one row, and 4.3 where rows have padding (compute capability 9.0).
+ *
+ * Blocks are dealt out to the patterns of a frame by the work that each is. Whole
+ * vectors are read at 16-byte addresses wherever rows start, one after the other
+ * without regard to where rows end, so that none of a warp's lanes is idle there; the
+ * few samples before and after them one by one. */
 #include "counters.cuh"
 #include "pattern.h"
 
@@ -30,7 +37,6 @@
 #include "../gpu-launch.cuh"
 
 #define THREADS 1024
-#define WARPS (THREADS / 32)
 /* Blocks that the threads of a multiprocessor are enough for: 2048 of them, but 1024
  * at compute capability 7.5 and 1536 at 8.6 to 8.9 and from 11.0 on. */
 #if defined(__CUDA_ARCH__) \
@@ -40,10 +46,16 @@
 #else
 #define BLOCKS_AT_ONCE 2
 #endif
-/* What a warp takes at a time: a vector of 16 bytes a lane, twice. */
-#define SEGMENT_VECTORS 64
-/* Where samples are read one by one. */
-#define SEGMENT_SAMPLES 256
+/* Lanes that add up the counters of one bin; what a lane adds is of one channel. */
+#define ADDERS 4
+static_assert (HISTO_MAX_PERIOD <= ADDERS && 32 % ADDERS == 0,
+    "a bin's adders are of one warp, and all channels have one");
+/* Bins that a lane has on their way to the plan's sums at once. */
+#define BATCH 3
+/* How much more than a sample on its own a vector takes, and how many vectors as much
+ * as the edges of a row: guesses, for blocks to be dealt out by. */
+#define SAMPLES_AS_VECTOR 4
+#define VECTORS_AS_EDGES 32
 
 struct LaneState : CountersState
 {
@@ -53,33 +65,48 @@ struct LaneState : CountersState
   int blocks; /* that run at once */
 };
 
-/* A pattern in the source of a run. Positions are bytes from a row's start. */
+/* A pattern in the source of a run. Positions are bytes from a row's start.
+ *
+ * The pattern's threads take its units in turn, row by row: whole vectors, or samples
+ * where rows have no pattern. */
 struct LanePattern
 {
   const uint8_t *data;
   ptrdiff_t stride;
   int rows;
-  int segments;                  /* that a row has, or one more */
+  /* A byte in the first unit of row 0: for vectors the 16th from inner_first on, as
+   * the one at the 16-byte address at or below it is the row's first whole vector. */
+  const uint8_t *anchor;
+  int first_block, n_blocks;
+  uint32_t units;               /* that every row has */
+  uint32_t reciprocal;          /* UINT32_MAX / units */
+  uint32_t row_step, unit_step; /* from a thread's unit to its next */
+  /* Every thread has `rounds` units, and the first `rest` threads one more. */
+  uint32_t rounds, rest;
+  /* All vectors of a thread begin with the same sample of the pattern; that, and
+   * there is one row. */
+  bool is_in_phase, is_steady;
   int channel[HISTO_MAX_PERIOD]; /* as in HistoPattern */
   int period, sample_bytes;
+  /* For the lanes that add up a bin, 4 bits each: bit 0, it is the last of those that
+   * add for one channel; bit i, the lane i below is another of them. */
+  uint32_t joins;
   int first, last; /* all samples lie in [first, last) */
   /* All that lies in [inner_first, inner_last) and belongs to a channel is a sample
    * of it. */
   int inner_first, inner_last;
   int begin[HISTO_MAX_PERIOD]; /* first sample of channel[k] */
   int end[HISTO_MAX_PERIOD];   /* where its sample after the last would be */
+  bool edges; /* there may be samples outside the whole vectors */
   uint32_t mask;
-  int shift;               /* depth and shift */
-  bool is_bin;             /* a sample is its bin */
-  int width, pixel_stride; /* of rows without a pattern */
-  int first_block, n_blocks;
-  int row_step, segment_step; /* from a warp's segment to its next */
+  int shift; /* depth and shift */
+  /* The bins are a power of two: a word turned right by `rotation` has the bits of
+   * its first sample that are the bin where `address_mask` is, the bin's bits in the
+   * address of its counters. */
+  bool is_bits;
+  uint32_t rotation, address_mask;
+  int pixel_stride; /* of rows without a pattern */
 };
-
-/* Room for one in shared memory, before the counters: whole rows of banks. */
-#define PATTERN_WORDS 64
-static_assert (sizeof (LanePattern) <= PATTERN_WORDS * sizeof (uint32_t),
-    "a pattern fits its room");
 
 struct LaneFrame
 {
@@ -88,6 +115,15 @@ struct LaneFrame
   int n_patterns;
   LanePattern pattern[HISTO_MAX_CHANNELS];
 };
+static_assert (sizeof (LaneFrame) <= 4096, "a kernel can have it as parameter");
+
+/* All of a block takes one pattern, which is read where parameters are, in constant
+ * memory: in registers that are the warp's, since threads have few to spare. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
+#define LANE_PARAMETER const __grid_constant__
+#else
+#define LANE_PARAMETER const
+#endif
 
 /* Sets of 32 counters a bin: period 3 has one a channel. */
 static __host__ __device__ __forceinline__ int
@@ -97,54 +133,45 @@ counter_sets (int period)
 }
 
 /* The channels that share a set: period 3, and what has no pattern, one. */
-__device__ __forceinline__ int
+static __host__ __device__ __forceinline__ int
 set_channels (int period)
 {
   return period == 2 || period == 4 ? period : 1;
 }
 
-/* Where the counters of the pattern's sample k are for this lane: word `bin * 32 +
- * offset`. */
-__device__ __forceinline__ int
+/* Where the counters of the pattern's sample k are for this lane: their address is
+ * that of the bin's 32 counters and so many bytes. */
+__device__ __forceinline__ uint32_t
 counter_offset (int period, int k, int bins)
 {
   const int lane = threadIdx.x % 32;
   const int turn = set_channels (period) - 1;
 
-  return period == 3 ? k * bins * 32 + lane : (lane & ~turn) | (k & turn);
+  return sizeof (uint32_t)
+      * (period == 3 ? k * bins * 32 + lane : (lane & ~turn) | (k & turn));
 }
 
-/* A warp's way through the segments of a pattern's rows, all warps of the pattern
- * side by side. */
-struct Walk
+/* A bin's counters take 1 << BIN_SHIFT bytes. */
+#define BIN_SHIFT 7
+static_assert (32 * sizeof (uint32_t) == 1 << BIN_SHIFT, "one counter a bank");
+
+__device__ __forceinline__ void
+count_at (uint32_t *counters, uint32_t address)
 {
-  int row, segment;
+  atomicAdd ((uint32_t *) ((char *) counters + address), 1u);
+}
 
-  __device__ __forceinline__
-  Walk (const LanePattern &pattern)
-  {
-    /* Neighbouring segments are different blocks', so that the last few are many
-     * multiprocessors' work. */
-    const int at = (int) threadIdx.x / 32 * pattern.n_blocks
-        + ((int) blockIdx.x - pattern.first_block);
+/* Position of the first address from `from` on that vectors lie at. */
+static __host__ __device__ __forceinline__ int
+first_vector (int from, const uint8_t *row)
+{
+  const int before = (int) ((uintptr_t) row % 16);
 
-    row = at / pattern.segments;
-    segment = at % pattern.segments;
-  }
+  return ((from + before + 15) & ~15) - before;
+}
 
-  __device__ __forceinline__ void
-  next (const LanePattern &pattern)
-  {
-    row += pattern.row_step;
-    segment += pattern.segment_step;
-    if (segment >= pattern.segments) {
-      segment -= pattern.segments;
-      row++;
-    }
-  }
-};
-
-/* The whole vectors of a row: positions of the first, and past the last. */
+/* The whole vectors of a row that are taken as such: positions of the first, and past
+ * the last. */
 struct Vectors
 {
   int first, last;
@@ -152,150 +179,234 @@ struct Vectors
   __device__ __forceinline__
   Vectors (const LanePattern &pattern, const uint8_t *row)
   {
-    const int before = (int) ((uintptr_t) row % 16);
-
-    first = ((pattern.inner_first + before + 15) & ~15) - before;
-    last = ((pattern.inner_last + before) & ~15) - before;
-    if (last < first)
-      last = first;
+    first = first_vector (pattern.inner_first, row);
+    last = first + 16 * (int) pattern.units;
   }
 };
 
-/* What a lane has of a segment. */
+/* A thread's number among those of its pattern: warps next to each other are
+ * different blocks', so that the last few units are many multiprocessors' work. */
+__device__ __forceinline__ uint32_t
+thread_of_pattern (const LanePattern &pattern)
+{
+  const uint32_t warp = threadIdx.x / 32 * (uint32_t) pattern.n_blocks
+      + (blockIdx.x - (uint32_t) pattern.first_block);
+
+  return warp * 32 + threadIdx.x % 32;
+}
+
+/* A thread's way through the units of a pattern. */
+struct Walk
+{
+  uint32_t row, unit; /* in that row */
+  uint32_t left;      /* units still to come, with this one */
+
+  __device__ __forceinline__
+  Walk (const LanePattern &pattern)
+  {
+    const uint32_t thread = thread_of_pattern (pattern);
+
+    /* No more than 1 too few. */
+    row = (uint32_t) ((uint64_t) thread * pattern.reciprocal >> 32);
+    unit = thread - row * pattern.units;
+    if (unit >= pattern.units) {
+      unit -= pattern.units;
+      row++;
+    }
+    left = pattern.rounds + (thread < pattern.rest ? 1 : 0);
+  }
+
+  template <bool Steady>
+  __device__ __forceinline__ void
+  next (const LanePattern &pattern)
+  {
+    unit += pattern.unit_step;
+    if (!Steady) {
+      row += pattern.row_step;
+      if (unit >= pattern.units) {
+        unit -= pattern.units;
+        row++;
+      }
+    }
+    left--;
+  }
+
+  __device__ __forceinline__ const uint8_t *
+  anchor (const LanePattern &pattern) const
+  {
+    return pattern.anchor + (int64_t) row * pattern.stride;
+  }
+};
+
+/* A vector that is on its way to a thread. */
 struct Piece
 {
-  uint4 vector[2];
-  int n;        /* how many of them there are */
-  int position; /* of the first in its row */
+  uint4 vector;
+  uint32_t unit;  /* in its row */
+  uint32_t below; /* what the row's first vector has before the row's anchor */
 
   __device__ __forceinline__ void
   load (const LanePattern &pattern, const Walk &walk)
   {
-    n = position = 0;
-    if (walk.row >= pattern.rows)
-      return;
-    const uint8_t *row = pattern.data + walk.row * pattern.stride;
-    const Vectors vectors (pattern, row);
+    const uintptr_t anchor = (uintptr_t) walk.anchor (pattern);
 
-    position = vectors.first
-        + 16 * (walk.segment * SEGMENT_VECTORS + (int) threadIdx.x % 32);
-    if (position < vectors.last) {
-      vector[0] = __ldg ((const uint4 *) (row + position));
-      n = 1;
-    }
-    if (position + 16 * 32 < vectors.last) {
-      vector[1] = __ldg ((const uint4 *) (row + position) + 32);
-      n = 2;
-    }
+    vector = __ldg ((const uint4 *) (anchor & ~(uintptr_t) 15) + walk.unit);
+    below = (uint32_t) (anchor % 16);
+    unit = walk.unit;
   }
 };
 
 /* How samples become bins, and where those are. Period: 3, or 4 for all that divide
  * it; a narrower pattern is the same thing repeated. */
-template <int SampleBytes, bool IsBin, int Period> struct Counting
+template <int SampleBytes, bool IsBits, int Period> struct Counting
 {
   uint32_t *counters;
   uint32_t mask, bins;
   int shift;
-  int turn; /* bits to turn vectors by, for the lane to begin with its sample */
-  int offset[Period]; /* of each sample from there on */
+  uint32_t rotation; /* of all words */
+  /* Of the vector that is counted: by what to turn its words (pairs of words for
+   * samples of 2 bytes), for the lane to begin with the sample that is its turn. */
+  uint32_t turn;
+  uint32_t anchor;         /* position */
+  uint32_t turn_at_anchor; /* where a row's first vector begins at its anchor */
+  uint32_t offset[Period]; /* of each sample from there on */
 
   __device__ __forceinline__
   Counting (const LanePattern &pattern, uint32_t *shared, int n_bins)
-      : counters (shared), mask (pattern.mask), bins (n_bins),
-        shift (pattern.shift)
+      : counters (shared), mask (IsBits ? pattern.address_mask : pattern.mask),
+        bins (n_bins), shift (pattern.shift),
+        rotation (IsBits ? pattern.rotation : 0), turn (0)
   {
-    turn = 8 * SampleBytes
-        * ((int) threadIdx.x % 32 & (set_channels (pattern.period) - 1));
+    anchor = (uint32_t) pattern.inner_first + 15;
+    turn_at_anchor = 8 * SampleBytes * (threadIdx.x % 32) - 8 * anchor;
+    if (Period == 4)
+      for (int k = 0; k < Period; k++)
+        offset[k] = counter_offset (
+            pattern.period, (int) threadIdx.x % 32 + k, (int) bins);
   }
 
-  /* For vectors at a position of a row. */
+  /* To be told of each vector before it is counted, or of the first where all begin
+   * with the same sample of the pattern. */
   __device__ __forceinline__ void
-  begin (const LanePattern &pattern, int position)
+  begin (const Piece &piece)
   {
-    const uint32_t sample =
-        (uint32_t) position / SampleBytes + (uint32_t) turn / (8 * SampleBytes);
+    if (Period == 3) {
+      const uint32_t position = anchor - piece.below + 16 * piece.unit;
+      const int k = (int) (position / SampleBytes % 3);
 
 #pragma unroll
-    for (int k = 0; k < Period; k++)
-      offset[k] = counter_offset (pattern.period,
-          (int) (Period == 3 ? (sample + k) % 3 : sample + k), (int) bins);
+      for (int i = 0; i < Period; i++)
+        offset[i] =
+            counter_offset (3, k + i < 3 ? k + i : k + i - 3, (int) bins);
+    } else {
+      /* All of a row's vectors begin with the same sample of the pattern. */
+      turn = turn_at_anchor + 8 * piece.below;
+    }
   }
 
+  /* A sample at the bottom of a word; or its bin's bits where the mask is. */
   __device__ __forceinline__ void
-  count (uint32_t raw, int k)
+  count (uint32_t word, int k)
   {
-    const uint32_t bin = IsBin ? raw : (raw & mask) * bins >> shift;
+    const uint32_t at = offset[k % Period];
 
-    atomicAdd (&counters[bin * 32 + offset[k % Period]], 1u);
+    if (IsBits)
+      count_at (counters, (word & mask) | at);
+    else
+      count_at (counters, (((word & mask) * bins >> shift) << BIN_SHIFT) + at);
   }
 
+  /* The samples of a word from one that is k after the lane's first. */
   __device__ __forceinline__ void
   count_word (uint32_t word, int k)
   {
-    const uint32_t all = SampleBytes == 1 ? 0xff : 0xffff;
+    const uint32_t turned = __funnelshift_r (word, word, rotation + turn);
 
 #pragma unroll
     for (int i = 0; i < 4 / SampleBytes; i++)
-      count (word >> 8 * SampleBytes * i & all, k + i);
+      count (__funnelshift_r (turned, turned, 8 * SampleBytes * i), k + i);
   }
 
-  /* A vector whose first sample is the k-th of those that begin() was told. */
+  /* Four samples of 2 bytes, each lane from its own on. */
   __device__ __forceinline__ void
-  count_vector (const uint4 &vector, int k)
+  count_pair (uint32_t low, uint32_t high)
   {
-    const uint32_t word[] = { vector.x, vector.y, vector.z, vector.w };
+    const bool from_high = turn & 32, from_odd = turn & 16;
+    const uint32_t first = from_high ? high : low;
+    const uint32_t second = from_high ? low : high;
+    const uint32_t by = rotation + turn;
 
-#pragma unroll
-    for (int i = 0; i < 4; i += 2) {
-      uint32_t low = word[i], high = word[i + 1];
+    count (__funnelshift_r (first, first, by), 0);
+    count (from_odd ? __funnelshift_r (second, second, by + 16)
+                    : __funnelshift_r (first, first, by + 16),
+        1);
+    count (__funnelshift_r (second, second, by), 2);
+    count (from_odd ? __funnelshift_r (first, first, by + 16)
+                    : __funnelshift_r (second, second, by + 16),
+        3);
+  }
 
-      if (Period != 3 && SampleBytes == 1) {
-        low = __funnelshift_r (low, low, turn);
-        high = __funnelshift_r (high, high, turn);
-      } else if (Period != 3) {
-        const uint32_t even = turn < 32 ? low : high;
-        const uint32_t odd = turn < 32 ? high : low;
+  __device__ __forceinline__ void
+  count_piece (const Piece &piece)
+  {
+    const uint4 &vector = piece.vector;
 
-        low = __funnelshift_r (even, odd, turn % 32);
-        high = __funnelshift_r (odd, even, turn % 32);
-      }
-      count_word (low, k + i * (4 / SampleBytes));
-      count_word (high, k + (i + 1) * (4 / SampleBytes));
+    if (Period == 4 && SampleBytes == 2) {
+      count_pair (vector.x, vector.y);
+      count_pair (vector.z, vector.w);
+    } else {
+      count_word (vector.x, 0);
+      count_word (vector.y, 4 / SampleBytes);
+      count_word (vector.z, 8 / SampleBytes);
+      count_word (vector.w, 12 / SampleBytes);
     }
   }
 
+  /* All pieces of this thread, of which the first is loaded. */
+  template <bool Steady>
   __device__ __forceinline__ void
-  count_piece (const LanePattern &pattern, const Piece &piece)
+  count_pieces (const LanePattern &pattern, Walk walk, Piece piece)
   {
-    begin (pattern, piece.position);
-    if (piece.n > 0)
-      count_vector (piece.vector[0], 0);
-    /* The second vector is 512 bytes on: 2 samples of a pattern of 3, or 1. */
-    if (piece.n > 1)
-      count_vector (piece.vector[1], 512 / SampleBytes % Period);
-  }
+    if (walk.left == 0)
+      return;
+    begin (piece);
+#pragma unroll(IsBits ? 2 : 1)
+    while (walk.left > 1) {
+      Piece next;
 
-  /* All pieces of this warp, of which the first is loaded. */
-  __device__ __forceinline__ void
-  count_rows (const LanePattern &pattern, Walk walk, Piece piece)
-  {
-    while (walk.row < pattern.rows) {
-      count_piece (pattern, piece);
-      walk.next (pattern);
-      piece.load (pattern, walk);
+      walk.next<Steady> (pattern);
+      next.load (pattern, walk);
+      count_piece (piece);
+      piece = next;
+      if (!Steady && (Period != 3 || !pattern.is_in_phase))
+        begin (piece);
     }
+    count_piece (piece);
   }
 };
 
-template <int SampleBytes, bool IsBin, int Period>
+template <int SampleBytes, bool IsBits, int Period>
 __device__ __forceinline__ void
 count_pattern (const LanePattern &pattern, const Walk &walk, const Piece &piece,
     uint32_t *shared, int bins)
 {
-  Counting<SampleBytes, IsBin, Period> counting (pattern, shared, bins);
+  Counting<SampleBytes, IsBits, Period> counting (pattern, shared, bins);
 
-  counting.count_rows (pattern, walk, piece);
+  if (IsBits && pattern.is_steady)
+    counting.template count_pieces<true> (pattern, walk, piece);
+  else
+    counting.template count_pieces<false> (pattern, walk, piece);
+}
+
+template <int SampleBytes, bool IsBits>
+__device__ __forceinline__ void
+count_vectors (const LanePattern &pattern, const Walk &walk, const Piece &piece,
+    uint32_t *shared, int bins)
+{
+  if (pattern.period == 3)
+    count_pattern<SampleBytes, IsBits, 3> (pattern, walk, piece, shared, bins);
+  else
+    count_pattern<SampleBytes, IsBits, 4> (pattern, walk, piece, shared, bins);
 }
 
 /* One sample, anywhere. */
@@ -307,20 +418,29 @@ count_sample (const LanePattern &pattern, const uint8_t *sample, int k,
       pattern.sample_bytes == 1 ? *sample : *(const uint16_t *) sample;
   const uint32_t bin = (raw & pattern.mask) * (uint32_t) bins >> pattern.shift;
 
-  atomicAdd (&shared[bin * 32 + counter_offset (pattern.period, k, bins)], 1u);
+  count_at (
+      shared, (bin << BIN_SHIFT) + counter_offset (pattern.period, k, bins));
 }
 
-/* The samples of a row from one position on and before another, those that are not
- * between their channel's first and last pixel left out. */
+/* What is before and after the whole vectors of a row, by one warp; samples that are
+ * not between their channel's first and last pixel left out. */
 __device__ __forceinline__ void
-count_edge (const LanePattern &pattern, const uint8_t *row, int from, int to,
-    uint32_t *shared, int bins)
+count_edges_of_row (
+    const LanePattern &pattern, int y, uint32_t *shared, int bins)
 {
+  const uint8_t *row = pattern.data + y * pattern.stride;
   const int bytes = pattern.sample_bytes;
+  const Vectors vectors (pattern, row);
+  /* They may begin before the first sample. */
+  const int before = max (vectors.first - pattern.first, 0);
+  const int all = before + (pattern.last - vectors.last);
 
-  for (int at = from + (int) threadIdx.x % 32 * bytes; at < to;
-       at += 32 * bytes) {
-    const int k = at / bytes % pattern.period;
+#pragma unroll 1
+  for (int i = (int) threadIdx.x % 32 * bytes; i < all; i += 32 * bytes) {
+    const int at = i < before ? pattern.first + i : vectors.last + (i - before);
+    const int sample = at / bytes;
+    const int k =
+        pattern.period == 3 ? sample % 3 : sample & (pattern.period - 1);
 
     if (pattern.channel[k] >= 0 && at >= pattern.begin[k]
         && at < pattern.end[k])
@@ -328,23 +448,16 @@ count_edge (const LanePattern &pattern, const uint8_t *row, int from, int to,
   }
 }
 
-/* What is before and after the whole vectors of each row. */
+/* Rows are dealt out from the last warp on: of small pictures, the last ones have no
+ * vectors to count first. */
 __device__ __forceinline__ void
 count_edges (const LanePattern &pattern, uint32_t *shared, int bins)
 {
-  const int block = (int) blockIdx.x - pattern.first_block;
+  const int warps = pattern.n_blocks * (THREADS / 32);
+  const int warp = (int) (thread_of_pattern (pattern) / 32);
 
-  for (int y = (int) threadIdx.x / 32 * pattern.n_blocks + block;
-       y < pattern.rows; y += WARPS * pattern.n_blocks) {
-    const uint8_t *row = pattern.data + y * pattern.stride;
-    const Vectors vectors (pattern, row);
-    const bool any = vectors.first < vectors.last;
-
-    count_edge (pattern, row, pattern.first, any ? vectors.first : pattern.last,
-        shared, bins);
-    if (any)
-      count_edge (pattern, row, vectors.last, pattern.last, shared, bins);
-  }
+  for (int y = warps - 1 - warp; y < pattern.rows; y += warps)
+    count_edges_of_row (pattern, y, shared, bins);
 }
 
 /* One channel whose rows have no pattern, sample by sample. */
@@ -352,15 +465,10 @@ __device__ __forceinline__ void
 count_samples (
     const LanePattern &pattern, Walk walk, uint32_t *shared, int bins)
 {
-  for (; walk.row < pattern.rows; walk.next (pattern)) {
-    const uint8_t *row = pattern.data + walk.row * pattern.stride;
-    const int from = walk.segment * SEGMENT_SAMPLES;
-    const int to = min (from + SEGMENT_SAMPLES, pattern.width);
-
-    for (int x = from + (int) threadIdx.x % 32; x < to; x += 32)
-      count_sample (
-          pattern, row + (ptrdiff_t) x * pattern.pixel_stride, 0, shared, bins);
-  }
+  for (; walk.left > 0; walk.next<false> (pattern))
+    count_sample (pattern,
+        walk.anchor (pattern) + (ptrdiff_t) walk.unit * pattern.pixel_stride, 0,
+        shared, bins);
 }
 
 /* All threads of a block take the same way. */
@@ -368,52 +476,110 @@ __device__ __forceinline__ void
 count_block (const LanePattern &pattern, const Walk &walk, const Piece &piece,
     uint32_t *shared, int bins)
 {
-  const bool bytes = pattern.sample_bytes == 1;
-
   if (pattern.period == 0) {
     count_samples (pattern, walk, shared, bins);
     return;
   }
-  if (pattern.is_bin && pattern.period == 3)
-    count_pattern<1, true, 3> (pattern, walk, piece, shared, bins);
-  else if (pattern.is_bin)
-    count_pattern<1, true, 4> (pattern, walk, piece, shared, bins);
-  else if (bytes && pattern.period == 3)
-    count_pattern<1, false, 3> (pattern, walk, piece, shared, bins);
-  else if (bytes)
-    count_pattern<1, false, 4> (pattern, walk, piece, shared, bins);
-  else if (pattern.period == 3)
-    count_pattern<2, false, 3> (pattern, walk, piece, shared, bins);
+  if (pattern.sample_bytes == 1 && pattern.is_bits)
+    count_vectors<1, true> (pattern, walk, piece, shared, bins);
+  else if (pattern.sample_bytes == 1)
+    count_vectors<1, false> (pattern, walk, piece, shared, bins);
+  else if (pattern.is_bits)
+    count_vectors<2, true> (pattern, walk, piece, shared, bins);
   else
-    count_pattern<2, false, 4> (pattern, walk, piece, shared, bins);
-  count_edges (pattern, shared, bins);
+    count_vectors<2, false> (pattern, walk, piece, shared, bins);
+  if (pattern.edges)
+    count_edges (pattern, shared, bins);
 }
 
-/* Adds the block's counters to the plan's sums. A thread begins at a bank that is
- * not its neighbours', and goes round. */
+/* What of a bin's counters this lane adds up: those of one channel of the pattern, or
+ * a part of them, which neighbours complete. */
+struct Adder
+{
+  int first;      /* counter; the next ones are ADDERS apart */
+  uint32_t joins; /* this lane's, as the pattern has them */
+
+  __device__ __forceinline__
+  Adder (const LanePattern &pattern)
+      : first ((int) threadIdx.x % ADDERS), joins (pattern.joins >> 4 * first)
+  {
+  }
+
+  /* Of the bin whose 32 counters are number `at`; for the last lane only. A lane
+   * begins at a bank that is not its neighbours', and goes round. All lanes of the
+   * warp call it. */
+  __device__ __forceinline__ uint32_t
+  add (const uint32_t *counters, int at, bool is_bin) const
+  {
+    const uint32_t *word = counters + at * 32 + first;
+    uint32_t mine = 0, sum;
+
+    if (is_bin)
+#pragma unroll
+      for (int i = 0; i < 32 / ADDERS; i++)
+        mine += word[(i + at) % (32 / ADDERS) * ADDERS];
+    sum = mine;
+#pragma unroll
+    for (int i = 1; i < ADDERS; i++) {
+      const uint32_t other = __shfl_up_sync (0xffffffffu, mine, i);
+
+      sum += joins >> i & 1 ? other : 0;
+    }
+    return sum;
+  }
+};
+
+/* The plan's counter that the bin `at` of all sets adds to, or -1. */
+__device__ __forceinline__ int
+counter_of (const LanePattern &pattern, const Adder &adder, int at, int bins)
+{
+  const int set = pattern.period == 3 ? (at >= bins) + (at >= 2 * bins) : 0;
+  const int k = pattern.period == 3
+      ? set
+      : adder.first & (set_channels (pattern.period) - 1);
+
+  return (adder.joins & 1) != 0 && pattern.channel[k] >= 0
+      ? pattern.channel[k] * bins + at - set * bins
+      : -1;
+}
+
+/* Adds the counters of N times THREADS / ADDERS bins, from one on, to the plan's sums. */
+template <int N>
+__device__ __forceinline__ void
+add_bins (const LanePattern &pattern, const Adder &adder,
+    const uint32_t *shared, const Counters &counters, int bins, int first)
+{
+  const int n = counter_sets (pattern.period) * bins;
+  const int step = THREADS / ADDERS;
+  int counter[N];
+  unsigned long long sum[N];
+
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    const int at = first + i * step + (int) threadIdx.x / ADDERS;
+
+    sum[i] = first + i * step < n ? adder.add (shared, at, at < n) : 0;
+    counter[i] = at < n ? counter_of (pattern, adder, at, bins) : -1;
+  }
+  counters_add (counters, counter, sum,
+      blockIdx.x - (unsigned) pattern.first_block, (unsigned) pattern.n_blocks);
+}
+
+/* Adds the block's counters to the plan's sums. All warps do all of it: what need not
+ * be done is worth a branch. */
 __device__ __forceinline__ void
 add_up (const LanePattern &pattern, const uint32_t *shared,
     const Counters &counters, int bins)
 {
-  const int channels = set_channels (pattern.period);
-  const int groups = 32 / channels;
-  const int n = counter_sets (pattern.period) * channels * bins;
+  const Adder adder (pattern);
+  const int n = counter_sets (pattern.period) * bins;
+  const int step = THREADS / ADDERS;
 
-  for (int at = threadIdx.x; at < n; at += THREADS) {
-    const bool by_set = channels == 1;
-    const int channel = pattern.channel[by_set ? at / bins : at % channels];
-    const int bin = by_set ? at % bins : at / channels;
-    const uint32_t *word = shared + at / channels * 32 + at % channels;
-    uint32_t sum = 0;
-
-    if (channel < 0)
-      continue;
-    for (int i = 0; i < groups; i++)
-      sum += word[(i + at / channels) % groups * channels];
-    if (sum > 0)
-      atomicAdd (
-          &counters.sums[channel * bins + bin], (unsigned long long) sum);
-  }
+  if (n <= step)
+    add_bins<1> (pattern, adder, shared, counters, bins, 0);
+  else
+    for (int first = 0; first < n; first += BATCH * step)
+      add_bins<BATCH> (pattern, adder, shared, counters, bins, first);
 }
 
 /* The pattern that the block takes. */
@@ -429,24 +595,18 @@ pattern_of_block (const LaneFrame &frame)
 }
 
 __global__ void
-__launch_bounds__ (THREADS, BLOCKS_AT_ONCE) lane_kernel (LaneFrame frame)
+__launch_bounds__ (THREADS, BLOCKS_AT_ONCE)
+    lane_kernel (LANE_PARAMETER LaneFrame frame)
 {
-  GPU_DYNAMIC_SHARED (uint32_t, block);
-  /* From shared memory, where a counter might be as far as the compiler knows, it is
-   * read each time that it is needed; from parameters it would be kept, in registers
-   * that a block of so many threads has not got. */
-  LanePattern &pattern = *(LanePattern *) block;
-  uint32_t *shared = block + PATTERN_WORDS;
-  const int p = pattern_of_block (frame);
-  Piece piece;
-
-  if (threadIdx.x < sizeof pattern / sizeof *block)
-    block[threadIdx.x] = ((const uint32_t *) &frame.pattern[p])[threadIdx.x];
-  __syncthreads ();
+  GPU_DYNAMIC_SHARED (uint32_t, shared);
+  const LanePattern &pattern = frame.pattern[pattern_of_block (frame)];
   const Walk walk (pattern);
+  Piece piece = Piece ();
 
   /* On its way while the counters are cleared. */
-  piece.load (pattern, walk);
+  if (pattern.period > 0 && walk.left > 0)
+    piece.load (pattern, walk);
+#pragma unroll 2
   for (int i = threadIdx.x; i < counter_sets (pattern.period) * frame.bins * 8;
        i += THREADS)
     ((uint4 *) shared)[i] = make_uint4 (0, 0, 0, 0);
@@ -454,7 +614,6 @@ __launch_bounds__ (THREADS, BLOCKS_AT_ONCE) lane_kernel (LaneFrame frame)
   count_block (pattern, walk, piece, shared, frame.bins);
   __syncthreads ();
   add_up (pattern, shared, frame.counters, frame.bins);
-  counters_finish (frame.counters, gridDim.x);
 }
 
 static size_t
@@ -464,8 +623,7 @@ shared_bytes (const HistoPattern *pattern, int n, int bins)
 
   for (int i = 0; i < n; i++)
     sets = max (sets, counter_sets (pattern[i].period));
-  return (PATTERN_WORDS + (size_t) sets * (size_t) bins * 32)
-      * sizeof (uint32_t);
+  return (size_t) sets * (size_t) bins * 32 * sizeof (uint32_t);
 }
 
 static bool
@@ -494,7 +652,7 @@ lane_prepare (HistoPlan *plan, Fault *fault)
   LaneState *state;
   int at_once;
 
-  if (!counters_prepare_state (plan, sizeof (LaneState), fault))
+  if (!counters_prepare_replicas (plan, sizeof (LaneState), fault))
     return false;
   state = (LaneState *) plan->state;
   state->n_patterns =
@@ -558,6 +716,62 @@ place_samples (const HistoPlan *plan, const HistoPattern *from,
   pattern->inner_last = min (pattern->inner_last, pattern->last);
 }
 
+/* Whether bins are bits of a sample, and how those get to the address. */
+static void
+place_bits (int bins, LanePattern *pattern)
+{
+  int log2_bins = 0;
+
+  while (1 << log2_bins < bins)
+    log2_bins++;
+  pattern->is_bits = 1 << log2_bins == bins;
+  pattern->rotation = (uint32_t) (pattern->shift - log2_bins - BIN_SHIFT) % 32;
+  pattern->address_mask = (pattern->mask * (uint32_t) bins >> pattern->shift)
+      << BIN_SHIFT;
+}
+
+/* The vectors that every row has, and whether samples are left beside them. */
+static void
+place_vectors (LanePattern *pattern)
+{
+  const int inside = pattern->inner_last - pattern->inner_first;
+  const int first = first_vector (pattern->inner_first, pattern->data);
+
+  pattern->anchor = pattern->data + pattern->inner_first + 15;
+  if (pattern->rows <= 1 || pattern->stride % 16 == 0) {
+    pattern->units = (uint32_t) max (pattern->inner_last - first, 0) / 16;
+    pattern->edges = first > pattern->first
+        || first + 16 * (int) pattern->units < pattern->last;
+  } else {
+    /* As many as at the worst alignment. */
+    pattern->units = (uint32_t) max (inside - 15, 0) / 16;
+    pattern->edges = true;
+  }
+}
+
+/* See LanePattern. */
+static uint32_t
+find_joins (const HistoPattern *from)
+{
+  const int turn = set_channels (from->period) - 1;
+  uint32_t joins = 0;
+
+  for (int lane = 0; lane < ADDERS; lane++) {
+    uint32_t own = 1;
+
+    for (int other = 0; other < ADDERS; other++) {
+      if (from->channel[other & turn] != from->channel[lane & turn])
+        continue;
+      if (other > lane)
+        own &= ~1u;
+      else if (other < lane)
+        own |= 1u << (lane - other);
+    }
+    joins |= own << 4 * lane;
+  }
+  return joins;
+}
+
 static LanePattern
 describe_pattern (
     const HistoPlan *plan, const HistoPattern *from, const Image *src)
@@ -567,6 +781,7 @@ describe_pattern (
   const bool one = is_one_row (plan, from, src);
   LanePattern pattern = LanePattern ();
 
+  pattern.joins = find_joins (from);
   pattern.data = memory->data;
   pattern.stride = memory->stride;
   pattern.rows = one ? 1 : memory->height;
@@ -574,26 +789,54 @@ describe_pattern (
   pattern.sample_bytes = from->sample_bytes;
   pattern.shift = from->depth + from->shift;
   pattern.mask = ((1u << from->depth) - 1) << from->shift;
-  pattern.is_bin = from->sample_bytes == 1 && from->depth == 8
-      && from->shift == 0 && plan->bins == 256;
+  place_bits (plan->bins, &pattern);
   for (int k = 0; k < HISTO_MAX_PERIOD; k++)
     pattern.channel[k] = from->channel[k];
   if (from->period > 0) {
     place_samples (plan, from, src, one ? memory->height : 1, &pattern);
-    /* One more than the whole vectors of any row. */
-    pattern.segments =
-        (pattern.inner_last / 16 + SEGMENT_VECTORS) / SEGMENT_VECTORS;
+    place_vectors (&pattern);
   } else {
-    pattern.data += channel->byte_offset;
+    pattern.anchor = pattern.data + channel->byte_offset;
     pattern.pixel_stride = channel->pixel_stride;
-    pattern.width = histo_channel_width (channel, src);
-    pattern.segments = (pattern.width - 1) / SEGMENT_SAMPLES + 1;
+    pattern.units = (uint32_t) histo_channel_width (channel, src);
   }
   return pattern;
 }
 
-/* Deals the blocks that run at once out to the patterns by their segments, no more
- * than have one for each warp; returns how many. */
+/* The work that a pattern is, in vectors. */
+static int64_t
+pattern_work (const LanePattern *pattern)
+{
+  const int64_t rows = pattern->rows, units = pattern->units;
+
+  if (pattern->period == 0)
+    return rows * units / SAMPLES_AS_VECTOR;
+  return rows * (units + (pattern->edges ? VECTORS_AS_EDGES : 0));
+}
+
+/* Deals a pattern's units out to the threads of its blocks. */
+static void
+deal_units (LanePattern *pattern)
+{
+  const uint32_t threads = (uint32_t) pattern->n_blocks * THREADS;
+  const uint64_t all = (uint64_t) pattern->rows * pattern->units;
+
+  if (pattern->units > 0) {
+    pattern->reciprocal = UINT32_MAX / pattern->units;
+    pattern->row_step = threads / pattern->units;
+    pattern->unit_step = threads % pattern->units;
+  }
+  pattern->is_in_phase = pattern->period != 3
+      || (threads % 3 == 0
+          && (pattern->rows == 1
+              || (pattern->stride % 16 == 0 && pattern->units % 3 == 0)));
+  pattern->is_steady = pattern->rows == 1 && pattern->is_in_phase;
+  pattern->rounds = (uint32_t) (all / threads);
+  pattern->rest = (uint32_t) (all % threads);
+}
+
+/* Deals the blocks that run at once out to the patterns by their work, no more than
+ * have a vector for each thread; returns how many. */
 static int
 deal_blocks (LaneFrame *frame, int blocks)
 {
@@ -601,18 +844,20 @@ deal_blocks (LaneFrame *frame, int blocks)
   int dealt = 0;
 
   for (int i = 0; i < frame->n_patterns; i++)
-    all += (int64_t) frame->pattern[i].rows * frame->pattern[i].segments;
+    all += pattern_work (&frame->pattern[i]);
   for (int i = 0; i < frame->n_patterns; i++) {
     LanePattern *pattern = &frame->pattern[i];
-    const int64_t segments = (int64_t) pattern->rows * pattern->segments;
-    const int64_t useful = (segments + WARPS - 1) / WARPS;
-    const int64_t share = all > 0 ? segments * blocks / all : 0;
+    const int64_t work = pattern_work (pattern);
+    const int64_t useful = (work + THREADS - 1) / THREADS;
+    const int64_t share = all > 0 ? work * blocks / all : 0;
 
     pattern->first_block = dealt;
     pattern->n_blocks = (int) (share < useful ? share : useful);
+    /* A multiple of 3 vectors between a thread's: those are in phase. */
+    if (pattern->period == 3 && pattern->n_blocks > 3)
+      pattern->n_blocks -= pattern->n_blocks % 3;
     pattern->n_blocks = max (pattern->n_blocks, 1);
-    pattern->row_step = pattern->n_blocks * WARPS / pattern->segments;
-    pattern->segment_step = pattern->n_blocks * WARPS % pattern->segments;
+    deal_units (pattern);
     dealt += pattern->n_blocks;
   }
   return dealt;
