@@ -144,7 +144,7 @@ set_channels (int period)
 __device__ __forceinline__ uint32_t
 counter_offset (int period, int k, int bins)
 {
-  const int lane = threadIdx.x % 32;
+  const int lane = (int) (threadIdx.x % 32);
   const int turn = set_channels (period) - 1;
 
   return sizeof (uint32_t)
@@ -282,7 +282,7 @@ template <int SampleBytes, bool IsBits, int Period> struct Counting
     if (Period == 4)
       for (int k = 0; k < Period; k++)
         offset[k] = counter_offset (
-            pattern.period, (int) threadIdx.x % 32 + k, (int) bins);
+            pattern.period, (int) (threadIdx.x % 32) + k, (int) bins);
   }
 
   /* To be told of each vector before it is counted, or of the first where all begin
@@ -496,28 +496,29 @@ count_block (const LanePattern &pattern, const Walk &walk, const Piece &piece,
  * a part of them, which neighbours complete. */
 struct Adder
 {
-  int first;      /* counter; the next ones are ADDERS apart */
+  uint32_t first; /* counter; the others are multiples of ADDERS further */
   uint32_t joins; /* this lane's, as the pattern has them */
 
   __device__ __forceinline__
   Adder (const LanePattern &pattern)
-      : first ((int) threadIdx.x % ADDERS), joins (pattern.joins >> 4 * first)
+      : first (threadIdx.x % ADDERS), joins (pattern.joins >> 4 * first)
   {
   }
 
   /* Of the bin whose 32 counters are number `at`; for the last lane only. A lane
-   * begins at a bank that is not its neighbours', and goes round. All lanes of the
-   * warp call it. */
+   * takes its words in an order that is not its neighbours', so that they are at
+   * different banks. All lanes of the warp call it. */
   __device__ __forceinline__ uint32_t
-  add (const uint32_t *counters, int at, bool is_bin) const
+  add (const uint32_t *counters, uint32_t at, bool is_bin) const
   {
-    const uint32_t *word = counters + at * 32 + first;
+    const uint32_t words = 32 / ADDERS;
+    const uint32_t word = at * 32 + at % words * ADDERS + first;
     uint32_t mine = 0, sum;
 
     if (is_bin)
 #pragma unroll
-      for (int i = 0; i < 32 / ADDERS; i++)
-        mine += word[(i + at) % (32 / ADDERS) * ADDERS];
+      for (uint32_t i = 0; i < words; i++)
+        mine += counters[word ^ i * ADDERS];
     sum = mine;
 #pragma unroll
     for (int i = 1; i < ADDERS; i++) {
@@ -536,7 +537,7 @@ counter_of (const LanePattern &pattern, const Adder &adder, int at, int bins)
   const int set = pattern.period == 3 ? (at >= bins) + (at >= 2 * bins) : 0;
   const int k = pattern.period == 3
       ? set
-      : adder.first & (set_channels (pattern.period) - 1);
+      : (int) adder.first & (set_channels (pattern.period) - 1);
 
   return (adder.joins & 1) != 0 && pattern.channel[k] >= 0
       ? pattern.channel[k] * bins + at - set * bins
@@ -556,7 +557,7 @@ add_bins (const LanePattern &pattern, const Adder &adder,
 
 #pragma unroll
   for (int i = 0; i < N; i++) {
-    const int at = first + i * step + (int) threadIdx.x / ADDERS;
+    const int at = first + i * step + (int) (threadIdx.x / ADDERS);
 
     sum[i] = first + i * step < n ? adder.add (shared, at, at < n) : 0;
     counter[i] = at < n ? counter_of (pattern, adder, at, bins) : -1;

@@ -73,28 +73,43 @@ template <int KS, int PARTS, int BYTES, int C> struct Shape
   static constexpr int FRAGMENTS = KS * PARTS * TENSOR_LANES;
   static constexpr int SHARED = STRIP_STAGES * STAGE_BYTES
       + STRIP_WARPS * OUT_BYTES
-      + (((X_SHARED ? 1 : 0) + (Y_SHARED ? 1 : 0)) * FRAGMENTS + C)
+      + (((X_SHARED ? 1 : 0) + (Y_SHARED ? 1 : 0)) * FRAGMENTS + 1 + C)
           * (int) sizeof (uint4);
 };
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* What the sums of N channels start with: a product takes it as four registers in a
- * row. They must hold it throughout; a value that the compiler can find again it puts
- * there anew for each product. So those of many channels come from shared memory, and
- * those of few from another lane. */
-template <int N, bool SHARED = (N > 2)> struct Starts
+/* What the sums of N channels start with, four registers each, as a product takes it.
+ * What the compiler can find again, it puts there anew for each product: so they are
+ * read from shared memory, and those of few channels only once, as if they could have
+ * changed. */
+template <int N> struct Starts
 {
-  float start[N][4];
+  static constexpr bool KEPT = N <= 2;
+
+  const float *at;
+  float start[KEPT ? N : 1][4];
+
+  /* A barrier must follow, and then load(). */
+  __device__ __forceinline__ void
+  put (const float *from, float *shared)
+  {
+    at = shared;
+    if (threadIdx.x < 4)
+#pragma unroll
+      for (int c = 0; c < N; c++)
+        shared[4 * c + threadIdx.x] = from[c];
+  }
 
   __device__ __forceinline__ void
-  set (const float *from, float *)
+  load ()
   {
+    if constexpr (KEPT)
 #pragma unroll
-    for (int c = 0; c < N; c++)
+      for (int c = 0; c < N; c++)
 #pragma unroll
-      for (int i = 0; i < 4; i++)
-        start[c][i] = __shfl_sync (0xffffffff, from[c], i);
+        for (int i = 0; i < 4; i++)
+          start[c][i] = ((const volatile float *) at)[4 * c + i];
   }
 
   __device__ __forceinline__ void
@@ -102,34 +117,7 @@ template <int N, bool SHARED = (N > 2)> struct Starts
   {
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      to[i] = start[c][i];
-  }
-};
-
-template <int N> struct Starts<N, true>
-{
-  const float *at;
-
-  /* A barrier must follow. */
-  __device__ __forceinline__ void
-  set (const float *from, float *shared)
-  {
-    if (threadIdx.x < 4)
-#pragma unroll
-      for (int c = 0; c < N; c++)
-        shared[4 * c + threadIdx.x] = from[c];
-    at = shared;
-  }
-
-  __device__ __forceinline__ void
-  get (int c, float (&to)[4]) const
-  {
-    const float4 four = *(const float4 *) (at + 4 * c);
-
-    to[0] = four.x;
-    to[1] = four.y;
-    to[2] = four.z;
-    to[3] = four.w;
+      to[i] = KEPT ? start[c][i] : at[4 * c + i];
   }
 };
 
@@ -186,7 +174,6 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
   Starts<C> result_start;
   int shift, max_code;
 
-  /* A barrier must follow. */
   __device__ __forceinline__ void
   begin (const TensorPlane &plane, uint4 *fragments, int lane)
   {
@@ -195,8 +182,11 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
 
     x.load (plane.x, fragments, lane);
     y.load (plane.y, fragments + X, lane);
-    sums_start.set (&plane.sums_start, NULL);
-    result_start.set (plane.result_start, (float *) (fragments + X + Y));
+    sums_start.put (&plane.sums_start, (float *) (fragments + X + Y));
+    result_start.put (plane.result_start, (float *) (fragments + X + Y + 1));
+    __syncthreads ();
+    sums_start.load ();
+    result_start.load ();
 #pragma unroll
     for (int i = 0; i < S::TILES; i++)
 #pragma unroll
