@@ -728,19 +728,27 @@ struct Variant
 {
   void (*kernel) (FusedFrame);
   int taps, sample_bytes;
+  int at_once; /* blocks, on a multiprocessor */
 };
 
+template <int N, int BYTES>
+static constexpr Variant
+variant ()
+{
+  return { fused_strips<N, BYTES>, N, BYTES, MIN_BLOCKS (N, BYTES) };
+}
+
 static const Variant variants[] = {
-  { fused_strips<3, 1>, 3, 1 },
-  { fused_strips<5, 1>, 5, 1 },
-  { fused_strips<7, 1>, 7, 1 },
-  { fused_strips<SHORT_MAX, 1>, SHORT_MAX, 1 },
-  { fused_strips<0, 1>, 0, 1 },
-  { fused_strips<3, 2>, 3, 2 },
-  { fused_strips<5, 2>, 5, 2 },
-  { fused_strips<7, 2>, 7, 2 },
-  { fused_strips<SHORT_MAX, 2>, SHORT_MAX, 2 },
-  { fused_strips<0, 2>, 0, 2 },
+  variant<3, 1> (),
+  variant<5, 1> (),
+  variant<7, 1> (),
+  variant<SHORT_MAX, 1> (),
+  variant<0, 1> (),
+  variant<3, 2> (),
+  variant<5, 2> (),
+  variant<7, 2> (),
+  variant<SHORT_MAX, 2> (),
+  variant<0, 2> (),
 };
 
 #define N_VARIANTS ((int) (sizeof variants / sizeof variants[0]))
@@ -1070,11 +1078,11 @@ fused_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
     planes[frame.n_planes] = &frame.plane[frame.n_planes].strip;
     shared =
         max (shared, describe (plan, part, p, &frame.plane[frame.n_planes++]));
-    overhead = max (overhead, plan->taps[p].y.n + STRIP_ROWS);
+    overhead = max (overhead, plan->taps[p].y.n + 2 * STRIP_ROWS);
   }
   /* The rows above are summed again by each strip, and the first come late. */
-  blocks = strip_lay_out (
-      planes, frame.n_planes, overhead, 4, gpu_multiprocessors (plan->gpu));
+  blocks = strip_lay_out (planes, frame.n_planes, overhead,
+      { variant->at_once, 3.5 }, gpu_multiprocessors (plan->gpu));
   if (blocks > 0)
     GPU_CHECK (gpu_launch (variant->kernel, blocks, STRIP_THREADS, shared,
                    part->stream, frame),
@@ -1125,21 +1133,14 @@ fused_release (SepconvPlan *plan)
   free (state);
 }
 
-/* Small frames of several planes are slow, for what has not been found out. */
 static double
 fused_cost (const SepconvSpec *spec, const Image *layout)
 {
   const SepconvWork work = sepconv_work (spec, layout);
   const double n = work.taps;
-  double sample;
 
-  if (work.channels >= 3)
-    sample = 0.5 + 0.19 * n;
-  else if (work.samples < 1.6 && n < 15.0)
-    return 20.0 + 10.0 * work.samples;
-  else
-    sample = n <= 15.0 ? 2.9 + 0.13 * n : 2.7 + 0.24 * n;
-  return 8.0 + 0.35 * n + work.samples * sample;
+  return n <= SHORT_MAX ? 5.6 + 0.35 * n + work.samples * (0.6 + 0.09 * n)
+                        : 3.8 + 0.35 * n + work.samples * (0.29 + 0.224 * n);
 }
 
 extern "C" const SepconvMethodOps sepconv_fused_ops = {

@@ -504,9 +504,16 @@ bool strip_is_packed (const ImagePlane *plane, Fault *why);
 void strip_describe (
     const SepconvPlan *plan, const SepconvPart *part, int p, StripPlane *plane);
 
+/* How blocks fill a multiprocessor: so many run on it at once, and fewer than `least`
+ * take no less time than that many. */
+struct StripLoad
+{
+  int at_once;
+  double least;
+};
+
 /* Cuts planes, whose columns are known, into strips of the height that is expected to
  * take least time, and fills in the other two members. `overhead`: rows whose time a
- * strip takes above those of its result. Fewer than `least` blocks leave a
- * multiprocessor idle part of the time. Returns the number of blocks. */
+ * strip takes above those of its result. Returns the number of blocks. */
 int strip_lay_out (StripPlane *const *planes, int n_planes, int overhead,
-    int least, int multiprocessors);
+    StripLoad load, int multiprocessors);

@@ -69,7 +69,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Shape
    * registers let no more blocks in otherwise. */
   static constexpr bool SHARED_TAPS = KS > 3 || (KS * PARTS) > 3;
   static constexpr bool X_SHARED = SHARED_TAPS && KS != 3;
-  static constexpr bool Y_SHARED = SHARED_TAPS;
+  static constexpr bool Y_SHARED = SHARED_TAPS || KS == 2;
   static constexpr int FRAGMENTS = KS * PARTS * TENSOR_LANES;
   static constexpr int SHARED = STRIP_STAGES * STAGE_BYTES
       + STRIP_WARPS * OUT_BYTES
@@ -423,8 +423,9 @@ struct Variant
 {
   void (*kernel) (TensorFrame);
   int steps, parts, sample_bytes;
-  bool four;  /* channels in all planes; else one or two in each */
-  int shared; /* bytes of a block */
+  bool four;   /* channels in all planes; else one or two in each */
+  int at_once; /* blocks, on a multiprocessor */
+  int shared;  /* bytes of a block */
   int pixels[IMAGE_MAX_CHANNELS + 1]; /* of a block, by channels; or 0 */
 };
 
@@ -436,7 +437,7 @@ variant ()
   typedef Shape<KS, PARTS, BYTES, 2> S2;
 
   return { tensor_strips<KS, PARTS, BYTES, false>, KS, PARTS, BYTES, false,
-    S1::SHARED > S2::SHARED ? S1::SHARED : S2::SHARED,
+    MIN_BLOCKS (KS, false), S1::SHARED > S2::SHARED ? S1::SHARED : S2::SHARED,
     { 0, S1::PIXELS, S2::PIXELS, 0, 0 } };
 }
 
@@ -446,8 +447,8 @@ variant_of_four ()
 {
   typedef Shape<KS, PARTS, 1, 4> S;
 
-  return { tensor_strips<KS, PARTS, 1, true>, KS, PARTS, 1, true, S::SHARED,
-    { 0, 0, 0, 0, S::PIXELS } };
+  return { tensor_strips<KS, PARTS, 1, true>, KS, PARTS, 1, true,
+    MIN_BLOCKS (KS, true), S::SHARED, { 0, 0, 0, 0, S::PIXELS } };
 }
 
 /* Samples of two bytes always have taps in two parts: 10 bits need them. */
@@ -635,9 +636,11 @@ tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
     planes[frame.n_planes] = &frame.plane[frame.n_planes].strip;
     describe (plan, part, p, &frame.plane[frame.n_planes++]);
   }
-  /* Besides its own rows a strip sums those above, and takes about a step to begin. */
+  /* Besides its own rows a strip sums those above, and takes about two steps to
+   * begin. */
   blocks = strip_lay_out (planes, frame.n_planes,
-      state->variant->steps * STRIP_ROWS, 3, gpu_multiprocessors (plan->gpu));
+      (state->variant->steps + 1) * STRIP_ROWS,
+      { state->variant->at_once, 2.5 }, gpu_multiprocessors (plan->gpu));
   if (blocks > 0)
     GPU_CHECK (gpu_launch (state->variant->kernel, blocks, STRIP_THREADS,
                    (size_t) state->variant->shared, part->stream, frame),
@@ -678,26 +681,33 @@ tensor_release (SepconvPlan *plan)
   free (state);
 }
 
-/* Few taps are large ones, which take twice the products to be exact enough; frames of
- * middling size fill the GPU badly with strips. */
+/* The steps of the variant that so many taps take. */
+static int
+steps_of_variant (double taps)
+{
+  const int least = tensor_steps_of_taps ((int) ceil (taps));
+  int steps = MAX_STEPS;
+
+  for (int i = 0; i < N_VARIANTS; i++)
+    if (variants[i].steps >= least)
+      steps = min (steps, variants[i].steps);
+  return steps;
+}
+
 static double
 tensor_cost (const SepconvSpec *spec, const Image *layout)
 {
   const SepconvWork work = sepconv_work (spec, layout);
-  const double n = work.taps, samples = work.samples;
-  const double many = fmax (0.0, n - 17.0), far = 0.02 * fmax (0.0, n - 65.0);
-  double cost;
+  const double k = steps_of_variant (work.taps);
+  double sample;
 
   if (work.channels >= 3)
-    return 8.0 + 0.2 * many
-        + samples * ((n <= 17.0 ? 1.9 : 1.6 + 0.032 * n) + far);
-  if (work.sample_bytes == 2)
-    cost = 7.0 + samples * (2.8 + 0.025 * n + 1.5 * far);
-  else if (n <= 17.0)
-    cost = 18.0 + samples * 5.5;
+    sample = 0.6 + 0.07 * k + 0.016 * k * k;
+  else if (work.sample_bytes == 2)
+    sample = 1.14 + 0.13 * k + 0.028 * k * k;
   else
-    cost = 6.0 + samples * (1.4 + 0.03 * n + 1.9 * far);
-  return (samples > 1.5 && samples < 6.0 ? 2.5 * cost : cost) + 0.2 * many;
+    sample = 0.84 - 0.094 * k + 0.029 * k * k;
+  return 2.7 + 1.7 * k + work.samples * sample;
 }
 
 extern "C" const SepconvMethodOps sepconv_tensor_ops = {

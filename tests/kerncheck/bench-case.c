@@ -18,7 +18,7 @@ bench_case_layout (const BenchFormat *format, BenchSize size, Image *layout)
 }
 
 BenchCase *
-bench_case_new (const BenchFormat *format, BenchSize size, int n_taps)
+bench_case_new (const BenchFormat *format, BenchSize size, int n_taps, bool box)
 {
   BenchCase *c = kerncheck_alloc (sizeof *c);
   const int radius = n_taps / 2;
@@ -26,7 +26,10 @@ bench_case_new (const BenchFormat *format, BenchSize size, int n_taps)
   c->format = format;
   c->size = size;
   bench_case_layout (format, size, &c->layout);
-  taps_gaussian (&c->taps, radius / SIGMAS, radius);
+  if (box)
+    taps_box (&c->taps, n_taps, radius);
+  else
+    taps_gaussian (&c->taps, radius / SIGMAS, radius);
   c->spec.border = SEPCONV_REPLICATE;
   c->spec.scale = 1.0;
   c->bytes = 2.0 * (double) image_bytes (&c->layout);

@@ -4,7 +4,7 @@
 
 #include "bench-grid.h"
 
-/* Every channel is filtered, chroma with the same gaussian as the rest. Too large
+/* Every channel is filtered, chroma with the same taps as the rest. Too large
  * for a stack. */
 typedef struct
 {
@@ -21,6 +21,6 @@ typedef struct
 void bench_case_layout (
     const BenchFormat *format, BenchSize size, Image *layout);
 
-/* To be freed with free(). */
+/* A gaussian, or the average of n_taps samples. To be freed with free(). */
 BenchCase *bench_case_new (
-    const BenchFormat *format, BenchSize size, int n_taps);
+    const BenchFormat *format, BenchSize size, int n_taps, bool box);

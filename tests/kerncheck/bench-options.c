@@ -43,7 +43,7 @@ usage (void)
       "usage: kerncheck --bench [--quick] [--verbose] [--json FILE]\n"
       "                 [--backend auto|cuda|cpu] [--method NAME]...\n"
       "                 [--format NAME]... [--size WIDTHxHEIGHT]...\n"
-      "                 [--taps N]...\n"
+      "                 [--taps N]... [--box]\n"
       "       kerncheck --bench --histo [OPTION]..., for histograms; --bench\n"
       "                 --histo --help tells more\n"
       "  Times every method on frames in the memory of its backend, with a\n"
@@ -58,6 +58,7 @@ usage (void)
     fprintf (stderr, " %s", sepconv_method (i)->name);
   fprintf (stderr,
       "\n"
+      "  --box            the average of N samples an axis, not a gaussian\n"
       "  --quick          a small grid\n"
       "  --verbose        also tell what a method or NPP cannot do\n"
       "  --json FILE      the results for other programs to read\n");
@@ -72,6 +73,8 @@ bench_options_parse (BenchOptions *options, int argc, char **argv)
       continue;
     if (strcmp (argv[i], "--quick") == 0) {
       options->quick = true;
+    } else if (strcmp (argv[i], "--box") == 0) {
+      options->box = true;
     } else if (strcmp (argv[i], "--verbose") == 0) {
       options->verbose = true;
     } else if (i + 1 == argc || !parse_value (options, argv[i], argv[i + 1])) {

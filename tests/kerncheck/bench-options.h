@@ -11,6 +11,7 @@ typedef struct
   int n_methods;
   const SepconvMethod *method[BENCH_MAX_CHOICES]; /* none: all */
   BenchOn on;
+  bool box; /* averages, not gaussians */
   bool quick, verbose;
   const char *json_path; /* or NULL */
 } BenchOptions;

@@ -12,7 +12,9 @@ bench_report_begin (BenchReport *report, const Device *device,
 {
   const char *npp = npp_version == NULL ? report->no_peer : npp_version;
 
-  bench_output_begin (report->json, "kerncheck --bench", device, facts);
+  bench_output_begin (report->json,
+      report->box ? "kerncheck --bench --box" : "kerncheck --bench", device,
+      facts);
   if (device->gpu != NULL) {
     printf ("; NPP: %s\n", npp);
     bench_json_string (report->json, "npp", npp);

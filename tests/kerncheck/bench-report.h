@@ -18,7 +18,7 @@ typedef struct
 typedef struct
 {
   BenchJson *json;
-  bool verbose;
+  bool verbose, box;
   const char *no_peer; /* why no column of NPP's can have a number, or NULL */
   int rows;
   BenchWorst choice; /* time of auto over that of the fastest method */

@@ -170,7 +170,8 @@ measure_frames (Bench *bench, const BenchFormat *format, BenchSize size)
   ok = bench_warm_up (
       &bench->device, &bench->frames, &bench->warm, &bench->fault);
   for (int i = 0; i < grid->n_taps && ok; i++) {
-    BenchCase *c = bench_case_new (format, size, grid->taps[i]);
+    BenchCase *c =
+        bench_case_new (format, size, grid->taps[i], bench->options.box);
 
     ok = measure_case (bench, c);
     free (c);
@@ -236,6 +237,7 @@ bench_run (int argc, char **argv)
     return 2;
   path = bench.options.json_path;
   bench.report.verbose = bench.options.verbose;
+  bench.report.box = bench.options.box;
   if (!bench_begin_json (path, &bench.report.json))
     return 1;
   bench.rows =
