@@ -1139,8 +1139,14 @@ fused_cost (const SepconvSpec *spec, const Image *layout)
   const SepconvWork work = sepconv_work (spec, layout);
   const double n = work.taps;
 
-  return n <= SHORT_MAX ? 5.6 + 0.35 * n + work.samples * (0.6 + 0.09 * n)
-                        : 3.8 + 0.35 * n + work.samples * (0.29 + 0.224 * n);
+  const bool bytes = work.sample_bytes == 1;
+  double sample;
+
+  if (n <= SHORT_MAX)
+    sample = bytes ? 0.5 + 0.106 * n : 0.77 + 0.131 * n;
+  else
+    sample = bytes ? 0.225 * n : 0.57 + 0.253 * n;
+  return 4.5 + 0.33 * n + work.samples * sample;
 }
 
 extern "C" const SepconvMethodOps sepconv_fused_ops = {

@@ -114,7 +114,7 @@ strip_lay_out (StripPlane *const *planes, int n_planes, int overhead,
     const int blocks = count_blocks (planes, n_planes, height);
     const double each = (double) blocks / multiprocessors;
     const double turns = each <= load.at_once
-        ? SLOWEST_BLOCK * fmax (ceil (each), load.least)
+        ? SLOWEST_BLOCK * fmax (ceil (each), fmin (load.least, load.at_once))
         : each + LAST_BLOCKS * load.at_once;
     const double cost = turns * (height + overhead);
 

@@ -702,12 +702,12 @@ tensor_cost (const SepconvSpec *spec, const Image *layout)
   double sample;
 
   if (work.channels >= 3)
-    sample = 0.6 + 0.07 * k + 0.016 * k * k;
+    sample = 0.47 + 0.081 * k + 0.019 * k * k;
   else if (work.sample_bytes == 2)
-    sample = 1.14 + 0.13 * k + 0.028 * k * k;
+    sample = 0.86 + 0.24 * k + 0.02 * k * k;
   else
-    sample = 0.84 - 0.094 * k + 0.029 * k * k;
-  return 2.7 + 1.7 * k + work.samples * sample;
+    sample = 0.69 - 0.022 * k + 0.023 * k * k;
+  return 2.8 + 1.66 * k + work.samples * sample;
 }
 
 extern "C" const SepconvMethodOps sepconv_tensor_ops = {
