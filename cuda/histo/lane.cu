@@ -607,7 +607,7 @@ __launch_bounds__ (THREADS, BLOCKS_AT_ONCE)
   /* On its way while the counters are cleared. */
   if (pattern.period > 0 && walk.left > 0)
     piece.load (pattern, walk);
-#pragma unroll 2
+#pragma unroll 1
   for (int i = threadIdx.x; i < counter_sets (pattern.period) * frame.bins * 8;
        i += THREADS)
     ((uint4 *) shared)[i] = make_uint4 (0, 0, 0, 0);

@@ -687,7 +687,7 @@ march (const FusedPlane &plane, SepconvBorder border, const StripPlace &place,
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 #define MIN_BLOCKS(taps, bytes) \
   ((taps) == 0          ? 4 \
-          : (taps) <= 3 ? 6 - (bytes) \
+          : (taps) <= 3 ? 4 \
           : (taps) <= 5 ? 5 - (bytes) \
           : (taps) <= 7 ? 4 \
                         : 3)

@@ -304,6 +304,21 @@ template <int PIXEL> struct StripReader
   bool sides;    /* the block has pixels left or right of the image */
   bool mirrored; /* each of them is one of the stage's */
   bool fills;    /* some stages have something to put in */
+  bool many;     /* a lane has more than one pixel outside */
+  /* The first of them: bytes from a row's start, of it and, above 16 bits, of its
+   * mirror image; or -1. */
+  int mirror;
+
+  __device__ __forceinline__ int
+  find_mirror (const StripPlane &plane, SepconvBorder border,
+      const StripOutside &outside, int k) const
+  {
+    const int x0 = (first - 16 * (int) (threadIdx.x % 32)) / PIXEL;
+    const int p = outside.at (k);
+
+    return p * PIXEL
+        | (strip_mirror (x0 + p, plane.width, border) - x0) * PIXEL << 16;
+  }
 
   /* For stages whose first pixel is (x0, y0) and so on; x0 is at a multiple of 16
    * bytes. */
@@ -324,6 +339,15 @@ template <int PIXEL> struct StripReader
         && plane.width > plane.margin && x0 + n > plane.margin
         && x0 < plane.width - plane.margin;
     fills = sides || (border == SEPCONV_CONSTANT && plane.src_aligned);
+    many = false;
+    mirror = -1;
+    if (sides && mirrored) {
+      const StripOutside outside (plane, x0, n);
+
+      many = outside.count () > 32;
+      if ((int) (threadIdx.x % 32) < outside.count ())
+        mirror = find_mirror (plane, border, outside, threadIdx.x % 32);
+    }
   }
 
   /* Starts to load the next stage. What lies outside the image is left to fill(). The
@@ -357,25 +381,33 @@ template <int PIXEL> struct StripReader
   fill (const StripPlane &plane, SepconvBorder border, int y0, uint8_t *stage,
       StripStage size) const
   {
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int x0 = (first - 16 * lane) / PIXEL;
+    const int lane = threadIdx.x % 32;
 
     if (sides && mirrored) {
-      const StripOutside outside (plane, x0, size.chunks * 16 / PIXEL);
+      copy_mirror (mirror, stage, size);
+      if (many) {
+        const StripOutside outside (
+            plane, (first - 16 * lane) / PIXEL, size.chunks * 16 / PIXEL);
 
-      for (int k = lane; k < outside.count (); k += 32) {
-        const int p = outside.at (k);
-        const int x = strip_mirror (x0 + p, plane.width, border);
-        uint8_t *to = stage + warp * size.pitch + p * PIXEL;
-        const uint8_t *own = to + (x - x0 - p) * PIXEL;
-
-#pragma unroll
-        for (int r = 0; r < size.rows; r += STRIP_WARPS)
-          strip_copy_pixel<PIXEL> (to + r * size.pitch, own + r * size.pitch);
+        for (int k = lane + 32; k < outside.count (); k += 32)
+          copy_mirror (find_mirror (plane, border, outside, k), stage, size);
       }
     } else if (sides || y0 < 0 || y0 + size.rows > plane.height) {
-      strip_fill<PIXEL> (plane, border, x0, y0, stage, size);
+      strip_fill<PIXEL> (
+          plane, border, (first - 16 * lane) / PIXEL, y0, stage, size);
     }
+  }
+
+  __device__ __forceinline__ void
+  copy_mirror (int which, uint8_t *stage, StripStage size) const
+  {
+    uint8_t *row = stage + threadIdx.x / 32 * size.pitch;
+
+    if (which >= 0)
+#pragma unroll
+      for (int r = 0; r < size.rows; r += STRIP_WARPS)
+        strip_copy_pixel<PIXEL> (row + r * size.pitch + (which & 0xffff),
+            row + r * size.pitch + (which >> 16));
   }
 };
 
