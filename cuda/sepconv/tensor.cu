@@ -699,15 +699,19 @@ tensor_cost (const SepconvSpec *spec, const Image *layout)
 {
   const SepconvWork work = sepconv_work (spec, layout);
   const double k = steps_of_variant (work.taps);
-  double sample;
+  double sample, begin;
 
-  if (work.channels >= 3)
+  if (work.channels >= 3) {
+    begin = 2.3;
     sample = 0.47 + 0.081 * k + 0.019 * k * k;
-  else if (work.sample_bytes == 2)
-    sample = 0.86 + 0.24 * k + 0.02 * k * k;
-  else
+  } else if (work.sample_bytes == 2) {
+    begin = 5.2;
+    sample = 0.75 + 0.2 * k + 0.02 * k * k;
+  } else {
+    begin = 1.8;
     sample = 0.69 - 0.022 * k + 0.023 * k * k;
-  return 2.8 + 1.66 * k + work.samples * sample;
+  }
+  return begin + 1.66 * k + work.samples * sample;
 }
 
 extern "C" const SepconvMethodOps sepconv_tensor_ops = {
