@@ -10,7 +10,6 @@
 /* Of GStreamer's CUDA library, which is not needed here. */
 #define GPU_MEMORY "memory:CUDAMemory"
 #define GPU_CONTEXT "gst.cuda.context"
-#define SETTINGS "backend=cuda sigma=2"
 /* More than the buffers that there are, so that each has been used. */
 #define WARM_FRAMES (2 * PUSH_COURSE_BUFFERS)
 
@@ -18,6 +17,16 @@ static const BenchPicture pictures[] = {
   { "1080p NV12", "NV12", 1920, 1080, TRUE },
   { "4K NV12", "NV12", 3840, 2160, TRUE },
   { "4K RGBA", "RGBA", 3840, 2160, FALSE },
+};
+
+typedef struct
+{
+  const gchar *name, *settings;
+} Work;
+
+static const Work works[] = {
+  { "filter", "backend=cuda sigma=2" },
+  { "filter and histogram", "backend=cuda sigma=2 histogram=true" },
 };
 
 typedef struct
@@ -132,19 +141,21 @@ measure (PushCourse *course, GstCaps *caps, gdouble seconds, Pace *pace)
 }
 
 static void
-print_row (const BenchPicture *picture, const Pace *pace)
+print_row (const BenchPicture *picture, const Work *work, const Pace *pace)
 {
-  printf ("  %-13s %9.1f  %8.4f (%8.4f .. %8.4f)  %8.1f  %6.2f  %9.1f  %6.3f\n",
-      picture->name, 1e9 / pace->interval.median, pace->interval.median / 1e6,
-      pace->interval.min / 1e6, pace->interval.max / 1e6,
-      pace->each.cpu_ns / 1e3, pace->each.voluntary_switches,
-      1e9 / pace->compute_ns, pace->compute_ns / pace->interval.median);
+  printf ("  %-11s %-20s %9.1f  %8.4f (%8.4f .. %8.4f)  %8.1f  %6.2f  %9.1f  "
+          "%6.3f\n",
+      picture->name, work->name, 1e9 / pace->interval.median,
+      pace->interval.median / 1e6, pace->interval.min / 1e6,
+      pace->interval.max / 1e6, pace->each.cpu_ns / 1e3,
+      pace->each.voluntary_switches, 1e9 / pace->compute_ns,
+      pace->compute_ns / pace->interval.median);
   fflush (stdout);
 }
 
 static void
 write_row (PipelineBench *bench, const gchar *backend,
-    const BenchPicture *picture, const Pace *pace)
+    const BenchPicture *picture, const Work *work, const Pace *pace)
 {
   BenchJson *json = bench->json;
 
@@ -152,6 +163,7 @@ write_row (PipelineBench *bench, const gchar *backend,
   bench_json_string (json, "part", "device");
   bench_json_string (json, "backend", backend);
   bench_json_string (json, "frame", picture->name);
+  bench_json_string (json, "work", work->name);
   bench_json_number (json, "ms", pace->interval.median / 1e6);
   bench_json_number (json, "ms_min", pace->interval.min / 1e6);
   bench_json_number (json, "ms_max", pace->interval.max / 1e6);
@@ -164,10 +176,11 @@ write_row (PipelineBench *bench, const gchar *backend,
 }
 
 static void
-run_picture (
-    PipelineBench *bench, const gchar *backend, const BenchPicture *picture)
+run_picture (PipelineBench *bench, const gchar *backend,
+    const BenchPicture *picture, const Work *work)
 {
-  gchar *name = g_strdup_printf ("device/%s/%s", backend, picture->name);
+  gchar *name =
+      g_strdup_printf ("device/%s/%s, %s", backend, picture->name, work->name);
   GstCaps *caps =
       pad_rig_caps (picture->format, picture->width, picture->height);
   gchar *problem = NULL;
@@ -175,7 +188,8 @@ run_picture (
   Pace pace;
 
   gst_caps_set_features_simple (caps, gst_caps_features_new (GPU_MEMORY, NULL));
-  if (!push_course_init (&course, SETTINGS) || !pad_rig_start (&course.rig)) {
+  if (!push_course_init (&course, work->settings)
+      || !pad_rig_start (&course.rig)) {
     bench_fail (bench, name, "cudasepconv cannot be made or started");
   } else if (!offers_gpu_memory (&course.rig, caps)) {
     bench_skip (bench, name,
@@ -186,8 +200,8 @@ run_picture (
     if (problem != NULL) {
       bench_fail (bench, name, "%s", problem);
     } else {
-      print_row (picture, &pace);
-      write_row (bench, backend, picture, &pace);
+      print_row (picture, work, &pace);
+      write_row (bench, backend, picture, work, &pace);
       bench_pass (bench, name);
     }
   }
@@ -201,13 +215,14 @@ void
 bench_device (PipelineBench *bench, const gchar *backend)
 {
   printf ("\nframes in the GPU's memory, backend=%s\n", backend);
-  printf ("  %-13s %9s  %30s  %8s  %6s  %9s  %s\n", "frames", "frames/s",
-      "ms a frame (min .. max)", "CPU us", "waits", "kernels/s", "of kernel");
+  printf ("  %-11s %-20s %9s  %30s  %8s  %6s  %9s  %s\n", "frames", "work",
+      "frames/s", "ms a frame (min .. max)", "CPU us", "waits", "kernels/s",
+      "of kernel");
   for (guint p = 0; p < G_N_ELEMENTS (pictures); p++) {
     const BenchPicture *picture =
         bench_choose_picture (bench, pictures, G_N_ELEMENTS (pictures), p);
 
-    if (picture != NULL)
-      run_picture (bench, backend, picture);
+    for (guint w = 0; w < G_N_ELEMENTS (works) && picture != NULL; w++)
+      run_picture (bench, backend, picture, &works[w]);
   }
 }
