@@ -270,6 +270,7 @@ template <int BYTES> struct Writer
   int at;      /* byte of the row; row_bytes or more: nowhere */
   bool mine;   /* some bytes are in the image */
   bool direct; /* all of them, at once */
+  bool kept;   /* all of them, some as they are in the source */
 
   __device__ __forceinline__ void
   begin (const StripPlane &plane, int y, int byte)
@@ -281,6 +282,8 @@ template <int BYTES> struct Writer
     to = plane.dst + y * stride + at;
     mine = at < plane.row_bytes;
     direct = !plane.keeps && bits % (SAMPLES * BYTES) == 0
+        && at + SAMPLES * BYTES <= plane.row_bytes;
+    kept = plane.keeps && plane.dst_aligned && plane.src_aligned
         && at + SAMPLES * BYTES <= plane.row_bytes;
   }
 
@@ -295,6 +298,13 @@ template <int BYTES> struct Writer
       else
         *(uint4 *) to =
             make_uint4 (value[0].x, value[0].y, value[1].x, value[1].y);
+    } else if (inside && kept) {
+      const uint8_t *from = plane.src + y * plane.src_stride + at;
+
+#pragma unroll
+      for (int i = 0; i < BYTES; i++)
+        ((uint2 *) to)[i] =
+            strip_keep (plane, at + 8 * i, value[i], ((const uint2 *) from)[i]);
     } else if (inside && mine) {
 #pragma unroll
       for (int i = 0; i < BYTES; i++)

@@ -425,6 +425,17 @@ strip_read (const StripPlane &plane, const uint8_t *row, int at)
   return value;
 }
 
+/* The eight bytes at byte `at` of a row, with those of the source that are not to be
+ * filtered. */
+__device__ __forceinline__ uint2
+strip_keep (const StripPlane &plane, int at, uint2 value, uint2 from)
+{
+  const uint32_t *keep = plane.keep[(unsigned) at / 8 % STRIP_KEEP];
+
+  return make_uint2 ((value.x & ~keep[0]) | (from.x & keep[0]),
+      (value.y & ~keep[1]) | (from.y & keep[1]));
+}
+
 /* Writes eight bytes at byte `at` of row y, a multiple of 8; what is not to be filtered
  * is taken from the source. */
 static __device__ __noinline__ void
@@ -432,13 +443,9 @@ strip_write_edge (const StripPlane &plane, int y, int at, uint2 value)
 {
   uint8_t *row = plane.dst + y * plane.dst_stride;
 
-  if (plane.keeps) {
-    const uint2 from = strip_read (plane, plane.src + y * plane.src_stride, at);
-    const uint32_t *keep = plane.keep[(unsigned) at / 8 % STRIP_KEEP];
-
-    value.x = (value.x & ~keep[0]) | (from.x & keep[0]);
-    value.y = (value.y & ~keep[1]) | (from.y & keep[1]);
-  }
+  if (plane.keeps)
+    value = strip_keep (plane, at, value,
+        strip_read (plane, plane.src + y * plane.src_stride, at));
   if (plane.dst_aligned && at >= 0 && at + 8 <= plane.row_bytes) {
     *(uint2 *) (row + at) = value;
     return;
@@ -451,10 +458,16 @@ strip_write_edge (const StripPlane &plane, int y, int at, uint2 value)
 __device__ __forceinline__ void
 strip_write (const StripPlane &plane, int y, int at, uint2 value)
 {
-  if (plane.dst_aligned && !plane.keeps && at >= 0 && at + 8 <= plane.row_bytes)
-    *(uint2 *) (plane.dst + y * plane.dst_stride + at) = value;
-  else
+  uint2 *to = (uint2 *) (plane.dst + y * plane.dst_stride + at);
+
+  if (!plane.dst_aligned || at < 0 || at + 8 > plane.row_bytes
+      || (plane.keeps && !plane.src_aligned))
     strip_write_edge (plane, y, at, value);
+  else if (plane.keeps)
+    *to = strip_keep (plane, at, value,
+        *(const uint2 *) (plane.src + y * plane.src_stride + at));
+  else
+    *to = value;
 }
 
 /* Writes the results of a warp, STRIP_ROWS rows of CHUNKS times 16 bytes at a time,
@@ -482,9 +495,23 @@ template <int CHUNKS, int PITCH> struct StripWriter
     at = byte + 8 * (lane % PIECES);
     stride = plane.dst_stride;
     to = plane.dst + (y0 + lane / PIECES) * stride + at;
-    whole = plane.dst_aligned && !plane.keeps
+    whole = plane.dst_aligned && (!plane.keeps || plane.src_aligned)
         && (plane.row_bytes % 8 == 0 || byte + 16 * CHUNKS <= plane.row_bytes);
     mine = at >= 0 && at < plane.row_bytes;
+  }
+
+  /* This lane's pieces of all rows, where some channels are the source's. */
+  __device__ __forceinline__ void
+  write_kept (const StripPlane &plane, const uint8_t *from)
+  {
+    const uint8_t *src = plane.src
+        + (y + (int) threadIdx.x % 32 / PIECES) * plane.src_stride + at;
+
+#pragma unroll
+    for (int r = 0; r < STRIP_ROWS; r += ROWS)
+      *(uint2 *) (to + r * stride) =
+          strip_keep (plane, at, *(const uint2 *) (from + r * PITCH),
+              *(const uint2 *) (src + r * plane.src_stride));
   }
 
   /* Writes rows from the warp's buffer, as far as they are in [first, last) and in
@@ -496,7 +523,9 @@ template <int CHUNKS, int PITCH> struct StripWriter
     const uint8_t *from = rows + lane / PIECES * PITCH + 8 * (lane % PIECES);
 
     if (whole && y >= first && y + STRIP_ROWS <= last) {
-      if (mine)
+      if (mine && plane.keeps)
+        write_kept (plane, from);
+      else if (mine)
 #pragma unroll
         for (int r = 0; r < STRIP_ROWS; r += ROWS)
           *(uint2 *) (to + r * stride) = *(const uint2 *) (from + r * PITCH);
