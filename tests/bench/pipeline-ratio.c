@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whole pipelines with and without the filter, by turns. */
+/* Whole pipelines with and without one of the elements, by turns. */
 #include "bench-pipeline.h"
 
 #include <stdio.h>
@@ -190,9 +190,11 @@ bench_ratio (PipelineBench *bench, const gchar *backend)
   const gboolean cpu = strcmp (backend, "cpu") == 0;
   const gboolean stock =
       !cpu && have_element ("cudaupload") && have_element ("cudadownload");
-  gchar *ours = g_strdup_printf ("cudasepconv backend=%s !", backend);
+  gchar *filter = g_strdup_printf ("cudasepconv backend=%s !", backend);
+  gchar *histogram =
+      g_strdup_printf ("cudahisto backend=%s interval=0 !", backend);
 
-  printf ("\nvideotestsrc with the filter : without, backend=%s\n", backend);
+  printf ("\nvideotestsrc with an element : without, backend=%s\n", backend);
   for (guint p = 0; p < G_N_ELEMENTS (pictures); p++) {
     const Picture *picture = &pictures[p];
     const gint frames = (cpu ? picture->frames_on_cpu : picture->frames)
@@ -202,7 +204,9 @@ bench_ratio (PipelineBench *bench, const gchar *backend)
       continue;
     for (guint k = 0; k < G_N_ELEMENTS (patterns); k++) {
       report (
-          bench, backend, picture, frames, patterns[k], "cudasepconv", ours);
+          bench, backend, picture, frames, patterns[k], "cudasepconv", filter);
+      report (
+          bench, backend, picture, frames, patterns[k], "cudahisto", histogram);
       if (stock)
         report (bench, backend, picture, frames, patterns[k],
             "cudaupload+cudadownload",
@@ -212,5 +216,6 @@ bench_ratio (PipelineBench *bench, const gchar *backend)
   if (!cpu && !stock)
     bench_skip (
         bench, "ratio/cudaupload+cudadownload", "nvcodec is not registered");
-  g_free (ours);
+  g_free (histogram);
+  g_free (filter);
 }
