@@ -1227,15 +1227,19 @@ gst_gpu_filter_propose_allocation (
   suit = gst_gpu_pools_suit (&pools, caps);
   on_gpu = gst_gpu_caps_are_on_gpu (caps);
   if (decide_query == NULL) {
-    /* In passthrough downstream's answer counts; what it leaves open is ours. But not
-     * the GPU's memory: decoders count on as many buffers as they are offered, and how
-     * many are kept downstream is not known here. */
-    return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
-               ->propose_allocation (trans, decide_query, query)
-        && (priv->use != GST_GPU_FILTER_READ || !suit || on_gpu
-            || gst_query_get_n_allocation_pools (query) > 0
-            || gst_query_get_n_allocation_params (query) > 0
-            || gst_gpu_pools_propose (&pools, query, 0));
+    /* In passthrough downstream's answer counts; what it leaves open is ours, and all
+     * where it gives none, as a fakesink does. But not the GPU's memory: decoders
+     * count on as many buffers as they are offered, and how many are kept downstream
+     * is not known here. */
+    const gboolean answered =
+        GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
+            ->propose_allocation (trans, decide_query, query);
+
+    if (priv->use != GST_GPU_FILTER_READ || !suit || on_gpu
+        || gst_query_get_n_allocation_pools (query) > 0
+        || gst_query_get_n_allocation_params (query) > 0)
+      return answered;
+    return gst_gpu_pools_propose (&pools, query, 0);
   }
   if (!suit && !on_gpu)
     return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
