@@ -136,7 +136,8 @@ def draw(header, rows, panels, path):
     figure.tight_layout(rect=(0, 0.12, 1, 1))
     # The same results make the same file.
     plt.rcParams["svg.hashsalt"] = "plot-ladder"
-    figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None)
+    figure.savefig(path, bbox_inches="tight",
+                   metadata={"Date": None} if path.endswith(".svg") else None)
 
 
 def main():
