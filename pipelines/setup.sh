@@ -92,6 +92,16 @@ set_up() {
   fi
 }
 
+# drop_stale_kernels FOLDER: Meson 1.0 does not tell ninja what headers a CUDA source
+# includes, so that what was built before one of them changed would stay.
+drop_stale_kernels() {
+  local newest
+  [[ -d $1 ]] || return 0
+  newest=$(find cuda tests \( -name '*.h' -o -name '*.cuh' \) -printf '%T@ %p\n' \
+    | sort -n | tail -n 1)
+  find "$1" -name '*.cu.o' ! -newer "${newest#* }" -delete
+}
+
 # A folder configured otherwise, or before nvcc came, is configured again.
 build_release() {
   local folder=$1 wanted
@@ -106,6 +116,7 @@ build_release() {
     quietly meson setup --wipe "$folder" "${@:2}" || return
     echo "$wanted" >"$folder/configured-for"
   fi
+  drop_stale_kernels "$folder"
   quietly ninja -C "$folder"
 }
 

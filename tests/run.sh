@@ -30,6 +30,7 @@ build() {
   local folder=$1 mode=()
   shift
   [[ ! -f $folder/build.ninja ]] || mode=(--reconfigure)
+  drop_stale_kernels "$folder"
   meson setup "${mode[@]}" "$folder" -Dwerror=true -Dtests=enabled "$@" </dev/null \
     && ninja -k 0 -C "$folder" </dev/null
 }
