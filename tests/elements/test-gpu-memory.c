@@ -4,6 +4,30 @@
 
 #include <string.h>
 
+/* A picture of a number, in the GPU's memory. */
+static GstBuffer *
+picture_on_gpu (GstBufferPool *pool, const GstVideoInfo *info, guint32 number)
+{
+  GstBuffer *picture = picture_new (info, number);
+  GstBuffer *copy = gpu_copy (pool, picture, info);
+
+  gst_buffer_unref (picture);
+  return copy;
+}
+
+/* Expects the picture of a number, filtered. Takes the buffer. */
+static void
+expect_filtered (GstBuffer *out, const GstVideoInfo *info, guint32 number,
+    const char *settings)
+{
+  GstBuffer *picture = picture_new (info, number);
+
+  out = gpu_fetch (out, info);
+  picture_expect (picture, out, info, settings, FALSE);
+  gst_buffer_unref (out);
+  gst_buffer_unref (picture);
+}
+
 /* ---- from and to every memory -------------------------------------------- */
 
 /* Opens a filter between memories, in a context that its neighbours could share. */
@@ -187,7 +211,6 @@ gpu_memory_mislabelled (void)
     const gboolean caps_gpu = i & 1, out_gpu = (i & 2) != 0;
     GstCaps *caps = gpu_caps ("NV12", 33, 17, NULL);
     GstBufferPool *pool;
-    GstBuffer *in, *out;
     GstVideoInfo info;
     Bridge bridge;
 
@@ -200,15 +223,11 @@ gpu_memory_mislabelled (void)
     expect (filter_caps (&bridge.filter,
                 (caps_gpu ? gpu_caps : video_caps) ("NV12", 33, 17, NULL)),
         "caps refused");
-    for (guint32 n = 0; n < 4; n++) {
-      in = picture_new (&info, n);
-      out = filter_process (&bridge.filter,
-          caps_gpu ? gst_buffer_ref (in) : gpu_copy (pool, in, &info));
-      out = gpu_fetch (out, &info);
-      picture_expect (in, out, &info, "sigma=1", FALSE);
-      gst_buffer_unref (out);
-      gst_buffer_unref (in);
-    }
+    for (guint32 n = 0; n < 4; n++)
+      expect_filtered (filter_process (&bridge.filter,
+                           caps_gpu ? picture_new (&info, n)
+                                    : picture_on_gpu (pool, &info, n)),
+          &info, n, "sigma=1");
     gst_caps_unref (caps);
     gpu_pool_free (pool);
     bridge_close (&bridge);
@@ -241,16 +260,13 @@ gpu_memory_without_meta (void)
                 (other ? video_caps : gpu_caps) ("NV12", 66, 48, NULL)),
         "caps refused");
     for (guint32 n = 0; n < 4; n++) {
-      GstBuffer *picture = picture_new (&info, n), *out;
-      GstBuffer *in = gpu_copy (pool, picture, &info);
+      GstBuffer *in = picture_on_gpu (pool, &info, n);
       GstBuffer *bare = gst_buffer_new ();
 
       gst_buffer_append_memory (bare, gst_buffer_get_memory (in, 0));
       gst_buffer_unref (in);
-      out = gpu_fetch (filter_process (&bridge.filter, bare), &info);
-      picture_expect (picture, out, &info, "sigma=1", FALSE);
-      gst_buffer_unref (out);
-      gst_buffer_unref (picture);
+      expect_filtered (
+          filter_process (&bridge.filter, bare), &info, n, "sigma=1");
     }
     gpu_pool_free (pool);
     gst_object_unref (context);
@@ -338,7 +354,6 @@ static void
 check_formats_on_cpu (GstObject *context)
 {
   for (int f = 0; video_formats[f]; f++) {
-    GstBuffer *picture, *out;
     GstBufferPool *pool;
     GstVideoInfo info;
     Filter filter;
@@ -350,11 +365,9 @@ check_formats_on_cpu (GstObject *context)
         &filter, "sigma=1 backend=cpu", &info, video_formats[f], 33, 17, NULL);
     caps = gpu_caps (video_formats[f], 33, 17, NULL);
     pool = gpu_pool_new (context, caps, 0, FALSE);
-    picture = picture_new (&info, (guint32) f);
-    out = filter_process (&filter, gpu_copy (pool, picture, &info));
-    picture_expect (picture, out, &info, "sigma=1", FALSE);
-    gst_buffer_unref (out);
-    gst_buffer_unref (picture);
+    expect_filtered (
+        filter_process (&filter, picture_on_gpu (pool, &info, (guint32) f)),
+        &info, (guint32) f, "sigma=1");
     filter_close (&filter);
     gpu_pool_free (pool);
     gst_caps_unref (caps);
@@ -386,18 +399,13 @@ gpu_memory_and_the_cpu (void)
   filter_open (&filter, "sigma=1");
   expect (filter_caps (&filter, gst_caps_ref (caps)), "caps refused");
   for (guint32 n = 0; n < 12; n++) {
-    GstBuffer *in = picture_new (&info, n), *out;
-
     test_context ("frame %u, backend=cpu from 4 to 7", n);
     if (n == 4)
       settings_apply (filter.element, "backend=cpu");
     if (n == 8)
       settings_apply (filter.element, "backend=cuda");
-    out = filter_process (&filter, gpu_copy (pool, in, &info));
-    out = gpu_fetch (out, &info);
-    picture_expect (in, out, &info, "sigma=1", FALSE);
-    gst_buffer_unref (out);
-    gst_buffer_unref (in);
+    expect_filtered (filter_process (&filter, picture_on_gpu (pool, &info, n)),
+        &info, n, "sigma=1");
   }
   filter_expect_silence (&filter);
   filter_close (&filter);
@@ -557,24 +565,17 @@ gpu_memory_in_flight (void)
     pool = gpu_pool_new (bridge.context, caps, 3, streams);
     expect (filter_caps (&bridge.filter, caps), "caps refused");
     for (guint32 n = 0; n < G_N_ELEMENTS (outs); n++) {
-      GstBuffer *picture = picture_new (&info, n);
-      GstBuffer *in = gpu_copy (pool, picture, &info);
+      GstBuffer *in = picture_on_gpu (pool, &info, n);
 
       GST_BUFFER_OFFSET (in) = n;
-      gst_buffer_unref (picture);
       expect (gst_harness_push (bridge.filter.harness, in) == GST_FLOW_OK,
           "frame %u is not taken", n);
     }
     for (guint32 n = 0; n < G_N_ELEMENTS (outs); n++) {
-      GstBuffer *picture = picture_new (&info, n), *out;
-
       outs[n] = gst_harness_pull (bridge.filter.harness);
       expect (outs[n] != NULL && GST_BUFFER_OFFSET (outs[n]) == n,
           "frame %u does not come, or another", n);
-      out = gpu_fetch (gst_buffer_ref (outs[n]), &info);
-      picture_expect (picture, out, &info, "sigma=1", FALSE);
-      gst_buffer_unref (out);
-      gst_buffer_unref (picture);
+      expect_filtered (gst_buffer_ref (outs[n]), &info, n, "sigma=1");
     }
     /* Some outlive everything else. */
     for (guint32 n = 0; n + 2 < G_N_ELEMENTS (outs); n++)
@@ -609,24 +610,14 @@ gpu_memory_events (void)
   expect (filter_caps (&bridge.filter, caps), "caps refused");
   for (guint s = 0; s < G_N_ELEMENTS (steps); s++) {
     test_context ("settings=%s", settings->str);
-    for (guint32 n = 0; n < 6; n++) {
-      GstBuffer *picture = picture_new (&info, number + n);
-
-      expect (gst_harness_push (
-                  bridge.filter.harness, gpu_copy (pool, picture, &info))
+    for (guint32 n = 0; n < 6; n++)
+      expect (gst_harness_push (bridge.filter.harness,
+                  picture_on_gpu (pool, &info, number + n))
               == GST_FLOW_OK,
           "not taken");
-      gst_buffer_unref (picture);
-    }
-    for (guint32 n = 0; n < 6; n++, number++) {
-      GstBuffer *picture = picture_new (&info, number);
-      GstBuffer *out =
-          gpu_fetch (gst_harness_pull (bridge.filter.harness), &info);
-
-      picture_expect (picture, out, &info, settings->str, FALSE);
-      gst_buffer_unref (out);
-      gst_buffer_unref (picture);
-    }
+    for (guint32 n = 0; n < 6; n++, number++)
+      expect_filtered (gst_harness_pull (bridge.filter.harness), &info, number,
+          settings->str);
     if (s % 3 == 1) {
       gst_harness_push_event (
           bridge.filter.harness, gst_event_new_flush_start ());
@@ -650,7 +641,7 @@ gpu_memory_streams (void)
 {
   GstCaps *caps = gpu_caps ("RGBA", 64, 48, NULL);
   GstBufferPool *pool;
-  GstBuffer *picture, *out;
+  GstBuffer *out;
   GstVideoInfo info;
   Bridge bridge;
 
@@ -658,12 +649,10 @@ gpu_memory_streams (void)
   video_info (&info, "RGBA", 64, 48, NULL);
   pool = gpu_pool_new (bridge.context, caps, 0, TRUE);
   expect (filter_caps (&bridge.filter, caps), "caps refused");
-  picture = picture_new (&info, 1);
-  out = filter_process (&bridge.filter, gpu_copy (pool, picture, &info));
+  out = filter_process (&bridge.filter, picture_on_gpu (pool, &info, 1));
   expect (gpu_buffer_has_stream (out) == gpu_can_have_streams (),
       "the result %s a stream", gpu_buffer_has_stream (out) ? "has" : "lacks");
   gst_buffer_unref (out);
-  gst_buffer_unref (picture);
   gpu_pool_free (pool);
   bridge_close (&bridge);
 }
@@ -741,23 +730,15 @@ gpu_memory_other_contexts (void)
         "caps refused");
     for (guint32 n = 0; n < 30; n++) {
       const guint32 c = n < 20 ? n / 4 % 3 : n % 2;
-      GstBuffer *picture = picture_new (&info, n);
 
       expect (gst_harness_push (
-                  bridge.filter.harness, gpu_copy (pools[c], picture, &info))
+                  bridge.filter.harness, picture_on_gpu (pools[c], &info, n))
               == GST_FLOW_OK,
           "frame %u is not taken", n);
-      gst_buffer_unref (picture);
     }
-    for (guint32 n = 0; n < 30; n++) {
-      GstBuffer *picture = picture_new (&info, n);
-      GstBuffer *out =
-          gpu_fetch (gst_harness_pull (bridge.filter.harness), &info);
-
-      picture_expect (picture, out, &info, "sigma=1", FALSE);
-      gst_buffer_unref (out);
-      gst_buffer_unref (picture);
-    }
+    for (guint32 n = 0; n < 30; n++)
+      expect_filtered (
+          gst_harness_pull (bridge.filter.harness), &info, n, "sigma=1");
     for (int c = 0; c < 3; c++) {
       gpu_pool_free (pools[c]);
       gst_object_unref (contexts[c]);
@@ -794,14 +775,9 @@ gpu_memory_other_devices (void)
     pools[1] = gpu_pool_new (other, caps, 0, TRUE);
     expect (filter_caps (&bridge.filter, caps), "caps refused");
     for (guint32 n = 0; n < 12; n++) {
-      GstBuffer *picture = picture_new (&info, n), *out;
-
-      out = filter_process (
-          &bridge.filter, gpu_copy (pools[n / 3 % 2], picture, &info));
-      out = gpu_fetch (out, &info);
-      picture_expect (picture, out, &info, "sigma=1", FALSE);
-      gst_buffer_unref (out);
-      gst_buffer_unref (picture);
+      expect_filtered (filter_process (&bridge.filter,
+                           picture_on_gpu (pools[n / 3 % 2], &info, n)),
+          &info, n, "sigma=1");
     }
     gpu_pool_free (pools[0]);
     gpu_pool_free (pools[1]);
@@ -860,7 +836,6 @@ gpu_memory_offered_pool (void)
   GstCaps *caps = gpu_caps ("NV12", 65, 47, NULL);
   GstQuery *query = gst_query_new_allocation (caps, TRUE);
   GstBufferPool *pool;
-  GstBuffer *picture, *out;
   GstVideoInfo info;
   guint size, least;
   Bridge bridge;
@@ -878,15 +853,10 @@ gpu_memory_offered_pool (void)
       "GstVideoMeta is not offered");
   expect (gst_buffer_pool_set_active (pool, TRUE), "the pool does not start");
   for (guint32 n = 0; n < 8; n++) {
-    GstBuffer *in;
+    GstBuffer *in = picture_on_gpu (pool, &info, n);
 
-    picture = picture_new (&info, n);
-    in = gpu_copy (pool, picture, &info);
     expect (gpu_buffer_context (in) == bridge.context, "in another context");
-    out = gpu_fetch (filter_process (&bridge.filter, in), &info);
-    picture_expect (picture, out, &info, "sigma=1", FALSE);
-    gst_buffer_unref (out);
-    gst_buffer_unref (picture);
+    expect_filtered (filter_process (&bridge.filter, in), &info, n, "sigma=1");
   }
   gpu_pool_free (pool);
   gst_query_unref (query);
