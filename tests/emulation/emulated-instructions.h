@@ -15,8 +15,8 @@
 struct WarpExchange
 {
   const void *row[32];
-  uint4 a[32];
-  uint32_t low[32], high[32];
+  float a[32][8]; /* x, y, z, w */
+  float b[32][4]; /* low, high */
 };
 
 WarpExchange &emulated_exchange ();
@@ -108,35 +108,23 @@ multiply_matrices_add (
     float (&to)[4], const uint4 &a, uint32_t low, uint32_t high)
 {
   const int lane = emulated_lane ();
+  const uint32_t left[] = { a.x, a.y, a.z, a.w }, right[] = { low, high };
   WarpExchange &exchange = emulated_exchange ();
 
-  exchange.a[lane] = a;
-  exchange.low[lane] = low;
-  exchange.high[lane] = high;
+  for (int i = 0; i < 8; i++)
+    exchange.a[lane][i] = emulated_half (left[i / 2], i % 2);
+  for (int i = 0; i < 4; i++)
+    exchange.b[lane][i] = emulated_half (right[i / 2], i % 2);
   __syncwarp ();
   for (int i = 0; i < 4; i++) {
     const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
     double sum = to[i];
 
-    for (int k = 0; k < 16; k++) {
-      const uint4 &from = exchange.a[row % 8 * 4 + k % 8 / 2];
-      const uint32_t left[] = { from.x, from.y, from.z, from.w };
-      /* A pointer: g++ 12 with -fsanitize=shift indexes a choice of arrays wrong. */
-      const uint32_t *const half = k < 8 ? exchange.low : exchange.high;
-      const uint32_t right = half[column * 4 + k % 8 / 2];
-
-      sum += (double) emulated_half (left[row / 8 + k / 8 * 2], k % 2)
-          * (double) emulated_half (right, k % 2);
-    }
+    for (int k = 0; k < 16; k++)
+      sum += (double) exchange
+                 .a[row % 8 * 4 + k % 8 / 2][2 * (row / 8 + k / 8 * 2) + k % 2]
+          * (double) exchange.b[column * 4 + k % 8 / 2][k / 8 * 2 + k % 2];
     to[i] = (float) sum;
   }
   __syncwarp ();
-}
-
-static inline void
-multiply_matrices (
-    float (&to)[4], const uint4 &a, uint32_t low, uint32_t high, float c)
-{
-  to[0] = to[1] = to[2] = to[3] = c;
-  multiply_matrices_add (to, a, low, high);
 }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 struct __half
 {
@@ -31,10 +32,15 @@ __double2half (double value)
 static inline float
 __half2float (__half half)
 {
-  const int exponent = half.bits >> 10 & 31, steps = half.bits & 1023;
-  const double size = exponent == 31 ? (steps != 0 ? NAN : INFINITY)
-      : exponent == 0                ? ldexp (steps, -24)
-                                     : ldexp (1024 + steps, exponent - 25);
+  const uint32_t exponent = half.bits >> 10 & 31, steps = half.bits & 1023;
+  uint32_t bits = (uint32_t) (half.bits & 0x8000) << 16;
+  float value;
 
-  return (float) (half.bits & 0x8000 ? -size : size);
+  if (exponent == 0)
+    return copysignf (
+        (float) steps * 0x1p-24f, half.bits & 0x8000 ? -1.0f : 1.0f);
+  /* The exponent's bias is 112 more, and that of infinity all ones. */
+  bits |= (exponent == 31 ? 255 : exponent + 112) << 23 | steps << 13;
+  memcpy (&value, &bits, sizeof value);
+  return value;
 }
