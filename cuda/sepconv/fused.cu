@@ -1148,7 +1148,6 @@ fused_cost (const SepconvSpec *spec, const Image *layout)
 {
   const SepconvWork work = sepconv_work (spec, layout);
   const double n = work.taps;
-
   const bool bytes = work.sample_bytes == 1;
   double sample;
 

@@ -352,6 +352,60 @@ histo_frames_pool_of_its_own (void)
   flight_close (flight);
 }
 
+/* What a sink without an answer does to the question. */
+static GstPadProbeReturn
+refuse_allocation (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
+{
+  (void) pad;
+  (void) user;
+  return GST_QUERY_TYPE (GST_PAD_PROBE_INFO_QUERY (probe))
+          == GST_QUERY_ALLOCATION
+      ? GST_PAD_PROBE_DROP
+      : GST_PAD_PROBE_OK;
+}
+
+/* A sink that refuses the query has no pool either, and knows of no metas. */
+static void
+histo_frames_pool_where_refused (void)
+{
+  GstCaps *caps = video_caps ("NV12", 64, 48, NULL);
+  GstQuery *query = gst_query_new_allocation (caps, TRUE);
+  GstBufferPool *pool;
+  GstStructure *config;
+  GstBuffer *buffer;
+  guint size, least, most;
+  Filter filter;
+
+  test_context ("format=NV12 size=64x48, sink refuses");
+  filter_open (&filter, "cudahisto interval=0");
+  gst_pad_add_probe (filter.harness->sinkpad,
+      GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH,
+      refuse_allocation, NULL, NULL);
+  expect (filter_caps (&filter, gst_caps_ref (caps)), "caps refused");
+  expect (gst_pad_peer_query (filter.harness->srcpad, query),
+      "the allocation query fails");
+  expect (gst_query_get_n_allocation_pools (query) == 1, "no pool is offered");
+  expect (
+      !gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL),
+      "promises what downstream did not");
+  gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &least, &most);
+  config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_set_params (config, caps, size, least, most);
+  expect (gst_buffer_pool_set_config (pool, config)
+          && gst_buffer_pool_set_active (pool, TRUE)
+          && gst_buffer_pool_acquire_buffer (pool, &buffer, NULL)
+              == GST_FLOW_OK,
+      "the pool gives nothing");
+  expect (buffer_is_pinned (buffer), "the offered pool is not pinned");
+  gst_buffer_unref (buffer);
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_object_unref (pool);
+  gst_query_unref (query);
+  gst_caps_unref (caps);
+  filter_expect_silence (&filter);
+  filter_close (&filter);
+}
+
 /* A sink that wants rows without padding: it leaves everything open. */
 static GstPadProbeReturn
 answer_nothing (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
@@ -401,6 +455,8 @@ const Test tests_histo_frames[] = {
       VARIANT_BOTH },
   { "histo-frames-pool-of-its-own", histo_frames_pool_of_its_own,
       VARIANT_BOTH },
+  { "histo-frames-pool-where-refused", histo_frames_pool_where_refused,
+      VARIANT_CUDA },
   { "histo-frames-layouts-of-downstream", histo_frames_layouts_of_downstream,
       VARIANT_BOTH },
   { 0 },

@@ -429,94 +429,6 @@ pools_plain (void)
   }
 }
 
-/* What a sink without an answer does to the question. */
-static GstPadProbeReturn
-refuse_allocation (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
-{
-  (void) pad;
-  (void) user;
-  return GST_QUERY_TYPE (GST_PAD_PROBE_INFO_QUERY (probe))
-          == GST_QUERY_ALLOCATION
-      ? GST_PAD_PROBE_DROP
-      : GST_PAD_PROBE_OK;
-}
-
-/* A buffer of the pool that a filter offers for these caps. */
-static GstBuffer *
-buffer_offered (Filter *filter, GstCaps *caps)
-{
-  GstQuery *query = gst_query_new_allocation (caps, TRUE);
-  GstBufferPool *pool = NULL;
-  GstBuffer *buffer = NULL;
-  GstStructure *config;
-  guint size, least, most;
-
-  expect (gst_pad_peer_query (filter->harness->srcpad, query), "no answer");
-  expect (gst_query_get_n_allocation_pools (query) == 1, "no pool");
-  expect (
-      !gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL),
-      "promises what downstream did not");
-  gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &least, &most);
-  config = gst_buffer_pool_get_config (pool);
-  gst_buffer_pool_config_set_params (config, caps, size, least, most);
-  expect (gst_buffer_pool_set_config (pool, config)
-          && gst_buffer_pool_set_active (pool, TRUE)
-          && gst_buffer_pool_acquire_buffer (pool, &buffer, NULL)
-              == GST_FLOW_OK,
-      "the pool gives nothing");
-  gst_query_unref (query);
-  gst_object_unref (pool);
-  return buffer;
-}
-
-/* Frames that pass through are read where they are: in pinned memory, unless
- * downstream wants another. */
-static void
-pools_of_a_counter (void)
-{
-  for (int sink = 0; sink < 2; sink++) {
-    Offer nothing = { 0 };
-    GstBufferPool *pool;
-    GstBuffer *buffer;
-    GstVideoInfo info;
-    GstCaps *caps;
-    Filter filter;
-
-    test_context ("format=NV12 size=64x48, sink %s",
-        sink == 0 ? "refuses" : "offers a plain pool");
-    video_info (&info, "NV12", 64, 48, NULL);
-    filter_open (&filter, "cudahisto interval=0");
-    if (sink == 1)
-      nothing.pool = gst_video_buffer_pool_new ();
-    nothing.size = (guint) info.size;
-    gst_pad_add_probe (filter.harness->sinkpad,
-        GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH,
-        sink == 0 ? refuse_allocation : answer_allocation, &nothing, NULL);
-    caps = gst_video_info_to_caps (&info);
-    expect (filter_caps (&filter, gst_caps_ref (caps)), "caps refused");
-    if (sink == 0) {
-      buffer = buffer_offered (&filter, caps);
-      expect (buffer_is_pinned (buffer), "the offered pool is not pinned");
-      pool = gst_object_ref (buffer->pool);
-      gst_buffer_unref (buffer);
-      gst_buffer_pool_set_active (pool, FALSE);
-      gst_object_unref (pool);
-    } else {
-      GstQuery *query = gst_query_new_allocation (caps, TRUE);
-
-      expect (gst_pad_peer_query (filter.harness->srcpad, query), "no answer");
-      gst_query_parse_nth_allocation_pool (query, 0, &pool, NULL, NULL, NULL);
-      expect (pool == nothing.pool, "downstream's pool is not passed on");
-      gst_object_unref (pool);
-      gst_query_unref (query);
-      gst_object_unref (nothing.pool);
-    }
-    gst_caps_unref (caps);
-    filter_expect_silence (&filter);
-    filter_close (&filter);
-  }
-}
-
 const Test tests_pools[] = {
   { "pools-offered", pools_offered, VARIANT_BOTH },
   { "pools-follow-settings", pools_follow_settings, VARIANT_CUDA },
@@ -526,6 +438,5 @@ const Test tests_pools[] = {
   { "pools-smaller-than-the-ring", pools_smaller_than_the_ring, VARIANT_BOTH },
   { "pools-keep-alignment", pools_keep_alignment, VARIANT_BOTH },
   { "pools-plain", pools_plain, VARIANT_BOTH },
-  { "pools-of-a-counter", pools_of_a_counter, VARIANT_CUDA },
   { 0 },
 };
