@@ -35,6 +35,9 @@
 /* No guess is longer: the gain would be small, and a wrong one felt. */
 #define GUESS_MAX_NS 5e6
 
+/* What ends before the first row of every memory. */
+static const int no_rows[IMAGE_MAX_MEMORIES] = { 0 };
+
 /* The points in time of one frame, in order. */
 enum
 {
@@ -348,12 +351,34 @@ copy_rows (const Image *dst, const Image *src, const int *first,
   return true;
 }
 
-/* The rows of each memory that slice i of n ends before. */
+/* The rows of each memory that slice i of n ends before. A slice takes the next n-th of
+ * the bytes, memory by memory, and not a share of each memory: rows that lie together
+ * go in one copy. Cuts are rounded down to whole rows, so that the last slice always
+ * has some. */
 static void
 slice_rows (const Image *image, int i, int n, int *rows)
 {
-  for (int m = 0; m < image->n_memories; m++)
-    rows[m] = (int) ((long long) image->memory[m].height * (i + 1) / n);
+  uint64_t left = (uint64_t) image_bytes (image) * (unsigned) (i + 1)
+      / (unsigned) n; /* bytes, up to the cut */
+
+  for (int m = 0; m < image->n_memories; m++) {
+    const ImageMemory *memory = &image->memory[m];
+    const uint64_t bytes =
+        (uint64_t) memory->row_bytes * (unsigned) memory->height;
+
+    rows[m] = left >= bytes ? memory->height : (int) (left / memory->row_bytes);
+    left -= left >= bytes ? bytes : left;
+  }
+}
+
+/* Whether [first, last) has rows in any memory. */
+static bool
+has_rows (const int *first, const int *last)
+{
+  for (int m = 0; m < IMAGE_MAX_MEMORIES; m++)
+    if (last[m] > first[m])
+      return true;
+  return false;
 }
 
 static void
@@ -381,18 +406,15 @@ follow (Ring *ring, GpuStream theirs, GpuEvent ready, bool up, Fault *fault)
           && (!up || gpu_stream_wait_event (ring->up, ready, fault)));
 }
 
-/* Queues one slice's way up: rows from *ready on, which moves on. */
+/* Queues the way up of rows [before, ready), slice i. */
 static bool
-submit_up (Ring *ring, RingSlot *slot, int i, int *ready, Fault *fault)
+submit_up (Ring *ring, RingSlot *slot, int i, const int *before,
+    const int *ready, Fault *fault)
 {
   const RingFrame *frame = &slot->frame;
   const bool mark_end = i == frame->slices - 1 && slot->timed;
   const GpuEvent end = mark_end ? slot->mark[MARK_UP_END] : slot->sliced_up[i];
-  int before[IMAGE_MAX_MEMORIES];
 
-  for (int m = 0; m < IMAGE_MAX_MEMORIES; m++)
-    before[m] = ready[m];
-  slice_rows (&slot->source, i, frame->slices, ready);
   if (!slot->copies_up)
     return true;
   /* Pageable memory may be the caller's in any number of pieces. */
@@ -402,59 +424,73 @@ submit_up (Ring *ring, RingSlot *slot, int i, int *ready, Fault *fault)
       && gpu_stream_wait_event (ring->compute, end, fault);
 }
 
-/* Queues the way down of rows [before, done). */
+/* Queues the way down of rows [before, done), after slice i. The last one ends the
+ * frame, so that `down` waits for its work even without a row. */
 static bool
 submit_down (Ring *ring, RingSlot *slot, int i, const int *before,
     const int *done, Fault *fault)
 {
   const RingFrame *frame = &slot->frame;
-  const bool mark_end = i == frame->slices - 1 && slot->timed;
+  const bool last = i == frame->slices - 1, mark_end = last && slot->timed;
+  const bool down = slot->copies_down && (last || has_rows (before, done));
   const GpuEvent compute_end =
       mark_end ? slot->mark[MARK_COMPUTE_END] : slot->sliced_compute[i];
 
-  if ((mark_end || slot->copies_down)
+  if ((mark_end || down)
       && !gpu_event_record (compute_end, ring->compute, fault))
     return false;
-  if (!slot->copies_down)
+  if (!down)
     return true;
   return gpu_stream_wait_event (ring->down, compute_end, fault)
-      && (i > 0 || mark (slot, MARK_DOWN_START, ring->down, fault))
+      && (has_rows (no_rows, before)
+          || mark (slot, MARK_DOWN_START, ring->down, fault))
       && copy_rows (&slot->down, &slot->result, before, done,
           frame->transfer != RING_PAGEABLE,
           frame->dst_place == RING_DEVICE ? GPU_COPY_DEVICE : GPU_COPY_DOWN,
           ring->down, fault);
 }
 
-/* Queues one slice: up, compute, and down what is finished by then. */
+/* Has `compute` queue its work on rows [before, ready), slice i. */
 static bool
-submit_slice (
-    Ring *ring, RingSlot *slot, int i, int *ready, int *done, Fault *fault)
+submit_compute (Ring *ring, RingSlot *slot, int i, const int *before,
+    const int *ready, int *done, Fault *fault)
 {
   const RingFrame *frame = &slot->frame;
   const Image nothing = { .n_memories = 0 };
-  const bool last = i == frame->slices - 1;
-  int before[IMAGE_MAX_MEMORIES];
   RingPart part = { .src = &slot->source,
     .dst = frame->passes ? &nothing : &slot->result,
-    .first = i == 0,
-    .last = last,
+    .first = !has_rows (no_rows, before),
+    .last = i == frame->slices - 1,
     .stream = ring->compute,
     .done = done };
 
   for (int m = 0; m < IMAGE_MAX_MEMORIES; m++)
-    part.fresh[m].first = ready[m];
-  if (!submit_up (ring, slot, i, ready, fault)
-      || (i == 0 && !mark (slot, MARK_COMPUTE_START, ring->compute, fault)))
+    part.fresh[m] = (ImageRows){ before[m], ready[m] };
+  if (part.first && !mark (slot, MARK_COMPUTE_START, ring->compute, fault))
     return false;
-  for (int m = 0; m < IMAGE_MAX_MEMORIES; m++) {
-    part.fresh[m].last = ready[m];
-    before[m] = done[m];
-  }
-  if (frame->compute != NULL && !frame->compute (frame->user, &part, fault))
+  return frame->compute == NULL || frame->compute (frame->user, &part, fault);
+}
+
+/* Queues one slice: up, compute, and down what is finished by then. Where a frame has
+ * fewer rows than slices, some are empty. */
+static bool
+submit_slice (
+    Ring *ring, RingSlot *slot, int i, int *ready, int *done, Fault *fault)
+{
+  const int n = slot->frame.slices;
+  int before[IMAGE_MAX_MEMORIES], done_before[IMAGE_MAX_MEMORIES];
+
+  memcpy (before, ready, sizeof before);
+  memcpy (done_before, done, sizeof done_before);
+  slice_rows (&slot->source, i, n, ready);
+  if (!has_rows (before, ready))
+    return true;
+  if (!submit_up (ring, slot, i, before, ready, fault)
+      || !submit_compute (ring, slot, i, before, ready, done, fault))
     return false;
-  if (last)
-    slice_rows (&slot->result, 0, 1, done);
-  return submit_down (ring, slot, i, before, done, fault);
+  if (i == n - 1)
+    slice_rows (&slot->result, i, n, done);
+  return submit_down (ring, slot, i, done_before, done, fault);
 }
 
 static bool

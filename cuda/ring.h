@@ -46,24 +46,29 @@ typedef enum
   RING_PAGEABLE, /* copy engines, from and to the caller's memory as it is */
 } RingTransfer;
 
-/* One part of one frame, for RingCompute. */
+/* One part of one frame, for RingCompute. The parts of a frame are the slices that it
+ * is cut into, shares of its bytes in the order of its memories: first all rows of
+ * memory 0 from the top, then those of memory 1, and so on. Cuts lie between rows; a
+ * frame of few rows has fewer parts than slices, since none is without a row. */
 typedef struct
 {
   const Image *src, *dst; /* dst without memories: there is none to be filled */
   /* Rows of each memory of src that have come in since the last part, when the stream
-   * gets here; those before them came earlier, and in the last part none is left. */
+   * gets here; those before them came earlier. [0, 0) of a memory that is still to
+   * come, empty at the bottom of one that is complete; in the last part none is
+   * left. */
   ImageRows fresh[IMAGE_MAX_MEMORIES];
-  bool first, last;
+  bool first, last; /* both, if it is the only one */
   /* NULL: no GPU, the work is to be done at once. */
   GpuStream stream;
   /* To be filled: rows [0, done[m]) of dst are finished when the stream has done
-   * this part's work. Starts as the last part left it; after the last part all
-   * rows count as finished. */
+   * this part's work, all of a memory's as soon as that can be. Starts as the last
+   * part left it, at 0; after the last part all rows count as finished. */
   int *done;
 } RingPart;
 
 /* Queues the work of a part; called during ring_submit(), on its thread, once a
- * slice. */
+ * part, in order. */
 typedef bool (*RingCompute) (void *user, const RingPart *part, Fault *fault);
 
 /* Where an image of a frame lies. */
@@ -86,7 +91,9 @@ typedef struct
   bool passes;
   RingTransfer transfer; /* of images that are not on the device */
   /* 1..RING_MAX_SLICES; 1 = whole. What does not go up and down, that is without a
-   * GPU, for RING_MAPPED and on the device, is always whole. */
+   * GPU, for RING_MAPPED and on the device, is always whole. For RING_PINNED a slice is
+   * one copy each way, if rows are of whole 64 bytes and the pinned memories, if they
+   * are the caller's, follow each other without a gap. */
   int slices;
   RingCompute compute; /* NULL: nothing; only with `passes` */
   void *user;          /* for compute */

@@ -129,8 +129,8 @@ bool sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
     GpuStream stream, Fault *fault);
 
 /* Like sepconv_plan_run(), part by part while src is still coming in: rows fresh[m]
- * of each memory have come in since the last part, when the stream gets here, and
- * those before them earlier. Finishes the rows of dst that need no others:
+ * of each memory, of some perhaps none, have come in since the last part, when the
+ * stream gets here, and those before them earlier. Finishes the rows of dst that need no others:
  * [0, done[m]) are finished by then, where `done` is 0 before the first part and as
  * the last part left it before the others. With the last part no row is left. The
  * parts of one frame follow each other; no other run of the plan comes between. */

@@ -301,7 +301,8 @@ berth_end (Berth *berth)
   }
 }
 
-/* Parts come in order, and each knows what the ones before it left. */
+/* Parts come in order, memory by memory, and each knows what the ones before it
+ * left. */
 static void
 expect_part (const Berth *berth, const RingPart *part)
 {
@@ -309,12 +310,8 @@ expect_part (const Berth *berth, const RingPart *part)
   const bool gpu = plant->device->gpu != NULL;
   const bool cut = gpu && berth->route.transfer != RING_MAPPED;
   const int n = cut ? berth->route.slices : 1;
+  bool all = true, some = false;
 
-  EXPECT (plant->check,
-      part->first == (berth->parts == 0)
-          && part->last == (berth->parts == n - 1),
-      "part %d of %d is called%s%s", berth->parts, n,
-      part->first ? " first" : "", part->last ? " last" : "");
   EXPECT (plant->check, (part->stream != NULL) == gpu, "a wrong stream");
   EXPECT (plant->check,
       image_same_layout (part->src, &plant->layout)
@@ -327,13 +324,23 @@ expect_part (const Berth *berth, const RingPart *part)
         part->fresh[m].first == berth->ready[m]
             && part->fresh[m].last >= berth->ready[m]
             && part->fresh[m].last <= height
-            && (!part->last || part->fresh[m].last == height),
-        "memory %d: rows %d to %d of %d after %d", m, part->fresh[m].first,
-        part->fresh[m].last, height, berth->ready[m]);
+            && (all || part->fresh[m].last == 0),
+        "memory %d: rows %d to %d of %d after %d%s", m, part->fresh[m].first,
+        part->fresh[m].last, height, berth->ready[m],
+        all ? "" : ", while more of another are to come");
     EXPECT (plant->check, part->done[m] == berth->done[m],
         "memory %d: done is %d, and was left at %d", m, part->done[m],
         berth->done[m]);
+    all = all && part->fresh[m].last == height;
+    some = some || part->fresh[m].last > part->fresh[m].first;
   }
+  EXPECT (plant->check, some && berth->parts < n,
+      "part %d, of a frame in %d slices, brings %s row", berth->parts, n,
+      some ? "a" : "no");
+  EXPECT (plant->check, part->first == (berth->parts == 0) && part->last == all,
+      "part %d of a frame in %d slices, with %s, is called%s%s", berth->parts,
+      n, all ? "all rows" : "more to come", part->first ? " first" : "",
+      part->last ? " last" : "");
 }
 
 static bool

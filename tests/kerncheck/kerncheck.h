@@ -55,6 +55,7 @@ void check_progress_add (void);
 void check_workers_add (void);
 void check_ring_add (void);
 void check_ring_device_add (void);
+void check_slices_add (void);
 void check_transfers_add (void);
 void check_gpu_add (void);
 void check_histo_add (void);

@@ -2,9 +2,13 @@
 /* copies: rows from and to memory that is the device's, pinned or pageable. Pageable
  * memory is the caller's again when a call returns. */
 #include "device-memory.h"
+#include "emulated-queue.h"
 #include "streams.h"
 
+#include <atomic>
 #include <string.h>
+
+static std::atomic<unsigned long long> copies;
 
 /* Rows of one side of a copy. */
 struct Rows
@@ -60,6 +64,7 @@ copy_2d (const CUDA_MEMCPY2D &copy, CUstream stream, bool wait)
   const size_t width = copy.WidthInBytes, height = copy.Height;
   Rows from, to;
 
+  copies++;
   if (width == 0 || height == 0)
     return enqueue (
         stream, [] {}, wait);
@@ -81,6 +86,12 @@ copy_2d (const CUDA_MEMCPY2D &copy, CUstream stream, bool wait)
         copy_rows (to, { staged->data (), width, false }, width, height);
       },
       to.pageable);
+}
+
+unsigned long long
+emulatedCopies (void)
+{
+  return copies;
 }
 
 CUresult

@@ -13,5 +13,8 @@ extern "C" {
 CUresult emulatedEnqueue (CUstream stream, void (*run) (void *), void *user,
     void (*release) (void *));
 
+/* Copies that were asked for so far, in all contexts, those of no bytes too. */
+unsigned long long emulatedCopies (void);
+
 #pragma GCC visibility pop
 }
