@@ -4,6 +4,7 @@
 #include "hostclock.h"
 #include "workers.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,12 @@
 #define EARLIER_IN_SERIES 0.97
 /* No guess is longer: the gain would be small, and a wrong one felt. */
 #define GUESS_MAX_NS 5e6
+
+/* The time of a lone frame in n slices is that of its copies, one of which only the
+ * last slice adds: U (1 + 1 / n), and a slice costs C more. The best n is the root of
+ * U / C, or of the frame's bytes over so many: measured on an H200, where C is about
+ * 4 us. */
+#define SLICE_COST_BYTES 250e3
 
 /* What ends before the first row of every memory. */
 static const int no_rows[IMAGE_MAX_MEMORIES] = { 0 };
@@ -349,6 +356,14 @@ copy_rows (const Image *dst, const Image *src, const int *first,
       return false;
   }
   return true;
+}
+
+int
+ring_slices_alone (const Image *src)
+{
+  const int n = (int) sqrt ((double) image_bytes (src) / SLICE_COST_BYTES);
+
+  return n < 1 ? 1 : n < RING_MAX_SLICES ? n : RING_MAX_SLICES;
 }
 
 /* The rows of each memory that slice i of n ends before. A slice takes the next n-th of

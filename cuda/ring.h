@@ -99,6 +99,10 @@ typedef struct
   void *user;          /* for compute */
 } RingFrame;
 
+/* The number of slices that a frame like this, alone in the ring, comes through in
+ * about the shortest time: 1..RING_MAX_SLICES. Any thread. */
+int ring_slices_alone (const Image *src);
+
 /* Sums since ring_new(), or since the last of several rings they were added up
  * from. Times are of the device for a GPU, from the first part's start to the
  * last part's end, of the first frames and of some of the later ones, since time

@@ -17,10 +17,6 @@ GST_DEBUG_CATEGORY_STATIC (gst_gpu_filter_debug);
 #define DEFAULT_TRANSFER GST_GPU_FILTER_TRANSFER_AUTO
 #define DEFAULT_RING_DEPTH 4
 
-/* slices=0 cuts a frame that comes alone into parts of this size. */
-#define AUTO_SLICE_BYTES 2500000
-#define AUTO_MAX_SLICES 8
-
 enum
 {
   PROP_0,
@@ -756,8 +752,7 @@ choose_route (GstGpuFilter *self, const Flight *flight, RingFrame *frame)
   else if (slices == 0)
     slices = gst_frame_queue_length (priv->queue) > 0
         ? 1
-        : CLAMP (
-            image_bytes (&frame->src) / AUTO_SLICE_BYTES, 1, AUTO_MAX_SLICES);
+        : (guint) ring_slices_alone (&frame->src);
   frame->slices = (int) slices;
 }
 

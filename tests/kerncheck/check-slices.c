@@ -258,8 +258,31 @@ check_slices (Check *check, const void *data)
   device_leave (&device);
 }
 
+/* Small frames are not cut; the larger a frame, the more slices pay. */
+static void
+check_slices_alone (Check *check, const void *data)
+{
+  int last = 1, n;
+  Image layout;
+
+  (void) data;
+  layout_make (layout_kind_by_name ("nv12"), 320, 180, &layout);
+  n = ring_slices_alone (&layout);
+  EXPECT (check, n == 1, "%d slices of 86 KB", n);
+  for (int height = 180; height <= 16384; height *= 2) {
+    layout_make (
+        layout_kind_by_name ("nv12"), height * 16 / 9, height, &layout);
+    n = ring_slices_alone (&layout);
+    EXPECT (check, n >= last && n <= RING_MAX_SLICES,
+        "%d slices of %d rows, and %d of half as many", n, height, last);
+    last = n;
+  }
+  EXPECT (check, last == RING_MAX_SLICES, "%d slices of the largest", last);
+}
+
 void
 check_slices_add (void)
 {
+  kerncheck_add (check_slices_alone, NULL, NULL, "ring/slices-alone");
   kerncheck_add (check_slices, NULL, NULL, "ring/cuda/cuts");
 }
