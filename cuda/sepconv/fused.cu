@@ -270,7 +270,6 @@ template <int BYTES> struct Writer
   int at;      /* byte of the row; row_bytes or more: nowhere */
   bool mine;   /* some bytes are in the image */
   bool direct; /* all of them, at once */
-  bool kept;   /* all of them, some as they are in the source */
 
   __device__ __forceinline__ void
   begin (const StripPlane &plane, int y, int byte)
@@ -282,8 +281,6 @@ template <int BYTES> struct Writer
     to = plane.dst + y * stride + at;
     mine = at < plane.row_bytes;
     direct = !plane.keeps && bits % (SAMPLES * BYTES) == 0
-        && at + SAMPLES * BYTES <= plane.row_bytes;
-    kept = plane.keeps && plane.dst_aligned && plane.src_aligned
         && at + SAMPLES * BYTES <= plane.row_bytes;
   }
 
@@ -298,18 +295,11 @@ template <int BYTES> struct Writer
       else
         *(uint4 *) to =
             make_uint4 (value[0].x, value[0].y, value[1].x, value[1].y);
-    } else if (inside && kept) {
-      const uint8_t *from = plane.src + y * plane.src_stride + at;
-
-#pragma unroll
-      for (int i = 0; i < BYTES; i++)
-        ((uint2 *) to)[i] =
-            strip_keep (plane, at + 8 * i, value[i], ((const uint2 *) from)[i]);
     } else if (inside && mine) {
 #pragma unroll
       for (int i = 0; i < BYTES; i++)
         if (at + 8 * i < plane.row_bytes)
-          strip_write_edge (plane, y, at + 8 * i, value[i]);
+          strip_write (plane, y, at + 8 * i, value[i]);
     }
     to += stride;
   }
@@ -696,11 +686,7 @@ march (const FusedPlane &plane, SepconvBorder border, const StripPlace &place,
 /* As many as shared memory lets in, if the registers suffice. */
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 #define MIN_BLOCKS(taps, bytes) \
-  ((taps) == 0          ? 4 \
-          : (taps) <= 3 ? 4 \
-          : (taps) <= 5 ? 5 - (bytes) \
-          : (taps) <= 7 ? 4 \
-                        : 3)
+  ((taps) == 0 || (taps) > 5 ? 3 : (taps) > 3 ? 5 - (bytes) : 4)
 #else
 #define MIN_BLOCKS(taps, bytes) 3
 #endif
@@ -738,14 +724,13 @@ struct Variant
 {
   void (*kernel) (FusedFrame);
   int taps, sample_bytes;
-  int at_once; /* blocks, on a multiprocessor */
 };
 
 template <int N, int BYTES>
 static constexpr Variant
 variant ()
 {
-  return { fused_strips<N, BYTES>, N, BYTES, MIN_BLOCKS (N, BYTES) };
+  return { fused_strips<N, BYTES>, N, BYTES };
 }
 
 static const Variant variants[] = {
@@ -771,8 +756,9 @@ struct FusedState
   Staging taps;
   unsigned revision; /* of the plan that `variant` is of */
   const Variant *variant;
-  int most_shared; /* bytes that a block may have */
-  int good_shared; /* that leave room for enough blocks */
+  StripOccupancy occupancy; /* of the last launch */
+  int most_shared;          /* bytes that a block may have */
+  int good_shared;          /* that leave room for enough blocks */
 };
 
 /* The index of Long's middle tap, with zeros before the taps so that windows begin at
@@ -1069,11 +1055,12 @@ describe (
 static bool
 fused_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
-  const FusedState *state = (const FusedState *) plan->state;
+  FusedState *state = (FusedState *) plan->state;
   const Variant *variant;
   FusedFrame frame = FusedFrame ();
   StripPlane *planes[IMAGE_MAX_PLANES];
-  int shared = 0, overhead = 0, blocks;
+  StripLoad load = StripLoad ();
+  int shared = 0, blocks;
   bool ok = false;
 
   if (!adopt_taps (plan, part->stream, fault))
@@ -1088,11 +1075,14 @@ fused_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
     planes[frame.n_planes] = &frame.plane[frame.n_planes].strip;
     shared =
         max (shared, describe (plan, part, p, &frame.plane[frame.n_planes++]));
-    overhead = max (overhead, plan->taps[p].y.n + 2 * STRIP_ROWS);
+    load.above = max (load.above, plan->taps[p].y.n - 1);
   }
-  /* The rows above are summed again by each strip, and the first come late. */
-  blocks = strip_lay_out (planes, frame.n_planes, overhead,
-      { variant->at_once, 3.5 }, gpu_multiprocessors (plan->gpu));
+  if (!strip_occupancy (
+          &state->occupancy, (const void *) variant->kernel, shared, fault))
+    return false;
+  load.at_once = state->occupancy.blocks;
+  load.multiprocessors = gpu_multiprocessors (plan->gpu);
+  blocks = strip_lay_out (planes, frame.n_planes, &load);
   if (blocks > 0)
     GPU_CHECK (gpu_launch (variant->kernel, blocks, STRIP_THREADS, shared,
                    part->stream, frame),
@@ -1149,13 +1139,11 @@ fused_cost (const SepconvSpec *spec, const Image *layout)
   const SepconvWork work = sepconv_work (spec, layout);
   const double n = work.taps;
   const bool bytes = work.sample_bytes == 1;
-  double sample;
 
-  if (n <= SHORT_MAX)
-    sample = bytes ? 0.5 + 0.106 * n : 0.77 + 0.131 * n;
-  else
-    sample = bytes ? 0.225 * n : 0.57 + 0.253 * n;
-  return 4.5 + 0.33 * n + work.samples * sample;
+  if (n > SHORT_MAX)
+    return 3.8 + 0.31 * n + work.samples * ((bytes ? 0.037 : 0.88) + 0.212 * n);
+  return bytes ? 5.5 + 0.32 * n + work.samples * (0.387 + 0.096 * n)
+               : 4.1 + 0.57 * n + work.samples * (1.13 + 0.026 * n);
 }
 
 extern "C" const SepconvMethodOps sepconv_fused_ops = {

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "strip.cuh"
 
+#include "../gpu-check.h"
+
 #include <math.h>
 
-/* Fitted to times on an H200, as is StripLoad::least. Where all blocks run at once, the
- * slowest of them, at the sides, sets the pace. */
-#define SLOWEST_BLOCK 1.5
-/* Of the time that the blocks of a multiprocessor take, what the end of a launch of more
- * than those loses. */
-#define LAST_BLOCKS 0.8
+/* Fitted to times on an H200. A launch takes no less than the time of so much of the
+ * blocks that run at once, */
+#define LEAST_LOAD 0.85
+/* and where more follow them, so much of theirs more than its share. */
+#define LAST_BLOCKS 0.5
+/* Blocks at the sides, where pixels outside are put in, take so much longer: their
+ * strips may be shorter by an eighth. */
+#define SIDE_FACTOR 1.08
+/* Rows whose time a strip takes to begin, beside half that of those that it sums
+ * above its own. */
+#define BEGIN_ROWS (2 * STRIP_ROWS)
 
 bool
 strip_is_packed (const ImagePlane *plane, Fault *why)
@@ -65,7 +72,7 @@ strip_describe (
   plane->max_code = image_full_code (layout);
   plane->margin = plan->taps[p].x.n / 2;
   plane->src_aligned = is_aligned (plane->src, src->stride, 16);
-  plane->dst_aligned = is_aligned (plane->dst, dst->stride, 8);
+  plane->dst_aligned = is_aligned (plane->dst, dst->stride, 16);
   for (int i = 0; i < plan->n_channels; i++) {
     const SepconvChannel *channel = &plan->channel[i];
 
@@ -84,44 +91,99 @@ strip_describe (
     plane->keeps = false;
 }
 
+bool
+strip_occupancy (
+    StripOccupancy *last, const void *kernel, int shared, Fault *fault)
+{
+  bool ok = false;
+
+  if (last->kernel == kernel && last->shared == shared)
+    return true;
+  GPU_CHECK (cudaOccupancyMaxActiveBlocksPerMultiprocessor (
+                 &last->blocks, kernel, STRIP_THREADS, (size_t) shared),
+      fault);
+  last->blocks = max (last->blocks, 1);
+  last->kernel = kernel;
+  last->shared = shared;
+  ok = true;
+done:
+  return ok;
+}
+
 static int
-count_blocks (StripPlane *const *planes, int n_planes, int strip_rows)
+count_strips (int rows, int strip_rows)
+{
+  return (rows + strip_rows - 1) / strip_rows;
+}
+
+/* Lays out strips of so many rows, fewer at the sides; returns the blocks. */
+static int
+set_strips (
+    StripPlane *const *planes, int n_planes, int strip_rows, int side_rows)
 {
   int blocks = 0;
 
   for (int p = 0; p < n_planes; p++) {
-    const int rows = planes[p]->result.last - planes[p]->result.first;
+    StripPlane *plane = planes[p];
+    const int rows = plane->result.last - plane->result.first;
 
-    planes[p]->first_block = blocks;
-    planes[p]->strip_rows = strip_rows;
-    blocks += planes[p]->columns * ((rows + strip_rows - 1) / strip_rows);
+    plane->first_block = blocks;
+    plane->strip_rows = strip_rows;
+    plane->side_rows = side_rows;
+    plane->sides = min (plane->columns, 2);
+    plane->side_blocks = plane->sides * count_strips (rows, side_rows);
+    blocks += plane->side_blocks
+        + (plane->columns - plane->sides) * count_strips (rows, strip_rows);
   }
   return blocks;
 }
 
-int
-strip_lay_out (StripPlane *const *planes, int n_planes, int overhead,
-    StripLoad load, int multiprocessors)
+/* The same, and about the time that it takes, in rows. */
+static double
+cost_of_strips (StripPlane *const *planes, int n_planes, int strip_rows,
+    int side_rows, const StripLoad *load)
 {
-  int rows = 0, best = STRIP_ROWS;
-  double best_cost = INFINITY;
+  const double each =
+      (double) set_strips (planes, n_planes, strip_rows, side_rows)
+      / load->multiprocessors;
+  const double blocks = each <= load->at_once
+      ? fmax (ceil (each), LEAST_LOAD * load->at_once)
+      : each + LAST_BLOCKS * load->at_once;
+  const double begin = BEGIN_ROWS + 0.5 * load->above;
+
+  return blocks * fmax (strip_rows + begin, SIDE_FACTOR * (side_rows + begin));
+}
+
+int
+strip_lay_out (StripPlane *const *planes, int n_planes, const StripLoad *load)
+{
+  int rows = 0, height = 0, best = STRIP_ROWS, best_side = STRIP_ROWS;
+  double least = INFINITY;
 
   for (int p = 0; p < n_planes; p++)
     rows = max (rows, planes[p]->result.last - planes[p]->result.first);
-  for (int n = 1; n <= (rows + STRIP_ROWS - 1) / STRIP_ROWS; n++) {
-    const int exact = (rows + n - 1) / n;
-    const int height = (exact + STRIP_ROWS - 1) / STRIP_ROWS * STRIP_ROWS;
-    const int blocks = count_blocks (planes, n_planes, height);
-    const double each = (double) blocks / multiprocessors;
-    const double turns = each <= load.at_once
-        ? SLOWEST_BLOCK * fmax (ceil (each), fmin (load.least, load.at_once))
-        : each + LAST_BLOCKS * load.at_once;
-    const double cost = turns * (height + overhead);
+  if (rows == 0)
+    return 0;
+  /* A strip for all rows, two, and so on. */
+  for (int n = 1; height != STRIP_ROWS; n++) {
+    const int last = height;
+    int side[2];
 
-    if (cost < best_cost) {
-      best = height;
-      best_cost = cost;
+    height = count_strips (count_strips (rows, n), STRIP_ROWS) * STRIP_ROWS;
+    if (height == last)
+      continue;
+    side[0] = height;
+    side[1] = height * 7 / 8 / STRIP_ROWS * STRIP_ROWS;
+    for (int i = 0; i < 2 && side[i] > 0; i++) {
+      const double cost =
+          cost_of_strips (planes, n_planes, height, side[i], load);
+
+      if (cost < least) {
+        best = height;
+        best_side = side[i];
+        least = cost;
+      }
     }
   }
-  return count_blocks (planes, n_planes, best);
+  return set_strips (planes, n_planes, best, best_side);
 }

@@ -34,26 +34,32 @@
 #define STRIP_PARAMETER const
 #endif
 
+/* First what a block needs first: kernels get this as constants, which come in lines of
+ * 64 bytes. */
 struct StripPlane
 {
-  const uint8_t *src;
-  uint8_t *dst;
-  ptrdiff_t src_stride, dst_stride;
-  int width, height; /* pixels, rows of the source */
-  int row_bytes;     /* that are the plane's */
-  ImageRows result;
-  int channels, sample_bytes, shift, max_code;
-  bool filter;                  /* any channel; else the plane is copied */
-  bool src_aligned;             /* to 16 bytes, all rows */
-  bool dst_aligned;             /* to 8 */
-  bool keeps;                   /* some bits of `keep` are set */
-  uint32_t keep[STRIP_KEEP][2]; /* of 24 bytes, the bits that are copied */
-  uint16_t border[4];           /* raw samples outside, for SEPCONV_CONSTANT */
-  int margin; /* pixels left and right of the image that results depend on */
-
   int first_block; /* of the launch */
   int columns;     /* blocks side by side */
   int strip_rows;  /* rows of one strip, a multiple of STRIP_ROWS */
+  int sides;       /* columns, the first and the last, that have other strips */
+  int side_blocks; /* theirs, which come first */
+  int side_rows;
+  ImageRows result;
+  int width, height; /* pixels, rows of the source */
+  int row_bytes;     /* that are the plane's */
+  const uint8_t *src;
+  ptrdiff_t src_stride;
+  int margin;  /* pixels left and right of the image that results depend on */
+  bool filter; /* any channel; else the plane is copied */
+  bool src_aligned; /* to 16 bytes, all rows */
+  bool dst_aligned; /* likewise */
+  bool keeps;       /* some bits of `keep` are set */
+
+  uint8_t *dst;
+  ptrdiff_t dst_stride;
+  int channels, sample_bytes, shift, max_code;
+  uint32_t keep[STRIP_KEEP][2]; /* of 24 bytes, the bits that are copied */
+  uint16_t border[4];           /* raw samples outside, for SEPCONV_CONSTANT */
 };
 
 /* The size of a stage: `chunks` times 16 bytes of each row, rows `pitch` bytes apart;
@@ -80,13 +86,23 @@ struct StripPlace
 __device__ __forceinline__ StripPlace
 strip_place (const StripPlane &plane)
 {
-  const int block = blockIdx.x - plane.first_block;
-  const int strip = block / plane.columns;
+  int block = blockIdx.x - plane.first_block;
+  const bool side = block < plane.side_blocks;
+  const int columns = side ? plane.sides : plane.columns - plane.sides;
+  const int rows = side ? plane.side_rows : plane.strip_rows;
   StripPlace place;
+  int strip;
 
-  place.column = block - strip * plane.columns;
-  place.first = plane.result.first + strip * plane.strip_rows;
-  place.last = min (place.first + plane.strip_rows, plane.result.last);
+  if (!side)
+    block -= plane.side_blocks;
+  strip = block / columns;
+  place.column = block - strip * columns;
+  if (side)
+    place.column *= plane.columns - 1;
+  else if (plane.sides > 0)
+    place.column++;
+  place.first = plane.result.first + strip * rows;
+  place.last = min (place.first + rows, plane.result.last);
   return place;
 }
 
@@ -279,17 +295,6 @@ strip_fill (const StripPlane &plane, SepconvBorder border, int x0, int y0,
   }
 }
 
-/* border_index() of an x that is less than `width` outside, for borders that mirror. */
-__device__ __forceinline__ int
-strip_mirror (int x, int width, SepconvBorder border)
-{
-  const int edge = border == SEPCONV_REFLECT ? 1 : 0;
-
-  if (border == SEPCONV_REPLICATE)
-    return x < 0 ? 0 : width - 1;
-  return x < 0 ? -x - edge : 2 * (width - 1) + edge - x;
-}
-
 /* Loads the stages of a strip, each below the one before. A function that is called
  * would make the whole strip keep its registers elsewhere: what happens at every step
  * of a strip at the side is inline. */
@@ -317,7 +322,7 @@ template <int PIXEL> struct StripReader
     const int p = outside.at (k);
 
     return p * PIXEL
-        | (strip_mirror (x0 + p, plane.width, border) - x0) * PIXEL << 16;
+        | (border_index (x0 + p, plane.width, border) - x0) * PIXEL << 16;
   }
 
   /* For stages whose first pixel is (x0, y0) and so on; x0 is at a multiple of 16
@@ -470,57 +475,61 @@ strip_write (const StripPlane &plane, int y, int at, uint2 value)
     *to = value;
 }
 
-/* Writes the results of a warp, STRIP_ROWS rows of CHUNKS times 16 bytes at a time,
+/* Writes the results of a block, STRIP_ROWS rows of CHUNKS times 16 bytes at a time,
  * each below the ones before. */
 template <int CHUNKS, int PITCH> struct StripWriter
 {
-  static constexpr int PIECES = 2 * CHUNKS; /* of a row, 8 bytes each */
-  static constexpr int ROWS = 32 / PIECES;  /* that a warp writes at once */
-  static_assert (32 % PIECES == 0, "a warp writes whole rows");
+  static constexpr int ROWS = STRIP_THREADS / CHUNKS; /* written at once */
+  static_assert (STRIP_THREADS % CHUNKS == 0 && STRIP_ROWS % ROWS == 0,
+      "a block writes whole rows");
 
-  uint8_t *to; /* this lane's first piece of the next rows */
+  uint8_t *to; /* this thread's first chunk of the next rows */
   ptrdiff_t stride;
   int y;      /* the next rows' first */
   int at;     /* byte of the row that `to` is */
-  bool whole; /* the warp's pieces are whole ones, or wholly outside */
-  bool mine;  /* this lane's are inside */
+  bool whole; /* chunks are aligned, and whole or wholly outside */
+  bool mine;  /* this thread's are in the image */
 
-  /* For rows from y0 on and from byte `byte` on, a multiple of 8. */
+  /* For rows from y0 on and from byte `byte` on, a multiple of 16. */
   __device__ __forceinline__ void
   begin (const StripPlane &plane, int y0, int byte)
   {
-    const int lane = threadIdx.x % 32;
-
     y = y0;
-    at = byte + 8 * (lane % PIECES);
+    at = byte + 16 * (int) (threadIdx.x % CHUNKS);
     stride = plane.dst_stride;
-    to = plane.dst + (y0 + lane / PIECES) * stride + at;
+    to = plane.dst + (y0 + (int) threadIdx.x / CHUNKS) * stride + at;
     whole = plane.dst_aligned && (!plane.keeps || plane.src_aligned)
-        && (plane.row_bytes % 8 == 0 || byte + 16 * CHUNKS <= plane.row_bytes);
-    mine = at >= 0 && at < plane.row_bytes;
+        && (plane.row_bytes % 16 == 0 || byte + 16 * CHUNKS <= plane.row_bytes);
+    mine = at < plane.row_bytes;
   }
 
-  /* This lane's pieces of all rows, where some channels are the source's. */
+  /* This thread's chunks of all rows, where some channels are the source's. */
   __device__ __forceinline__ void
   write_kept (const StripPlane &plane, const uint8_t *from)
   {
-    const uint8_t *src = plane.src
-        + (y + (int) threadIdx.x % 32 / PIECES) * plane.src_stride + at;
+    const uint8_t *src =
+        plane.src + (y + (int) threadIdx.x / CHUNKS) * plane.src_stride + at;
 
 #pragma unroll
-    for (int r = 0; r < STRIP_ROWS; r += ROWS)
-      *(uint2 *) (to + r * stride) =
-          strip_keep (plane, at, *(const uint2 *) (from + r * PITCH),
-              *(const uint2 *) (src + r * plane.src_stride));
+    for (int r = 0; r < STRIP_ROWS; r += ROWS) {
+      const uint4 value = *(const uint4 *) (from + r * PITCH);
+      const uint4 kept = *(const uint4 *) (src + r * plane.src_stride);
+      const uint2 low = strip_keep (plane, at, make_uint2 (value.x, value.y),
+          make_uint2 (kept.x, kept.y));
+      const uint2 high = strip_keep (plane, at + 8,
+          make_uint2 (value.z, value.w), make_uint2 (kept.z, kept.w));
+
+      *(uint4 *) (to + r * stride) = make_uint4 (low.x, low.y, high.x, high.y);
+    }
   }
 
-  /* Writes rows from the warp's buffer, as far as they are in [first, last) and in
-   * the image. The whole warp. */
+  /* Writes the rows that lie at `rows`, as far as they are in [first, last) and in the
+   * image. The whole block. */
   __device__ __forceinline__ void
   write (const StripPlane &plane, const uint8_t *rows, int first, int last)
   {
-    const int lane = threadIdx.x % 32;
-    const uint8_t *from = rows + lane / PIECES * PITCH + 8 * (lane % PIECES);
+    const uint8_t *from =
+        rows + threadIdx.x / CHUNKS * PITCH + 16 * (threadIdx.x % CHUNKS);
 
     if (whole && y >= first && y + STRIP_ROWS <= last) {
       if (mine && plane.keeps)
@@ -528,11 +537,14 @@ template <int CHUNKS, int PITCH> struct StripWriter
       else if (mine)
 #pragma unroll
         for (int r = 0; r < STRIP_ROWS; r += ROWS)
-          *(uint2 *) (to + r * stride) = *(const uint2 *) (from + r * PITCH);
+          *(uint4 *) (to + r * stride) = *(const uint4 *) (from + r * PITCH);
     } else if (mine) {
-      for (int r = lane / PIECES; r < STRIP_ROWS && y + r < last; r += ROWS) {
-        if (y + r >= first)
+      for (int r = threadIdx.x / CHUNKS; r < STRIP_ROWS && y + r < last;
+           r += ROWS) {
+        if (y + r >= first) {
           strip_write_edge (plane, y + r, at, *(const uint2 *) from);
+          strip_write_edge (plane, y + r, at + 8, *(const uint2 *) (from + 8));
+        }
         from += ROWS * PITCH;
       }
     }
@@ -541,40 +553,72 @@ template <int CHUNKS, int PITCH> struct StripWriter
   }
 };
 
-/* Copies bytes [first, last) of the place's rows; first is a multiple of 8. */
+/* Copies bytes [first, last) of the place's rows; first is a multiple of 16. */
 __device__ __forceinline__ void
 strip_copy (
     const StripPlane &plane, const StripPlace &place, int first, int last)
 {
-  const int n = (last - first + 7) / 8;
-  const int rows = place.last - place.first;
+  constexpr int AT_ONCE = 4; /* for the latency of memory */
+  const int n = (last - first + 15) / 16;
+  const int all = (place.last - place.first) * n;
+  const bool aligned = plane.src_aligned && plane.dst_aligned;
 
-  for (int i = threadIdx.x; i < rows * n; i += STRIP_THREADS) {
-    const int r = i / n, y = place.first + r;
-    const int at = first + 8 * (i - r * n);
+  for (int i = threadIdx.x; i < all; i += AT_ONCE * STRIP_THREADS) {
+    uint4 chunk[AT_ONCE];
+    int y[AT_ONCE], at[AT_ONCE];
 
-    strip_write (
-        plane, y, at, strip_read (plane, plane.src + y * plane.src_stride, at));
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++) {
+      const int j = min (i + k * STRIP_THREADS, all - 1);
+
+      y[k] = place.first + j / n;
+      at[k] = first + 16 * (j % n);
+      if (aligned && at[k] + 16 <= plane.row_bytes)
+        chunk[k] =
+            *(const uint4 *) (plane.src + y[k] * plane.src_stride + at[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++) {
+      if (i + k * STRIP_THREADS >= all)
+        continue;
+      if (aligned && at[k] + 16 <= plane.row_bytes)
+        *(uint4 *) (plane.dst + y[k] * plane.dst_stride + at[k]) = chunk[k];
+      else
+        strip_copy_bytes (plane.dst + y[k] * plane.dst_stride + at[k],
+            plane.src + y[k] * plane.src_stride + at[k],
+            min (plane.row_bytes - at[k], 16));
+    }
   }
 }
 
 /* Whether a plane is packed; `why` says that it is not. */
 bool strip_is_packed (const ImagePlane *plane, Fault *why);
 
-/* Fills in all but the last three members. */
+/* Fills in all but how a launch is divided. */
 void strip_describe (
     const SepconvPlan *plan, const SepconvPart *part, int p, StripPlane *plane);
 
-/* How blocks fill a multiprocessor: so many run on it at once, and fewer than `least`
- * take no less time than that many. */
-struct StripLoad
+/* How many blocks of a kernel run on a multiprocessor at once, as found last. */
+struct StripOccupancy
 {
-  int at_once;
-  double least;
+  const void *kernel;
+  int shared; /* bytes of a block */
+  int blocks;
 };
 
-/* Cuts planes, whose columns are known, into strips of the height that is expected to
- * take least time, and fills in the other two members. `overhead`: rows whose time a
- * strip takes above those of its result. Returns the number of blocks. */
-int strip_lay_out (StripPlane *const *planes, int n_planes, int overhead,
-    StripLoad load, int multiprocessors);
+/* Finds it for another kernel or other bytes of shared memory. */
+bool strip_occupancy (
+    StripOccupancy *last, const void *kernel, int shared, Fault *fault);
+
+/* What the time of a launch depends on. */
+struct StripLoad
+{
+  int above;   /* rows that a strip sums above those of its result */
+  int at_once; /* blocks on a multiprocessor */
+  int multiprocessors;
+};
+
+/* Cuts planes, whose columns are known, into strips of the heights that are expected to
+ * take least time. Returns the number of blocks. */
+int strip_lay_out (
+    StripPlane *const *planes, int n_planes, const StripLoad *load);

@@ -32,13 +32,12 @@
 
 struct TensorPlane
 {
+  int reach; /* pixels that a block's window begins left of its result */
+  int above; /* rows that it begins above */
   StripPlane strip;
-  int lead;         /* pixels that the first block has left of the image */
-  int reach;        /* pixels that a block's window begins left of its result */
-  int above;        /* rows that it begins above */
-  float sums_start; /* takes 1024 and the centre off */
-  float result_start[IMAGE_MAX_CHANNELS]; /* the offset */
   const uint4 *x, *y;                     /* fragments */
+  float sums_start;                       /* takes 1024 and the centre off */
+  float result_start[IMAGE_MAX_CHANNELS]; /* the offset */
 };
 
 struct TensorFrame
@@ -48,32 +47,43 @@ struct TensorFrame
   TensorPlane plane[IMAGE_MAX_PLANES];
 };
 
+/* The steps along x where there are so many along y: windows begin with 16 bytes of a
+ * row, which are as many pixels of one byte. */
+static constexpr int
+steps_along_x (int steps, int pixel)
+{
+  return steps == 2 && pixel == 1 ? 3 : steps;
+}
+
 /* What the sizes of a strip are for KS steps, PARTS halves a tap, samples of BYTES
  * and C channels. */
 template <int KS, int PARTS, int BYTES, int C> struct Shape
 {
+  static constexpr int PIXEL = C * BYTES; /* bytes */
+  static constexpr int KX = steps_along_x (KS, PIXEL);
   /* So that the sums of many rows fit the registers. */
   static constexpr int TILES = KS > 5 && C < 4 ? 2 : 4;
   static constexpr int BLOCKS =
       TILES / C; /* of 16 pixels, of a warp's result */
-  static constexpr int BLOCK_CHUNKS = C * BYTES; /* of 16 bytes */
-  static constexpr int CHUNKS = (STRIP_WARPS * BLOCKS + KS - 1) * BLOCK_CHUNKS;
-  static constexpr int OUT_CHUNKS = BLOCKS * BLOCK_CHUNKS;
+  static constexpr int BLOCK_CHUNKS = PIXEL; /* of 16 bytes */
+  static constexpr int CHUNKS = (STRIP_WARPS * BLOCKS + KX - 1) * BLOCK_CHUNKS;
+  static constexpr int WARP_CHUNKS = BLOCKS * BLOCK_CHUNKS; /* of a result */
+  static constexpr int OUT_CHUNKS = STRIP_WARPS * WARP_CHUNKS;
   static constexpr int PITCH = strip_pitch (CHUNKS);
   static constexpr int OUT_PITCH = strip_pitch (OUT_CHUNKS);
   static constexpr int PIXELS =
       STRIP_WARPS * BLOCKS * TENSOR_STEP; /* of a block */
   static constexpr int STAGE_BYTES = STRIP_ROWS * PITCH;
-  static constexpr int OUT_BYTES = STRIP_ROWS * OUT_PITCH; /* of a warp */
+  static constexpr int OUT_BYTES = STRIP_ROWS * OUT_PITCH;
   /* Fragments that all tiles use can come from shared memory each time, where the
    * registers let no more blocks in otherwise. */
   static constexpr bool SHARED_TAPS = KS > 3 || (KS * PARTS) > 3;
   static constexpr bool X_SHARED = SHARED_TAPS && KS != 3;
   static constexpr bool Y_SHARED = SHARED_TAPS || KS == 2;
-  static constexpr int FRAGMENTS = KS * PARTS * TENSOR_LANES;
-  static constexpr int SHARED = STRIP_STAGES * STAGE_BYTES
-      + STRIP_WARPS * OUT_BYTES
-      + (((X_SHARED ? 1 : 0) + (Y_SHARED ? 1 : 0)) * FRAGMENTS + 1 + C)
+  static constexpr int X_FRAGMENTS = KX * PARTS * TENSOR_LANES;
+  static constexpr int Y_FRAGMENTS = KS * PARTS * TENSOR_LANES;
+  static constexpr int SHARED = STRIP_STAGES * STAGE_BYTES + 2 * OUT_BYTES
+      + ((X_SHARED ? X_FRAGMENTS : 0) + (Y_SHARED ? Y_FRAGMENTS : 0) + 1 + C)
           * (int) sizeof (uint4);
 };
 
@@ -145,12 +155,14 @@ template <int N> struct Fragments<N, true>
 {
   const uint4 *at;
 
-  /* A barrier must follow. */
+  /* In the background, in the group of copies that is begun. */
   __device__ __forceinline__ void
   load (const uint4 *from, uint4 *shared, int lane)
   {
-    for (int i = threadIdx.x; i < N * TENSOR_LANES; i += STRIP_THREADS)
-      shared[i] = from[i];
+#pragma unroll
+    for (int i = 0; i < N * TENSOR_LANES; i += STRIP_THREADS)
+      if (i + (int) threadIdx.x < N * TENSOR_LANES)
+        copy_async (shared + i + threadIdx.x, from + i + threadIdx.x, 16);
     at = shared + lane;
   }
 
@@ -165,7 +177,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
 {
   typedef Shape<KS, PARTS, BYTES, C> S;
 
-  Fragments<KS * PARTS, S::X_SHARED> x;
+  Fragments<S::KX * PARTS, S::X_SHARED> x;
   Fragments<KS * PARTS, S::Y_SHARED> y;
   /* Sums between the passes, of the last 16 KS rows: of each tile and 16 rows the
    * right factors for pixels 0 to 7 (low, high) and 8 to 15. */
@@ -174,19 +186,22 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
   Starts<C> result_start;
   int shift, max_code;
 
+  /* Starts to load what all steps need, to be there with the first stage. */
   __device__ __forceinline__ void
-  begin (const TensorPlane &plane, uint4 *fragments, int lane)
+  fetch (const TensorPlane &plane, uint4 *fragments, int lane)
   {
-    constexpr int X = S::X_SHARED ? S::FRAGMENTS : 0;
-    constexpr int Y = S::Y_SHARED ? S::FRAGMENTS : 0;
+    constexpr int X = S::X_SHARED ? S::X_FRAGMENTS : 0;
+    constexpr int Y = S::Y_SHARED ? S::Y_FRAGMENTS : 0;
 
     x.load (plane.x, fragments, lane);
     y.load (plane.y, fragments + X, lane);
     sums_start.put (&plane.sums_start, (float *) (fragments + X + Y));
     result_start.put (plane.result_start, (float *) (fragments + X + Y + 1));
-    __syncthreads ();
-    sums_start.load ();
-    result_start.load ();
+  }
+
+  __device__ __forceinline__ void
+  begin (const TensorPlane &plane)
+  {
 #pragma unroll
     for (int i = 0; i < S::TILES; i++)
 #pragma unroll
@@ -194,6 +209,14 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
         rows[i][k / 4][k % 4] = 0;
     shift = plane.strip.shift;
     max_code = plane.strip.max_code;
+  }
+
+  /* After a barrier. */
+  __device__ __forceinline__ void
+  load_starts ()
+  {
+    sums_start.load ();
+    result_start.load ();
   }
 
   /* Takes 16 rows in; `window` is where this lane's part of the warp's begins. */
@@ -205,7 +228,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
     uint32_t spare[2] = {};             /* of the next block of one chunk */
 
 #pragma unroll
-    for (int b = 0; b < S::BLOCKS + KS - 1; b++) {
+    for (int b = 0; b < S::BLOCKS + S::KX - 1; b++) {
       if constexpr (S::BLOCK_CHUNKS > 1) {
 #pragma unroll
         for (int q = 0; q < S::BLOCK_CHUNKS; q += 2) {
@@ -220,7 +243,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
       } else if (b % 2 == 1) {
         chunk[0][0] = spare[0];
         chunk[1][0] = spare[1];
-      } else if (b < S::BLOCKS + KS - 2) {
+      } else if (b < S::BLOCKS + S::KX - 2) {
         uint32_t m[4];
 
         load_matrices (m, window + 16 * b);
@@ -244,7 +267,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
         for (int j = 0; j < S::BLOCKS; j++) {
           const int k = b - j;
 
-          if (k < 0 || k >= KS)
+          if (k < 0 || k >= S::KX)
             continue;
 #pragma unroll
           for (int part = 0; part < PARTS; part++)
@@ -273,7 +296,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
     }
   }
 
-  /* Puts 16 rows of the result into the warp's buffer. */
+  /* Puts 16 rows of the result where the warp has its part of the block's. */
   __device__ __forceinline__ void
   put_rows (uint8_t *out, int lane) const
   {
@@ -325,43 +348,44 @@ march (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
 {
   typedef Shape<KS, PARTS, BYTES, C> S;
   constexpr StripStage size = { STRIP_ROWS, S::CHUNKS, S::PITCH };
-  constexpr int PIXEL = C * BYTES;
   const int lane = threadIdx.x % TENSOR_LANES;
   const int warp = threadIdx.x / TENSOR_LANES;
   const StripPlace place = strip_place (plane.strip);
-  const int x = place.column * S::PIXELS - plane.lead;
-  const int x0 = x - plane.reach;
+  const int x = place.column * S::PIXELS;
   /* Which row is which of a matrix must not depend on how a frame is cut: sums are
    * rounded by it. */
   const int start = place.first / STRIP_ROWS * STRIP_ROWS;
   const int steps = (place.last - start + STRIP_ROWS - 1) / STRIP_ROWS + KS - 1;
-  uint8_t *const out =
-      shared + STRIP_STAGES * S::STAGE_BYTES + warp * S::OUT_BYTES;
-  uint4 *const fragments = (uint4 *) (shared + STRIP_STAGES * S::STAGE_BYTES
-      + STRIP_WARPS * S::OUT_BYTES);
+  uint8_t *const outs = shared + STRIP_STAGES * S::STAGE_BYTES;
+  uint8_t *const out = outs + 16 * warp * S::WARP_CHUNKS;
+  uint4 *const fragments = (uint4 *) (outs + 2 * S::OUT_BYTES);
   const uint8_t *const window =
-      shared + lane % 16 * S::PITCH + 16 * (warp * S::OUT_CHUNKS + lane / 16);
+      shared + lane % 16 * S::PITCH + 16 * (warp * S::WARP_CHUNKS + lane / 16);
   int y = start - plane.above;
-  StripReader<PIXEL> reader;
+  StripReader<S::PIXEL> reader;
   StripWriter<S::OUT_CHUNKS, S::OUT_PITCH> writer;
   Strip<KS, PARTS, BYTES, C> strip;
 
   if (!plane.strip.filter) {
-    strip_copy (plane.strip, place, max (x, 0) * PIXEL,
-        min ((x + S::PIXELS) * PIXEL, plane.strip.row_bytes));
+    strip_copy (plane.strip, place, x * S::PIXEL,
+        min ((x + S::PIXELS) * S::PIXEL, plane.strip.row_bytes));
     return;
   }
 
-  reader.begin (plane.strip, border, x0, y, size);
-#pragma unroll
-  for (int i = 0; i < STRIP_STAGES - 1; i++) {
+  reader.begin (plane.strip, border, x - plane.reach, y, size);
+  reader.load (plane.strip, border, shared, size);
+  strip.fetch (plane, fragments, lane);
+  copy_async_commit ();
+#pragma unroll 1
+  for (int i = 1; i < STRIP_STAGES - 1; i++) {
     if (i < steps)
       reader.load (plane.strip, border, shared + i * S::STAGE_BYTES, size);
     copy_async_commit ();
   }
-  writer.begin (
-      plane.strip, start, (x + warp * S::BLOCKS * TENSOR_STEP) * PIXEL);
-  strip.begin (plane, fragments, lane);
+  writer.begin (plane.strip, start, x * S::PIXEL);
+  strip.begin (plane);
+  __syncthreads ();
+  strip.load_starts ();
 
   for (int step = 0; step < steps; step++) {
     const int ahead = step + STRIP_STAGES - 1;
@@ -378,15 +402,18 @@ march (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
       reader.load (plane.strip, border,
           shared + ahead % STRIP_STAGES * S::STAGE_BYTES, size);
     copy_async_commit ();
+    /* What all warps have put there in the last step. */
+    if (step >= KS)
+      writer.write (plane.strip, outs + (step + 1) % 2 * S::OUT_BYTES,
+          place.first, place.last);
 
     strip.take_rows (window + stage);
-    if (step < KS - 1)
-      continue;
-    strip.put_rows (out, lane);
-    __syncwarp ();
-    writer.write (plane.strip, out, place.first, place.last);
-    __syncwarp ();
+    if (step >= KS - 1)
+      strip.put_rows (out + step % 2 * S::OUT_BYTES, lane);
   }
+  __syncthreads ();
+  writer.write (plane.strip, outs + (steps + 1) % 2 * S::OUT_BYTES, place.first,
+      place.last);
 }
 
 #endif
@@ -423,9 +450,8 @@ struct Variant
 {
   void (*kernel) (TensorFrame);
   int steps, parts, sample_bytes;
-  bool four;   /* channels in all planes; else one or two in each */
-  int at_once; /* blocks, on a multiprocessor */
-  int shared;  /* bytes of a block */
+  bool four;  /* channels in all planes; else one or two in each */
+  int shared; /* bytes of a block */
   int pixels[IMAGE_MAX_CHANNELS + 1]; /* of a block, by channels; or 0 */
 };
 
@@ -437,7 +463,7 @@ variant ()
   typedef Shape<KS, PARTS, BYTES, 2> S2;
 
   return { tensor_strips<KS, PARTS, BYTES, false>, KS, PARTS, BYTES, false,
-    MIN_BLOCKS (KS, false), S1::SHARED > S2::SHARED ? S1::SHARED : S2::SHARED,
+    S1::SHARED > S2::SHARED ? S1::SHARED : S2::SHARED,
     { 0, S1::PIXELS, S2::PIXELS, 0, 0 } };
 }
 
@@ -447,8 +473,8 @@ variant_of_four ()
 {
   typedef Shape<KS, PARTS, 1, 4> S;
 
-  return { tensor_strips<KS, PARTS, 1, true>, KS, PARTS, 1, true,
-    MIN_BLOCKS (KS, true), S::SHARED, { 0, 0, 0, 0, S::PIXELS } };
+  return { tensor_strips<KS, PARTS, 1, true>, KS, PARTS, 1, true, S::SHARED,
+    { 0, 0, 0, 0, S::PIXELS } };
 }
 
 /* Samples of two bytes always have taps in two parts: 10 bits need them. */
@@ -482,37 +508,34 @@ struct TensorState
   Staging fragments;
   unsigned revision; /* of the plan that the rest is of */
   const Variant *variant;
+  StripOccupancy occupancy; /* its */
   struct
   {
-    int reach, lead;
+    int reach;
     float sums_start;
   } plane[IMAGE_MAX_PLANES];
 };
 
-/* Pixels that windows begin left of the taps' anchor for: a window begins with 16
- * bytes of a row, a block's result with 8. */
+/* Pixels that the windows of a plane with n taps along x begin left of the result:
+ * both begin at multiples of 16 bytes. */
 static int
-reach_unit (const ImagePlane *plane)
+reach_of_plane (const ImagePlane *layout, int n)
 {
-  const int pixel = plane->channels * image_sample_bytes (plane);
-
-  return pixel == 1 ? 8 : 16 / pixel;
-}
-
-static int
-steps_of_pixels (int taps, int reach)
-{
-  return tensor_steps_of_taps (taps + reach - taps / 2);
+  return tensor_round_up (
+      n / 2, 16 / (layout->channels * image_sample_bytes (layout)));
 }
 
 static int
 steps_of_plane (const ImagePlane *layout, int nx, int ny)
 {
+  const int pixel = layout->channels * image_sample_bytes (layout);
   const int x =
-      steps_of_pixels (nx, tensor_round_up (nx / 2, reach_unit (layout)));
-  const int y = tensor_steps_of_taps (ny);
+      tensor_steps_of_taps (nx + reach_of_plane (layout, nx) - nx / 2);
+  int steps = tensor_steps_of_taps (ny);
 
-  return x > y ? x : y;
+  while (steps_along_x (steps, pixel) < x)
+    steps++;
+  return steps;
 }
 
 static bool
@@ -544,25 +567,21 @@ write_plane (const SepconvPlan *plan, int p, uint4 *to)
   const SepconvPlaneTaps *taps = &plan->taps[p];
   const ImagePlane *shape = &plan->layout.plane[p];
   const int bytes = image_sample_bytes (shape);
-  const int unit = 16 / (shape->channels * bytes);
-  const int anchor = taps->x.n / 2;
-  int reach = tensor_round_up (anchor, unit);
+  const int x_steps = steps_along_x (variant->steps, shape->channels * bytes);
+  const int reach = reach_of_plane (shape, taps->x.n);
   int position[TENSOR_STEP], rows[TENSOR_STEP];
 
-  if (steps_of_pixels (taps->x.n, reach) > variant->steps)
-    reach = tensor_round_up (anchor, reach_unit (shape));
   for (int i = 0; i < TENSOR_STEP; i++) {
     position[i] = tensor_pixel_of (i, shape->channels, bytes);
     rows[i] = i;
   }
   state->plane[p].reach = reach;
-  state->plane[p].lead = tensor_round_up (reach, unit) - reach;
   state->plane[p].sums_start =
       tensor_sums_start (&taps->x, variant->parts, shape);
-  tensor_write_fragments (&taps->x, anchor - reach, variant->steps,
+  tensor_write_fragments (&taps->x, taps->x.n / 2 - reach, x_steps,
       variant->parts, position, position, to);
   tensor_write_fragments (&taps->y, 0, variant->steps, variant->parts, rows,
-      rows, to + variant->steps * variant->parts * TENSOR_LANES);
+      rows, to + PLANE_FRAGMENTS / 2);
 }
 
 static bool
@@ -574,10 +593,13 @@ upload (SepconvPlan *plan, GpuStream stream, Fault *fault)
 
   if (state->revision == plan->revision)
     return true;
+  state->variant = choose_variant (plan);
+  if (!strip_occupancy (&state->occupancy,
+          (const void *) state->variant->kernel, state->variant->shared, fault))
+    return false;
   stage = (uint4 *) staging_begin (&state->fragments, fault);
   if (stage == NULL)
     return false;
-  state->variant = choose_variant (plan);
   for (int p = 0; p < n; p++)
     if (plan->taps[p].x.n > 0)
       write_plane (plan, p, stage + p * PLANE_FRAGMENTS);
@@ -605,14 +627,13 @@ describe (
       plane->result_start[c++] = (float) plan->channel[i].offset;
   if (plane->strip.filter) {
     plane->reach = state->plane[p].reach;
-    plane->lead = state->plane[p].lead;
     plane->above = plan->taps[p].y.n / 2;
     plane->sums_start = state->plane[p].sums_start;
   }
   plane->x = fragments;
-  plane->y = fragments + variant->steps * variant->parts * TENSOR_LANES;
-  plane->strip.columns = (plane->strip.width + plane->lead
-                             + variant->pixels[plane->strip.channels] - 1)
+  plane->y = fragments + PLANE_FRAGMENTS / 2;
+  plane->strip.columns =
+      (plane->strip.width + variant->pixels[plane->strip.channels] - 1)
       / variant->pixels[plane->strip.channels];
 }
 
@@ -622,11 +643,14 @@ tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   const TensorState *state = (const TensorState *) plan->state;
   TensorFrame frame = TensorFrame ();
   StripPlane *planes[IMAGE_MAX_PLANES];
+  const Variant *variant;
+  StripLoad load;
   bool ok = false;
   int blocks;
 
   if (!upload (plan, part->stream, fault))
     return false;
+  variant = state->variant;
   frame.border = plan->border;
   for (int p = 0; p < plan->layout.n_planes; p++) {
     const ImageRows *result = &part->result[plan->layout.plane[p].memory];
@@ -636,14 +660,13 @@ tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
     planes[frame.n_planes] = &frame.plane[frame.n_planes].strip;
     describe (plan, part, p, &frame.plane[frame.n_planes++]);
   }
-  /* Besides its own rows a strip sums those above, and takes about two steps to
-   * begin. */
-  blocks = strip_lay_out (planes, frame.n_planes,
-      (state->variant->steps + 1) * STRIP_ROWS,
-      { state->variant->at_once, 2.5 }, gpu_multiprocessors (plan->gpu));
+  load.above = (variant->steps - 1) * STRIP_ROWS;
+  load.at_once = state->occupancy.blocks;
+  load.multiprocessors = gpu_multiprocessors (plan->gpu);
+  blocks = strip_lay_out (planes, frame.n_planes, &load);
   if (blocks > 0)
-    GPU_CHECK (gpu_launch (state->variant->kernel, blocks, STRIP_THREADS,
-                   (size_t) state->variant->shared, part->stream, frame),
+    GPU_CHECK (gpu_launch (variant->kernel, blocks, STRIP_THREADS,
+                   (size_t) variant->shared, part->stream, frame),
         fault);
   ok = true;
 done:
@@ -699,19 +722,12 @@ tensor_cost (const SepconvSpec *spec, const Image *layout)
 {
   const SepconvWork work = sepconv_work (spec, layout);
   const double k = steps_of_variant (work.taps);
-  double sample, begin;
 
-  if (work.channels >= 3) {
-    begin = 2.3;
-    sample = 0.47 + 0.081 * k + 0.019 * k * k;
-  } else if (work.sample_bytes == 2) {
-    begin = 5.2;
-    sample = 0.75 + 0.2 * k + 0.02 * k * k;
-  } else {
-    begin = 1.8;
-    sample = 0.69 - 0.022 * k + 0.023 * k * k;
-  }
-  return begin + 1.66 * k + work.samples * sample;
+  if (work.channels >= 3)
+    return 1.6 + 1.76 * k + work.samples * (0.449 + 0.091 * k + 0.0116 * k * k);
+  if (work.sample_bytes == 2)
+    return 4.9 + 1.61 * k + work.samples * (0.92 + 0.023 * k + 0.047 * k * k);
+  return 3.0 + 1.43 * k + work.samples * (0.603 - 0.05 * k + 0.0244 * k * k);
 }
 
 extern "C" const SepconvMethodOps sepconv_tensor_ops = {
