@@ -67,6 +67,7 @@ struct RingSlot
   GpuEvent sliced_up[RING_MAX_SLICES]; /* the slice has come up; untimed */
   GpuEvent sliced_compute[RING_MAX_SLICES];
   GpuEvent finished; /* untimed; what ring_wait() waits for */
+  int parts;         /* of this frame */
   bool timed;        /* this frame records its marks */
   bool alone;        /* no other frame was in flight at submit */
   double submit_ns;
@@ -500,6 +501,7 @@ submit_slice (
   slice_rows (&slot->source, i, n, ready);
   if (!has_rows (before, ready))
     return true;
+  slot->parts++;
   if (!submit_up (ring, slot, i, before, ready, fault)
       || !submit_compute (ring, slot, i, before, ready, done, fault))
     return false;
@@ -634,8 +636,10 @@ check_frame (const Ring *ring, const RingFrame *frame, Fault *fault)
 static bool
 submit_frame (Ring *ring, RingSlot *slot, Fault *fault)
 {
+  slot->parts = 0;
   if (ring->gpu == NULL) {
     slot->timed = true;
+    slot->parts = 1;
     return submit_on_host (slot, fault);
   }
   if (!stage_source (ring, slot, fault) || !stage_result (ring, slot, fault))
@@ -665,6 +669,7 @@ ring_submit (Ring *ring, RingSlot *slot, const RingFrame *frame, Fault *fault)
 
   pthread_mutex_lock (&ring->lock);
   ring->stats.frames_in++;
+  ring->stats.parts += (uint64_t) slot->parts;
   if (ring->gpu != NULL && frame->src_place != RING_DEVICE)
     ring->stats.bytes_up += image_bytes (&frame->src);
   if (ring->gpu != NULL && frame->dst_place != RING_DEVICE)
@@ -803,6 +808,7 @@ ring_stats_add (RingStats *sum, const RingStats *stats)
 {
   sum->frames_in += stats->frames_in;
   sum->frames_out += stats->frames_out;
+  sum->parts += stats->parts;
   sum->frames_timed += stats->frames_timed;
   sum->bytes_up += stats->bytes_up;
   sum->bytes_down += stats->bytes_down;

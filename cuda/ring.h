@@ -110,6 +110,7 @@ int ring_slices_alone (const Image *src);
 typedef struct
 {
   uint64_t frames_in, frames_out;    /* submitted; waited for */
+  uint64_t parts;                    /* that the submitted ones came in */
   uint64_t bytes_up, bytes_down;     /* over the bus */
   uint64_t frames_timed;             /* of frames_out */
   double up_ns, compute_ns, down_ns; /* of all frames_timed */

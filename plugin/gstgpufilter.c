@@ -69,7 +69,8 @@ typedef struct
   /* Of the streaming thread, and of start and stop while it rests. */
   GstFrameQueue *queue;
   gboolean discont; /* a frame was skipped: mark the next */
-  gint told; /* atomic: upstream or the application knows of a bad flow */
+  gint told;    /* atomic: upstream or the application knows of a bad flow */
+  gint patient; /* atomic: upstream says that it is not live */
   guint64 processed;      /* frames since the last flush, for QoS messages */
   gboolean pageable;      /* no pinned pools */
   guint depth;            /* of the ring, and of the queue */
@@ -581,6 +582,7 @@ gst_gpu_filter_start (GstBaseTransform *trans)
   priv->failed = priv->discont = FALSE;
   priv->processed = 0;
   g_atomic_int_set (&priv->told, FALSE);
+  g_atomic_int_set (&priv->patient, FALSE);
   if (!resolve_backend (self, &fault)) {
     post_fault (self, &fault);
     return FALSE;
@@ -743,14 +745,15 @@ choose_route (GstGpuFilter *self, const Flight *flight, RingFrame *frame)
     default:
       frame->transfer = RING_PINNED;
   }
-  /* Slices shorten a lone frame's way; where frames overlap each other they only
-   * cost calls; fields need all of the frame, and without a way up and one down there
-   * is nothing to overlap. */
+  /* Slices shorten a lone frame's way; where frames overlap each other, or nobody waits
+   * for one, they only cost calls; fields need all of the frame, and without a way up
+   * and one down there is nothing to overlap. */
   if (GST_VIDEO_FRAME_IS_INTERLACED (&flight->in_frame) || !flight->writes
       || frame->src_place == RING_DEVICE || frame->dst_place == RING_DEVICE)
     slices = 1;
   else if (slices == 0)
     slices = gst_frame_queue_length (priv->queue) > 0
+            || g_atomic_int_get (&priv->patient)
         ? 1
         : (guint) ring_slices_alone (&frame->src);
   frame->slices = (int) slices;
@@ -1109,6 +1112,12 @@ gst_gpu_filter_query (
     gst_frame_queue_drain (priv->queue);
   answered = GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
                  ->query (trans, direction, query);
+  if (answered && GST_QUERY_TYPE (query) == GST_QUERY_LATENCY) {
+    gboolean live;
+
+    gst_query_parse_latency (query, &live, NULL, NULL);
+    g_atomic_int_set (&priv->patient, !live);
+  }
   /* The base class puts first what needs no change of memory; but upstream's change
    * is as good as ours, and may be none. */
   if (answered && direction == GST_PAD_SINK
@@ -1311,7 +1320,8 @@ make_stats (GstGpuFilter *self)
       G_TYPE_UINT64, (guint64) stats.frames_in + untouched, "frames-out",
       G_TYPE_UINT64, (guint64) stats.frames_out + untouched, "bytes-up",
       G_TYPE_UINT64, (guint64) stats.bytes_up, "bytes-down", G_TYPE_UINT64,
-      (guint64) stats.bytes_down, "up-time", G_TYPE_UINT64,
+      (guint64) stats.bytes_down, "slices", G_TYPE_UINT64,
+      (guint64) stats.parts + untouched, "up-time", G_TYPE_UINT64,
       (guint64) mean (stats.up_ns, stats.frames_timed), "compute-time",
       G_TYPE_UINT64, (guint64) mean (stats.compute_ns, stats.frames_timed),
       "down-time", G_TYPE_UINT64,

@@ -5,11 +5,14 @@
 
 #include <math.h>
 
-/* Fitted to times on an H200. A launch takes no less than the time of so much of the
- * blocks that run at once, */
+/* Fitted to times on an H200. Blocks that run all at once take no less time than so much
+ * of the most that can, */
 #define LEAST_LOAD 0.85
-/* and where more follow them, so much of theirs more than its share. */
-#define LAST_BLOCKS 0.5
+/* and more than their share, since multiprocessors differ, which further blocks even
+ * out. */
+#define UNEVEN 1.15
+/* What those take more than as many turns of blocks, in turns. */
+#define LAST_TURN 0.1
 /* Blocks at the sides, where pixels outside are put in, take so much longer: their
  * strips may be shorter by an eighth. */
 #define SIDE_FACTOR 1.08
@@ -147,8 +150,8 @@ cost_of_strips (StripPlane *const *planes, int n_planes, int strip_rows,
       (double) set_strips (planes, n_planes, strip_rows, side_rows)
       / load->multiprocessors;
   const double blocks = each <= load->at_once
-      ? fmax (ceil (each), LEAST_LOAD * load->at_once)
-      : each + LAST_BLOCKS * load->at_once;
+      ? UNEVEN * fmax (ceil (each), LEAST_LOAD * load->at_once)
+      : load->at_once * (ceil (each / load->at_once) + LAST_TURN);
   const double begin = BEGIN_ROWS + 0.5 * load->above;
 
   return blocks * fmax (strip_rows + begin, SIDE_FACTOR * (side_rows + begin));

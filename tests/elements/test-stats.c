@@ -76,6 +76,48 @@ stats_bytes (void)
   filter_close (&filter);
 }
 
+/* Sends three frames, each when the one before has left: `slices` counts `total`. */
+static void
+expect_slices (Filter *filter, const GstVideoInfo *info, guint64 total)
+{
+  guint64 slices;
+
+  for (guint i = 0; i < 3; i++) {
+    process_frames (filter, info, 1);
+    gst_harness_push_event (filter->harness,
+        gst_event_new_custom (
+            GST_EVENT_CUSTOM_DOWNSTREAM, gst_structure_new_empty ("drain")));
+  }
+  slices = element_count (filter->element, "slices");
+  expect (slices == total,
+      "slices is %" G_GUINT64_FORMAT " instead of %" G_GUINT64_FORMAT, slices,
+      total);
+}
+
+/* A lone frame is cut as is asked for, or by its size unless upstream is not live. On
+ * the CPU none is. */
+static void
+stats_slices (void)
+{
+  const guint cut = test_on_cuda () ? 3 : 1;
+  GstVideoInfo info;
+  Filter filter;
+
+  /* 1.5 MB: two slices. */
+  filter_start (&filter, "sigma=1", &info, "NV12", 1024, 1024, NULL);
+  expect_slices (&filter, &info, test_on_cuda () ? 6 : 3);
+  g_object_set (filter.element, "slices", 3, NULL);
+  expect_slices (&filter, &info, (test_on_cuda () ? 6 : 3) + 3 * cut);
+  g_object_set (filter.element, "slices", 0, NULL);
+  gst_harness_set_live (filter.harness, FALSE);
+  gst_harness_query_latency (filter.harness);
+  expect_slices (&filter, &info, (test_on_cuda () ? 9 : 6) + 3 * cut);
+  gst_harness_set_live (filter.harness, TRUE);
+  gst_harness_query_latency (filter.harness);
+  expect_slices (&filter, &info, (test_on_cuda () ? 15 : 9) + 3 * cut);
+  filter_close (&filter);
+}
+
 static void
 stats_fields (void)
 {
@@ -88,6 +130,7 @@ stats_fields (void)
     { "frames-out", G_TYPE_UINT64 },
     { "bytes-up", G_TYPE_UINT64 },
     { "bytes-down", G_TYPE_UINT64 },
+    { "slices", G_TYPE_UINT64 },
     { "up-time", G_TYPE_INVALID },
     { "compute-time", G_TYPE_INVALID },
     { "down-time", G_TYPE_INVALID },
@@ -203,6 +246,7 @@ stats_while_running (void)
 const Test tests_stats[] = {
   { "stats-frames", stats_frames, VARIANT_BOTH },
   { "stats-bytes", stats_bytes, VARIANT_BOTH },
+  { "stats-slices", stats_slices, VARIANT_BOTH },
   { "stats-fields", stats_fields, VARIANT_BOTH },
   { "stats-active", stats_active, VARIANT_BOTH },
   { "stats-while-running", stats_while_running, VARIANT_BOTH },

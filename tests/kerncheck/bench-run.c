@@ -80,7 +80,8 @@ measure_method (Bench *bench, const BenchCase *c, const SepconvMethod *method,
     BenchRow *row)
 {
   return measure_plan (bench, c, method, bench_time, row)
-      || measure_plan (bench, c, method, bench_time_without_graphs, row);
+      || (row->time.no_graph
+          && measure_plan (bench, c, method, bench_time_without_graphs, row));
 }
 
 /* Whether a method takes part in a case. */

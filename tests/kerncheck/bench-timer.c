@@ -161,6 +161,7 @@ time_batches (
   time->batch = graphs ? graph_batch (series, each_ns) : 0;
   if (time->batch > 0)
     graph = capture (series, time->batch);
+  time->no_graph = graph == NULL && time->batch > 0;
   if (graph == NULL)
     time->batch = plain_batch (each_ns);
   time->way = graph != NULL ? BENCH_GRAPH : BENCH_LAUNCHES;
@@ -184,6 +185,7 @@ time_series (Series *series, bool graphs, BenchTime *time, Fault *fault)
 {
   double ns;
 
+  time->no_graph = false;
   if (!time_one (series, &ns, fault))
     return false;
   if (ns <= BENCH_LONG_NS)

@@ -25,6 +25,7 @@ typedef struct
   int batch;      /* launches in a sample */
   int samples;
   BenchWay way;
+  bool no_graph; /* tried in vain; valid after a failure too */
 } BenchTime;
 
 const char *bench_way_name (BenchWay way);

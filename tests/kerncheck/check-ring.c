@@ -643,15 +643,16 @@ check_stats (Check *check, const void *data)
 static void
 check_stats_add (Check *check, const void *data)
 {
-  RingStats sum = { 1, 2, 3, 4, 5, 5.0, 6.0, 7.0, 3 };
-  const RingStats more = { 10, 20, 30, 40, 50, 50.0, 60.0, 70.0, 2 };
+  RingStats sum = { 1, 2, 8, 3, 4, 5, 5.0, 6.0, 7.0, 3 };
+  const RingStats more = { 10, 20, 80, 30, 40, 50, 50.0, 60.0, 70.0, 2 };
 
   (void) data;
   check->cases++;
   ring_stats_add (&sum, &more);
   EXPECT (check,
-      sum.frames_in == 11 && sum.frames_out == 22 && sum.bytes_up == 33
-          && sum.bytes_down == 44 && sum.frames_timed == 55 && sum.up_ns == 55.0
+      sum.frames_in == 11 && sum.frames_out == 22 && sum.parts == 88
+          && sum.bytes_up == 33 && sum.bytes_down == 44
+          && sum.frames_timed == 55 && sum.up_ns == 55.0
           && sum.compute_ns == 66.0 && sum.down_ns == 77.0
           && sum.in_flight_peak == 3,
       "sums are wrong");

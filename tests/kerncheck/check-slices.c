@@ -150,6 +150,7 @@ send (Voyage *voyage, const Device *device, Fault *fault)
 {
   Ring *ring =
       ring_new (device->gpu, &voyage->layout, &voyage->layout, 1, NULL, fault);
+  RingStats stats;
   RingSlot *slot;
   bool ok;
 
@@ -159,6 +160,10 @@ send (Voyage *voyage, const Device *device, Fault *fault)
   ok = ring_submit (ring, slot, &voyage->frame, fault)
       && ring_wait (ring, slot, fault);
   ring_release (ring, slot);
+  ring_stats (ring, &stats);
+  EXPECT (voyage->check, !ok || stats.parts == (uint64_t) voyage->n_want,
+      "%llu parts are counted instead of %d", (unsigned long long) stats.parts,
+      voyage->n_want);
   ring_free (ring);
   return ok;
 }
