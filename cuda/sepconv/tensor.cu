@@ -402,7 +402,7 @@ march (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
       reader.load (plane.strip, border,
           shared + ahead % STRIP_STAGES * S::STAGE_BYTES, size);
     copy_async_commit ();
-    /* What all warps have put there in the last step. */
+    /* The rows that all warps put into the other buffer in the last step. */
     if (step >= KS)
       writer.write (plane.strip, outs + (step + 1) % 2 * S::OUT_BYTES,
           place.first, place.last);
