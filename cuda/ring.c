@@ -36,10 +36,9 @@
 /* No guess is longer: the gain would be small, and a wrong one felt. */
 #define GUESS_MAX_NS 5e6
 
-/* The time of a lone frame in n slices is that of its copies, one of which only the
- * last slice adds: U (1 + 1 / n), and a slice costs C more. The best n is the root of
- * U / C, or of the frame's bytes over so many: measured on an H200, where C is about
- * 4 us. */
+/* With U the time of one way, a lone frame in n slices takes U up, the last slice's
+ * U / n down, and C for each slice: least at n = sqrt (U / C), the root of its bytes
+ * over those that are copied in C. On an H200 with PCIe 5 x16, where C is about 5 us. */
 #define SLICE_COST_BYTES 250e3
 
 /* What ends before the first row of every memory. */

@@ -471,6 +471,13 @@ rows_within (const SepconvPlan *plan, int memory, int ready, int height)
 }
 
 bool
+sepconv_plan_in_parts (const SepconvPlan *plan)
+{
+  return plan->method->ops->in_parts
+      && (plan->border != SEPCONV_WRAP || plan->layout.n_memories > 1);
+}
+
+bool
 sepconv_plan_advance (SepconvPlan *plan, const Image *src, const Image *dst,
     const ImageRows fresh[IMAGE_MAX_MEMORIES], int done[IMAGE_MAX_MEMORIES],
     GpuStream stream, Fault *fault)

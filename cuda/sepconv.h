@@ -119,6 +119,8 @@ bool sepconv_plan_update (
     SepconvPlan *plan, const SepconvSpec *spec, Fault *fault);
 
 const SepconvMethod *sepconv_plan_method (const SepconvPlan *plan);
+/* Whether sepconv_plan_advance() finishes rows before the last part. */
+bool sepconv_plan_in_parts (const SepconvPlan *plan);
 
 /* Filters src into dst, which must not overlap it and have the plan's planes; no
  * memory may be larger than in the plan's layout. CPU: the addresses are the
@@ -130,10 +132,11 @@ bool sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
 
 /* Like sepconv_plan_run(), part by part while src is still coming in: rows fresh[m]
  * of each memory, of some perhaps none, have come in since the last part, when the
- * stream gets here, and those before them earlier. Finishes the rows of dst that need no others:
- * [0, done[m]) are finished by then, where `done` is 0 before the first part and as
- * the last part left it before the others. With the last part no row is left. The
- * parts of one frame follow each other; no other run of the plan comes between. */
+ * stream gets here, and those before them earlier. Finishes the rows of dst that need
+ * no others: [0, done[m]) are finished by then, where `done` is 0 before the first
+ * part and as the last part left it before the others. With the last part no row is
+ * left. The parts of one frame follow each other; no other run of the plan comes
+ * between. */
 bool sepconv_plan_advance (SepconvPlan *plan, const Image *src,
     const Image *dst, const ImageRows fresh[IMAGE_MAX_MEMORIES],
     int done[IMAGE_MAX_MEMORIES], GpuStream stream, Fault *fault);

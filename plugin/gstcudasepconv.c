@@ -336,6 +336,7 @@ gst_cuda_sepconv_prepare (
     self->have_spec = FALSE;
     return FALSE;
   }
+  gst_gpu_filter_set_in_parts (filter, sepconv_plan_in_parts (self->plan));
   gst_gpu_filter_set_active_method (
       filter, sepconv_plan_method (self->plan)->name);
   return TRUE;
@@ -608,6 +609,7 @@ gst_cuda_sepconv_init (GstCudaSepconv *self)
   self->border_color = DEFAULT_BORDER_COLOR;
   self->planes = DEFAULT_PLANES;
   self->scale_chroma = DEFAULT_SCALE_CHROMA;
+  gst_gpu_filter_set_slices (GST_GPU_FILTER (self), DEFAULT_SLICES);
   self->method = GST_GPU_FILTER_METHOD_AUTO;
   self->plane_taps = g_new0 (PlaneTaps, IMAGE_MAX_PLANES);
   gst_histo_counter_init (&self->counter, GST_GPU_FILTER (self));
@@ -696,7 +698,7 @@ install_filter_properties (GObjectClass *object_class, GParamFlags flags)
   g_object_class_install_property (object_class, PROP_SLICES,
       g_param_spec_uint ("slices", "Slices",
           "Parts that a frame is cut into so that its own copies overlap its "
-          "filtering (0 = by its size if it comes alone, else 1)",
+          "filtering (0 = by its size if it comes alone and may be waited for, else 1)",
           0, RING_MAX_SLICES, DEFAULT_SLICES, flags));
 }
 

@@ -76,6 +76,7 @@ typedef struct
   guint depth;            /* of the ring, and of the queue */
   gboolean ring_computes; /* what the ring was made for */
   gboolean ring_writes;
+  gboolean in_parts;     /* results can come so */
   gboolean reports;      /* frames are finished by the subclass */
   gboolean pushed_early; /* the last frame, before it was computed */
   Flight *flights;       /* [depth], used in turn */
@@ -219,6 +220,12 @@ guint
 gst_gpu_filter_get_slices (GstGpuFilter *self)
 {
   return PRIVATE (self)->slices;
+}
+
+void
+gst_gpu_filter_set_in_parts (GstGpuFilter *self, gboolean in_parts)
+{
+  PRIVATE (self)->in_parts = in_parts;
 }
 
 void
@@ -722,6 +729,16 @@ compute_part (void *user, const RingPart *part, Fault *fault)
           || klass->conclude (flight->self, part, flight->place, fault));
 }
 
+/* Whether the next frame's own time counts, and slices would shorten it. Where frames
+ * overlap each other they only cost calls; so they do where upstream is not live,
+ * unless it has to wait for each frame, as with a single slot. */
+static gboolean
+is_awaited (GstGpuFilterPrivate *priv)
+{
+  return priv->in_parts && gst_frame_queue_length (priv->queue) == 0
+      && (priv->depth == 1 || !g_atomic_int_get (&priv->patient));
+}
+
 /* How a frame is to travel, by the settings and by what is under way. */
 static void
 choose_route (GstGpuFilter *self, const Flight *flight, RingFrame *frame)
@@ -745,17 +762,13 @@ choose_route (GstGpuFilter *self, const Flight *flight, RingFrame *frame)
     default:
       frame->transfer = RING_PINNED;
   }
-  /* Slices shorten a lone frame's way; where frames overlap each other, or nobody waits
-   * for one, they only cost calls; fields need all of the frame, and without a way up
-   * and one down there is nothing to overlap. */
+  /* Fields need all of the frame, and without a way up and one down there is nothing
+   * to overlap. */
   if (GST_VIDEO_FRAME_IS_INTERLACED (&flight->in_frame) || !flight->writes
       || frame->src_place == RING_DEVICE || frame->dst_place == RING_DEVICE)
     slices = 1;
   else if (slices == 0)
-    slices = gst_frame_queue_length (priv->queue) > 0
-            || g_atomic_int_get (&priv->patient)
-        ? 1
-        : (guint) ring_slices_alone (&frame->src);
+    slices = is_awaited (priv) ? (guint) ring_slices_alone (&frame->src) : 1;
   frame->slices = (int) slices;
 }
 
@@ -1415,6 +1428,7 @@ gst_gpu_filter_init (GstGpuFilter *self)
   priv->device_id = DEFAULT_DEVICE_ID;
   priv->transfer = DEFAULT_TRANSFER;
   priv->ring_depth = DEFAULT_RING_DEPTH;
+  priv->slices = 1;
   priv->queue = gst_frame_queue_new (
       GST_BASE_TRANSFORM_SRC_PAD (self), finish_frame, self);
   priv->active_backend = priv->active_method = "none";
@@ -1476,9 +1490,9 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
           "The method in use, or none while stopped or nothing is computed",
           "none", readable);
   properties[PROP_STATS] = g_param_spec_boxed ("stats", "Statistics",
-      "Since start: frames-in, frames-out, bytes-up and bytes-down (over the "
-      "bus), mean up-time, compute-time and down-time of a frame in "
-      "nanoseconds, in-flight-peak",
+      "Since start: frames-in, frames-out, slices (parts that frames came "
+      "in), bytes-up and bytes-down (over the bus), mean up-time, "
+      "compute-time and down-time of a frame in nanoseconds, in-flight-peak",
       GST_TYPE_STRUCTURE, readable);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
 

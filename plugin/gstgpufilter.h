@@ -119,10 +119,13 @@ const GstVideoInfo *gst_gpu_filter_get_info (GstGpuFilter *self);
 /* Frames that may be in flight; changes only before prepare(), with none. */
 guint gst_gpu_filter_get_depth (GstGpuFilter *self);
 
-/* Parts that a frame that comes alone is cut into, 0 by its size. With the object
- * lock held; for subclasses whose results can come in parts. */
+/* Parts that a frame is cut into; 0: by its size, if it comes alone where that may be
+ * waited for. 1 unless set. With the object lock held; for subclasses whose results
+ * can come in parts. */
 void gst_gpu_filter_set_slices (GstGpuFilter *self, guint slices);
 guint gst_gpu_filter_get_slices (GstGpuFilter *self);
+/* Whether those of frames to come can: 0 cuts no others. Streaming thread. */
+void gst_gpu_filter_set_in_parts (GstGpuFilter *self, gboolean in_parts);
 
 /* Whether frames to come are to be finished, each before it is pushed. Without, and
  * where downstream can wait for the GPU by itself, frames are pushed before they are

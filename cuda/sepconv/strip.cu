@@ -14,7 +14,7 @@
 /* What those take more than as many turns of blocks, in turns. */
 #define LAST_TURN 0.1
 /* Blocks at the sides, where pixels outside are put in, take so much longer: their
- * strips may be shorter by an eighth. */
+ * strips may be lower by an eighth, in whole STRIP_ROWS. */
 #define SIDE_FACTOR 1.08
 /* Rows whose time a strip takes to begin, beside half that of those that it sums
  * above its own. */

@@ -158,27 +158,23 @@ tensor_supports_spec (const SepconvSpec *spec, const Image *layout,
   return true;
 }
 
-TensorNeeds
-tensor_needs (const SepconvPlan *plan, TensorSteps steps_of_plane)
+int
+tensor_parts (const SepconvPlan *plan, TensorSteps steps_of_plane)
 {
-  TensorNeeds needs = { 1, 1 };
+  int parts = 1;
 
   for (int i = 0; i < plan->n_channels; i++) {
     const SepconvChannel *channel = &plan->channel[i];
     const ImagePlane *shape = &plan->layout.plane[channel->plane];
     const SepconvPlaneTaps *taps = &plan->taps[channel->plane];
-    int steps;
 
-    if (!channel->filter)
-      continue;
-    steps = steps_of_plane (shape, taps->x.n, taps->y.n);
-    needs.steps = max (needs.steps, steps);
-    needs.parts = max (needs.parts,
-        parts_of_plane (shape, ScaledTaps{ &taps->x, 1.0, 0 },
-            ScaledTaps{ &taps->y, 1.0, 0 }, fabs (channel->offset), steps,
-            NULL));
+    if (channel->filter)
+      parts = max (parts,
+          parts_of_plane (shape, ScaledTaps{ &taps->x, 1.0, 0 },
+              ScaledTaps{ &taps->y, 1.0, 0 }, fabs (channel->offset),
+              steps_of_plane (shape, taps->x.n, taps->y.n), NULL));
   }
-  return needs;
+  return parts;
 }
 
 int

@@ -714,7 +714,7 @@ quads_of_plane (const SepconvPlan *plan, int p)
 static const PassVariant *
 choose_variant (const SepconvPlan *plan)
 {
-  const int parts = tensor_needs (plan, steps_of_plane).parts;
+  const int parts = tensor_parts (plan, steps_of_plane);
   const int bytes = image_sample_bytes (&plan->layout.plane[0]);
 
   for (int i = 0; i < N_VARIANTS; i++)

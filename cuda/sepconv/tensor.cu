@@ -402,7 +402,7 @@ march (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
       reader.load (plane.strip, border,
           shared + ahead % STRIP_STAGES * S::STAGE_BYTES, size);
     copy_async_commit ();
-    /* The rows that all warps put into the other buffer in the last step. */
+    /* The rows that all warps put into the other buffer a step before. */
     if (step >= KS)
       writer.write (plane.strip, outs + (step + 1) % 2 * S::OUT_BYTES,
           place.first, place.last);
@@ -526,14 +526,25 @@ reach_of_plane (const ImagePlane *layout, int n)
 }
 
 static int
+x_steps_of_plane (const ImagePlane *layout, int n)
+{
+  return tensor_steps_of_taps (n + reach_of_plane (layout, n) - n / 2);
+}
+
+static int
 steps_of_plane (const ImagePlane *layout, int nx, int ny)
 {
+  return max (x_steps_of_plane (layout, nx), tensor_steps_of_taps (ny));
+}
+
+/* Those of the variant that a plane takes, which are more along x at times. */
+static int
+variant_steps_of_plane (const ImagePlane *layout, int nx, int ny)
+{
   const int pixel = layout->channels * image_sample_bytes (layout);
-  const int x =
-      tensor_steps_of_taps (nx + reach_of_plane (layout, nx) - nx / 2);
   int steps = tensor_steps_of_taps (ny);
 
-  while (steps_along_x (steps, pixel) < x)
+  while (steps_along_x (steps, pixel) < x_steps_of_plane (layout, nx))
     steps++;
   return steps;
 }
@@ -548,11 +559,18 @@ tensor_supports (const SepconvSpec *spec, const Image *layout, Fault *why)
 static const Variant *
 choose_variant (const SepconvPlan *plan)
 {
-  const TensorNeeds needs = tensor_needs (plan, steps_of_plane);
+  const int parts = tensor_parts (plan, steps_of_plane);
   const int bytes = image_sample_bytes (&plan->layout.plane[0]);
+  int steps = 1;
+
+  for (int p = 0; p < plan->layout.n_planes; p++)
+    if (plan->taps[p].x.n > 0)
+      steps = max (steps,
+          variant_steps_of_plane (
+              &plan->layout.plane[p], plan->taps[p].x.n, plan->taps[p].y.n));
 
   for (int i = 0; i < N_VARIANTS; i++)
-    if (variants[i].steps >= needs.steps && variants[i].parts >= needs.parts
+    if (variants[i].steps >= steps && variants[i].parts >= parts
         && variants[i].sample_bytes == bytes
         && variants[i].four == (plan->layout.plane[0].channels == 4))
       return &variants[i];

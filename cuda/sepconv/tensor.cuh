@@ -29,12 +29,6 @@
 /* The products in a row that a pass over a plane takes, the larger of both axes. */
 typedef int (*TensorSteps) (const ImagePlane *shape, int nx, int ny);
 
-/* For all planes of a plan. */
-struct TensorNeeds
-{
-  int steps, parts;
-};
-
 static inline int
 tensor_round_up (int value, int unit)
 {
@@ -52,8 +46,8 @@ tensor_steps_of_taps (int n)
  * `most` steps. */
 bool tensor_supports_spec (const SepconvSpec *spec, const Image *layout,
     TensorSteps steps, int most, Fault *why);
-/* Of a plan whose spec is supported. */
-TensorNeeds tensor_needs (const SepconvPlan *plan, TensorSteps steps);
+/* The halves that a tap needs in the plan's planes, whose spec is supported. */
+int tensor_parts (const SepconvPlan *plan, TensorSteps steps);
 
 /* Which of 16 neighbouring pixels has row or column i of a matrix, when the bytes of
  * one register are those that lie together in memory. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Frames that the ring cuts into slices: which rows each part brings, and how many
- * copies that takes. */
+/* Frames that the ring cuts into slices: which rows each part brings and, where the
+ * driver counts them, how many copies that takes. */
 #include "kerncheck.h"
 
 #include "driver-copies.h"
@@ -271,6 +271,7 @@ check_slices_alone (Check *check, const void *data)
   Image layout;
 
   (void) data;
+  check->cases++;
   layout_make (layout_kind_by_name ("nv12"), 320, 180, &layout);
   n = ring_slices_alone (&layout);
   EXPECT (check, n == 1, "%d slices of 86 KB", n);
