@@ -66,7 +66,7 @@ struct RingSlot
   GpuEvent sliced_up[RING_MAX_SLICES]; /* the slice has come up; untimed */
   GpuEvent sliced_compute[RING_MAX_SLICES];
   GpuEvent finished; /* untimed; what ring_wait() waits for */
-  int parts;         /* of this frame */
+  int parts;         /* of this frame, so far */
   bool timed;        /* this frame records its marks */
   bool alone;        /* no other frame was in flight at submit */
   double submit_ns;
@@ -474,7 +474,7 @@ submit_compute (Ring *ring, RingSlot *slot, int i, const int *before,
   const Image nothing = { .n_memories = 0 };
   RingPart part = { .src = &slot->source,
     .dst = frame->passes ? &nothing : &slot->result,
-    .first = !has_rows (no_rows, before),
+    .first = slot->parts == 0,
     .last = i == frame->slices - 1,
     .stream = ring->compute,
     .done = done };
@@ -500,10 +500,10 @@ submit_slice (
   slice_rows (&slot->source, i, n, ready);
   if (!has_rows (before, ready))
     return true;
-  slot->parts++;
   if (!submit_up (ring, slot, i, before, ready, fault)
       || !submit_compute (ring, slot, i, before, ready, done, fault))
     return false;
+  slot->parts++;
   if (i == n - 1)
     slice_rows (&slot->result, i, n, done);
   return submit_down (ring, slot, i, done_before, done, fault);

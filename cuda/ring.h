@@ -62,8 +62,8 @@ typedef struct
   /* NULL: no GPU, the work is to be done at once. */
   GpuStream stream;
   /* To be filled: rows [0, done[m]) of dst are finished when the stream has done
-   * this part's work, all of a memory's as soon as that can be. Starts as the last
-   * part left it, at 0; after the last part all rows count as finished. */
+   * this part's work, all of a memory's as soon as that can be. Starts at 0, and then
+   * as the part before left it; after the last part all rows count as finished. */
   int *done;
 } RingPart;
 

@@ -473,8 +473,11 @@ rows_within (const SepconvPlan *plan, int memory, int ready, int height)
 bool
 sepconv_plan_in_parts (const SepconvPlan *plan)
 {
+  const int height = plan->layout.memory[0].height;
+
   return plan->method->ops->in_parts
-      && (plan->border != SEPCONV_WRAP || plan->layout.n_memories > 1);
+      && (plan->layout.n_memories > 1
+          || rows_within (plan, 0, height - 1, height) > 0);
 }
 
 bool

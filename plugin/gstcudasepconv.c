@@ -698,7 +698,8 @@ install_filter_properties (GObjectClass *object_class, GParamFlags flags)
   g_object_class_install_property (object_class, PROP_SLICES,
       g_param_spec_uint ("slices", "Slices",
           "Parts that a frame is cut into so that its own copies overlap its "
-          "filtering (0 = by its size if it comes alone and may be waited for, else 1)",
+          "filtering (0 = by its size if it comes alone and may be waited for, "
+          "else 1)",
           0, RING_MAX_SLICES, DEFAULT_SLICES, flags));
 }
 

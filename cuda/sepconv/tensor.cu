@@ -521,8 +521,7 @@ struct TensorState
 static int
 reach_of_plane (const ImagePlane *layout, int n)
 {
-  return tensor_round_up (
-      n / 2, 16 / (layout->channels * image_sample_bytes (layout)));
+  return tensor_round_up (n / 2, 16 / layout->pixel_stride);
 }
 
 static int
@@ -541,10 +540,10 @@ steps_of_plane (const ImagePlane *layout, int nx, int ny)
 static int
 variant_steps_of_plane (const ImagePlane *layout, int nx, int ny)
 {
-  const int pixel = layout->channels * image_sample_bytes (layout);
   int steps = tensor_steps_of_taps (ny);
 
-  while (steps_along_x (steps, pixel) < x_steps_of_plane (layout, nx))
+  while (steps_along_x (steps, layout->pixel_stride)
+      < x_steps_of_plane (layout, nx))
     steps++;
   return steps;
 }
@@ -585,7 +584,7 @@ write_plane (const SepconvPlan *plan, int p, uint4 *to)
   const SepconvPlaneTaps *taps = &plan->taps[p];
   const ImagePlane *shape = &plan->layout.plane[p];
   const int bytes = image_sample_bytes (shape);
-  const int x_steps = steps_along_x (variant->steps, shape->channels * bytes);
+  const int x_steps = steps_along_x (variant->steps, shape->pixel_stride);
   const int reach = reach_of_plane (shape, taps->x.n);
   int position[TENSOR_STEP], rows[TENSOR_STEP];
 
