@@ -80,6 +80,13 @@ gpu_multiprocessors (const Gpu *gpu)
   return 0;
 }
 
+void
+gpu_limit_multiprocessors (Gpu *gpu, int most)
+{
+  (void) gpu;
+  (void) most;
+}
+
 size_t
 gpu_shared_memory (const Gpu *gpu)
 {
@@ -185,8 +192,9 @@ gpu_event_record (GpuEvent event, GpuStream stream, Fault *fault)
 }
 
 bool
-gpu_event_synchronize (GpuEvent event, Fault *fault)
+gpu_event_synchronize (GpuEvent event, double nap_ns, Fault *fault)
 {
+  (void) nap_ns;
   (void) event;
   return absent (fault);
 }

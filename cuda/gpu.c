@@ -12,7 +12,6 @@
 
 /* How long to sleep before looking again: a part of the time waited so far. */
 #define NAP_PART 0.125
-#define NAP_MIN_NS 8e3
 #define NAP_MAX_NS 1e6
 
 /* The runtime is linked statically; the driver is looked up when first needed,
@@ -39,7 +38,7 @@ struct Gpu
   void *owner;
   char name[256];
   int capability;
-  int multiprocessors;
+  int multiprocessors, multiprocessors_limit; /* 0: none */
   size_t shared_memory;
 };
 
@@ -276,7 +275,16 @@ gpu_capability (const Gpu *gpu)
 int
 gpu_multiprocessors (const Gpu *gpu)
 {
-  return gpu->multiprocessors;
+  return gpu->multiprocessors_limit > 0
+          && gpu->multiprocessors_limit < gpu->multiprocessors
+      ? gpu->multiprocessors_limit
+      : gpu->multiprocessors;
+}
+
+void
+gpu_limit_multiprocessors (Gpu *gpu, int most)
+{
+  gpu->multiprocessors_limit = most;
 }
 
 size_t
@@ -486,7 +494,7 @@ gpu_event_query (GpuEvent event, bool *done, Fault *fault)
  * interrupt whose handler thread was seen to spin for 110 us an event, and woke the
  * waiting thread up to 200 us late; a nap takes 4 us of CPU time. */
 bool
-gpu_event_synchronize (GpuEvent event, Fault *fault)
+gpu_event_synchronize (GpuEvent event, double nap_ns, Fault *fault)
 {
   const double start = host_clock_ns ();
   bool done;
@@ -500,8 +508,8 @@ gpu_event_synchronize (GpuEvent event, Fault *fault)
       return true;
     now = host_clock_ns ();
     nap = NAP_PART * (now - start);
-    if (nap < NAP_MIN_NS)
-      nap = NAP_MIN_NS;
+    if (nap < nap_ns)
+      nap = nap_ns;
     if (nap > NAP_MAX_NS)
       nap = NAP_MAX_NS;
     host_clock_sleep_until (now + nap);

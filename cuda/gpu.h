@@ -67,6 +67,9 @@ gpu_has_capability (const Gpu *gpu, int capability, Fault *why)
   return true;
 }
 int gpu_multiprocessors (const Gpu *gpu);
+/* Has launches divided as if the GPU had no more than that, or, with 0, for all that it
+ * has: for a GPU that is shared, and tests. Not while another thread launches. */
+void gpu_limit_multiprocessors (Gpu *gpu, int most);
 /* Bytes of shared memory that one block of threads can have, at most. */
 size_t gpu_shared_memory (const Gpu *gpu);
 
@@ -97,9 +100,11 @@ bool gpu_event_new (GpuEvent *event, Fault *fault);
 bool gpu_event_new_untimed (GpuEvent *event, Fault *fault);
 void gpu_event_free (GpuEvent event);
 bool gpu_event_record (GpuEvent event, GpuStream stream, Fault *fault);
-/* Sleeps until the event has come; an eighth of the time waited late at most, or
- * 15 us, and never more than a millisecond. */
-bool gpu_event_synchronize (GpuEvent event, Fault *fault);
+/* Sleeps until the event has come, looking again after naps, each of some 4 us of CPU time:
+ * `nap_ns` long at least, then an eighth of the time waited so far, and never more than
+ * a millisecond. Sleeping itself takes some microseconds more. */
+#define GPU_NAP_NS 8e3
+bool gpu_event_synchronize (GpuEvent event, double nap_ns, Fault *fault);
 /* Whether it has come, without waiting. */
 bool gpu_event_query (GpuEvent event, bool *done, Fault *fault);
 /* Nanoseconds from one completed event to another. */

@@ -33,6 +33,8 @@
  * may be to blame. */
 #define EARLIER_ALONE 0.5
 #define EARLIER_IN_SERIES 0.97
+/* A frame that is alone is looked for more often: it is few, and awaited. */
+#define NAP_ALONE_NS 2e3
 /* No guess is longer: the gain would be small, and a wrong one felt. */
 #define GUESS_MAX_NS 5e6
 
@@ -716,7 +718,9 @@ wait_for_end (Ring *ring, RingSlot *slot, bool first, Fault *fault)
   bool done;
 
   if (!gpu_event_query (slot->finished, &done, fault)
-      || (!done && !gpu_event_synchronize (slot->finished, fault)))
+      || (!done
+          && !gpu_event_synchronize (
+              slot->finished, slot->alone ? NAP_ALONE_NS : GPU_NAP_NS, fault)))
     return false;
   ring->last_end_ns = host_clock_ns ();
   if (done && dozed)

@@ -32,7 +32,8 @@ staging_clear (Staging *staging)
 void *
 staging_begin (Staging *staging, Fault *fault)
 {
-  if (!gpu_event_synchronize (staging->staged[staging->next], fault))
+  if (!gpu_event_synchronize (
+          staging->staged[staging->next], GPU_NAP_NS, fault))
     return NULL;
   return staging->stage[staging->next];
 }

@@ -178,7 +178,8 @@ find_texture (SepconvPlan *plan, int p, const ImageMemory *memory,
     if (candidate->last_run < texture->last_run)
       texture = candidate;
   }
-  if (texture->made && !gpu_event_synchronize (texture->used, fault))
+  if (texture->made
+      && !gpu_event_synchronize (texture->used, GPU_NAP_NS, fault))
     return NULL;
   destroy_texture (texture);
   texture->plane = p;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REPETITIONS 7
+#define REPETITIONS 15
 #define QUICK_REPETITIONS 3
 #define TIMEOUT (120 * GST_SECOND)
 

@@ -88,8 +88,9 @@ issue_down (Lane *lane, int turn, Fault *fault)
 static bool
 wait_for (Lanes *lanes, Lane *lane, int turn, Fault *fault)
 {
-  if (lanes->scheme->spin ? !gpu_stream_synchronize (lane->stream, fault)
-                          : !gpu_event_synchronize (lane->done[turn], fault))
+  if (lanes->scheme->spin
+          ? !gpu_stream_synchronize (lane->stream, fault)
+          : !gpu_event_synchronize (lane->done[turn], GPU_NAP_NS, fault))
     return false;
   lanes->stamps[lanes->complete++] = bench_now_ns ();
   return true;

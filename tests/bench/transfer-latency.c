@@ -82,7 +82,7 @@ measure_stages (
 
   for (int i = -WARM_UP; go_on (n, end); i++) {
     if (!issue (bench, rig, true, fault)
-        || !gpu_event_synchronize (bench->mark[MARK_END], fault))
+        || !gpu_event_synchronize (bench->mark[MARK_END], GPU_NAP_NS, fault))
       return false;
     for (int stage = 0; stage < 3; stage++)
       if (!gpu_event_elapsed (bench->mark[stage], bench->mark[stage + 1],
@@ -109,7 +109,8 @@ measure_whole (Bench *bench, Rig *rig, bool spin, double seconds,
 
     if (!issue (bench, rig, false, fault)
         || !(spin ? gpu_stream_synchronize (bench->stream, fault)
-                  : gpu_event_synchronize (bench->mark[MARK_END], fault)))
+                  : gpu_event_synchronize (
+                      bench->mark[MARK_END], GPU_NAP_NS, fault)))
       return false;
     sample[n] = bench_now_ns () - start;
     n += i >= 0;

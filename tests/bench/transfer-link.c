@@ -98,7 +98,7 @@ time_copies (Rig *rig, Lane lane[2], const Course *course, int n, double ns[2],
       return false;
   for (int way = 0; way < 2; way++)
     if ((course->ways & 1 << way)
-        && !(gpu_event_synchronize (lane[way].end, fault)
+        && !(gpu_event_synchronize (lane[way].end, GPU_NAP_NS, fault)
             && gpu_event_elapsed (
                 lane[way].start, lane[way].end, &ns[way], fault)))
       return false;

@@ -51,6 +51,12 @@ void case_cancelling_taps (Taps *taps, double norm, Random *random);
  * no more to others, and no scale; keeps the rest, and boxes boxes. */
 void case_set_rows (Case *c, int n, Random *random);
 
+/* A picture of up to max_width bytes a row and max_height or half as many rows, and a
+ * spec, mostly of few taps, that the method takes, if such are found. With few
+ * multiprocessors, launches divide it into few parts. */
+void case_make_tall (Case *c, const SepconvMethod *method, SepconvBorder border,
+    const Effort *effort, Random *random);
+
 /* Gives the planes that are filtered boxes for taps, of the same lengths, norms
  * and sums: another try where a method does not take the case as it was. */
 void case_make_boxes (Case *c, Random *random);

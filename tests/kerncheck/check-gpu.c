@@ -242,7 +242,7 @@ check_events (Check *check, const void *data)
           && gpu_event_record (end, device.stream, &fault)
           && gpu_stream_wait_event (other, end, &fault)
           && gpu_stream_synchronize (other, &fault)
-          && gpu_event_synchronize (end, &fault)
+          && gpu_event_synchronize (end, GPU_NAP_NS, &fault)
           && gpu_event_elapsed (start, end, &ns, &fault),
       "%s (%s)", fault.message, fault.detail);
   EXPECT (check, ns > 100.0 && ns < 1e9, "copying 8 MiB took %g ns", ns);
@@ -392,7 +392,7 @@ outlive (void *data)
   heir->used = gpu_copy_rows (heir->memory, 64, heir->host, 64, 64, 1,
                    GPU_COPY_UP, heir->stream, &heir->fault)
       && gpu_event_record (heir->event, heir->stream, &heir->fault)
-      && gpu_event_synchronize (heir->event, &heir->fault);
+      && gpu_event_synchronize (heir->event, GPU_NAP_NS, &heir->fault);
   memset (heir->host, 0, 64);
   heir->used = heir->used
       && gpu_copy_rows (heir->host, 64, heir->memory, 64, 64, 1, GPU_COPY_DOWN,

@@ -184,6 +184,22 @@ large_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
+/* As if the GPU had one multiprocessor: blocks have long ways to go. */
+static void
+tall_case (Check *check, Random *random, int index, const void *data)
+{
+  const Subject *subject = data;
+  static const Effort normal = { 900, 240, 8e6 }, quick = { 800, 160, 3e6 };
+  Case *c = case_new ();
+
+  case_make_tall (c, subject->method, (SepconvBorder) (index % N_BORDERS),
+      check->quick ? &quick : &normal, random);
+  gpu_limit_multiprocessors (subject->device->gpu, 1);
+  run_one (check, c, data, random);
+  gpu_limit_multiprocessors (subject->device->gpu, 0);
+  case_free (c);
+}
+
 /* Small pictures under the longest taps: the borders repeat many times. */
 static void
 long_case (Check *check, Random *random, int index, const void *data)
@@ -403,6 +419,12 @@ check_lopsided (Check *check, const void *data)
 }
 
 static void
+check_tall (Check *check, const void *data)
+{
+  run_subject (check, data, (check->quick ? 3 : 6) * N_BORDERS, tall_case);
+}
+
+static void
 check_precision (Check *check, const void *data)
 {
   run_subject (check, data, check->quick ? 12 : 120, precision_case);
@@ -508,6 +530,9 @@ check_methods_add (void)
     subject->method = method;
     kerncheck_add (
         check_large, subject, method, "sepconv/%s/large", method->name);
+    if (method->backend == BACKEND_CUDA)
+      kerncheck_add (
+          check_tall, subject, method, "sepconv/%s/tall", method->name);
     kerncheck_add (
         check_long, subject, method, "sepconv/%s/long-taps", method->name);
     kerncheck_add (check_wide_blurs, subject, method, "sepconv/%s/wide-blurs",

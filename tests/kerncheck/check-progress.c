@@ -16,6 +16,9 @@
 
 static const Effort normal_effort = { 120, 90, 2e6 };
 static const Effort quick_effort = { 30, 24, 1e5 };
+/* With one multiprocessor, whose blocks have long ways to go. */
+static const Effort normal_tall = { 900, 200, 5e6 };
+static const Effort quick_tall = { 300, 150, 1e6 };
 
 typedef struct
 {
@@ -84,6 +87,19 @@ random_case (
     if (sepconv_method_supports (method, &c->spec, &c->layout, NULL, NULL))
       return c;
   }
+  case_free (c);
+  return NULL;
+}
+
+static Case *
+tall_case (Check *check, const SepconvMethod *method, Random *random, int index)
+{
+  Case *c = case_new ();
+
+  case_make_tall (c, method, (SepconvBorder) (index % N_BORDERS),
+      check->quick ? &quick_tall : &normal_tall, random);
+  if (sepconv_method_supports (method, &c->spec, &c->layout, NULL, NULL))
+    return c;
   case_free (c);
   return NULL;
 }
@@ -395,7 +411,9 @@ static void
 progress_case (Check *check, Random *random, int index, const void *data)
 {
   const Subject *subject = data;
-  Case *c = random_case (check, subject->method, random, index);
+  const bool tall = subject->device->gpu != NULL && index / N_BORDERS % 2 == 1;
+  Case *c = tall ? tall_case (check, subject->method, random, index)
+                 : random_case (check, subject->method, random, index);
   SepconvPlan *plan;
   Fault fault;
 
@@ -407,9 +425,13 @@ progress_case (Check *check, Random *random, int index, const void *data)
   fault_clear (&fault);
   plan = sepconv_plan_new (&c->spec, &c->layout, subject->method->backend,
       subject->method, subject->device->gpu, &fault);
+  if (tall)
+    gpu_limit_multiprocessors (subject->device->gpu, 1);
   if (EXPECT (check, plan != NULL, "no plan: %s", fault.message))
     for (int i = 0; i < N_FRAMES && !check->case_failed; i++)
       frame_case (check, subject, c, plan, random);
+  if (tall)
+    gpu_limit_multiprocessors (subject->device->gpu, 0);
   sepconv_plan_free (plan);
   case_free (c);
 }
@@ -423,7 +445,7 @@ check_progress (Check *check, const void *data)
   if (!device_enter_sepconv (check, subject.method, &device))
     return;
   check_cases (
-      check, (check->quick ? 1 : 12) * N_BORDERS, progress_case, &subject);
+      check, (check->quick ? 4 : 12) * N_BORDERS, progress_case, &subject);
   device_leave (&device);
   check_skip_unsupported (check, subject.method->name);
 }

@@ -196,13 +196,17 @@ void
 picture_new (
     Picture *picture, const Image *layout, bool negative, Random *random)
 {
+  /* As pools have it, for which there are ways of their own. */
+  const size_t least_alignment = random_chance (random, 60) ? 64 : 1;
   size_t first_row[IMAGE_MAX_MEMORIES];
 
   picture->image = *layout;
   picture->bytes = 0;
   for (int m = 0; m < layout->n_memories; m++) {
     ImageMemory *memory = &picture->image.memory[m];
-    const size_t alignment = memory_alignment (layout, m);
+    const size_t own_alignment = memory_alignment (layout, m);
+    const size_t alignment =
+        own_alignment > least_alignment ? own_alignment : least_alignment;
     const int padding =
         random_chance (random, 40) ? 0 : random_int (random, 1, MAX_PADDING);
     const size_t stride =
