@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* instructions: those of the GPU that C++ has no name for. Source: PTX ISA 8, the
- * sections on mma.m16n8k16, ldmatrix, stmatrix, cp.async and cvt.
+ * sections on mma.m16n8k16, ldmatrix, cp.async and cvt.
  *
  * Lane l of a warp is g = l / 4, t = l % 4. Fragments of half-precision matrices,
  * two neighbours of a row in one register, the left one in the low half:
@@ -24,11 +24,12 @@ shared_address (const void *pointer)
   return (unsigned) __cvta_generic_to_shared (pointer);
 }
 
-/* Starts a copy of the first `bytes` of 16, and zeroes the rest. */
+/* Starts a copy of the first `bytes` of 16, and zeroes the rest. Memory is asked for the
+ * 128 bytes around them: neighbours want the others. */
 __device__ __forceinline__ void
 copy_async (void *shared, const void *global, int bytes)
 {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(
                    shared_address (shared)),
                "l"(global), "r"(bytes)
                : "memory");
@@ -101,22 +102,23 @@ pack_halves_above_zero (float low, float high)
   return packed;
 }
 
+/* Two halves not below zero as codes: what each is above 1024, rounded as it was to a
+ * half, from 0 to `most`, two integers up to 1023. Above their low 10 bits is nothing
+ * to rely on. */
 __device__ __forceinline__ uint32_t
-add_halves (uint32_t a, uint32_t b)
+codes_of_halves (uint32_t halves, uint32_t most)
 {
-  uint32_t sum;
+#if __CUDA_ARCH__ >= 900
+  /* Less 0x6400, the bits of 1024. */
+  return __viaddmin_s16x2_relu (halves, 0x9c009c00u, most);
+#else
+  constexpr uint32_t zero = 0x64006400u;
+  uint32_t codes;
 
-  asm("add.rn.f16x2 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
-  return sum;
-}
-
-__device__ __forceinline__ uint32_t
-min_halves (uint32_t a, uint32_t b)
-{
-  uint32_t least;
-
-  asm("min.f16x2 %0, %1, %2;" : "=r"(least) : "r"(a), "r"(b));
-  return least;
+  asm("max.f16x2 %0, %1, %2;" : "=r"(codes) : "r"(halves), "r"(zero));
+  asm("min.f16x2 %0, %0, %1;" : "+r"(codes) : "r"(zero | most));
+  return codes;
+#endif
 }
 
 #endif

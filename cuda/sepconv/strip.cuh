@@ -295,10 +295,50 @@ strip_fill (const StripPlane &plane, SepconvBorder border, int x0, int y0,
   }
 }
 
+/* Puts one pixel outside in, of all rows of a stage; `which` is where it lies in a row
+ * and, above 16 bits, its mirror image. A warp takes every STRIP_WARPS-th row. */
+template <int PIXEL>
+__device__ __forceinline__ void
+strip_mirror_pixel (int which, uint8_t *stage, StripStage size)
+{
+  uint8_t *row = stage + threadIdx.x / 32 * size.pitch;
+
+  if (which >= 0)
+#pragma unroll
+    for (int r = 0; r < size.rows; r += STRIP_WARPS)
+      strip_copy_pixel<PIXEL> (row + r * size.pitch + (which & 0xffff),
+          row + r * size.pitch + (which >> 16));
+}
+
+/* Which for pixel p of a window from x0 on, whose mirror image is in the window too. */
+template <int PIXEL>
+__device__ __forceinline__ int
+strip_mirror_of (const StripPlane &plane, SepconvBorder border, int x0, int p)
+{
+  return p * PIXEL
+      | (border_index (x0 + p, plane.width, border) - x0) * PIXEL << 16;
+}
+
+/* Puts in what lies outside the image left and right, from the k-th pixel of a row on,
+ * where all mirror images are in the stage. The whole block; a barrier must come before
+ * and after. */
+template <int PIXEL>
+static __device__ __noinline__ void
+strip_mirror (const StripPlane &plane, SepconvBorder border, int x0, int k,
+    uint8_t *stage, StripStage size)
+{
+  const StripOutside outside (plane, x0, size.chunks * 16 / PIXEL);
+
+  for (k += threadIdx.x % 32; k < outside.count (); k += 32)
+    strip_mirror_pixel<PIXEL> (
+        strip_mirror_of<PIXEL> (plane, border, x0, outside.at (k)), stage,
+        size);
+}
+
 /* Loads the stages of a strip, each below the one before. A function that is called
  * would make the whole strip keep its registers elsewhere: what happens at every step
- * of a strip at the side is inline. */
-template <int PIXEL> struct StripReader
+ * of a strip at the side is inline, for MIRRORS pixels outside of a lane. */
+template <int PIXEL, int MIRRORS = 1> struct StripReader
 {
   const uint8_t *from; /* this thread's first chunk of the next stage */
   ptrdiff_t stride;
@@ -309,21 +349,9 @@ template <int PIXEL> struct StripReader
   bool sides;    /* the block has pixels left or right of the image */
   bool mirrored; /* each of them is one of the stage's */
   bool fills;    /* some stages have something to put in */
-  bool many;     /* a lane has more than one pixel outside */
-  /* The first of them: bytes from a row's start, of it and, above 16 bits, of its
-   * mirror image; or -1. */
-  int mirror;
-
-  __device__ __forceinline__ int
-  find_mirror (const StripPlane &plane, SepconvBorder border,
-      const StripOutside &outside, int k) const
-  {
-    const int x0 = (first - 16 * (int) (threadIdx.x % 32)) / PIXEL;
-    const int p = outside.at (k);
-
-    return p * PIXEL
-        | (border_index (x0 + p, plane.width, border) - x0) * PIXEL << 16;
-  }
+  bool many;     /* a lane has more than MIRRORS pixels outside */
+  /* The first of them, as strip_mirror_of() has them; or -1. */
+  int mirror[MIRRORS];
 
   /* For stages whose first pixel is (x0, y0) and so on; x0 is at a multiple of 16
    * bytes. */
@@ -345,13 +373,21 @@ template <int PIXEL> struct StripReader
         && x0 < plane.width - plane.margin;
     fills = sides || (border == SEPCONV_CONSTANT && plane.src_aligned);
     many = false;
-    mirror = -1;
+#pragma unroll
+    for (int i = 0; i < MIRRORS; i++)
+      mirror[i] = -1;
     if (sides && mirrored) {
       const StripOutside outside (plane, x0, n);
 
-      many = outside.count () > 32;
-      if ((int) (threadIdx.x % 32) < outside.count ())
-        mirror = find_mirror (plane, border, outside, threadIdx.x % 32);
+      many = outside.count () > 32 * MIRRORS;
+#pragma unroll
+      for (int i = 0; i < MIRRORS; i++) {
+        const int k = 32 * i + threadIdx.x % 32;
+
+        if (k < outside.count ())
+          mirror[i] =
+              strip_mirror_of<PIXEL> (plane, border, x0, outside.at (k));
+      }
     }
   }
 
@@ -361,23 +397,53 @@ template <int PIXEL> struct StripReader
   load (const StripPlane &plane, SepconvBorder border, uint8_t *stage,
       StripStage size)
   {
+    if (whole && y >= 0 && y + size.rows <= plane.height)
+      copy (stage, size);
+    else
+      strip_load_edge (
+          plane, border, first - 16 * (int) (threadIdx.x % 32), y, stage, size);
+    skip (size);
+  }
+
+  /* Past the next stage. */
+  __device__ __forceinline__ void
+  skip (StripStage size)
+  {
+    y += size.rows;
+    from += size.rows * stride;
+  }
+
+  /* The copies of a block that is whole, where all rows are in the image. */
+  __device__ __forceinline__ void
+  copy (uint8_t *stage, StripStage size) const
+  {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     uint8_t *to = stage + warp * size.pitch + 16 * lane;
 
-    if (whole && y >= 0 && y + size.rows <= plane.height) {
 #pragma unroll
-      for (int c = 0; c < size.chunks; c += 32)
-        if ((c + 32 <= size.chunks || c + lane < size.chunks)
-            && (unsigned) (first + 16 * c) < (unsigned) row_bytes)
+    for (int c = 0; c < size.chunks; c += 32)
+      if ((c + 32 <= size.chunks || c + lane < size.chunks)
+          && (unsigned) (first + 16 * c) < (unsigned) row_bytes)
 #pragma unroll
-          for (int r = 0; r < size.rows; r += STRIP_WARPS)
-            strip_copy_chunk (
-                to + r * size.pitch + 16 * c, from + r * stride + 16 * c, 16);
-    } else {
-      strip_load_edge (plane, border, first - 16 * lane, y, stage, size);
-    }
-    y += size.rows;
-    from += size.rows * stride;
+        for (int r = 0; r < size.rows; r += STRIP_WARPS)
+          strip_copy_chunk (
+              to + r * size.pitch + 16 * c, from + r * stride + 16 * c, 16);
+  }
+
+  /* Whether fill_mirrors() puts in all, if anything, where all rows are in the image. */
+  __device__ __forceinline__ bool
+  fills_simply () const
+  {
+    return !sides || (mirrored && !many);
+  }
+
+  /* Puts in what `mirror` tells of, of all rows of a stage. */
+  __device__ __forceinline__ void
+  fill_mirrors (uint8_t *stage, StripStage size) const
+  {
+#pragma unroll
+    for (int i = 0; i < MIRRORS; i++)
+      strip_mirror_pixel<PIXEL> (mirror[i], stage, size);
   }
 
   /* Puts in what load() left out of the stage that begins with row y0, if `fills`. The
@@ -389,43 +455,27 @@ template <int PIXEL> struct StripReader
     const int lane = threadIdx.x % 32;
 
     if (sides && mirrored) {
-      copy_mirror (mirror, stage, size);
-      if (many) {
-        const StripOutside outside (
-            plane, (first - 16 * lane) / PIXEL, size.chunks * 16 / PIXEL);
-
-        for (int k = lane + 32; k < outside.count (); k += 32)
-          copy_mirror (find_mirror (plane, border, outside, k), stage, size);
-      }
+      fill_mirrors (stage, size);
+      if (many)
+        strip_mirror<PIXEL> (plane, border, (first - 16 * lane) / PIXEL,
+            32 * MIRRORS, stage, size);
     } else if (sides || y0 < 0 || y0 + size.rows > plane.height) {
       strip_fill<PIXEL> (
           plane, border, (first - 16 * lane) / PIXEL, y0, stage, size);
     }
   }
-
-  __device__ __forceinline__ void
-  copy_mirror (int which, uint8_t *stage, StripStage size) const
-  {
-    uint8_t *row = stage + threadIdx.x / 32 * size.pitch;
-
-    if (which >= 0)
-#pragma unroll
-      for (int r = 0; r < size.rows; r += STRIP_WARPS)
-        strip_copy_pixel<PIXEL> (row + r * size.pitch + (which & 0xffff),
-            row + r * size.pitch + (which >> 16));
-  }
 };
 
-/* Eight bytes of the source's row, of which those in [0, row_bytes) exist. */
+/* Eight bytes of the source's row, of which those before row_bytes exist. */
 __device__ __forceinline__ uint2
 strip_read (const StripPlane &plane, const uint8_t *row, int at)
 {
   uint2 value = make_uint2 (0, 0);
 
-  if (plane.src_aligned && at >= 0 && at + 8 <= plane.row_bytes)
+  if (plane.src_aligned && at + 8 <= plane.row_bytes)
     return *(const uint2 *) (row + at);
   for (int i = 0; i < 8; i++)
-    if (at + i >= 0 && at + i < plane.row_bytes)
+    if (at + i < plane.row_bytes)
       ((uint8_t *) &value)[i] = row[at + i];
   return value;
 }
@@ -451,12 +501,12 @@ strip_write_edge (const StripPlane &plane, int y, int at, uint2 value)
   if (plane.keeps)
     value = strip_keep (plane, at, value,
         strip_read (plane, plane.src + y * plane.src_stride, at));
-  if (plane.dst_aligned && at >= 0 && at + 8 <= plane.row_bytes) {
+  if (plane.dst_aligned && at + 8 <= plane.row_bytes) {
     *(uint2 *) (row + at) = value;
     return;
   }
   for (int i = 0; i < 8; i++)
-    if (at + i >= 0 && at + i < plane.row_bytes)
+    if (at + i < plane.row_bytes)
       row[at + i] = (uint8_t) ((i < 4 ? value.x : value.y) >> (8 * (i % 4)));
 }
 
@@ -465,7 +515,7 @@ strip_write (const StripPlane &plane, int y, int at, uint2 value)
 {
   uint2 *to = (uint2 *) (plane.dst + y * plane.dst_stride + at);
 
-  if (!plane.dst_aligned || at < 0 || at + 8 > plane.row_bytes
+  if (!plane.dst_aligned || at + 8 > plane.row_bytes
       || (plane.keeps && !plane.src_aligned))
     strip_write_edge (plane, y, at, value);
   else if (plane.keeps)
@@ -473,6 +523,25 @@ strip_write (const StripPlane &plane, int y, int at, uint2 value)
         *(const uint2 *) (plane.src + y * plane.src_stride + at));
   else
     *to = value;
+}
+
+/* Writes 16 bytes at byte `at` of every `step`-th row in [y, last), as far as they are the
+ * plane's; they lie at `from` and so on, `pitch` apart. */
+static __device__ __noinline__ void
+strip_write_rows (const StripPlane &plane, int y, int last, int step, int at,
+    const uint8_t *from, int pitch)
+{
+  const bool whole =
+      plane.dst_aligned && !plane.keeps && at + 16 <= plane.row_bytes;
+
+  for (; y < last; y += step, from += pitch)
+    if (whole) {
+      *(uint4 *) (plane.dst + y * plane.dst_stride + at) =
+          *(const uint4 *) from;
+    } else {
+      strip_write_edge (plane, y, at, *(const uint2 *) from);
+      strip_write_edge (plane, y, at + 8, *(const uint2 *) (from + 8));
+    }
 }
 
 /* Writes the results of a block, STRIP_ROWS rows of CHUNKS times 16 bytes at a time,
@@ -485,19 +554,17 @@ template <int CHUNKS, int PITCH> struct StripWriter
 
   uint8_t *to; /* this thread's first chunk of the next rows */
   ptrdiff_t stride;
-  int y;      /* the next rows' first */
   int at;     /* byte of the row that `to` is */
   bool whole; /* chunks are aligned, and whole or wholly outside */
   bool mine;  /* this thread's are in the image */
 
-  /* For rows from y0 on and from byte `byte` on, a multiple of 16. */
+  /* For rows from y on and from byte `byte` on, a multiple of 16. */
   __device__ __forceinline__ void
-  begin (const StripPlane &plane, int y0, int byte)
+  begin (const StripPlane &plane, int y, int byte)
   {
-    y = y0;
     at = byte + 16 * (int) (threadIdx.x % CHUNKS);
     stride = plane.dst_stride;
-    to = plane.dst + (y0 + (int) threadIdx.x / CHUNKS) * stride + at;
+    to = plane.dst + (y + (int) threadIdx.x / CHUNKS) * stride + at;
     whole = plane.dst_aligned && (!plane.keeps || plane.src_aligned)
         && (plane.row_bytes % 16 == 0 || byte + 16 * CHUNKS <= plane.row_bytes);
     mine = at < plane.row_bytes;
@@ -505,7 +572,7 @@ template <int CHUNKS, int PITCH> struct StripWriter
 
   /* This thread's chunks of all rows, where some channels are the source's. */
   __device__ __forceinline__ void
-  write_kept (const StripPlane &plane, const uint8_t *from)
+  write_kept (const StripPlane &plane, const uint8_t *from, int y)
   {
     const uint8_t *src =
         plane.src + (y + (int) threadIdx.x / CHUNKS) * plane.src_stride + at;
@@ -523,32 +590,40 @@ template <int CHUNKS, int PITCH> struct StripWriter
     }
   }
 
-  /* Writes the rows that lie at `rows`, as far as they are in [first, last) and in the
-   * image. The whole block. */
+  /* Writes the rows that lie at `rows`, row y and below, all of the place, of a block that
+   * is whole. KEEPS: some channels may be the source's. */
+  template <bool KEEPS>
   __device__ __forceinline__ void
-  write (const StripPlane &plane, const uint8_t *rows, int first, int last)
+  write_whole (const StripPlane &plane, const uint8_t *rows, int y)
   {
     const uint8_t *from =
         rows + threadIdx.x / CHUNKS * PITCH + 16 * (threadIdx.x % CHUNKS);
 
-    if (whole && y >= first && y + STRIP_ROWS <= last) {
-      if (mine && plane.keeps)
-        write_kept (plane, from);
-      else if (mine)
+    if (KEEPS && mine && plane.keeps)
+      write_kept (plane, from, y);
+    else if (mine)
 #pragma unroll
-        for (int r = 0; r < STRIP_ROWS; r += ROWS)
-          *(uint4 *) (to + r * stride) = *(const uint4 *) (from + r * PITCH);
-    } else if (mine) {
-      for (int r = threadIdx.x / CHUNKS; r < STRIP_ROWS && y + r < last;
-           r += ROWS) {
-        if (y + r >= first) {
-          strip_write_edge (plane, y + r, at, *(const uint2 *) from);
-          strip_write_edge (plane, y + r, at + 8, *(const uint2 *) (from + 8));
-        }
-        from += ROWS * PITCH;
-      }
+      for (int r = 0; r < STRIP_ROWS; r += ROWS)
+        *(uint4 *) (to + r * stride) = *(const uint4 *) (from + r * PITCH);
+    to += STRIP_ROWS * stride;
+  }
+
+  /* The same of any block, as far as the rows are in [first, last). */
+  __device__ __forceinline__ void
+  write (
+      const StripPlane &plane, const uint8_t *rows, int y, int first, int last)
+  {
+    int r = threadIdx.x / CHUNKS;
+
+    if (whole && y >= first && y + STRIP_ROWS <= last) {
+      write_whole<true> (plane, rows, y);
+      return;
     }
-    y += STRIP_ROWS;
+    while (y + r < first)
+      r += ROWS;
+    if (mine)
+      strip_write_rows (plane, y + r, min (last, y + STRIP_ROWS), ROWS, at,
+          rows + r * PITCH + 16 * (threadIdx.x % CHUNKS), ROWS * PITCH);
     to += STRIP_ROWS * stride;
   }
 };

@@ -71,13 +71,12 @@ error_bound (const ImagePlane *shape, const ScaledTaps &tx,
   const double sums = center * (x.norm + x.error);
   const double taps = center * (x.error * y_norm + x.norm * y.error);
   const double accumulated = lost
-      * ((1024.0 + 2.0 * center) * x.norm * y_norm + sums * y_norm + offset);
-  /* Bytes are rounded by way of halves. */
-  const double result = image_sample_bytes (shape) == 1 ? 0x1p-4 : 0.0;
+      * ((1024.0 + 2.0 * center) * x.norm * y_norm + sums * y_norm + offset
+          + TENSOR_ABOVE);
 
   if (!(sums < 65504.0 && y_norm < 65504.0))
     return INFINITY;
-  return taps + half_error (sums) * y_norm + accumulated + result;
+  return taps + half_error (sums) * y_norm + accumulated;
 }
 
 /* The halves that a tap needs, or 0 and `why`. */

@@ -50,7 +50,7 @@ struct PassPlane
   int reach;        /* pixels that a window begins left of its result */
   int above;        /* rows that it begins above, whole quads */
   float sums_start; /* takes 1024 and the centre off */
-  /* Of samples 0 to 3: the offset, and the sum of a row outside in both halves. */
+  /* Of samples 0 to 3: the offset and TENSOR_ABOVE, and the sum of a row outside in both halves. */
   float result_start[IMAGE_MAX_CHANNELS];
   uint32_t outside[IMAGE_MAX_CHANNELS];
   int x_steps, y_steps;
@@ -815,7 +815,7 @@ describe (
     if (channel->plane != p)
       continue;
     for (int k = c++; k < IMAGE_MAX_CHANNELS; k += channels) {
-      plane->result_start[k] = (float) channel->offset;
+      plane->result_start[k] = (float) (channel->offset + TENSOR_ABOVE);
       plane->outside[k] = two_halves (own->taps_sum * channel->border);
     }
   }

@@ -27,6 +27,9 @@
 
 #define MAX_STEPS 9 /* 129 taps */
 
+/* Stages that are loaded before one is taken. */
+#define AHEAD (STRIP_STAGES - 1)
+
 /* The fragments of one plane: for x and then y, [step][part][lane]. */
 #define PLANE_FRAGMENTS (2 * MAX_STEPS * TENSOR_MAX_PARTS * TENSOR_LANES)
 
@@ -37,7 +40,7 @@ struct TensorPlane
   StripPlane strip;
   const uint4 *x, *y;                     /* fragments */
   float sums_start;                       /* takes 1024 and the centre off */
-  float result_start[IMAGE_MAX_CHANNELS]; /* the offset */
+  float result_start[IMAGE_MAX_CHANNELS]; /* the offset and TENSOR_ABOVE */
 };
 
 struct TensorFrame
@@ -75,15 +78,14 @@ template <int KS, int PARTS, int BYTES, int C> struct Shape
       STRIP_WARPS * BLOCKS * TENSOR_STEP; /* of a block */
   static constexpr int STAGE_BYTES = STRIP_ROWS * PITCH;
   static constexpr int OUT_BYTES = STRIP_ROWS * OUT_PITCH;
-  /* Fragments that all tiles use can come from shared memory each time, where the
-   * registers let no more blocks in otherwise. */
-  static constexpr bool SHARED_TAPS = KS > 3 || (KS * PARTS) > 3;
-  static constexpr bool X_SHARED = SHARED_TAPS && KS != 3;
-  static constexpr bool Y_SHARED = SHARED_TAPS || KS == 2;
+  /* Fragments along y come from shared memory each time, and those along x where
+   * registers would be spilled otherwise: found by trial. */
+  static constexpr bool X_SHARED = KS > 3 || (KS == 3) != (PARTS == 2)
+      || (KS == 3 && C == 4);
   static constexpr int X_FRAGMENTS = KX * PARTS * TENSOR_LANES;
   static constexpr int Y_FRAGMENTS = KS * PARTS * TENSOR_LANES;
   static constexpr int SHARED = STRIP_STAGES * STAGE_BYTES + 2 * OUT_BYTES
-      + ((X_SHARED ? X_FRAGMENTS : 0) + (Y_SHARED ? Y_FRAGMENTS : 0) + 1 + C)
+      + ((X_SHARED ? X_FRAGMENTS : 0) + Y_FRAGMENTS + 1 + C)
           * (int) sizeof (uint4);
 };
 
@@ -178,7 +180,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
   typedef Shape<KS, PARTS, BYTES, C> S;
 
   Fragments<S::KX * PARTS, S::X_SHARED> x;
-  Fragments<KS * PARTS, S::Y_SHARED> y;
+  Fragments<KS * PARTS, true> y;
   /* Sums between the passes, of the last 16 KS rows: of each tile and 16 rows the
    * right factors for pixels 0 to 7 (low, high) and 8 to 15. */
   uint32_t rows[S::TILES][KS][4];
@@ -191,7 +193,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
   fetch (const TensorPlane &plane, uint4 *fragments, int lane)
   {
     constexpr int X = S::X_SHARED ? S::X_FRAGMENTS : 0;
-    constexpr int Y = S::Y_SHARED ? S::Y_FRAGMENTS : 0;
+    constexpr int Y = S::Y_FRAGMENTS;
 
     x.load (plane.x, fragments, lane);
     y.load (plane.y, fragments + X, lane);
@@ -342,85 +344,199 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
   }
 };
 
+/* A block's way down its strip: a step takes a stage of the window in and puts out the
+ * rows that this completes, which are written a step later. */
+template <int KS, int PARTS, int BYTES, int C> struct March
+{
+  typedef Shape<KS, PARTS, BYTES, C> S;
+  static constexpr StripStage SIZE = { STRIP_ROWS, S::CHUNKS, S::PITCH };
+
+  const TensorPlane &plane;
+  SepconvBorder border;
+  uint8_t *shared, *outs;
+  uint8_t *out;          /* of the warp */
+  const uint8_t *window; /* of the lane */
+  StripPlace place;
+  int x, y, start, steps;
+  /* As many pixels as taps reach to a side. */
+  StripReader<S::PIXEL, (TENSOR_STEP / 2 * (KS - 1) + 31) / 32> reader;
+  StripWriter<S::OUT_CHUNKS, S::OUT_PITCH> writer;
+  Strip<KS, PARTS, BYTES, C> strip;
+
+  __device__ __forceinline__
+  March (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
+      : plane (plane), border (border), shared (shared)
+  {
+    const int lane = threadIdx.x % TENSOR_LANES;
+    const int warp = threadIdx.x / TENSOR_LANES;
+
+    outs = shared + STRIP_STAGES * S::STAGE_BYTES;
+    out = outs + 16 * warp * S::WARP_CHUNKS;
+    window = shared + lane % 16 * S::PITCH
+        + 16 * (warp * S::WARP_CHUNKS + lane / 16);
+    place = strip_place (plane.strip);
+    x = place.column * S::PIXELS;
+    /* Which row is which of a matrix must not depend on how a frame is cut: sums are
+     * rounded by it. */
+    start = place.first / STRIP_ROWS * STRIP_ROWS;
+    steps = (place.last - start + STRIP_ROWS - 1) / STRIP_ROWS + KS - 1;
+    y = start - plane.above;
+  }
+
+  /* Where a step's stage begins: lean steps begin with the first or third. */
+  static __device__ __forceinline__ int
+  stage_of (int step)
+  {
+    return (step + KS) % STRIP_STAGES * S::STAGE_BYTES;
+  }
+
+  /* Which of the two buffers has the rows that a step puts out. */
+  static __device__ __forceinline__ int
+  out_of (int step)
+  {
+    return (step + KS) % 2 * S::OUT_BYTES;
+  }
+
+  __device__ __forceinline__ void
+  begin ()
+  {
+    reader.begin (plane.strip, border, x - plane.reach, y, SIZE);
+#pragma unroll 1
+    for (int i = 0; i < AHEAD; i++) {
+      if (i < steps)
+        reader.load (plane.strip, border, shared + stage_of (i), SIZE);
+      if (i == 0)
+        strip.fetch (plane, (uint4 *) (outs + 2 * S::OUT_BYTES),
+            threadIdx.x % TENSOR_LANES);
+      copy_async_commit ();
+    }
+    writer.begin (plane.strip, start, x * S::PIXEL);
+    strip.begin (plane);
+    __syncthreads ();
+    strip.load_starts ();
+  }
+
+  /* The rows that all warps put into the other buffer a step before. */
+  __device__ __forceinline__ void
+  write_before (int step)
+  {
+    if (step >= KS)
+      writer.write (plane.strip, outs + out_of (step - 1),
+          start + (step - KS) * STRIP_ROWS, place.first, place.last);
+  }
+
+  __device__ __forceinline__ void
+  take (int step)
+  {
+    const int stage = stage_of (step);
+
+    copy_async_wait<AHEAD - 1> ();
+    __syncthreads ();
+    if (reader.fills) {
+      reader.fill (
+          plane.strip, border, y + step * STRIP_ROWS, shared + stage, SIZE);
+      __syncthreads ();
+    }
+    if (step + AHEAD < steps)
+      reader.load (plane.strip, border, shared + stage_of (step + AHEAD), SIZE);
+    copy_async_commit ();
+    write_before (step);
+    strip.take_rows (window + stage);
+    if (step >= KS - 1)
+      strip.put_rows (out + out_of (step), threadIdx.x % TENSOR_LANES);
+  }
+
+  /* The first step that may be lean: those before write nothing, or parts of rows. */
+  __device__ __forceinline__ int
+  first_lean () const
+  {
+    return start < place.first ? KS + 2 : KS;
+  }
+
+  /* Whether a block's steps are lean as long as all rows are the place's and the
+   * image's. */
+  __device__ __forceinline__ bool
+  is_lean () const
+  {
+    return reader.whole && reader.fills_simply () && writer.whole
+        && (C == 4 || !plane.strip.keeps);
+  }
+
+  /* take() for most steps of most blocks, with nothing to find out, and two at a time:
+   * the places of the stages are constants then. Returns the first step that is left. */
+  __device__ __forceinline__ int
+  take_lean (int step)
+  {
+    const int below = (plane.strip.height - y) / STRIP_ROWS;
+    const int end = min (KS + (place.last - start) / STRIP_ROWS,
+        below < steps ? below - AHEAD : steps);
+    int at = stage_of (step);
+
+    for (; step + 2 <= end; step += 2) {
+      const int next = 2 * S::STAGE_BYTES - at;
+
+#pragma unroll
+      for (int i = 0; i < 2; i++) {
+        const int stage = at + i * S::STAGE_BYTES;
+
+        copy_async_wait<AHEAD - 1> ();
+        __syncthreads ();
+        if (reader.sides) {
+          reader.fill_mirrors (shared + stage, SIZE);
+          __syncthreads ();
+        }
+        if (step + i + AHEAD < steps)
+          reader.copy (shared + (i == 0 ? next + S::STAGE_BYTES : at), SIZE);
+        reader.skip (SIZE);
+        copy_async_commit ();
+        writer.template write_whole<(C == 4)> (plane.strip,
+            outs + (1 - i) * S::OUT_BYTES,
+            start + (step + i - KS) * STRIP_ROWS);
+        strip.take_rows (window + stage);
+        strip.put_rows (out + i * S::OUT_BYTES, threadIdx.x % TENSOR_LANES);
+      }
+      at = next;
+    }
+    return step;
+  }
+
+  __device__ __forceinline__ void
+  run ()
+  {
+    begin ();
+    for (int step = 0; step < steps; step++) {
+      /* With more sums, registers would be spilled. */
+      if constexpr (KS <= 3)
+        if (step == first_lean () && is_lean ()) {
+          step = take_lean (step);
+          if (step == steps)
+            break;
+        }
+      take (step);
+    }
+    __syncthreads ();
+    write_before (steps);
+  }
+};
+
 template <int KS, int PARTS, int BYTES, int C>
 __device__ __forceinline__ void
 march (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
 {
   typedef Shape<KS, PARTS, BYTES, C> S;
-  constexpr StripStage size = { STRIP_ROWS, S::CHUNKS, S::PITCH };
-  const int lane = threadIdx.x % TENSOR_LANES;
-  const int warp = threadIdx.x / TENSOR_LANES;
-  const StripPlace place = strip_place (plane.strip);
-  const int x = place.column * S::PIXELS;
-  /* Which row is which of a matrix must not depend on how a frame is cut: sums are
-   * rounded by it. */
-  const int start = place.first / STRIP_ROWS * STRIP_ROWS;
-  const int steps = (place.last - start + STRIP_ROWS - 1) / STRIP_ROWS + KS - 1;
-  uint8_t *const outs = shared + STRIP_STAGES * S::STAGE_BYTES;
-  uint8_t *const out = outs + 16 * warp * S::WARP_CHUNKS;
-  uint4 *const fragments = (uint4 *) (outs + 2 * S::OUT_BYTES);
-  const uint8_t *const window =
-      shared + lane % 16 * S::PITCH + 16 * (warp * S::WARP_CHUNKS + lane / 16);
-  int y = start - plane.above;
-  StripReader<S::PIXEL> reader;
-  StripWriter<S::OUT_CHUNKS, S::OUT_PITCH> writer;
-  Strip<KS, PARTS, BYTES, C> strip;
+  March<KS, PARTS, BYTES, C> way (plane, border, shared);
 
-  if (!plane.strip.filter) {
-    strip_copy (plane.strip, place, x * S::PIXEL,
-        min ((x + S::PIXELS) * S::PIXEL, plane.strip.row_bytes));
-    return;
-  }
-
-  reader.begin (plane.strip, border, x - plane.reach, y, size);
-  reader.load (plane.strip, border, shared, size);
-  strip.fetch (plane, fragments, lane);
-  copy_async_commit ();
-#pragma unroll 1
-  for (int i = 1; i < STRIP_STAGES - 1; i++) {
-    if (i < steps)
-      reader.load (plane.strip, border, shared + i * S::STAGE_BYTES, size);
-    copy_async_commit ();
-  }
-  writer.begin (plane.strip, start, x * S::PIXEL);
-  strip.begin (plane);
-  __syncthreads ();
-  strip.load_starts ();
-
-  for (int step = 0; step < steps; step++) {
-    const int ahead = step + STRIP_STAGES - 1;
-    const int stage = step % STRIP_STAGES * S::STAGE_BYTES;
-
-    copy_async_wait<STRIP_STAGES - 2> ();
-    __syncthreads ();
-    if (reader.fills) {
-      reader.fill (plane.strip, border, y, shared + stage, size);
-      __syncthreads ();
-    }
-    y += STRIP_ROWS;
-    if (ahead < steps)
-      reader.load (plane.strip, border,
-          shared + ahead % STRIP_STAGES * S::STAGE_BYTES, size);
-    copy_async_commit ();
-    /* The rows that all warps put into the other buffer a step before. */
-    if (step >= KS)
-      writer.write (plane.strip, outs + (step + 1) % 2 * S::OUT_BYTES,
-          place.first, place.last);
-
-    strip.take_rows (window + stage);
-    if (step >= KS - 1)
-      strip.put_rows (out + step % 2 * S::OUT_BYTES, lane);
-  }
-  __syncthreads ();
-  writer.write (plane.strip, outs + (steps + 1) % 2 * S::OUT_BYTES, place.first,
-      place.last);
+  if (plane.strip.filter)
+    way.run ();
+  else
+    strip_copy (plane.strip, way.place, way.x * S::PIXEL,
+        min ((way.x + S::PIXELS) * S::PIXEL, plane.strip.row_bytes));
 }
 
 #endif
 
-/* More blocks on a multiprocessor for those that need few registers. */
-#define MIN_BLOCKS(steps, four) \
-  ((steps) <= 2 ? 4 : (steps) > 5 && (four) ? 2 : 3)
+/* Blocks on a multiprocessor, which many sums do not let in. */
+#define MIN_BLOCKS(steps, four) ((steps) > 5 && (four) ? 2 : 3)
 
 /* FOUR: of planes of four channels, which want other registers than the others. */
 template <int KS, int PARTS, int BYTES, bool FOUR>
@@ -641,7 +757,8 @@ describe (
   strip_describe (plan, part, p, &plane->strip);
   for (int i = 0; i < plan->n_channels; i++)
     if (plan->channel[i].plane == p)
-      plane->result_start[c++] = (float) plan->channel[i].offset;
+      plane->result_start[c++] =
+          (float) (plan->channel[i].offset + TENSOR_ABOVE);
   if (plane->strip.filter) {
     plane->reach = state->plane[p].reach;
     plane->above = plan->taps[p].y.n / 2;

@@ -26,6 +26,9 @@
 #define TENSOR_MAX_PARTS 2
 #define TENSOR_LANES 32
 
+/* Added to results: halves are integers from here to twice as much. */
+#define TENSOR_ABOVE 1024
+
 /* The products in a row that a pass over a plane takes, the larger of both axes. */
 typedef int (*TensorSteps) (const ImagePlane *shape, int nx, int ny);
 
@@ -67,11 +70,14 @@ float tensor_sums_start (const Taps *taps, int parts, const ImagePlane *shape);
 /* Bytes a and b of a register, or of two, as the halves 1024 + byte. */
 #define HALVES_OF_BYTES 0x64646464u
 
+/* Where two codes are in a register. */
+#define CODES 0x03ff03ffu
+
 /* The codes of two samples of two bytes as the halves 1024 + code. */
 __device__ __forceinline__ uint32_t
 halves_of_codes (uint32_t samples, int shift)
 {
-  return ((samples >> shift) & 0x03ff03ffu) | 0x64006400u;
+  return ((samples >> shift) & CODES) | 0x64006400u;
 }
 
 /* The right factors of one block of 16 pixels, for each channel, from the chunks
@@ -118,73 +124,51 @@ split_channels (
   }
 }
 
-/* Two results as codes of a byte, in bytes 0 and 2: rounded by adding 1024, where the
- * halves are integers. */
-__device__ __forceinline__ uint32_t
-bytes_of_results (float low, float high)
-{
-  const uint32_t halves = pack_halves_above_zero (low, high);
-
-  return add_halves (
-      min_halves (halves, 0x5bf85bf8u /* 255 */), 0x64006400u /* 1024 */);
-}
-
-/* A result as a code in the low bits: rounded by adding 1.5 * 2^23. */
-__device__ __forceinline__ uint32_t
-code_of_result (float result, float max_code)
-{
-  return __float_as_uint (fminf (fmaxf (result, 0.0f), max_code) + 12582912.0f);
-}
-
-/* The other way: the chunks that this lane has of 8 rows of one block's results,
- * result[channel][0..1] being rows or columns 2t, 2t + 1 of the matrix, [2..3] those
- * 8 further. */
+/* The other way: the chunks that this lane has of 8 rows of one block's results, each
+ * TENSOR_ABOVE more than its code; result[channel][0..1] being rows or columns 2t, 2t + 1
+ * of the matrix, [2..3] those 8 further. */
 template <int BYTES, int C>
 __device__ __forceinline__ void
 join_channels (
     const float (&result)[C][4], int shift, int max_code, uint32_t *chunk)
 {
-  if constexpr (BYTES == 1) {
-    uint32_t pair[C][2];
+  const uint32_t most =
+      BYTES == 1 ? 0x00ff00ffu : (uint32_t) max_code * 0x00010001u;
+  uint32_t pair[C][2]; /* of codes */
 
 #pragma unroll
-    for (int c = 0; c < C; c++)
+  for (int c = 0; c < C; c++)
 #pragma unroll
-      for (int i = 0; i < 2; i++)
-        pair[c][i] = bytes_of_results (result[c][2 * i], result[c][2 * i + 1]);
-    if constexpr (C == 1) {
-      chunk[0] = __byte_perm (pair[0][0], pair[0][1], 0x6420);
-    } else if constexpr (C == 2) {
+    for (int i = 0; i < 2; i++)
+      pair[c][i] = codes_of_halves (
+          pack_halves_above_zero (result[c][2 * i], result[c][2 * i + 1]),
+          most);
+  if constexpr (BYTES == 1 && C == 1) {
+    chunk[0] = __byte_perm (pair[0][0], pair[0][1], 0x6420);
+  } else if constexpr (BYTES == 1 && C == 2) {
 #pragma unroll
-      for (int i = 0; i < 2; i++)
-        chunk[i] = __byte_perm (pair[0][i], pair[1][i], 0x6240);
-    } else {
+    for (int i = 0; i < 2; i++)
+      chunk[i] = __byte_perm (pair[0][i], pair[1][i], 0x6240);
+  } else if constexpr (BYTES == 1) {
 #pragma unroll
-      for (int i = 0; i < 2; i++) {
-        const uint32_t first = __byte_perm (pair[0][i], pair[1][i], 0x6240);
-        const uint32_t second = __byte_perm (pair[2][i], pair[3][i], 0x6240);
+    for (int i = 0; i < 2; i++) {
+      const uint32_t first = __byte_perm (pair[0][i], pair[1][i], 0x6240);
+      const uint32_t second = __byte_perm (pair[2][i], pair[3][i], 0x6240);
 
-        chunk[2 * i] = __byte_perm (first, second, 0x5410);
-        chunk[2 * i + 1] = __byte_perm (first, second, 0x7632);
-      }
+      chunk[2 * i] = __byte_perm (first, second, 0x5410);
+      chunk[2 * i + 1] = __byte_perm (first, second, 0x7632);
     }
+  } else if constexpr (C == 1) {
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+      chunk[i] = (pair[0][i] & CODES) << shift;
   } else {
-    uint32_t code[C][4];
-
 #pragma unroll
-    for (int c = 0; c < C; c++)
-#pragma unroll
-      for (int i = 0; i < 4; i++)
-        code[c][i] = code_of_result (result[c][i], (float) max_code);
-    if constexpr (C == 1) {
-#pragma unroll
-      for (int i = 0; i < 2; i++)
-        chunk[i] = __byte_perm (code[0][2 * i], code[0][2 * i + 1], 0x5410)
-            << shift;
-    } else {
-#pragma unroll
-      for (int i = 0; i < 4; i++)
-        chunk[i] = __byte_perm (code[0][i], code[1][i], 0x5410) << shift;
+    for (int i = 0; i < 2; i++) {
+      chunk[2 * i] = (__byte_perm (pair[0][i], pair[1][i], 0x5410) & CODES)
+          << shift;
+      chunk[2 * i + 1] = (__byte_perm (pair[0][i], pair[1][i], 0x7632) & CODES)
+          << shift;
     }
   }
 }

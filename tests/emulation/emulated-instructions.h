@@ -90,17 +90,17 @@ pack_halves_above_zero (float low, float high)
 }
 
 static inline uint32_t
-add_halves (uint32_t a, uint32_t b)
+codes_of_halves (uint32_t halves, uint32_t most)
 {
-  return pack_halves (emulated_half (a, 0) + emulated_half (b, 0),
-      emulated_half (a, 1) + emulated_half (b, 1));
-}
+  uint32_t codes = 0;
 
-static inline uint32_t
-min_halves (uint32_t a, uint32_t b)
-{
-  return pack_halves (fminf (emulated_half (a, 0), emulated_half (b, 0)),
-      fminf (emulated_half (a, 1), emulated_half (b, 1)));
+  for (int i = 0; i < 2; i++) {
+    const float code = emulated_half (halves, i) - 1024.0f;
+    const float least = (float) (most >> 16 * i & 0xffff);
+
+    codes |= (uint32_t) fmaxf (fminf (code, least), 0.0f) << 16 * i;
+  }
+  return codes;
 }
 
 static inline void
