@@ -50,7 +50,8 @@ struct PassPlane
   int reach;        /* pixels that a window begins left of its result */
   int above;        /* rows that it begins above, whole quads */
   float sums_start; /* takes 1024 and the centre off */
-  /* Of samples 0 to 3: the offset and TENSOR_ABOVE, and the sum of a row outside in both halves. */
+  /* Of samples 0 to 3: the offset and TENSOR_ABOVE, and the sum of a row outside in
+   * both halves. */
   float result_start[IMAGE_MAX_CHANNELS];
   uint32_t outside[IMAGE_MAX_CHANNELS];
   int x_steps, y_steps;

@@ -407,7 +407,7 @@ case_set_rows (Case *c, int n, Random *random)
   }
 }
 
-void
+bool
 case_make_tall (Case *c, const SepconvMethod *method, SepconvBorder border,
     const Effort *effort, Random *random)
 {
@@ -427,8 +427,9 @@ case_make_tall (Case *c, const SepconvMethod *method, SepconvBorder border,
     if (random_chance (random, 75))
       case_set_rows (c, random_int (random, 1, 35), random);
     if (sepconv_method_supports (method, &c->spec, &c->layout, NULL, NULL))
-      return;
+      return true;
   }
+  return false;
 }
 
 /* Keeps the number of taps, their sum and their norm: what makes a case hard, and

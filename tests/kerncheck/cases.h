@@ -52,9 +52,9 @@ void case_cancelling_taps (Taps *taps, double norm, Random *random);
 void case_set_rows (Case *c, int n, Random *random);
 
 /* A picture of up to max_width bytes a row and max_height or half as many rows, and a
- * spec, mostly of few taps, that the method takes, if such are found. With few
- * multiprocessors, launches divide it into few parts. */
-void case_make_tall (Case *c, const SepconvMethod *method, SepconvBorder border,
+ * spec, mostly of few taps; whether the method takes one of those that were tried, which
+ * it is then. With few multiprocessors, launches divide it into few parts. */
+bool case_make_tall (Case *c, const SepconvMethod *method, SepconvBorder border,
     const Effort *effort, Random *random);
 
 /* Gives the planes that are filtered boxes for taps, of the same lengths, norms

@@ -96,9 +96,8 @@ tall_case (Check *check, const SepconvMethod *method, Random *random, int index)
 {
   Case *c = case_new ();
 
-  case_make_tall (c, method, (SepconvBorder) (index % N_BORDERS),
-      check->quick ? &quick_tall : &normal_tall, random);
-  if (sepconv_method_supports (method, &c->spec, &c->layout, NULL, NULL))
+  if (case_make_tall (c, method, (SepconvBorder) (index % N_BORDERS),
+          check->quick ? &quick_tall : &normal_tall, random))
     return c;
   case_free (c);
   return NULL;
