@@ -570,38 +570,45 @@ template <int CHUNKS, int PITCH> struct StripWriter
     mine = at < plane.row_bytes;
   }
 
-  /* This thread's chunks of all rows, where some channels are the source's. */
-  __device__ __forceinline__ void
-  write_kept (const StripPlane &plane, const uint8_t *from, int y)
+  /* This thread's part of what lies at `rows`. */
+  static __device__ __forceinline__ const uint8_t *
+  part_of (const uint8_t *rows)
   {
+    return rows + threadIdx.x / CHUNKS * PITCH + 16 * (threadIdx.x % CHUNKS);
+  }
+
+  /* Writes the rows that lie at `rows`, row y and below, all of the place, of a block
+   * that is whole and whose plane keeps some of the source's channels. */
+  __device__ __forceinline__ void
+  write_kept (const StripPlane &plane, const uint8_t *rows, int y)
+  {
+    const uint8_t *from = part_of (rows);
     const uint8_t *src =
         plane.src + (y + (int) threadIdx.x / CHUNKS) * plane.src_stride + at;
 
+    if (mine)
 #pragma unroll
-    for (int r = 0; r < STRIP_ROWS; r += ROWS) {
-      const uint4 value = *(const uint4 *) (from + r * PITCH);
-      const uint4 kept = *(const uint4 *) (src + r * plane.src_stride);
-      const uint2 low = strip_keep (plane, at, make_uint2 (value.x, value.y),
-          make_uint2 (kept.x, kept.y));
-      const uint2 high = strip_keep (plane, at + 8,
-          make_uint2 (value.z, value.w), make_uint2 (kept.z, kept.w));
+      for (int r = 0; r < STRIP_ROWS; r += ROWS) {
+        const uint4 value = *(const uint4 *) (from + r * PITCH);
+        const uint4 kept = *(const uint4 *) (src + r * plane.src_stride);
+        const uint2 low = strip_keep (plane, at, make_uint2 (value.x, value.y),
+            make_uint2 (kept.x, kept.y));
+        const uint2 high = strip_keep (plane, at + 8,
+            make_uint2 (value.z, value.w), make_uint2 (kept.z, kept.w));
 
-      *(uint4 *) (to + r * stride) = make_uint4 (low.x, low.y, high.x, high.y);
-    }
+        *(uint4 *) (to + r * stride) =
+            make_uint4 (low.x, low.y, high.x, high.y);
+      }
+    to += STRIP_ROWS * stride;
   }
 
-  /* Writes the rows that lie at `rows`, row y and below, all of the place, of a block that
-   * is whole. KEEPS: some channels may be the source's. */
-  template <bool KEEPS>
+  /* The same where the plane keeps none. */
   __device__ __forceinline__ void
-  write_whole (const StripPlane &plane, const uint8_t *rows, int y)
+  write_whole (const uint8_t *rows)
   {
-    const uint8_t *from =
-        rows + threadIdx.x / CHUNKS * PITCH + 16 * (threadIdx.x % CHUNKS);
+    const uint8_t *from = part_of (rows);
 
-    if (KEEPS && mine && plane.keeps)
-      write_kept (plane, from, y);
-    else if (mine)
+    if (mine)
 #pragma unroll
       for (int r = 0; r < STRIP_ROWS; r += ROWS)
         *(uint4 *) (to + r * stride) = *(const uint4 *) (from + r * PITCH);
@@ -616,14 +623,18 @@ template <int CHUNKS, int PITCH> struct StripWriter
     int r = threadIdx.x / CHUNKS;
 
     if (whole && y >= first && y + STRIP_ROWS <= last) {
-      write_whole<true> (plane, rows, y);
+      if (plane.keeps)
+        write_kept (plane, rows, y);
+      else
+        write_whole (rows);
       return;
     }
     while (y + r < first)
       r += ROWS;
     if (mine)
       strip_write_rows (plane, y + r, min (last, y + STRIP_ROWS), ROWS, at,
-          rows + r * PITCH + 16 * (threadIdx.x % CHUNKS), ROWS * PITCH);
+          part_of (rows) + (r - (int) threadIdx.x / CHUNKS) * PITCH,
+          ROWS * PITCH);
     to += STRIP_ROWS * stride;
   }
 };

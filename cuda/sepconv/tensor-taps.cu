@@ -114,6 +114,9 @@ supports_format (const Image *layout, Fault *why)
         || (bytes == 2 && plane->channels == 4))
       return fault_set (why, FAULT_UNSUPPORTED,
           "planes have 1, 2 or, of bytes, 4 channels of one sample size");
+    if (plane->channels == 4 && layout->n_planes > 1)
+      return fault_set (
+          why, FAULT_UNSUPPORTED, "a plane of 4 channels is the only one");
   }
   return true;
 }

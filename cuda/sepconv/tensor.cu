@@ -30,16 +30,27 @@
 /* Stages that are loaded before one is taken. */
 #define AHEAD (STRIP_STAGES - 1)
 
-/* The fragments of one plane: for x and then y, [step][part][lane]. */
-#define PLANE_FRAGMENTS (2 * MAX_STEPS * TENSOR_MAX_PARTS * TENSOR_LANES)
+/* The fragments of one plane, [step][part][lane]: for x and for y, and then those of the
+ * last place. */
+#define AXIS_FRAGMENTS (MAX_STEPS * TENSOR_MAX_PARTS * TENSOR_LANES)
+#define PLANE_FRAGMENTS (4 * AXIS_FRAGMENTS)
+
+/* The places in arithmetic of a pixel's channels that have fragments of their own: of
+ * four, the last one has, for a channel that stays as it is, as alpha does. */
+static constexpr int
+count_sets (int channels)
+{
+  return channels == 4 ? 2 : 1;
+}
 
 struct TensorPlane
 {
   int reach; /* pixels that a block's window begins left of its result */
   int above; /* rows that it begins above */
   StripPlane strip;
-  const uint4 *x, *y;                     /* fragments */
-  float sums_start;                       /* takes 1024 and the centre off */
+  TensorOrder order;                      /* of four channels */
+  const uint4 *fragments;                 /* PLANE_FRAGMENTS */
+  float sums_start[2];                    /* takes 1024 and the centre off */
   float result_start[IMAGE_MAX_CHANNELS]; /* the offset and TENSOR_ABOVE */
 };
 
@@ -82,11 +93,13 @@ template <int KS, int PARTS, int BYTES, int C> struct Shape
    * registers would be spilled otherwise: found by trial. */
   static constexpr bool X_SHARED = KS > 3 || (KS == 3) != (PARTS == 2)
       || (KS == 3 && C == 4);
-  static constexpr int X_FRAGMENTS = KX * PARTS * TENSOR_LANES;
+  static constexpr int SETS = count_sets (C);
+  static constexpr int X_FRAGMENTS = X_SHARED
+      ? KX * PARTS * TENSOR_LANES
+      : 0; /* of one set, in shared memory */
   static constexpr int Y_FRAGMENTS = KS * PARTS * TENSOR_LANES;
   static constexpr int SHARED = STRIP_STAGES * STAGE_BYTES + 2 * OUT_BYTES
-      + ((X_SHARED ? X_FRAGMENTS : 0) + Y_FRAGMENTS + 1 + C)
-          * (int) sizeof (uint4);
+      + (SETS * (X_FRAGMENTS + Y_FRAGMENTS + 1) + C) * (int) sizeof (uint4);
 };
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
@@ -179,26 +192,37 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
 {
   typedef Shape<KS, PARTS, BYTES, C> S;
 
-  Fragments<S::KX * PARTS, S::X_SHARED> x;
-  Fragments<KS * PARTS, true> y;
+  Fragments<S::KX * PARTS, S::X_SHARED> x[S::SETS];
+  Fragments<KS * PARTS, true> y[S::SETS];
   /* Sums between the passes, of the last 16 KS rows: of each tile and 16 rows the
    * right factors for pixels 0 to 7 (low, high) and 8 to 15. */
   uint32_t rows[S::TILES][KS][4];
-  Starts<1> sums_start;
+  Starts<S::SETS> sums_start;
   Starts<C> result_start;
   int shift, max_code;
+
+  /* The fragments of channel c's place. */
+  static __device__ __forceinline__ constexpr int
+  set_of (int c)
+  {
+    return S::SETS == 2 && c == C - 1 ? 1 : 0;
+  }
 
   /* Starts to load what all steps need, to be there with the first stage. */
   __device__ __forceinline__ void
   fetch (const TensorPlane &plane, uint4 *fragments, int lane)
   {
-    constexpr int X = S::X_SHARED ? S::X_FRAGMENTS : 0;
-    constexpr int Y = S::Y_FRAGMENTS;
+#pragma unroll
+    for (int i = 0; i < S::SETS; i++) {
+      const uint4 *from = plane.fragments + 2 * i * AXIS_FRAGMENTS;
 
-    x.load (plane.x, fragments, lane);
-    y.load (plane.y, fragments + X, lane);
-    sums_start.put (&plane.sums_start, (float *) (fragments + X + Y));
-    result_start.put (plane.result_start, (float *) (fragments + X + Y + 1));
+      x[i].load (from, fragments, lane);
+      fragments += S::X_FRAGMENTS;
+      y[i].load (from + AXIS_FRAGMENTS, fragments, lane);
+      fragments += S::Y_FRAGMENTS;
+    }
+    sums_start.put (plane.sums_start, (float *) fragments);
+    result_start.put (plane.result_start, (float *) (fragments + S::SETS));
   }
 
   __device__ __forceinline__ void
@@ -223,7 +247,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
 
   /* Takes 16 rows in; `window` is where this lane's part of the warp's begins. */
   __device__ __forceinline__ void
-  take_rows (const uint8_t *window)
+  take_rows (const TensorOrder &order, const uint8_t *window)
   {
     float sums[S::TILES][2][4];
     uint32_t chunk[2][S::BLOCK_CHUNKS]; /* of the upper and the lower 8 rows */
@@ -264,7 +288,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
       for (int r = 0; r < 2; r++) {
         uint32_t low[C], high[C];
 
-        split_channels<BYTES, C> (chunk[r], shift, low, high);
+        split_channels<BYTES, C> (chunk[r], shift, low, high, order);
 #pragma unroll
         for (int j = 0; j < S::BLOCKS; j++) {
           const int k = b - j;
@@ -276,9 +300,9 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
 #pragma unroll
             for (int c = 0; c < C; c++) {
               if (k + part == 0)
-                sums_start.get (0, sums[j * C + c][r]);
+                sums_start.get (set_of (c), sums[j * C + c][r]);
               multiply_matrices_add (sums[j * C + c][r],
-                  x.get (k * PARTS + part), low[c], high[c]);
+                  x[set_of (c)].get (k * PARTS + part), low[c], high[c]);
             }
         }
       }
@@ -300,7 +324,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
 
   /* Puts 16 rows of the result where the warp has its part of the block's. */
   __device__ __forceinline__ void
-  put_rows (uint8_t *out, int lane) const
+  put_rows (const TensorOrder &order, uint8_t *out, int lane) const
   {
     float result[S::TILES][2][4];
 
@@ -313,14 +337,17 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
     for (int q = 0; q < KS; q++)
 #pragma unroll
       for (int part = 0; part < PARTS; part++) {
-        const uint4 taps = y.get (q * PARTS + part);
+        uint4 taps[S::SETS];
 
+#pragma unroll
+        for (int i = 0; i < S::SETS; i++)
+          taps[i] = y[i].get (q * PARTS + part);
 #pragma unroll
         for (int i = 0; i < S::TILES; i++)
 #pragma unroll
           for (int k = 0; k < 2; k++)
-            multiply_matrices_add (
-                result[i][k], taps, rows[i][q][2 * k], rows[i][q][2 * k + 1]);
+            multiply_matrices_add (result[i][k], taps[set_of (i % C)],
+                rows[i][q][2 * k], rows[i][q][2 * k + 1]);
       }
 
 #pragma unroll
@@ -335,7 +362,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
 #pragma unroll
           for (int k = 0; k < 4; k++)
             own[c][k] = result[j * C + c][k / 2][2 * r + k % 2];
-        join_channels<BYTES, C> (own, shift, max_code, chunk);
+        join_channels<BYTES, C> (own, shift, max_code, chunk, order);
 #pragma unroll
         for (int q = 0; q < S::BLOCK_CHUNKS; q++)
           *(uint32_t *) (out + (8 * r + lane / 4) * S::OUT_PITCH
@@ -441,9 +468,10 @@ template <int KS, int PARTS, int BYTES, int C> struct March
       reader.load (plane.strip, border, shared + stage_of (step + AHEAD), SIZE);
     copy_async_commit ();
     write_before (step);
-    strip.take_rows (window + stage);
+    strip.take_rows (plane.order, window + stage);
     if (step >= KS - 1)
-      strip.put_rows (out + out_of (step), threadIdx.x % TENSOR_LANES);
+      strip.put_rows (
+          plane.order, out + out_of (step), threadIdx.x % TENSOR_LANES);
   }
 
   /* The first step that may be lean: those before write nothing, or parts of rows. */
@@ -459,7 +487,7 @@ template <int KS, int PARTS, int BYTES, int C> struct March
   is_lean () const
   {
     return reader.whole && reader.fills_simply () && writer.whole
-        && (C == 4 || !plane.strip.keeps);
+        && !plane.strip.keeps;
   }
 
   /* take() for most steps of most blocks, with nothing to find out, and two at a time:
@@ -489,11 +517,10 @@ template <int KS, int PARTS, int BYTES, int C> struct March
           reader.copy (shared + (i == 0 ? next + S::STAGE_BYTES : at), SIZE);
         reader.skip (SIZE);
         copy_async_commit ();
-        writer.template write_whole<(C == 4)> (plane.strip,
-            outs + (1 - i) * S::OUT_BYTES,
-            start + (step + i - KS) * STRIP_ROWS);
-        strip.take_rows (window + stage);
-        strip.put_rows (out + i * S::OUT_BYTES, threadIdx.x % TENSOR_LANES);
+        writer.write_whole (outs + (1 - i) * S::OUT_BYTES);
+        strip.take_rows (plane.order, window + stage);
+        strip.put_rows (
+            plane.order, out + i * S::OUT_BYTES, threadIdx.x % TENSOR_LANES);
       }
       at = next;
     }
@@ -548,9 +575,10 @@ __launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (KS, FOUR))
   GPU_DYNAMIC_SHARED (uint8_t, shared);
   int p = 0;
 
-  while (p + 1 < frame.n_planes
-      && (int) blockIdx.x >= frame.plane[p + 1].strip.first_block)
-    p++;
+  if constexpr (!FOUR)
+    while (p + 1 < frame.n_planes
+        && (int) blockIdx.x >= frame.plane[p + 1].strip.first_block)
+      p++;
   const TensorPlane &plane = frame.plane[p];
 
   if constexpr (FOUR)
@@ -628,7 +656,7 @@ struct TensorState
   struct
   {
     int reach;
-    float sums_start;
+    float sums_start[2];
   } plane[IMAGE_MAX_PLANES];
 };
 
@@ -692,6 +720,32 @@ choose_variant (const SepconvPlan *plan)
   return NULL;
 }
 
+/* The channel that stays as it is where that is one of four, and is so with fragments
+ * of its own; else -1. Where there are more, they are taken from the source again. */
+static int
+kept_channel (const SepconvPlan *plan, int p)
+{
+  int c = 0, kept = -1, n = 0;
+
+  for (int i = 0; i < plan->n_channels; i++) {
+    if (plan->channel[i].plane != p)
+      continue;
+    if (!plan->channel[i].filter) {
+      kept = c;
+      n++;
+    }
+    c++;
+  }
+  return c == 4 && n == 1 ? kept : -1;
+}
+
+/* The channel that has the first place in arithmetic; the others follow in turn. */
+static int
+first_channel (const SepconvPlan *plan, int p)
+{
+  return (kept_channel (plan, p) + 1) % 4;
+}
+
 static void
 write_plane (const SepconvPlan *plan, int p, uint4 *to)
 {
@@ -702,6 +756,7 @@ write_plane (const SepconvPlan *plan, int p, uint4 *to)
   const int bytes = image_sample_bytes (shape);
   const int x_steps = steps_along_x (variant->steps, shape->pixel_stride);
   const int reach = reach_of_plane (shape, taps->x.n);
+  const Taps one = { 1, { 1.0 } };
   int position[TENSOR_STEP], rows[TENSOR_STEP];
 
   for (int i = 0; i < TENSOR_STEP; i++) {
@@ -709,12 +764,17 @@ write_plane (const SepconvPlan *plan, int p, uint4 *to)
     rows[i] = i;
   }
   state->plane[p].reach = reach;
-  state->plane[p].sums_start =
-      tensor_sums_start (&taps->x, variant->parts, shape);
-  tensor_write_fragments (&taps->x, taps->x.n / 2 - reach, x_steps,
-      variant->parts, position, position, to);
-  tensor_write_fragments (&taps->y, 0, variant->steps, variant->parts, rows,
-      rows, to + PLANE_FRAGMENTS / 2);
+  for (int i = 0; i < count_sets (shape->channels); i++) {
+    const bool keeps = i > 0 && kept_channel (plan, p) >= 0;
+    const Taps *x = keeps ? &one : &taps->x, *y = keeps ? &one : &taps->y;
+
+    state->plane[p].sums_start[i] =
+        tensor_sums_start (x, variant->parts, shape);
+    tensor_write_fragments (x, x->n / 2 - reach, x_steps, variant->parts,
+        position, position, to + 2 * i * AXIS_FRAGMENTS);
+    tensor_write_fragments (y, y->n / 2 - taps->y.n / 2, variant->steps,
+        variant->parts, rows, rows, to + (2 * i + 1) * AXIS_FRAGMENTS);
+  }
 }
 
 static bool
@@ -749,23 +809,31 @@ describe (
 {
   const TensorState *state = (const TensorState *) plan->state;
   const Variant *variant = state->variant;
-  const uint4 *fragments =
-      (const uint4 *) state->fragments.device + p * PLANE_FRAGMENTS;
+  const int channels = plan->layout.plane[p].channels;
+  const int first = channels == 4 ? first_channel (plan, p) : 0;
   int c = 0;
 
   *plane = TensorPlane ();
   strip_describe (plan, part, p, &plane->strip);
-  for (int i = 0; i < plan->n_channels; i++)
-    if (plan->channel[i].plane == p)
-      plane->result_start[c++] =
-          (float) (plan->channel[i].offset + TENSOR_ABOVE);
+  if (kept_channel (plan, p) >= 0)
+    plane->strip.keeps = false;
+  plane->order = tensor_order (first);
+  for (int i = 0; i < plan->n_channels; i++) {
+    const SepconvChannel *channel = &plan->channel[i];
+
+    if (channel->plane == p)
+      plane->result_start[(c++ - first + channels) % channels] =
+          (float) (TENSOR_ABOVE
+              + (channel->filter ? channel->offset : channel->center));
+  }
   if (plane->strip.filter) {
     plane->reach = state->plane[p].reach;
     plane->above = plan->taps[p].y.n / 2;
-    plane->sums_start = state->plane[p].sums_start;
+    memcpy (plane->sums_start, state->plane[p].sums_start,
+        sizeof plane->sums_start);
   }
-  plane->x = fragments;
-  plane->y = fragments + PLANE_FRAGMENTS / 2;
+  plane->fragments =
+      (const uint4 *) state->fragments.device + p * PLANE_FRAGMENTS;
   plane->strip.columns =
       (plane->strip.width + variant->pixels[plane->strip.channels] - 1)
       / variant->pixels[plane->strip.channels];

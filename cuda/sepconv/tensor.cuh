@@ -65,6 +65,36 @@ double tensor_sum_of_taps (const Taps *taps, int parts);
 /* The start value of sums with these taps. */
 float tensor_sums_start (const Taps *taps, int parts, const ImagePlane *shape);
 
+/* Which of a pixel's four channels has which place in arithmetic, as the selectors of
+ * __byte_perm() for two pixels: `in` takes the bytes of places 0 and 1, 2 and 3 from
+ * them, `out` puts the bytes of each together from those pairs. */
+struct TensorOrder
+{
+  uint32_t in[2], out[2];
+};
+
+/* The channels in turn, from `first` on and round. */
+static __host__ __device__ constexpr TensorOrder
+tensor_order (int first = 0)
+{
+  TensorOrder order = {};
+
+  for (int place = 0; place < 4; place++) {
+    const int channel = (first + place) % 4;
+    const int pair = place / 2, in = place % 2 * 8, out = channel * 4;
+
+    order.in[pair] |= (uint32_t) (channel | (channel + 4) << 4) << in;
+    order.out[0] |= (uint32_t) (4 * pair + place % 2) << out;
+    order.out[1] |= (uint32_t) (4 * pair + place % 2 + 2) << out;
+  }
+  return order;
+}
+
+static_assert (tensor_order ().in[0] == 0x5140
+        && tensor_order ().in[1] == 0x7362 && tensor_order ().out[0] == 0x5410
+        && tensor_order ().out[1] == 0x7632,
+    "bytes are counted from 0 in the first pixel or pair, from 4 in the second");
+
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
 /* Bytes a and b of a register, or of two, as the halves 1024 + byte. */
@@ -84,8 +114,8 @@ halves_of_codes (uint32_t samples, int shift)
  * that this lane has of 8 rows. */
 template <int BYTES, int C>
 __device__ __forceinline__ void
-split_channels (
-    const uint32_t *chunk, int shift, uint32_t (&low)[C], uint32_t (&high)[C])
+split_channels (const uint32_t *chunk, int shift, uint32_t (&low)[C],
+    uint32_t (&high)[C], const TensorOrder &order = tensor_order ())
 {
   uint32_t *const half[2] = { low, high };
 
@@ -102,8 +132,8 @@ split_channels (
 #pragma unroll
     for (int i = 0; i < 2; i++) {
       const uint32_t a = chunk[2 * i], b = chunk[2 * i + 1];
-      const uint32_t first = __byte_perm (a, b, 0x5140);
-      const uint32_t second = __byte_perm (a, b, 0x7362);
+      const uint32_t first = __byte_perm (a, b, order.in[0]);
+      const uint32_t second = __byte_perm (a, b, order.in[1]);
 
       half[i][0] = __byte_perm (first, HALVES_OF_BYTES, 0x4140);
       half[i][1] = __byte_perm (first, HALVES_OF_BYTES, 0x4342);
@@ -129,8 +159,8 @@ split_channels (
  * of the matrix, [2..3] those 8 further. */
 template <int BYTES, int C>
 __device__ __forceinline__ void
-join_channels (
-    const float (&result)[C][4], int shift, int max_code, uint32_t *chunk)
+join_channels (const float (&result)[C][4], int shift, int max_code,
+    uint32_t *chunk, const TensorOrder &order = tensor_order ())
 {
   const uint32_t most =
       BYTES == 1 ? 0x00ff00ffu : (uint32_t) max_code * 0x00010001u;
@@ -155,8 +185,8 @@ join_channels (
       const uint32_t first = __byte_perm (pair[0][i], pair[1][i], 0x6240);
       const uint32_t second = __byte_perm (pair[2][i], pair[3][i], 0x6240);
 
-      chunk[2 * i] = __byte_perm (first, second, 0x5410);
-      chunk[2 * i + 1] = __byte_perm (first, second, 0x7632);
+      chunk[2 * i] = __byte_perm (first, second, order.out[0]);
+      chunk[2 * i + 1] = __byte_perm (first, second, order.out[1]);
     }
   } else if constexpr (C == 1) {
 #pragma unroll
