@@ -8,6 +8,9 @@
 
 #include <cuda_runtime_api.h>
 
+/* GPUs whose kernels can begin early. */
+#define GPU_EARLY_CAPABILITY 90
+
 /* Declares it in a kernel, aligned for any load. */
 #define GPU_DYNAMIC_SHARED(type, name) \
   extern __shared__ __align__ (128) type name[]
@@ -22,6 +25,61 @@ gpu_launch (void (*kernel) (Frame), dim3 grid, dim3 block, size_t shared,
 
   return cudaLaunchKernel (
       (const void *) kernel, grid, block, arguments, shared, stream);
+}
+
+/* Likewise, for a kernel that may begin while those before it on the stream still run:
+ * where the GPU can, its blocks take the place of the last ones of these as they end,
+ * instead of the microsecond or two between kernels. All its threads call
+ * gpu_await_previous() before they touch memory that others write, or write any
+ * themselves. Source: CUDA C++ Programming Guide, Programmatic Dependent Launch. */
+template <typename Frame>
+static cudaError_t
+gpu_launch_early (const Gpu *gpu, void (*kernel) (Frame), dim3 grid, dim3 block,
+    size_t shared, GpuStream stream, const Frame &frame)
+{
+  void *arguments[] = { const_cast<Frame *> (&frame) };
+  cudaLaunchConfig_t config = {};
+  cudaLaunchAttribute early = {};
+
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared;
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = gpu_capability (gpu) >= GPU_EARLY_CAPABILITY ? 1 : 0;
+  return cudaLaunchKernelExC (&config, (const void *) kernel, arguments);
+}
+
+/* The next kernel may begin once all blocks have called this, or ended. */
+__device__ __forceinline__ void
+gpu_admit_next ()
+{
+#if __CUDA_ARCH__ >= 10 * GPU_EARLY_CAPABILITY
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* Before gpu_await_previous(): a hint that a line of memory, 128 bytes, is about to be
+ * read. It comes as far as the L2, where it is seen what is written to it until then. */
+__device__ __forceinline__ void
+gpu_prefetch (const void *line)
+{
+#if __CUDA_ARCH__ >= 10 * GPU_EARLY_CAPABILITY
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(line));
+#else
+  (void) line;
+#endif
+}
+
+/* Returns when all that was queued before this kernel is done, and seen. */
+__device__ __forceinline__ void
+gpu_await_previous ()
+{
+#if __CUDA_ARCH__ >= 10 * GPU_EARLY_CAPABILITY
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
 }
 
 #endif

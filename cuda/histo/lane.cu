@@ -604,13 +604,14 @@ __launch_bounds__ (THREADS, BLOCKS_AT_ONCE)
   const Walk walk (pattern);
   Piece piece = Piece ();
 
-  /* On its way while the counters are cleared. */
-  if (pattern.period > 0 && walk.left > 0)
-    piece.load (pattern, walk);
+  gpu_admit_next ();
 #pragma unroll 1
   for (int i = threadIdx.x; i < counter_sets (pattern.period) * frame.bins * 8;
        i += THREADS)
     ((uint4 *) shared)[i] = make_uint4 (0, 0, 0, 0);
+  gpu_await_previous ();
+  if (pattern.period > 0 && walk.left > 0)
+    piece.load (pattern, walk);
   __syncthreads ();
   count_block (pattern, walk, piece, shared, frame.bins);
   __syncthreads ();
@@ -879,8 +880,8 @@ lane_run (HistoPlan *plan, const Image *src, HistoResult *result,
   for (int i = 0; i < state->n_patterns; i++)
     frame.pattern[i] = describe_pattern (plan, &state->pattern[i], src);
   blocks = deal_blocks (&frame, state->blocks);
-  GPU_CHECK (gpu_launch (lane_kernel, blocks, THREADS, state->shared_bytes,
-                 stream, frame),
+  GPU_CHECK (gpu_launch_early (plan->gpu, lane_kernel, blocks, THREADS,
+                 state->shared_bytes, stream, frame),
       fault);
   ok = true;
 done:

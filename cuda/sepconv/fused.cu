@@ -74,6 +74,7 @@ struct FusedPlane
 struct FusedFrame
 {
   SepconvBorder border;
+  int early; /* blocks that run at once */
   int n_planes;
   FusedPlane plane[IMAGE_MAX_PLANES];
 };
@@ -307,10 +308,11 @@ template <int BYTES> struct Writer
 
 template <int N, int BYTES, int C>
 __device__ __forceinline__ void
-march_short (const FusedPlane &plane, SepconvBorder border,
+march_short (const FusedFrame &frame, const FusedPlane &plane,
     const StripPlace &place, uint8_t *shared)
 {
   typedef Short<N, BYTES, C> S;
+  const SepconvBorder border = frame.border;
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
   constexpr int STAGES = STRIP_STAGES;
 #else
@@ -337,6 +339,7 @@ march_short (const FusedPlane &plane, SepconvBorder border,
                                : plane.strip.row_bytes);
   strip.begin (plane, own * SAMPLES);
   reader.begin (plane.strip, border, x0, y, size);
+  reader.await (plane.strip, frame.early, min (steps, STAGES - 1), size);
 #pragma unroll
   for (int i = 0; i < STAGES - 1; i++) {
     if (i < steps)
@@ -623,9 +626,10 @@ write_stage (const FusedPlane &plane, const StripPlace &place, int y,
 
 template <int BYTES, int C>
 __device__ __forceinline__ void
-march_long (const FusedPlane &plane, SepconvBorder border,
+march_long (const FusedFrame &frame, const FusedPlane &plane,
     const StripPlace &place, uint8_t *shared)
 {
+  const SepconvBorder border = frame.border;
   const LongMemory memory = divide_memory (plane, shared);
   const int stage_bytes = plane.stage.rows * plane.stage.pitch;
   const int x0 = place.column * (plane.tile / C) - plane.reach;
@@ -636,8 +640,11 @@ march_long (const FusedPlane &plane, SepconvBorder border,
   int row = 0; /* of the ring */
   StripReader<C * BYTES> reader;
 
+  /* Taps were there before the kernel before this one began. */
   fetch_taps (plane, memory);
   reader.begin (plane.strip, border, x0, y0, plane.stage);
+  reader.await (
+      plane.strip, frame.early, min (steps, LONG_STAGES), plane.stage);
   for (int i = 0; i < LONG_STAGES; i++) {
     if (i < steps)
       reader.load (
@@ -674,13 +681,13 @@ march_long (const FusedPlane &plane, SepconvBorder border,
 
 template <int N, int BYTES, int C>
 __device__ __forceinline__ void
-march (const FusedPlane &plane, SepconvBorder border, const StripPlace &place,
-    uint8_t *shared)
+march (const FusedFrame &frame, const FusedPlane &plane,
+    const StripPlace &place, uint8_t *shared)
 {
   if constexpr (N > 0)
-    march_short<N, BYTES, C> (plane, border, place, shared);
+    march_short<N, BYTES, C> (frame, plane, place, shared);
   else
-    march_long<BYTES, C> (plane, border, place, shared);
+    march_long<BYTES, C> (frame, plane, place, shared);
 }
 
 /* As many as shared memory lets in, if the registers suffice. */
@@ -707,17 +714,18 @@ __launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (N, BYTES))
   const StripPlace place = strip_place (plane.strip);
   const int tile_bytes = plane.tile * BYTES;
 
+  gpu_admit_next ();
   if (!plane.strip.filter)
     strip_copy (plane.strip, place, place.column * tile_bytes,
         min ((place.column + 1) * tile_bytes, plane.strip.row_bytes));
   else if (plane.strip.channels == 1)
-    march<N, BYTES, 1> (plane, frame.border, place, shared);
+    march<N, BYTES, 1> (frame, plane, place, shared);
   else if (plane.strip.channels == 2)
-    march<N, BYTES, 2> (plane, frame.border, place, shared);
+    march<N, BYTES, 2> (frame, plane, place, shared);
   else if (plane.strip.channels == 3)
-    march<N, BYTES, 3> (plane, frame.border, place, shared);
+    march<N, BYTES, 3> (frame, plane, place, shared);
   else
-    march<N, BYTES, 4> (plane, frame.border, place, shared);
+    march<N, BYTES, 4> (frame, plane, place, shared);
 }
 
 struct Variant
@@ -757,8 +765,9 @@ struct FusedState
   unsigned revision; /* of the plan that `variant` is of */
   const Variant *variant;
   StripOccupancy occupancy; /* of the last launch */
-  int most_shared;          /* bytes that a block may have */
-  int good_shared;          /* that leave room for enough blocks */
+  StripHeights heights;
+  int most_shared; /* bytes that a block may have */
+  int good_shared; /* that leave room for enough blocks */
 };
 
 /* The index of Long's middle tap, with zeros before the taps so that windows begin at
@@ -1082,10 +1091,11 @@ fused_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
     return false;
   load.at_once = state->occupancy.blocks;
   load.multiprocessors = gpu_multiprocessors (plan->gpu);
-  blocks = strip_lay_out (planes, frame.n_planes, &load);
+  frame.early = load.at_once * load.multiprocessors;
+  blocks = strip_lay_out (planes, frame.n_planes, &load, &state->heights);
   if (blocks > 0)
-    GPU_CHECK (gpu_launch (variant->kernel, blocks, STRIP_THREADS, shared,
-                   part->stream, frame),
+    GPU_CHECK (gpu_launch_early (plan->gpu, variant->kernel, blocks,
+                   STRIP_THREADS, shared, part->stream, frame),
         fault);
   ok = true;
 done:

@@ -16,9 +16,9 @@
 /* Blocks at the sides, where pixels outside are put in, take so much longer: their
  * strips may be lower by an eighth, in whole STRIP_ROWS. */
 #define SIDE_FACTOR 1.08
-/* Rows whose time a strip takes to begin, beside half that of those that it sums
- * above its own. */
-#define BEGIN_ROWS (2 * STRIP_ROWS)
+/* Rows whose time a strip takes to begin, and per row that it sums above its own. */
+#define BEGIN_ROWS (0.5 * STRIP_ROWS)
+#define ABOVE_ROWS 0.85
 
 bool
 strip_is_packed (const ImagePlane *plane, Fault *why)
@@ -152,21 +152,48 @@ cost_of_strips (StripPlane *const *planes, int n_planes, int strip_rows,
   const double blocks = each <= load->at_once
       ? UNEVEN * fmax (ceil (each), LEAST_LOAD * load->at_once)
       : load->at_once * (ceil (each / load->at_once) + LAST_TURN);
-  const double begin = BEGIN_ROWS + 0.5 * load->above;
+  const double begin = BEGIN_ROWS + ABOVE_ROWS * load->above;
 
   return blocks * fmax (strip_rows + begin, SIDE_FACTOR * (side_rows + begin));
 }
 
-int
-strip_lay_out (StripPlane *const *planes, int n_planes, const StripLoad *load)
+static bool
+is_same_load (const StripLoad *a, const StripLoad *b)
 {
-  int rows = 0, height = 0, best = STRIP_ROWS, best_side = STRIP_ROWS;
+  return a->above == b->above && a->at_once == b->at_once
+      && a->multiprocessors == b->multiprocessors;
+}
+
+/* Writes down what heights are wanted for; true if that is what they are for. */
+static bool
+are_known (StripPlane *const *planes, int n_planes, const StripLoad *load,
+    StripHeights *heights)
+{
+  bool known =
+      heights->n_planes == n_planes && is_same_load (&heights->load, load);
+
+  heights->n_planes = n_planes;
+  heights->load = *load;
+  for (int p = 0; p < n_planes; p++) {
+    const int rows = planes[p]->result.last - planes[p]->result.first;
+
+    known = known && heights->columns[p] == planes[p]->columns
+        && heights->rows[p] == rows;
+    heights->columns[p] = planes[p]->columns;
+    heights->rows[p] = rows;
+  }
+  return known;
+}
+
+static void
+find_heights (StripPlane *const *planes, StripHeights *heights)
+{
+  const int n_planes = heights->n_planes;
   double least = INFINITY;
+  int rows = 0, height = 0;
 
   for (int p = 0; p < n_planes; p++)
-    rows = max (rows, planes[p]->result.last - planes[p]->result.first);
-  if (rows == 0)
-    return 0;
+    rows = max (rows, heights->rows[p]);
   /* A strip for all rows, two, and so on. */
   for (int n = 1; height != STRIP_ROWS; n++) {
     const int last = height;
@@ -179,14 +206,24 @@ strip_lay_out (StripPlane *const *planes, int n_planes, const StripLoad *load)
     side[1] = height * 7 / 8 / STRIP_ROWS * STRIP_ROWS;
     for (int i = 0; i < 2 && side[i] > 0; i++) {
       const double cost =
-          cost_of_strips (planes, n_planes, height, side[i], load);
+          cost_of_strips (planes, n_planes, height, side[i], &heights->load);
 
       if (cost < least) {
-        best = height;
-        best_side = side[i];
+        heights->strip_rows = height;
+        heights->side_rows = side[i];
         least = cost;
       }
     }
   }
-  return set_strips (planes, n_planes, best, best_side);
+}
+
+int
+strip_lay_out (StripPlane *const *planes, int n_planes, const StripLoad *load,
+    StripHeights *last)
+{
+  if (n_planes == 0)
+    return 0;
+  if (!are_known (planes, n_planes, load, last))
+    find_heights (planes, last);
+  return set_strips (planes, n_planes, last->strip_rows, last->side_rows);
 }

@@ -14,6 +14,7 @@
 
 #include "method.h"
 
+#include "../gpu-launch.cuh"
 #include "border.h"
 #include "instructions.cuh"
 
@@ -391,6 +392,26 @@ template <int PIXEL, int MIRRORS = 1> struct StripReader
     }
   }
 
+  /* What gpu_await_previous() is for. Until then, the first n stages' part of the source
+   * comes as near as it may: n is for blocks that have to wait, the first `early` of the
+   * launch. The whole block, before the first load(). */
+  __device__ __forceinline__ void
+  await (const StripPlane &plane, int early, int n, StripStage size) const
+  {
+    const int lines = size.chunks / 8 + 1; /* of a row, however they lie */
+    const int left = first - 16 * (int) (threadIdx.x % 32);
+    const int all = (int) blockIdx.x < early ? n * size.rows * lines : 0;
+
+    for (int i = threadIdx.x; i < all; i += STRIP_THREADS) {
+      const int row = y + i / lines, at = left + 128 * (i % lines);
+
+      if (row >= 0 && row < plane.height)
+        gpu_prefetch (
+            plane.src + row * stride + min (max (at, 0), row_bytes - 1));
+    }
+    gpu_await_previous ();
+  }
+
   /* Starts to load the next stage. What lies outside the image is left to fill(). The
    * whole block. */
   __device__ __forceinline__ void
@@ -639,7 +660,8 @@ template <int CHUNKS, int PITCH> struct StripWriter
   }
 };
 
-/* Copies bytes [first, last) of the place's rows; first is a multiple of 16. */
+/* Awaits the kernels before, and copies bytes [first, last) of the place's rows; first is a
+ * multiple of 16. */
 __device__ __forceinline__ void
 strip_copy (
     const StripPlane &plane, const StripPlace &place, int first, int last)
@@ -649,6 +671,7 @@ strip_copy (
   const int all = (place.last - place.first) * n;
   const bool aligned = plane.src_aligned && plane.dst_aligned;
 
+  gpu_await_previous ();
   for (int i = threadIdx.x; i < all; i += AT_ONCE * STRIP_THREADS) {
     uint4 chunk[AT_ONCE];
     int y[AT_ONCE], at[AT_ONCE];
@@ -704,7 +727,16 @@ struct StripLoad
   int multiprocessors;
 };
 
+/* The heights that were found last, and what for. Starts zeroed. */
+struct StripHeights
+{
+  StripLoad load;
+  int n_planes;
+  int columns[IMAGE_MAX_PLANES], rows[IMAGE_MAX_PLANES];
+  int strip_rows, side_rows;
+};
+
 /* Cuts planes, whose columns are known, into strips of the heights that are expected to
  * take least time. Returns the number of blocks. */
-int strip_lay_out (
-    StripPlane *const *planes, int n_planes, const StripLoad *load);
+int strip_lay_out (StripPlane *const *planes, int n_planes,
+    const StripLoad *load, StripHeights *last);

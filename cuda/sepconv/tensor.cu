@@ -57,6 +57,7 @@ struct TensorPlane
 struct TensorFrame
 {
   SepconvBorder border;
+  int early; /* blocks that run at once */
   int n_planes;
   TensorPlane plane[IMAGE_MAX_PLANES];
 };
@@ -106,12 +107,10 @@ template <int KS, int PARTS, int BYTES, int C> struct Shape
 
 /* What the sums of N channels start with, four registers each, as a product takes it.
  * What the compiler can find again, it puts there anew for each product: so they are
- * read from shared memory, and those of few channels only once, as if they could have
+ * read from shared memory, and those that are KEPT only once, as if they could have
  * changed. */
-template <int N> struct Starts
+template <int N, bool KEPT> struct Starts
 {
-  static constexpr bool KEPT = N <= 2;
-
   const float *at;
   float start[KEPT ? N : 1][4];
 
@@ -197,8 +196,8 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
   /* Sums between the passes, of the last 16 KS rows: of each tile and 16 rows the
    * right factors for pixels 0 to 7 (low, high) and 8 to 15. */
   uint32_t rows[S::TILES][KS][4];
-  Starts<S::SETS> sums_start;
-  Starts<C> result_start;
+  Starts<S::SETS, C <= 2> sums_start;
+  Starts<C, C <= 2> result_start;
   int shift, max_code;
 
   /* The fragments of channel c's place. */
@@ -425,16 +424,17 @@ template <int KS, int PARTS, int BYTES, int C> struct March
   }
 
   __device__ __forceinline__ void
-  begin ()
+  begin (int early)
   {
     reader.begin (plane.strip, border, x - plane.reach, y, SIZE);
+    /* Fragments were there before the kernel before this one began. */
+    strip.fetch (
+        plane, (uint4 *) (outs + 2 * S::OUT_BYTES), threadIdx.x % TENSOR_LANES);
+    reader.await (plane.strip, early, min (steps, AHEAD), SIZE);
 #pragma unroll 1
     for (int i = 0; i < AHEAD; i++) {
       if (i < steps)
         reader.load (plane.strip, border, shared + stage_of (i), SIZE);
-      if (i == 0)
-        strip.fetch (plane, (uint4 *) (outs + 2 * S::OUT_BYTES),
-            threadIdx.x % TENSOR_LANES);
       copy_async_commit ();
     }
     writer.begin (plane.strip, start, x * S::PIXEL);
@@ -528,9 +528,9 @@ template <int KS, int PARTS, int BYTES, int C> struct March
   }
 
   __device__ __forceinline__ void
-  run ()
+  run (int early)
   {
-    begin ();
+    begin (early);
     for (int step = 0; step < steps; step++) {
       /* With more sums, registers would be spilled. */
       if constexpr (KS <= 3)
@@ -548,13 +548,13 @@ template <int KS, int PARTS, int BYTES, int C> struct March
 
 template <int KS, int PARTS, int BYTES, int C>
 __device__ __forceinline__ void
-march (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
+march (const TensorFrame &frame, const TensorPlane &plane, uint8_t *shared)
 {
   typedef Shape<KS, PARTS, BYTES, C> S;
-  March<KS, PARTS, BYTES, C> way (plane, border, shared);
+  March<KS, PARTS, BYTES, C> way (plane, frame.border, shared);
 
   if (plane.strip.filter)
-    way.run ();
+    way.run (frame.early);
   else
     strip_copy (plane.strip, way.place, way.x * S::PIXEL,
         min ((way.x + S::PIXELS) * S::PIXEL, plane.strip.row_bytes));
@@ -575,6 +575,8 @@ __launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (KS, FOUR))
   GPU_DYNAMIC_SHARED (uint8_t, shared);
   int p = 0;
 
+  gpu_admit_next ();
+
   if constexpr (!FOUR)
     while (p + 1 < frame.n_planes
         && (int) blockIdx.x >= frame.plane[p + 1].strip.first_block)
@@ -582,11 +584,11 @@ __launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (KS, FOUR))
   const TensorPlane &plane = frame.plane[p];
 
   if constexpr (FOUR)
-    march<KS, PARTS, BYTES, 4> (plane, frame.border, shared);
+    march<KS, PARTS, BYTES, 4> (frame, plane, shared);
   else if (plane.strip.channels == 1)
-    march<KS, PARTS, BYTES, 1> (plane, frame.border, shared);
+    march<KS, PARTS, BYTES, 1> (frame, plane, shared);
   else
-    march<KS, PARTS, BYTES, 2> (plane, frame.border, shared);
+    march<KS, PARTS, BYTES, 2> (frame, plane, shared);
 #endif
 }
 
@@ -653,6 +655,7 @@ struct TensorState
   unsigned revision; /* of the plan that the rest is of */
   const Variant *variant;
   StripOccupancy occupancy; /* its */
+  StripHeights heights;
   struct
   {
     int reach;
@@ -842,7 +845,7 @@ describe (
 static bool
 tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
-  const TensorState *state = (const TensorState *) plan->state;
+  TensorState *state = (TensorState *) plan->state;
   TensorFrame frame = TensorFrame ();
   StripPlane *planes[IMAGE_MAX_PLANES];
   const Variant *variant;
@@ -865,10 +868,12 @@ tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   load.above = (variant->steps - 1) * STRIP_ROWS;
   load.at_once = state->occupancy.blocks;
   load.multiprocessors = gpu_multiprocessors (plan->gpu);
-  blocks = strip_lay_out (planes, frame.n_planes, &load);
+  frame.early = load.at_once * load.multiprocessors;
+  blocks = strip_lay_out (planes, frame.n_planes, &load, &state->heights);
   if (blocks > 0)
-    GPU_CHECK (gpu_launch (variant->kernel, blocks, STRIP_THREADS,
-                   (size_t) variant->shared, part->stream, frame),
+    GPU_CHECK (
+        gpu_launch_early (plan->gpu, variant->kernel, blocks, STRIP_THREADS,
+            (size_t) variant->shared, part->stream, frame),
         fault);
   ok = true;
 done:

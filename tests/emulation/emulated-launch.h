@@ -28,3 +28,27 @@ gpu_launch (void (*kernel) (Frame), dim3 grid, dim3 block, size_t shared,
   return emulated_launch ((const void *) kernel, grid, block, shared, stream,
       [kernel, frame] { kernel (frame); });
 }
+
+/* Kernels never overlap here. */
+template <typename Frame>
+static cudaError_t
+gpu_launch_early (const Gpu *, void (*kernel) (Frame), dim3 grid, dim3 block,
+    size_t shared, GpuStream stream, const Frame &frame)
+{
+  return gpu_launch (kernel, grid, block, shared, stream, frame);
+}
+
+static inline void
+gpu_admit_next ()
+{
+}
+
+static inline void
+gpu_prefetch (const void *)
+{
+}
+
+static inline void
+gpu_await_previous ()
+{
+}
