@@ -1151,9 +1151,10 @@ fused_cost (const SepconvSpec *spec, const Image *layout)
   const bool bytes = work.sample_bytes == 1;
 
   if (n > SHORT_MAX)
-    return 3.8 + 0.31 * n + work.samples * ((bytes ? 0.037 : 0.88) + 0.212 * n);
-  return bytes ? 5.5 + 0.32 * n + work.samples * (0.387 + 0.096 * n)
-               : 4.1 + 0.57 * n + work.samples * (1.13 + 0.026 * n);
+    return bytes ? 0.8 + 0.43 * n + work.samples * (0.202 * n - 0.016)
+                 : 0.4 + 0.48 * n + work.samples * (0.78 + 0.21 * n);
+  return bytes ? 6.3 + 0.40 * n + work.samples * (0.291 + 0.098 * n)
+               : 3.7 + 0.74 * n + work.samples * (0.81 + 0.08 * n);
 }
 
 extern "C" const SepconvMethodOps sepconv_fused_ops = {

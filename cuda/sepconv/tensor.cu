@@ -931,10 +931,10 @@ tensor_cost (const SepconvSpec *spec, const Image *layout)
   const double k = steps_of_variant (work.taps);
 
   if (work.channels >= 3)
-    return 1.6 + 1.76 * k + work.samples * (0.449 + 0.091 * k + 0.0116 * k * k);
+    return 0.8 + 1.75 * k + work.samples * (0.25 + 0.144 * k + 0.0086 * k * k);
   if (work.sample_bytes == 2)
-    return 4.9 + 1.61 * k + work.samples * (0.92 + 0.023 * k + 0.047 * k * k);
-  return 3.0 + 1.43 * k + work.samples * (0.603 - 0.05 * k + 0.0244 * k * k);
+    return 3.1 + 1.75 * k + work.samples * (0.53 + 0.211 * k + 0.0194 * k * k);
+  return 1.9 + 1.39 * k + work.samples * (0.449 - 0.006 * k + 0.0184 * k * k);
 }
 
 extern "C" const SepconvMethodOps sepconv_tensor_ops = {

@@ -67,6 +67,8 @@ fill_pool (PushCourse *course)
   return ok;
 }
 
+/* Time stamps are those of a live source: what is done by interval is done as often as
+ * it would be there. */
 static gboolean
 push_frame (PushCourse *course)
 {
@@ -75,8 +77,8 @@ push_frame (PushCourse *course)
   if (gst_buffer_pool_acquire_buffer (course->rig.pool, &buffer, NULL)
       != GST_FLOW_OK)
     return FALSE;
-  GST_BUFFER_PTS (buffer) = course->pushed++ * GST_SECOND / 30;
-  GST_BUFFER_DURATION (buffer) = GST_SECOND / 30;
+  GST_BUFFER_PTS (buffer) =
+      (GstClockTime) (bench_now_ns () - course->start_ns);
   return gst_pad_push (course->rig.source, buffer) == GST_FLOW_OK;
 }
 
@@ -110,6 +112,7 @@ push_course_init (PushCourse *course, const gchar *settings)
   g_mutex_init (&course->lock);
   g_cond_init (&course->arrived);
   course->stamps = g_new (gdouble, MAX_FRAMES);
+  course->start_ns = bench_now_ns ();
   return pad_rig_init (&course->rig, "cudasepconv", settings, &handle, course);
 }
 

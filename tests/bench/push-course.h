@@ -12,7 +12,7 @@
 typedef struct
 {
   PadRig rig;
-  guint64 pushed;
+  gdouble start_ns; /* of running time */
 
   GMutex lock; /* protects all below, from the element's pusher */
   GCond arrived;
