@@ -27,11 +27,12 @@ gpu_launch (void (*kernel) (Frame), dim3 grid, dim3 block, size_t shared,
       (const void *) kernel, grid, block, arguments, shared, stream);
 }
 
-/* Likewise, for a kernel that may begin while those before it on the stream still run:
- * where the GPU can, its blocks take the place of the last ones of these as they end,
+/* Likewise, for a kernel that may begin while the one before it on the stream still
+ * runs: where the GPU can, its blocks take the place of the last ones of that as they end,
  * instead of the microsecond or two between kernels. All its threads call
- * gpu_await_previous() before they touch memory that others write, or write any
- * themselves. Source: CUDA C++ Programming Guide, Programmatic Dependent Launch. */
+ * gpu_await_previous() before they touch memory that kernels write, or write any
+ * themselves. Only kernels are overtaken: what copies brought is there.
+ * Source: CUDA C++ Programming Guide, Programmatic Dependent Launch. */
 template <typename Frame>
 static cudaError_t
 gpu_launch_early (const Gpu *gpu, void (*kernel) (Frame), dim3 grid, dim3 block,

@@ -640,7 +640,7 @@ march_long (const FusedFrame &frame, const FusedPlane &plane,
   int row = 0; /* of the ring */
   StripReader<C * BYTES> reader;
 
-  /* Taps were there before the kernel before this one began. */
+  /* Taps came by a copy, which is not overtaken. */
   fetch_taps (plane, memory);
   reader.begin (plane.strip, border, x0, y0, plane.stage);
   reader.await (

@@ -393,8 +393,8 @@ template <int PIXEL, int MIRRORS = 1> struct StripReader
   }
 
   /* What gpu_await_previous() is for. Until then, the first n stages' part of the source
-   * comes as near as it may: n is for blocks that have to wait, the first `early` of the
-   * launch. The whole block, before the first load(). */
+   * comes as near as it may, for the launch's first `early` blocks: others find nothing
+   * to wait for. The whole block, before the first load(). */
   __device__ __forceinline__ void
   await (const StripPlane &plane, int early, int n, StripStage size) const
   {

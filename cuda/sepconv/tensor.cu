@@ -427,7 +427,7 @@ template <int KS, int PARTS, int BYTES, int C> struct March
   begin (int early)
   {
     reader.begin (plane.strip, border, x - plane.reach, y, SIZE);
-    /* Fragments were there before the kernel before this one began. */
+    /* Fragments came by a copy, which is not overtaken. */
     strip.fetch (
         plane, (uint4 *) (outs + 2 * S::OUT_BYTES), threadIdx.x % TENSOR_LANES);
     reader.await (plane.strip, early, min (steps, AHEAD), SIZE);

@@ -87,8 +87,8 @@ run_all (Chain *chain, const Subject *subject, bool counts, Fault *fault)
   const GpuStream stream = subject->device->stream;
 
   for (int i = 0; i < N_RUNS; i++) {
-    const Image *from = &chain->on_device[i % 2].image;
-    const Image *to = &chain->on_device[(i + 1) % 2].image;
+    const Image *from = &chain->on_device[i % N_PICTURES].image;
+    const Image *to = &chain->on_device[(i + 1) % N_PICTURES].image;
 
     if (!sepconv_plan_run (chain->plan, from, to, stream, fault)
         || (counts
@@ -102,20 +102,20 @@ run_all (Chain *chain, const Subject *subject, bool counts, Fault *fault)
 /* The same step by step, from what the first picture was. */
 static void
 expect_chain (Check *check, const Subject *subject, Chain *chain,
-    Picture *const step[2], bool counts)
+    Picture *const step[N_PICTURES], bool counts)
 {
-  const Picture *last = &chain->picture[N_RUNS % 2];
+  const Picture *last = &chain->picture[N_RUNS % N_PICTURES];
   Verdict verdict;
 
   for (int i = 0; i < N_RUNS; i++) {
     if (!device_run_cleanly (check, subject->device, device_sepconv,
-            chain->plan, step[i % 2], step[(i + 1) % 2]))
+            chain->plan, step[i % N_PICTURES], step[(i + 1) % N_PICTURES]))
       return;
     if (counts)
-      histo_expect_counts (
-          check, &chain->counted, &step[(i + 1) % 2]->image, chain->result[i]);
+      histo_expect_counts (check, &chain->counted,
+          &step[(i + 1) % N_PICTURES]->image, chain->result[i]);
   }
-  verdict_same (&verdict, &last->image, &step[N_RUNS % 2]->image);
+  verdict_same (&verdict, &last->image, &step[N_RUNS % N_PICTURES]->image);
   EXPECT (check, verdict.ok, "queued without a wait, the result is another: %s",
       verdict.text);
 }
@@ -126,8 +126,8 @@ chain_case (Check *check, Random *random, int index, const void *data)
   const Subject *subject = data;
   const bool counts = index % 2 == 1;
   Case *c = case_new ();
-  Picture step[2];
-  Picture *const steps[2] = { &step[0], &step[1] };
+  Picture step[N_PICTURES];
+  Picture *const steps[N_PICTURES] = { &step[0], &step[1] };
   Chain chain;
   Fault fault;
 
@@ -140,21 +140,21 @@ chain_case (Check *check, Random *random, int index, const void *data)
   }
   case_describe (check, c);
   fault_clear (&fault);
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < N_PICTURES; i++)
     picture_new (&step[i], &c->layout, subject->device->gpu == NULL, random);
   if (EXPECT (check, begin (&chain, c, subject, random, &fault),
           "no plans, results or pictures: %s", fault.message)) {
     image_copy (&step[0].image, &chain.picture[0].image);
     if (EXPECT (check,
             run_all (&chain, subject, counts, &fault)
-                && device_picture_fetch (&chain.on_device[N_RUNS % 2],
-                    subject->device, chain.picture[N_RUNS % 2].block,
-                    chain.picture[N_RUNS % 2].bytes, &fault),
+                && device_picture_fetch (&chain.on_device[N_RUNS % N_PICTURES],
+                    subject->device, chain.picture[N_RUNS % N_PICTURES].block,
+                    chain.picture[N_RUNS % N_PICTURES].bytes, &fault),
             "a run failed: %s (%s)", fault.message, fault.detail))
       expect_chain (check, subject, &chain, steps, counts);
   }
   end (&chain);
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < N_PICTURES; i++)
     picture_clear (&step[i]);
   case_free (c);
 }
