@@ -95,9 +95,8 @@ template <int KS, int PARTS, int BYTES, int C> struct Shape
   static constexpr bool X_SHARED = KS > 3 || (KS == 3) != (PARTS == 2)
       || (KS == 3 && C == 4);
   static constexpr int SETS = count_sets (C);
-  static constexpr int X_FRAGMENTS = X_SHARED
-      ? KX * PARTS * TENSOR_LANES
-      : 0; /* of one set, in shared memory */
+  /* Of a set, in shared memory. */
+  static constexpr int X_FRAGMENTS = X_SHARED ? KX * PARTS * TENSOR_LANES : 0;
   static constexpr int Y_FRAGMENTS = KS * PARTS * TENSOR_LANES;
   static constexpr int SHARED = STRIP_STAGES * STAGE_BYTES + 2 * OUT_BYTES
       + (SETS * (X_FRAGMENTS + Y_FRAGMENTS + 1) + C) * (int) sizeof (uint4);
