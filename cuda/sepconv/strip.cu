@@ -4,6 +4,7 @@
 #include "../gpu-check.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Fitted to times on an H200. Blocks that run all at once take no less time than so much
  * of the most that can, */
@@ -157,43 +158,15 @@ cost_of_strips (StripPlane *const *planes, int n_planes, int strip_rows,
   return blocks * fmax (strip_rows + begin, SIDE_FACTOR * (side_rows + begin));
 }
 
-static bool
-is_same_load (const StripLoad *a, const StripLoad *b)
-{
-  return a->above == b->above && a->at_once == b->at_once
-      && a->multiprocessors == b->multiprocessors;
-}
-
-/* Writes down what heights are wanted for; true if that is what they are for. */
-static bool
-are_known (StripPlane *const *planes, int n_planes, const StripLoad *load,
-    StripHeights *heights)
-{
-  bool known =
-      heights->n_planes == n_planes && is_same_load (&heights->load, load);
-
-  heights->n_planes = n_planes;
-  heights->load = *load;
-  for (int p = 0; p < n_planes; p++) {
-    const int rows = planes[p]->result.last - planes[p]->result.first;
-
-    known = known && heights->columns[p] == planes[p]->columns
-        && heights->rows[p] == rows;
-    heights->columns[p] = planes[p]->columns;
-    heights->rows[p] = rows;
-  }
-  return known;
-}
-
 static void
 find_heights (StripPlane *const *planes, StripHeights *heights)
 {
-  const int n_planes = heights->n_planes;
+  const StripTask *task = &heights->task;
   double least = INFINITY;
   int rows = 0, height = 0;
 
-  for (int p = 0; p < n_planes; p++)
-    rows = max (rows, heights->rows[p]);
+  for (int p = 0; p < task->n_planes; p++)
+    rows = max (rows, task->rows[p]);
   /* A strip for all rows, two, and so on. */
   for (int n = 1; height != STRIP_ROWS; n++) {
     const int last = height;
@@ -206,7 +179,7 @@ find_heights (StripPlane *const *planes, StripHeights *heights)
     side[1] = height * 7 / 8 / STRIP_ROWS * STRIP_ROWS;
     for (int i = 0; i < 2 && side[i] > 0; i++) {
       const double cost =
-          cost_of_strips (planes, n_planes, height, side[i], &heights->load);
+          cost_of_strips (planes, task->n_planes, height, side[i], &task->load);
 
       if (cost < least) {
         heights->strip_rows = height;
@@ -221,9 +194,19 @@ int
 strip_lay_out (StripPlane *const *planes, int n_planes, const StripLoad *load,
     StripHeights *last)
 {
+  StripTask task = StripTask ();
+
   if (n_planes == 0)
     return 0;
-  if (!are_known (planes, n_planes, load, last))
+  task.load = *load;
+  task.n_planes = n_planes;
+  for (int p = 0; p < n_planes; p++) {
+    task.columns[p] = planes[p]->columns;
+    task.rows[p] = planes[p]->result.last - planes[p]->result.first;
+  }
+  if (memcmp (&task, &last->task, sizeof task) != 0) {
+    last->task = task;
     find_heights (planes, last);
+  }
   return set_strips (planes, n_planes, last->strip_rows, last->side_rows);
 }

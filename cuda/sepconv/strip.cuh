@@ -727,12 +727,18 @@ struct StripLoad
   int multiprocessors;
 };
 
-/* The heights that were found last, and what for. Starts zeroed. */
-struct StripHeights
+/* What the heights of strips depend on: nothing but integers, to be compared as bytes. */
+struct StripTask
 {
   StripLoad load;
   int n_planes;
   int columns[IMAGE_MAX_PLANES], rows[IMAGE_MAX_PLANES];
+};
+
+/* The heights that were found last, and what for. Starts zeroed. */
+struct StripHeights
+{
+  StripTask task;
   int strip_rows, side_rows;
 };
 

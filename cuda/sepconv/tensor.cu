@@ -30,10 +30,9 @@
 /* Stages that are loaded before one is taken. */
 #define AHEAD (STRIP_STAGES - 1)
 
-/* The fragments of one plane, [step][part][lane]: for x and for y, and then those of the
- * last place. */
+/* The fragments of one axis, [step][part][lane]. A plane has those for x and for y, and
+ * then those of the last place, if that has its own. */
 #define AXIS_FRAGMENTS (MAX_STEPS * TENSOR_MAX_PARTS * TENSOR_LANES)
-#define PLANE_FRAGMENTS (4 * AXIS_FRAGMENTS)
 
 /* The places in arithmetic of a pixel's channels that have fragments of their own: of
  * four, the last one has, for a channel that stays as it is, as alpha does. */
@@ -49,7 +48,7 @@ struct TensorPlane
   int above; /* rows that it begins above */
   StripPlane strip;
   TensorOrder order;                      /* of four channels */
-  const uint4 *fragments;                 /* PLANE_FRAGMENTS */
+  const uint4 *fragments;                 /* plane_fragments() */
   float sums_start[2];                    /* takes 1024 and the centre off */
   float result_start[IMAGE_MAX_CHANNELS]; /* the offset and TENSOR_ABOVE */
 };
@@ -575,7 +574,6 @@ __launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (KS, FOUR))
   int p = 0;
 
   gpu_admit_next ();
-
   if constexpr (!FOUR)
     while (p + 1 < frame.n_planes
         && (int) blockIdx.x >= frame.plane[p + 1].strip.first_block)
@@ -741,13 +739,6 @@ kept_channel (const SepconvPlan *plan, int p)
   return c == 4 && n == 1 ? kept : -1;
 }
 
-/* The channel that has the first place in arithmetic; the others follow in turn. */
-static int
-first_channel (const SepconvPlan *plan, int p)
-{
-  return (kept_channel (plan, p) + 1) % 4;
-}
-
 static void
 write_plane (const SepconvPlan *plan, int p, uint4 *to)
 {
@@ -758,6 +749,7 @@ write_plane (const SepconvPlan *plan, int p, uint4 *to)
   const int bytes = image_sample_bytes (shape);
   const int x_steps = steps_along_x (variant->steps, shape->pixel_stride);
   const int reach = reach_of_plane (shape, taps->x.n);
+  const bool keeps = kept_channel (plan, p) >= 0;
   const Taps one = { 1, { 1.0 } };
   int position[TENSOR_STEP], rows[TENSOR_STEP];
 
@@ -767,8 +759,8 @@ write_plane (const SepconvPlan *plan, int p, uint4 *to)
   }
   state->plane[p].reach = reach;
   for (int i = 0; i < count_sets (shape->channels); i++) {
-    const bool keeps = i > 0 && kept_channel (plan, p) >= 0;
-    const Taps *x = keeps ? &one : &taps->x, *y = keeps ? &one : &taps->y;
+    const Taps *x = i > 0 && keeps ? &one : &taps->x;
+    const Taps *y = i > 0 && keeps ? &one : &taps->y;
 
     state->plane[p].sums_start[i] =
         tensor_sums_start (x, variant->parts, shape);
@@ -777,6 +769,13 @@ write_plane (const SepconvPlan *plan, int p, uint4 *to)
     tensor_write_fragments (y, y->n / 2 - taps->y.n / 2, variant->steps,
         variant->parts, rows, rows, to + (2 * i + 1) * AXIS_FRAGMENTS);
   }
+}
+
+/* Of each plane: where one has four channels, there is no other. */
+static int
+plane_fragments (const SepconvPlan *plan)
+{
+  return 2 * count_sets (plan->layout.plane[0].channels) * AXIS_FRAGMENTS;
 }
 
 static bool
@@ -797,9 +796,9 @@ upload (SepconvPlan *plan, GpuStream stream, Fault *fault)
     return false;
   for (int p = 0; p < n; p++)
     if (plan->taps[p].x.n > 0)
-      write_plane (plan, p, stage + p * PLANE_FRAGMENTS);
-  if (!staging_send (&state->fragments, n * PLANE_FRAGMENTS * sizeof (uint4),
-          stream, fault))
+      write_plane (plan, p, stage + p * plane_fragments (plan));
+  if (!staging_send (&state->fragments,
+          n * plane_fragments (plan) * sizeof (uint4), stream, fault))
     return false;
   state->revision = plan->revision;
   return true;
@@ -812,12 +811,14 @@ describe (
   const TensorState *state = (const TensorState *) plan->state;
   const Variant *variant = state->variant;
   const int channels = plan->layout.plane[p].channels;
-  const int first = channels == 4 ? first_channel (plan, p) : 0;
+  const int kept = kept_channel (plan, p);
+  /* What is kept has the last place in arithmetic. */
+  const int first = (kept + 1) % channels;
   int c = 0;
 
   *plane = TensorPlane ();
   strip_describe (plan, part, p, &plane->strip);
-  if (kept_channel (plan, p) >= 0)
+  if (kept >= 0)
     plane->strip.keeps = false;
   plane->order = tensor_order (first);
   for (int i = 0; i < plan->n_channels; i++) {
@@ -835,7 +836,7 @@ describe (
         sizeof plane->sums_start);
   }
   plane->fragments =
-      (const uint4 *) state->fragments.device + p * PLANE_FRAGMENTS;
+      (const uint4 *) state->fragments.device + p * plane_fragments (plan);
   plane->strip.columns =
       (plane->strip.width + variant->pixels[plane->strip.channels] - 1)
       / variant->pixels[plane->strip.channels];
@@ -894,7 +895,7 @@ tensor_prepare (SepconvPlan *plan, Fault *fault)
             cudaFuncAttributeMaxDynamicSharedMemorySize, variants[i].shared),
         fault);
   ok = staging_init (&state->fragments,
-      plan->layout.n_planes * PLANE_FRAGMENTS * sizeof (uint4), fault);
+      plan->layout.n_planes * plane_fragments (plan) * sizeof (uint4), fault);
 done:
   return ok;
 }

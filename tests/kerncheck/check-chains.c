@@ -21,12 +21,6 @@ static const Effort quick_effort = { 150, 90, 3e5 };
 
 typedef struct
 {
-  const SepconvMethod *method;
-  Device *device; /* while the check runs */
-} Subject;
-
-typedef struct
-{
   SepconvPlan *plan;
   HistoPlan *histo;
   HistoSpec counted;
@@ -36,8 +30,8 @@ typedef struct
 } Chain;
 
 static bool
-begin (Chain *chain, const Case *c, const Subject *subject, Random *random,
-    Fault *fault)
+begin (Chain *chain, const Case *c, const MethodSubject *subject,
+    Random *random, Fault *fault)
 {
   const Backend backend = subject->method->backend;
   Gpu *gpu = subject->device->gpu;
@@ -82,7 +76,7 @@ end (Chain *chain)
 
 /* Queues all runs, each of which is counted if `counts`. */
 static bool
-run_all (Chain *chain, const Subject *subject, bool counts, Fault *fault)
+run_all (Chain *chain, const MethodSubject *subject, bool counts, Fault *fault)
 {
   const GpuStream stream = subject->device->stream;
 
@@ -101,7 +95,7 @@ run_all (Chain *chain, const Subject *subject, bool counts, Fault *fault)
 
 /* The same step by step, from what the first picture was. */
 static void
-expect_chain (Check *check, const Subject *subject, Chain *chain,
+expect_chain (Check *check, const MethodSubject *subject, Chain *chain,
     Picture *const step[N_PICTURES], bool counts)
 {
   const Picture *last = &chain->picture[N_RUNS % N_PICTURES];
@@ -123,7 +117,7 @@ expect_chain (Check *check, const Subject *subject, Chain *chain,
 static void
 chain_case (Check *check, Random *random, int index, const void *data)
 {
-  const Subject *subject = data;
+  const MethodSubject *subject = data;
   const bool counts = index % 2 == 1;
   Case *c = case_new ();
   Picture step[N_PICTURES];
@@ -162,14 +156,8 @@ chain_case (Check *check, Random *random, int index, const void *data)
 static void
 check_chains (Check *check, const void *data)
 {
-  Device device;
-  const Subject subject = { data, &device };
-
-  if (!device_enter_sepconv (check, subject.method, &device))
-    return;
-  check_cases (check, (check->quick ? 2 : 6) * N_BORDERS, chain_case, &subject);
-  device_leave (&device);
-  check_skip_unsupported (check, subject.method->name);
+  device_check_method (
+      check, data, (check->quick ? 2 : 6) * N_BORDERS, chain_case);
 }
 
 void

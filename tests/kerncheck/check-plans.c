@@ -18,12 +18,6 @@
 static const Effort effort = { 150, 90, 4e6 };
 static const Effort quick_effort = { 40, 30, 2e5 };
 
-typedef struct
-{
-  const SepconvMethod *method;
-  Device *device;
-} Subject;
-
 #define ATTEMPTS 100
 
 /* A case that the method takes, or NULL where there seems to be none. */
@@ -87,7 +81,7 @@ update_plan (SepconvPlan *plan, const Case *c, Fault *fault)
 }
 
 static SepconvPlan *
-new_plan (const Case *c, const Subject *subject, Fault *fault)
+new_plan (const Case *c, const MethodSubject *subject, Fault *fault)
 {
   Case *copy = case_copy (c);
   SepconvPlan *plan = sepconv_plan_new (&copy->spec, &copy->layout,
@@ -102,7 +96,7 @@ new_plan (const Case *c, const Subject *subject, Fault *fault)
  * still the last one when the new one is refused. */
 static Case *
 next_spec (Check *check, SepconvPlan *plan, const Case *last,
-    const Subject *subject, Random *random)
+    const MethodSubject *subject, Random *random)
 {
   const Effort *limit = check->quick ? &quick_effort : &effort;
   Case *next = case_copy (last);
@@ -138,8 +132,8 @@ next_spec (Check *check, SepconvPlan *plan, const Case *last,
 }
 
 static void
-judge_run (Check *check, const Subject *subject, Run *run, const Picture *src,
-    int number)
+judge_run (Check *check, const MethodSubject *subject, Run *run,
+    const Picture *src, int number)
 {
   Verdict verdict;
   Fault fault;
@@ -160,7 +154,7 @@ judge_run (Check *check, const Subject *subject, Run *run, const Picture *src,
 static void
 update_case (Check *check, Random *random, int index, const void *data)
 {
-  const Subject *subject = data;
+  const MethodSubject *subject = data;
   const bool on_host = subject->device->gpu == NULL;
   Case *last = random_case (
       subject->method, check->quick ? &quick_effort : &effort, random, index);
@@ -241,7 +235,7 @@ judge_field (Check *check, const Case *c, const Picture *src,
 static void
 field_case (Check *check, Random *random, int index, const void *data)
 {
-  const Subject *subject = data;
+  const MethodSubject *subject = data;
   const bool on_host = subject->device->gpu == NULL;
   Case *c = random_case (
       subject->method, check->quick ? &quick_effort : &effort, random, index);
@@ -330,7 +324,7 @@ work (void *data)
 {
   Worker *worker = data;
   Device device = { NULL, NULL };
-  const Subject subject = { worker->method, &device };
+  const MethodSubject subject = { worker->method, &device };
   SepconvPlan *plan;
   bool changed;
   Fault fault;
@@ -369,7 +363,7 @@ worker_clear (Worker *worker)
 static void
 thread_case (Check *check, Random *random, int index, const void *data)
 {
-  const Subject *subject = data;
+  const MethodSubject *subject = data;
   Worker workers[N_THREADS] = { { .n_runs = 0 } };
 
   for (int i = 0; i < N_THREADS; i++) {
@@ -403,35 +397,21 @@ thread_case (Check *check, Random *random, int index, const void *data)
 }
 
 static void
-run_subject (
-    Check *check, const SepconvMethod *method, int n, CheckCase function)
-{
-  Device device;
-  const Subject subject = { method, &device };
-
-  if (!device_enter_sepconv (check, method, &device))
-    return;
-  check_cases (check, n, function, &subject);
-  device_leave (&device);
-  check_skip_unsupported (check, method->name);
-}
-
-static void
 check_update (Check *check, const void *data)
 {
-  run_subject (check, data, check->quick ? 3 : 15, update_case);
+  device_check_method (check, data, check->quick ? 3 : 15, update_case);
 }
 
 static void
 check_fields (Check *check, const void *data)
 {
-  run_subject (check, data, check->quick ? 6 : 40, field_case);
+  device_check_method (check, data, check->quick ? 6 : 40, field_case);
 }
 
 static void
 check_threads (Check *check, const void *data)
 {
-  run_subject (check, data, check->quick ? 1 : 3, thread_case);
+  device_check_method (check, data, check->quick ? 1 : 3, thread_case);
 }
 
 void

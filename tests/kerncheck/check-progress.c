@@ -20,16 +20,10 @@ static const Effort quick_effort = { 30, 24, 1e5 };
 static const Effort normal_tall = { 900, 200, 5e6 };
 static const Effort quick_tall = { 300, 150, 1e6 };
 
-typedef struct
-{
-  const SepconvMethod *method;
-  const Device *device;
-} Subject;
-
 /* A frame that comes in row by row. Rows that are still to come hold noise. */
 typedef struct
 {
-  const Subject *subject;
+  const MethodSubject *subject;
   const Case *c;
   /* Of the images that are filtered, which may be lower than the layout, and
    * like fields without a row in some memory. */
@@ -129,7 +123,7 @@ choose_heights (Arrival *arrival, Random *random)
 static bool
 compute_expected (Check *check, Arrival *arrival)
 {
-  const Subject *subject = arrival->subject;
+  const MethodSubject *subject = arrival->subject;
   const Device *device = subject->device;
   const Case *c = arrival->c;
   const Image whole = cut (&arrival->source.image, arrival->height);
@@ -387,7 +381,7 @@ judge_arrival (Check *check, Arrival *arrival)
 }
 
 static void
-frame_case (Check *check, const Subject *subject, const Case *c,
+frame_case (Check *check, const MethodSubject *subject, const Case *c,
     SepconvPlan *plan, Random *random)
 {
   const int n_parts = random_int (random, 1, 12);
@@ -409,7 +403,7 @@ frame_case (Check *check, const Subject *subject, const Case *c,
 static void
 progress_case (Check *check, Random *random, int index, const void *data)
 {
-  const Subject *subject = data;
+  const MethodSubject *subject = data;
   const bool tall = subject->device->gpu != NULL && index / N_BORDERS % 2 == 1;
   Case *c = tall ? tall_case (check, subject->method, random, index)
                  : random_case (check, subject->method, random, index);
@@ -438,15 +432,8 @@ progress_case (Check *check, Random *random, int index, const void *data)
 static void
 check_progress (Check *check, const void *data)
 {
-  Device device;
-  const Subject subject = { data, &device };
-
-  if (!device_enter_sepconv (check, subject.method, &device))
-    return;
-  check_cases (
-      check, (check->quick ? 4 : 12) * N_BORDERS, progress_case, &subject);
-  device_leave (&device);
-  check_skip_unsupported (check, subject.method->name);
+  device_check_method (
+      check, data, (check->quick ? 4 : 12) * N_BORDERS, progress_case);
 }
 
 void

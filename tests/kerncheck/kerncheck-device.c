@@ -120,6 +120,20 @@ device_leave (Device *device)
     gpu_pop (device->gpu);
 }
 
+void
+device_check_method (
+    Check *check, const SepconvMethod *method, int n, CheckCase function)
+{
+  Device device;
+  const MethodSubject subject = { method, &device };
+
+  if (!device_enter_sepconv (check, method, &device))
+    return;
+  check_cases (check, n, function, &subject);
+  device_leave (&device);
+  check_skip_unsupported (check, method->name);
+}
+
 bool
 device_pin_picture (const Device *device, Picture *picture, Fault *fault)
 {

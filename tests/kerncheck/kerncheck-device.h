@@ -25,6 +25,18 @@ bool device_enter_histo (
     Check *check, const HistoMethod *method, Device *device);
 void device_leave (Device *device);
 
+/* What the cases of a method have for data. */
+typedef struct
+{
+  const SepconvMethod *method;
+  Device *device; /* while the check runs */
+} MethodSubject;
+
+/* check_cases() with a MethodSubject, where the method runs. Skips the check by name if
+ * it does not, or supports none of the cases. */
+void device_check_method (
+    Check *check, const SepconvMethod *method, int n, CheckCase function);
+
 /* Makes and ends a device of one's own; the first for checks that use several,
  * on any thread. */
 bool device_open (Device *device, Fault *fault);
