@@ -7,19 +7,16 @@
 #include <string.h>
 
 /* Fitted to times on an H200. Blocks that run all at once take no less time than so much
- * of the most that can, */
-#define LEAST_LOAD 0.85
-/* and more than their share, since multiprocessors differ, which further blocks even
- * out. */
-#define UNEVEN 1.15
-/* What those take more than as many turns of blocks, in turns. */
+ * of the most that can. */
+#define LEAST_LOAD 0.95
+/* What more blocks take beyond as many turns, in turns. */
 #define LAST_TURN 0.1
 /* Blocks at the sides, where pixels outside are put in, take so much longer: their
  * strips may be lower by an eighth, in whole STRIP_ROWS. */
 #define SIDE_FACTOR 1.08
 /* Rows whose time a strip takes to begin, and per row that it sums above its own. */
 #define BEGIN_ROWS (0.5 * STRIP_ROWS)
-#define ABOVE_ROWS 0.85
+#define ABOVE_ROWS 0.6
 
 bool
 strip_is_packed (const ImagePlane *plane, Fault *why)
@@ -151,7 +148,7 @@ cost_of_strips (StripPlane *const *planes, int n_planes, int strip_rows,
       (double) set_strips (planes, n_planes, strip_rows, side_rows)
       / load->multiprocessors;
   const double blocks = each <= load->at_once
-      ? UNEVEN * fmax (ceil (each), LEAST_LOAD * load->at_once)
+      ? fmax (ceil (each), LEAST_LOAD * load->at_once)
       : load->at_once * (ceil (each / load->at_once) + LAST_TURN);
   const double begin = BEGIN_ROWS + ABOVE_ROWS * load->above;
 

@@ -69,14 +69,36 @@ steps_along_x (int steps, int pixel)
   return steps == 2 && pixel == 1 ? 3 : steps;
 }
 
+/* How many tiles a warp has and how many blocks with the registers for that run on a
+ * multiprocessor: found by trial. */
+static constexpr int
+tiles_of_warp (int steps, int bytes, bool four, bool wide)
+{
+  if (steps == 3)
+    return four && wide ? 8 : bytes == 1 ? 4 : 2;
+  return steps == 9 && bytes == 1 && !four && !wide ? 2 : 4;
+}
+
+static constexpr int
+blocks_at_once (int steps, int bytes, bool four, bool wide)
+{
+  if (wide)
+    return 2;
+  if (four)
+    return steps <= 3 ? 3 : 2;
+  if (bytes == 1)
+    return 3;
+  return steps == 2 ? 3 : steps == 3 ? 4 : 2;
+}
+
 /* What the sizes of a strip are for KS steps, PARTS halves a tap, samples of BYTES
- * and C channels. */
-template <int KS, int PARTS, int BYTES, int C> struct Shape
+ * and C channels. WIDE ones are for frames that have many: the more tiles a warp has, the
+ * less it does for its window and its fragments, and the fewer blocks there are. */
+template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Shape
 {
   static constexpr int PIXEL = C * BYTES; /* bytes */
   static constexpr int KX = steps_along_x (KS, PIXEL);
-  /* So that the sums of many rows fit the registers. */
-  static constexpr int TILES = KS > 5 && C < 4 ? 2 : 4;
+  static constexpr int TILES = tiles_of_warp (KS, BYTES, C == 4, WIDE);
   static constexpr int BLOCKS =
       TILES / C; /* of 16 pixels, of a warp's result */
   static constexpr int BLOCK_CHUNKS = PIXEL; /* of 16 bytes */
@@ -89,10 +111,18 @@ template <int KS, int PARTS, int BYTES, int C> struct Shape
       STRIP_WARPS * BLOCKS * TENSOR_STEP; /* of a block */
   static constexpr int STAGE_BYTES = STRIP_ROWS * PITCH;
   static constexpr int OUT_BYTES = STRIP_ROWS * OUT_PITCH;
-  /* Fragments along y come from shared memory each time, and those along x where
-   * registers would be spilled otherwise: found by trial. */
+  /* What follows was found by trial, lest registers be spilled. Fragments along y come
+   * from shared memory each time, and those along x: */
   static constexpr bool X_SHARED = KS > 3 || (KS == 3) != (PARTS == 2)
       || (KS == 3 && C == 4);
+  /* Starts of results are kept in registers: */
+  static constexpr bool KEEPS_STARTS =
+      C <= 2 && (KS <= 5 || (BYTES == 1 && !WIDE));
+  /* The products of former rows come between those of new ones, which are too few at a
+   * time to hide each other's latency: */
+  static constexpr bool BETWEEN = BYTES == 1 && C < 4 && KS <= 5;
+  /* Most steps are lean: */
+  static constexpr bool LEAN = C == 4 || WIDE || KS <= (BYTES == 1 ? 3 : 5);
   static constexpr int SETS = count_sets (C);
   /* Of a set, in shared memory. */
   static constexpr int X_FRAGMENTS = X_SHARED ? KX * PARTS * TENSOR_LANES : 0;
@@ -185,9 +215,9 @@ template <int N> struct Fragments<N, true>
   }
 };
 
-template <int KS, int PARTS, int BYTES, int C> struct Strip
+template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Strip
 {
-  typedef Shape<KS, PARTS, BYTES, C> S;
+  typedef Shape<KS, PARTS, BYTES, C, WIDE> S;
 
   Fragments<S::KX * PARTS, S::X_SHARED> x[S::SETS];
   Fragments<KS * PARTS, true> y[S::SETS];
@@ -195,7 +225,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
    * right factors for pixels 0 to 7 (low, high) and 8 to 15. */
   uint32_t rows[S::TILES][KS][4];
   Starts<S::SETS, C <= 2> sums_start;
-  Starts<C, C <= 2> result_start;
+  Starts<C, S::KEEPS_STARTS> result_start;
   int shift, max_code;
 
   /* The fragments of channel c's place. */
@@ -242,16 +272,50 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
     result_start.load ();
   }
 
-  /* Takes 16 rows in; `window` is where this lane's part of the warp's begins. */
   __device__ __forceinline__ void
-  take_rows (const TensorOrder &order, const uint8_t *window)
+  start_result (float (&result)[S::TILES][2][4]) const
   {
+#pragma unroll
+    for (int i = 0; i < S::TILES; i++)
+#pragma unroll
+      for (int k = 0; k < 2; k++)
+        result_start.get (i % C, result[i][k]);
+  }
+
+  /* Adds to 16 rows of the result what rows[][at] do with the q-th step of taps. */
+  __device__ __forceinline__ void
+  add_rows (float (&result)[S::TILES][2][4], int q, int at) const
+  {
+#pragma unroll
+    for (int part = 0; part < PARTS; part++) {
+      uint4 taps[S::SETS];
+
+#pragma unroll
+      for (int i = 0; i < S::SETS; i++)
+        taps[i] = y[i].get (q * PARTS + part);
+#pragma unroll
+      for (int i = 0; i < S::TILES; i++)
+#pragma unroll
+        for (int k = 0; k < 2; k++)
+          multiply_matrices_add (result[i][k], taps[set_of (i % C)],
+              rows[i][at][2 * k], rows[i][at][2 * k + 1]);
+    }
+  }
+
+  /* Sums 16 rows of the window, of which `window` is this lane's part, and has them for
+   * the last of `rows`. Where it ADDS, it also adds to the result what the others do. */
+  template <bool ADDS>
+  __device__ __forceinline__ void
+  sum_rows (const TensorOrder &order, const uint8_t *window,
+      float (&result)[S::TILES][2][4])
+  {
+    constexpr int N = S::BLOCKS + S::KX - 1;
     float sums[S::TILES][2][4];
     uint32_t chunk[2][S::BLOCK_CHUNKS]; /* of the upper and the lower 8 rows */
     uint32_t spare[2] = {};             /* of the next block of one chunk */
 
 #pragma unroll
-    for (int b = 0; b < S::BLOCKS + S::KX - 1; b++) {
+    for (int b = 0; b < N; b++) {
       if constexpr (S::BLOCK_CHUNKS > 1) {
 #pragma unroll
         for (int q = 0; q < S::BLOCK_CHUNKS; q += 2) {
@@ -266,7 +330,7 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
       } else if (b % 2 == 1) {
         chunk[0][0] = spare[0];
         chunk[1][0] = spare[1];
-      } else if (b < S::BLOCKS + S::KX - 2) {
+      } else if (b < N - 1) {
         uint32_t m[4];
 
         load_matrices (m, window + 16 * b);
@@ -303,50 +367,31 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
             }
         }
       }
+      if constexpr (ADDS)
+#pragma unroll
+        for (int q = b * (KS - 1) / N; q < (b + 1) * (KS - 1) / N; q++)
+          add_rows (result, q, q + 1);
     }
 
 #pragma unroll
-    for (int i = 0; i < S::TILES; i++) {
+    for (int i = 0; i < S::TILES; i++)
 #pragma unroll
       for (int q = 0; q + 1 < KS; q++)
 #pragma unroll
         for (int k = 0; k < 4; k++)
           rows[i][q][k] = rows[i][q + 1][k];
 #pragma unroll
+    for (int i = 0; i < S::TILES; i++)
+#pragma unroll
       for (int k = 0; k < 4; k++)
         rows[i][KS - 1][k] = pack_halves (
             sums[i][k % 2][k / 2 * 2], sums[i][k % 2][k / 2 * 2 + 1]);
-    }
   }
 
-  /* Puts 16 rows of the result where the warp has its part of the block's. */
   __device__ __forceinline__ void
-  put_rows (const TensorOrder &order, uint8_t *out, int lane) const
+  put_rows (const float (&result)[S::TILES][2][4], const TensorOrder &order,
+      uint8_t *out) const
   {
-    float result[S::TILES][2][4];
-
-#pragma unroll
-    for (int i = 0; i < S::TILES; i++)
-#pragma unroll
-      for (int k = 0; k < 2; k++)
-        result_start.get (i % C, result[i][k]);
-#pragma unroll
-    for (int q = 0; q < KS; q++)
-#pragma unroll
-      for (int part = 0; part < PARTS; part++) {
-        uint4 taps[S::SETS];
-
-#pragma unroll
-        for (int i = 0; i < S::SETS; i++)
-          taps[i] = y[i].get (q * PARTS + part);
-#pragma unroll
-        for (int i = 0; i < S::TILES; i++)
-#pragma unroll
-          for (int k = 0; k < 2; k++)
-            multiply_matrices_add (result[i][k], taps[set_of (i % C)],
-                rows[i][q][2 * k], rows[i][q][2 * k + 1]);
-      }
-
 #pragma unroll
     for (int r = 0; r < 2; r++)
 #pragma unroll
@@ -362,30 +407,63 @@ template <int KS, int PARTS, int BYTES, int C> struct Strip
         join_channels<BYTES, C> (own, shift, max_code, chunk, order);
 #pragma unroll
         for (int q = 0; q < S::BLOCK_CHUNKS; q++)
-          *(uint32_t *) (out + (8 * r + lane / 4) * S::OUT_PITCH
-              + 16 * (j * S::BLOCK_CHUNKS + q) + 4 * (lane % 4)) = chunk[q];
+          *(uint32_t *) (out + 8 * r * S::OUT_PITCH
+              + 16 * (j * S::BLOCK_CHUNKS + q)) = chunk[q];
       }
+  }
+
+  /* Takes 16 rows in. If that COMPLETES 16 rows of the result, puts them to `out`, this
+   * lane's part of the block's. */
+  template <bool COMPLETES>
+  __device__ __forceinline__ void
+  take_rows (const TensorOrder &order, const uint8_t *window, uint8_t *out)
+  {
+    float result[S::TILES][2][4];
+
+    if constexpr (COMPLETES && S::BETWEEN) {
+      start_result (result);
+      sum_rows<true> (order, window, result);
+      add_rows (result, KS - 1, KS - 1);
+      put_rows (result, order, out);
+    } else {
+      sum_rows<false> (order, window, result);
+      if constexpr (COMPLETES)
+        complete_rows (order, out);
+    }
+  }
+
+  /* The rest of take_rows<true> after take_rows<false>. */
+  __device__ __forceinline__ void
+  complete_rows (const TensorOrder &order, uint8_t *out) const
+  {
+    float result[S::TILES][2][4];
+
+    start_result (result);
+#pragma unroll
+    for (int q = 0; q < KS; q++)
+      add_rows (result, q, q);
+    put_rows (result, order, out);
   }
 };
 
 /* A block's way down its strip: a step takes a stage of the window in and puts out the
  * rows that this completes, which are written a step later. */
-template <int KS, int PARTS, int BYTES, int C> struct March
+template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
 {
-  typedef Shape<KS, PARTS, BYTES, C> S;
+  typedef Shape<KS, PARTS, BYTES, C, WIDE> S;
   static constexpr StripStage SIZE = { STRIP_ROWS, S::CHUNKS, S::PITCH };
 
   const TensorPlane &plane;
   SepconvBorder border;
   uint8_t *shared, *outs;
-  uint8_t *out;          /* of the warp */
-  const uint8_t *window; /* of the lane */
+  uint8_t *out;          /* the lane's part of those */
+  const uint8_t *window; /* its part of a stage */
   StripPlace place;
   int x, y, start, steps;
   /* As many pixels as taps reach to a side. */
   StripReader<S::PIXEL, (TENSOR_STEP / 2 * (KS - 1) + 31) / 32> reader;
   StripWriter<S::OUT_CHUNKS, S::OUT_PITCH> writer;
-  Strip<KS, PARTS, BYTES, C> strip;
+  Strip<KS, PARTS, BYTES, C, WIDE> strip;
 
   __device__ __forceinline__
   March (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
@@ -395,7 +473,8 @@ template <int KS, int PARTS, int BYTES, int C> struct March
     const int warp = threadIdx.x / TENSOR_LANES;
 
     outs = shared + STRIP_STAGES * S::STAGE_BYTES;
-    out = outs + 16 * warp * S::WARP_CHUNKS;
+    out = outs + 16 * warp * S::WARP_CHUNKS + lane / 4 * S::OUT_PITCH
+        + 4 * (lane % 4);
     window = shared + lane % 16 * S::PITCH
         + 16 * (warp * S::WARP_CHUNKS + lane / 16);
     place = strip_place (plane.strip);
@@ -466,10 +545,14 @@ template <int KS, int PARTS, int BYTES, int C> struct March
       reader.load (plane.strip, border, shared + stage_of (step + AHEAD), SIZE);
     copy_async_commit ();
     write_before (step);
-    strip.take_rows (plane.order, window + stage);
-    if (step >= KS - 1)
-      strip.put_rows (
-          plane.order, out + out_of (step), threadIdx.x % TENSOR_LANES);
+    if (S::BETWEEN && step >= KS - 1) {
+      strip.template take_rows<true> (
+          plane.order, window + stage, out + out_of (step));
+    } else {
+      strip.template take_rows<false> (plane.order, window + stage, nullptr);
+      if (!S::BETWEEN && step >= KS - 1)
+        strip.complete_rows (plane.order, out + out_of (step));
+    }
   }
 
   /* The first step that may be lean: those before write nothing, or parts of rows. */
@@ -516,9 +599,8 @@ template <int KS, int PARTS, int BYTES, int C> struct March
         reader.skip (SIZE);
         copy_async_commit ();
         writer.write_whole (outs + (1 - i) * S::OUT_BYTES);
-        strip.take_rows (plane.order, window + stage);
-        strip.put_rows (
-            plane.order, out + i * S::OUT_BYTES, threadIdx.x % TENSOR_LANES);
+        strip.template take_rows<true> (
+            plane.order, window + stage, out + i * S::OUT_BYTES);
       }
       at = next;
     }
@@ -530,8 +612,7 @@ template <int KS, int PARTS, int BYTES, int C> struct March
   {
     begin (early);
     for (int step = 0; step < steps; step++) {
-      /* With more sums, registers would be spilled. */
-      if constexpr (KS <= 3)
+      if constexpr (S::LEAN)
         if (step == first_lean () && is_lean ()) {
           step = take_lean (step);
           if (step == steps)
@@ -544,12 +625,12 @@ template <int KS, int PARTS, int BYTES, int C> struct March
   }
 };
 
-template <int KS, int PARTS, int BYTES, int C>
+template <int KS, int PARTS, int BYTES, int C, bool WIDE>
 __device__ __forceinline__ void
 march (const TensorFrame &frame, const TensorPlane &plane, uint8_t *shared)
 {
-  typedef Shape<KS, PARTS, BYTES, C> S;
-  March<KS, PARTS, BYTES, C> way (plane, frame.border, shared);
+  typedef Shape<KS, PARTS, BYTES, C, WIDE> S;
+  March<KS, PARTS, BYTES, C, WIDE> way (plane, frame.border, shared);
 
   if (plane.strip.filter)
     way.run (frame.early);
@@ -560,13 +641,10 @@ march (const TensorFrame &frame, const TensorPlane &plane, uint8_t *shared)
 
 #endif
 
-/* Blocks on a multiprocessor, which many sums do not let in. */
-#define MIN_BLOCKS(steps, four) ((steps) > 5 && (four) ? 2 : 3)
-
 /* FOUR: of planes of four channels, which want other registers than the others. */
-template <int KS, int PARTS, int BYTES, bool FOUR>
+template <int KS, int PARTS, int BYTES, bool FOUR, bool WIDE>
 static __global__ void
-__launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (KS, FOUR))
+__launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
     tensor_strips (STRIP_PARAMETER TensorFrame frame)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
@@ -581,11 +659,11 @@ __launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (KS, FOUR))
   const TensorPlane &plane = frame.plane[p];
 
   if constexpr (FOUR)
-    march<KS, PARTS, BYTES, 4> (frame, plane, shared);
+    march<KS, PARTS, BYTES, 4, WIDE> (frame, plane, shared);
   else if (plane.strip.channels == 1)
-    march<KS, PARTS, BYTES, 1> (frame, plane, shared);
+    march<KS, PARTS, BYTES, 1, WIDE> (frame, plane, shared);
   else
-    march<KS, PARTS, BYTES, 2> (frame, plane, shared);
+    march<KS, PARTS, BYTES, 2, WIDE> (frame, plane, shared);
 #endif
 }
 
@@ -593,56 +671,66 @@ struct Variant
 {
   void (*kernel) (TensorFrame);
   int steps, parts, sample_bytes;
-  bool four;  /* channels in all planes; else one or two in each */
-  int shared; /* bytes of a block */
+  bool four; /* channels in all planes; else one or two in each */
+  bool wide;
+  int shared;                         /* bytes of a block */
   int pixels[IMAGE_MAX_CHANNELS + 1]; /* of a block, by channels; or 0 */
 };
 
-template <int KS, int PARTS, int BYTES>
+template <int KS, int PARTS, int BYTES, bool WIDE = false>
 static constexpr Variant
 variant ()
 {
-  typedef Shape<KS, PARTS, BYTES, 1> S1;
-  typedef Shape<KS, PARTS, BYTES, 2> S2;
+  typedef Shape<KS, PARTS, BYTES, 1, WIDE> S1;
+  typedef Shape<KS, PARTS, BYTES, 2, WIDE> S2;
 
-  return { tensor_strips<KS, PARTS, BYTES, false>, KS, PARTS, BYTES, false,
-    S1::SHARED > S2::SHARED ? S1::SHARED : S2::SHARED,
+  return { tensor_strips<KS, PARTS, BYTES, false, WIDE>, KS, PARTS, BYTES,
+    false, WIDE, S1::SHARED > S2::SHARED ? S1::SHARED : S2::SHARED,
     { 0, S1::PIXELS, S2::PIXELS, 0, 0 } };
 }
 
-template <int KS, int PARTS>
+template <int KS, int PARTS, bool WIDE = false>
 static constexpr Variant
 variant_of_four ()
 {
-  typedef Shape<KS, PARTS, 1, 4> S;
+  typedef Shape<KS, PARTS, 1, 4, WIDE> S;
 
-  return { tensor_strips<KS, PARTS, 1, true>, KS, PARTS, 1, true, S::SHARED,
-    { 0, 0, 0, 0, S::PIXELS } };
+  return { tensor_strips<KS, PARTS, 1, true, WIDE>, KS, PARTS, 1, true, WIDE,
+    S::SHARED, { 0, 0, 0, 0, S::PIXELS } };
 }
 
-/* Samples of two bytes always have taps in two parts: 10 bits need them. */
+/* In the order of steps and parts, and wide ones first. Samples of two bytes always have
+ * taps in two parts: 10 bits need them. */
 static const Variant variants[] = {
   variant<2, 1, 1> (),
   variant<3, 1, 1> (),
   variant<5, 1, 1> (),
+  variant<9, 1, 1, true> (),
   variant<9, 1, 1> (),
   variant<2, 2, 1> (),
   variant<3, 2, 1> (),
   variant<5, 2, 1> (),
+  variant<9, 2, 1, true> (),
   variant<9, 2, 1> (),
   variant<2, 2, 2> (),
   variant<3, 2, 2> (),
   variant<5, 2, 2> (),
   variant<9, 2, 2> (),
   variant_of_four<2, 1> (),
+  variant_of_four<3, 1, true> (),
   variant_of_four<3, 1> (),
   variant_of_four<5, 1> (),
   variant_of_four<9, 1> (),
   variant_of_four<2, 2> (),
+  variant_of_four<3, 2, true> (),
   variant_of_four<3, 2> (),
   variant_of_four<5, 2> (),
   variant_of_four<9, 2> (),
 };
+
+/* Samples of a whole frame, for each multiprocessor, with which wide ones begin to pay:
+ * as found on an H200. */
+#define WIDE_SAMPLES 9e4
 
 #define N_VARIANTS ((int) (sizeof variants / sizeof variants[0]))
 
@@ -704,18 +792,26 @@ choose_variant (const SepconvPlan *plan)
 {
   const int parts = tensor_parts (plan, steps_of_plane);
   const int bytes = image_sample_bytes (&plan->layout.plane[0]);
+  const double many = WIDE_SAMPLES * gpu_multiprocessors (plan->gpu);
+  double samples = 0.0;
   int steps = 1;
 
-  for (int p = 0; p < plan->layout.n_planes; p++)
-    if (plan->taps[p].x.n > 0)
-      steps = max (steps,
-          variant_steps_of_plane (
-              &plan->layout.plane[p], plan->taps[p].x.n, plan->taps[p].y.n));
+  for (int p = 0; p < plan->layout.n_planes; p++) {
+    const ImagePlane *shape = &plan->layout.plane[p];
+
+    if (plan->taps[p].x.n == 0)
+      continue;
+    steps = max (steps,
+        variant_steps_of_plane (shape, plan->taps[p].x.n, plan->taps[p].y.n));
+    samples += (double) shape->width * image_plane_height (&plan->layout, p)
+        * shape->channels;
+  }
 
   for (int i = 0; i < N_VARIANTS; i++)
     if (variants[i].steps >= steps && variants[i].parts >= parts
         && variants[i].sample_bytes == bytes
-        && variants[i].four == (plan->layout.plane[0].channels == 4))
+        && variants[i].four == (plan->layout.plane[0].channels == 4)
+        && (!variants[i].wide || samples >= many))
       return &variants[i];
   return NULL;
 }

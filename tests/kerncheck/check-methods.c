@@ -202,6 +202,47 @@ tall_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
+static int
+n_crowded (const Check *check)
+{
+  return check->quick ? 8 : 40;
+}
+
+/* As many samples for a multiprocessor as a large frame has, which methods may divide
+ * otherwise; and more taps with each case. */
+static void
+crowded_case (Check *check, Random *random, int index, const void *data)
+{
+  static const char *const kinds[] = { "gray8", "rgbx", "nv12", "p010" };
+  const Subject *subject = data;
+  const int radius = 4 + index * 61 / n_crowded (check);
+  const Effort effort = { 1, 1, 5e7 };
+  Case *c = case_new ();
+  int width;
+
+  case_set_layout (c, layout_kind_by_name (kinds[index % 4]), 1, 1);
+  width = 400 / c->layout.plane[0].channels;
+  case_set_layout (
+      c, c->kind, random_int (random, width, 2 * width) / 2 * 2, 302);
+  case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    c->spec.plane[p].channels = (1u << c->layout.plane[p].channels) - 1;
+    if (p == 0)
+      c->spec.plane[p].channels &= ~c->kind->never;
+    taps_gaussian (&c->x[p], radius / 3.0, radius);
+    taps_gaussian (&c->y[p], radius / 2.0, radius - random_int (random, 0, 4));
+    c->spec.plane[p].x = &c->x[p];
+    c->spec.plane[p].y = &c->y[p];
+  }
+  c->spec.scale = random_chance (random, 50) ? 1.0 : 3.7;
+  c->spec.bias = 0.0;
+  c->shape = "crowded";
+  gpu_limit_multiprocessors (subject->device->gpu, 1);
+  run_one (check, c, data, random);
+  gpu_limit_multiprocessors (subject->device->gpu, 0);
+  case_free (c);
+}
+
 /* Small pictures under the longest taps: the borders repeat many times. */
 static void
 long_case (Check *check, Random *random, int index, const void *data)
@@ -427,6 +468,12 @@ check_tall (Check *check, const void *data)
 }
 
 static void
+check_crowded (Check *check, const void *data)
+{
+  run_subject (check, data, n_crowded (check), crowded_case);
+}
+
+static void
 check_precision (Check *check, const void *data)
 {
   run_subject (check, data, check->quick ? 12 : 120, precision_case);
@@ -532,9 +579,12 @@ check_methods_add (void)
     subject->method = method;
     kerncheck_add (
         check_large, subject, method, "sepconv/%s/large", method->name);
-    if (method->backend == BACKEND_CUDA)
+    if (method->backend == BACKEND_CUDA) {
       kerncheck_add (
           check_tall, subject, method, "sepconv/%s/tall", method->name);
+      kerncheck_add (
+          check_crowded, subject, method, "sepconv/%s/crowded", method->name);
+    }
     kerncheck_add (
         check_long, subject, method, "sepconv/%s/long-taps", method->name);
     kerncheck_add (check_wide_blurs, subject, method, "sepconv/%s/wide-blurs",
