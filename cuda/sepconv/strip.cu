@@ -7,9 +7,12 @@
 #include <string.h>
 
 /* Fitted to times on an H200. Blocks that run all at once take no less time than so much
- * of the most that can. */
+ * of the most that can, */
 #define LEAST_LOAD 0.95
-/* What more blocks take beyond as many turns, in turns. */
+/* and more than their share, since multiprocessors differ, which further blocks even
+ * out. */
+#define UNEVEN 1.05
+/* What those take more than as many turns of blocks, in turns. */
 #define LAST_TURN 0.1
 /* Blocks at the sides, where pixels outside are put in, take so much longer: their
  * strips may be lower by an eighth, in whole STRIP_ROWS. */
@@ -148,7 +151,7 @@ cost_of_strips (StripPlane *const *planes, int n_planes, int strip_rows,
       (double) set_strips (planes, n_planes, strip_rows, side_rows)
       / load->multiprocessors;
   const double blocks = each <= load->at_once
-      ? fmax (ceil (each), LEAST_LOAD * load->at_once)
+      ? UNEVEN * fmax (ceil (each), LEAST_LOAD * load->at_once)
       : load->at_once * (ceil (each / load->at_once) + LAST_TURN);
   const double begin = BEGIN_ROWS + ABOVE_ROWS * load->above;
 

@@ -76,19 +76,17 @@ tiles_of_warp (int steps, int bytes, bool four, bool wide)
 {
   if (steps == 3)
     return four && wide ? 8 : bytes == 1 ? 4 : 2;
-  return steps == 9 && bytes == 1 && !four && !wide ? 2 : 4;
+  return steps == 9 && !four && !wide ? 2 : 4;
 }
 
 static constexpr int
 blocks_at_once (int steps, int bytes, bool four, bool wide)
 {
-  if (wide)
+  if (wide || (four && steps > 3))
     return 2;
-  if (four)
-    return steps <= 3 ? 3 : 2;
   if (bytes == 1)
     return 3;
-  return steps == 2 ? 3 : steps == 3 ? 4 : 2;
+  return steps == 3 ? 4 : steps == 5 ? 2 : 3;
 }
 
 /* What the sizes of a strip are for KS steps, PARTS halves a tap, samples of BYTES
@@ -122,7 +120,8 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Shape
    * time to hide each other's latency: */
   static constexpr bool BETWEEN = BYTES == 1 && C < 4 && KS <= 5;
   /* Most steps are lean: */
-  static constexpr bool LEAN = C == 4 || WIDE || KS <= (BYTES == 1 ? 3 : 5);
+  static constexpr bool LEAN =
+      C == 4 || (BYTES == 1 ? WIDE || KS <= 3 : KS <= 5);
   static constexpr int SETS = count_sets (C);
   /* Of a set, in shared memory. */
   static constexpr int X_FRAGMENTS = X_SHARED ? KX * PARTS * TENSOR_LANES : 0;
@@ -715,6 +714,7 @@ static const Variant variants[] = {
   variant<2, 2, 2> (),
   variant<3, 2, 2> (),
   variant<5, 2, 2> (),
+  variant<9, 2, 2, true> (),
   variant<9, 2, 2> (),
   variant_of_four<2, 1> (),
   variant_of_four<3, 1, true> (),
