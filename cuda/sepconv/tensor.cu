@@ -666,6 +666,11 @@ __launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
 #endif
 }
 
+/* Of shared memory, what a block can have on all GPUs of INSTRUCTIONS_CAPABILITY, and what
+ * it takes beside its own. */
+#define LEAST_SHARED (99 * 1024)
+#define SHARED_OF_SYSTEM 1024
+
 struct Variant
 {
   void (*kernel) (TensorFrame);
@@ -682,10 +687,11 @@ variant ()
 {
   typedef Shape<KS, PARTS, BYTES, 1, WIDE> S1;
   typedef Shape<KS, PARTS, BYTES, 2, WIDE> S2;
+  constexpr int shared = S1::SHARED > S2::SHARED ? S1::SHARED : S2::SHARED;
 
+  static_assert (WIDE || shared <= LEAST_SHARED, "all GPUs have it");
   return { tensor_strips<KS, PARTS, BYTES, false, WIDE>, KS, PARTS, BYTES,
-    false, WIDE, S1::SHARED > S2::SHARED ? S1::SHARED : S2::SHARED,
-    { 0, S1::PIXELS, S2::PIXELS, 0, 0 } };
+    false, WIDE, shared, { 0, S1::PIXELS, S2::PIXELS, 0, 0 } };
 }
 
 template <int KS, int PARTS, bool WIDE = false>
@@ -694,6 +700,7 @@ variant_of_four ()
 {
   typedef Shape<KS, PARTS, 1, 4, WIDE> S;
 
+  static_assert (WIDE || S::SHARED <= LEAST_SHARED, "all GPUs have it");
   return { tensor_strips<KS, PARTS, 1, true, WIDE>, KS, PARTS, 1, true, WIDE,
     S::SHARED, { 0, 0, 0, 0, S::PIXELS } };
 }
@@ -786,6 +793,15 @@ tensor_supports (const SepconvSpec *spec, const Image *layout, Fault *why)
   return tensor_supports_spec (spec, layout, steps_of_plane, MAX_STEPS, why);
 }
 
+/* Whether a multiprocessor has shared memory for two blocks of a variant, as wide ones are
+ * for. It has that much more than one block can have as the system takes for one. */
+static bool
+has_room_for (const SepconvPlan *plan, const Variant *variant)
+{
+  return 2 * variant->shared + SHARED_OF_SYSTEM
+      <= (int) gpu_shared_memory (plan->gpu);
+}
+
 /* What the plan's taps need; tensor_supports() found that there is one. */
 static const Variant *
 choose_variant (const SepconvPlan *plan)
@@ -811,7 +827,8 @@ choose_variant (const SepconvPlan *plan)
     if (variants[i].steps >= steps && variants[i].parts >= parts
         && variants[i].sample_bytes == bytes
         && variants[i].four == (plan->layout.plane[0].channels == 4)
-        && (!variants[i].wide || samples >= many))
+        && (!variants[i].wide
+            || (samples >= many && has_room_for (plan, &variants[i]))))
       return &variants[i];
   return NULL;
 }
@@ -985,11 +1002,14 @@ tensor_prepare (SepconvPlan *plan, Fault *fault)
   plan->state = state;
   if (state == NULL)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
-  for (int i = 0; i < N_VARIANTS; i++)
+  for (int i = 0; i < N_VARIANTS; i++) {
+    if (variants[i].wide && !has_room_for (plan, &variants[i]))
+      continue;
     GPU_CHECK (
         cudaFuncSetAttribute ((const void *) variants[i].kernel,
             cudaFuncAttributeMaxDynamicSharedMemorySize, variants[i].shared),
         fault);
+  }
   ok = staging_init (&state->fragments,
       plan->layout.n_planes * plane_fragments (plan) * sizeof (uint4), fault);
 done:
@@ -1027,10 +1047,10 @@ tensor_cost (const SepconvSpec *spec, const Image *layout)
   const double k = steps_of_variant (work.taps);
 
   if (work.channels >= 3)
-    return 0.8 + 1.75 * k + work.samples * (0.25 + 0.144 * k + 0.0086 * k * k);
+    return 0.6 + 1.77 * k + work.samples * (0.316 + 0.11 * k + 0.0082 * k * k);
   if (work.sample_bytes == 2)
-    return 3.1 + 1.75 * k + work.samples * (0.53 + 0.211 * k + 0.0194 * k * k);
-  return 1.9 + 1.39 * k + work.samples * (0.449 - 0.006 * k + 0.0184 * k * k);
+    return 2.7 + 1.7 * k + work.samples * (0.785 + 0.075 * k + 0.0249 * k * k);
+  return 1.9 + 1.38 * k + work.samples * (0.483 - 0.025 * k + 0.0178 * k * k);
 }
 
 extern "C" const SepconvMethodOps sepconv_tensor_ops = {
