@@ -411,27 +411,17 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Strip
       }
   }
 
-  /* Takes 16 rows in. If that COMPLETES 16 rows of the result, puts them to `out`, this
-   * lane's part of the block's. */
-  template <bool COMPLETES>
+  /* Takes in 16 rows that complete none of the result, or not yet. */
   __device__ __forceinline__ void
-  take_rows (const TensorOrder &order, const uint8_t *window, uint8_t *out)
+  take_rows (const TensorOrder &order, const uint8_t *window)
   {
-    float result[S::TILES][2][4];
+    float none[S::TILES][2][4];
 
-    if constexpr (COMPLETES && S::BETWEEN) {
-      start_result (result);
-      sum_rows<true> (order, window, result);
-      add_rows (result, KS - 1, KS - 1);
-      put_rows (result, order, out);
-    } else {
-      sum_rows<false> (order, window, result);
-      if constexpr (COMPLETES)
-        complete_rows (order, out);
-    }
+    sum_rows<false> (order, window, none);
   }
 
-  /* The rest of take_rows<true> after take_rows<false>. */
+  /* Puts the 16 rows of the result that are completed to `out`, this lane's part of the
+   * block's. */
   __device__ __forceinline__ void
   complete_rows (const TensorOrder &order, uint8_t *out) const
   {
@@ -442,6 +432,24 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Strip
     for (int q = 0; q < KS; q++)
       add_rows (result, q, q);
     put_rows (result, order, out);
+  }
+
+  /* Both. */
+  __device__ __forceinline__ void
+  take_and_complete (
+      const TensorOrder &order, const uint8_t *window, uint8_t *out)
+  {
+    if constexpr (S::BETWEEN) {
+      float result[S::TILES][2][4];
+
+      start_result (result);
+      sum_rows<true> (order, window, result);
+      add_rows (result, KS - 1, KS - 1);
+      put_rows (result, order, out);
+    } else {
+      take_rows (order, window);
+      complete_rows (order, out);
+    }
   }
 };
 
@@ -545,11 +553,11 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
     copy_async_commit ();
     write_before (step);
     if (S::BETWEEN && step >= KS - 1) {
-      strip.template take_rows<true> (
+      strip.take_and_complete (
           plane.order, window + stage, out + out_of (step));
     } else {
-      strip.template take_rows<false> (plane.order, window + stage, nullptr);
-      if (!S::BETWEEN && step >= KS - 1)
+      strip.take_rows (plane.order, window + stage);
+      if (step >= KS - 1)
         strip.complete_rows (plane.order, out + out_of (step));
     }
   }
@@ -598,7 +606,7 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
         reader.skip (SIZE);
         copy_async_commit ();
         writer.write_whole (outs + (1 - i) * S::OUT_BYTES);
-        strip.template take_rows<true> (
+        strip.take_and_complete (
             plane.order, window + stage, out + i * S::OUT_BYTES);
       }
       at = next;
@@ -675,9 +683,9 @@ struct Variant
 {
   void (*kernel) (TensorFrame);
   int steps, parts, sample_bytes;
-  bool four; /* channels in all planes; else one or two in each */
-  bool wide;
-  int shared;                         /* bytes of a block */
+  bool four;  /* channels in all planes; else one or two in each */
+  bool wide;  /* as Shape is */
+  int shared; /* bytes of a block */
   int pixels[IMAGE_MAX_CHANNELS + 1]; /* of a block, by channels; or 0 */
 };
 

@@ -184,7 +184,16 @@ large_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* As if the GPU had one multiprocessor: blocks have long ways to go. */
+/* As if the GPU had one multiprocessor. */
+static void
+run_on_one (Check *check, Case *c, const Subject *subject, Random *random)
+{
+  gpu_limit_multiprocessors (subject->device->gpu, 1);
+  run_one (check, c, subject, random);
+  gpu_limit_multiprocessors (subject->device->gpu, 0);
+}
+
+/* Blocks have long ways to go. */
 static void
 tall_case (Check *check, Random *random, int index, const void *data)
 {
@@ -196,9 +205,7 @@ tall_case (Check *check, Random *random, int index, const void *data)
   (void) case_make_tall (c, subject->method,
       (SepconvBorder) (index % N_BORDERS), check->quick ? &quick : &normal,
       random);
-  gpu_limit_multiprocessors (subject->device->gpu, 1);
-  run_one (check, c, data, random);
-  gpu_limit_multiprocessors (subject->device->gpu, 0);
+  run_on_one (check, c, data, random);
   case_free (c);
 }
 
@@ -214,7 +221,6 @@ static void
 crowded_case (Check *check, Random *random, int index, const void *data)
 {
   static const char *const kinds[] = { "gray8", "rgbx", "nv12", "p010" };
-  const Subject *subject = data;
   const int radius = 4 + index * 61 / n_crowded (check);
   const Effort effort = { 1, 1, 5e7 };
   Case *c = case_new ();
@@ -237,9 +243,7 @@ crowded_case (Check *check, Random *random, int index, const void *data)
   c->spec.scale = random_chance (random, 50) ? 1.0 : 3.7;
   c->spec.bias = 0.0;
   c->shape = "crowded";
-  gpu_limit_multiprocessors (subject->device->gpu, 1);
-  run_one (check, c, data, random);
-  gpu_limit_multiprocessors (subject->device->gpu, 0);
+  run_on_one (check, c, data, random);
   case_free (c);
 }
 
