@@ -8,8 +8,7 @@
 
 #include <cuda_runtime_api.h>
 
-/* GPUs whose kernels can begin early. */
-#define GPU_EARLY_CAPABILITY 90
+#define GPU_PREFETCH_BYTES 128
 
 /* Declares it in a kernel, aligned for any load. */
 #define GPU_DYNAMIC_SHARED(type, name) \
@@ -31,7 +30,8 @@ gpu_launch (void (*kernel) (Frame), dim3 grid, dim3 block, size_t shared,
  * runs: where the GPU can, its blocks take the place of the last ones of that as they end,
  * instead of the microsecond or two between kernels. All its threads call
  * gpu_await_previous() before they touch memory that kernels write, or write any
- * themselves. Only kernels are overtaken: what copies brought is there.
+ * themselves; or, for GPU_BESIDE_KERNELS, at their end. Only kernels are overtaken: what
+ * copies brought is there.
  * Source: CUDA C++ Programming Guide, Programmatic Dependent Launch. */
 template <typename Frame>
 static cudaError_t
@@ -62,8 +62,9 @@ gpu_admit_next ()
 #endif
 }
 
-/* Before gpu_await_previous(): a hint that a line of memory, 128 bytes, is about to be
- * read. It comes as far as the L2, where it is seen what is written to it until then. */
+/* Before gpu_await_previous(): a hint that the line of memory that an address is in,
+ * GPU_PREFETCH_BYTES, is about to be read. It comes as far as the L2, where it is seen
+ * what is written to it until then. */
 __device__ __forceinline__ void
 gpu_prefetch (const void *line)
 {
@@ -81,6 +82,14 @@ gpu_await_previous ()
 #if __CUDA_ARCH__ >= 10 * GPU_EARLY_CAPABILITY
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+
+/* A kernel that has not called gpu_await_previous() ends with this, in all its threads,
+ * so that what is queued after it comes after the kernels before it, too. */
+__device__ __forceinline__ void
+gpu_finish_after_previous ()
+{
+  gpu_await_previous ();
 }
 
 #endif

@@ -88,6 +88,31 @@ void gpu_free_host (void *memory);
 void *gpu_malloc (size_t bytes, Fault *fault);
 void gpu_free (void *memory);
 
+/* What a run's kernels wait for, of the kernels that were queued on their stream before
+ * them. They always wait for copies, and for events that the stream was told to await. */
+typedef enum
+{
+  GPU_AFTER_KERNELS, /* all of them */
+  /* None, where a GPU and a method can do that: of neighbours on the stream, one begins
+   * while the other goes on. The caller knows that no kernel
+   * that may still be running writes what the run reads or writes, or reads what it
+   * writes. Whatever is queued after the run comes after all of them as ever, unless it
+   * is queued like this itself. */
+  GPU_BESIDE_KERNELS,
+} GpuOrder;
+
+/* The compute capability that it takes for a kernel to begin before others end. */
+#define GPU_EARLY_CAPABILITY 90
+
+/* `order`, or what comes of it on this GPU, or without one. */
+static inline GpuOrder
+gpu_possible_order (const Gpu *gpu, GpuOrder order)
+{
+  return gpu != NULL && gpu_capability (gpu) >= GPU_EARLY_CAPABILITY
+      ? order
+      : GPU_AFTER_KERNELS;
+}
+
 /* Streams do not synchronise with the legacy default stream. */
 bool gpu_stream_new (GpuStream *stream, Fault *fault);
 void gpu_stream_free (GpuStream stream);

@@ -116,6 +116,13 @@ histo_fits_shared (size_t bytes, const Gpu *gpu, Fault *why)
 }
 
 bool
+histo_method_overlaps (const HistoMethod *method, const Gpu *gpu)
+{
+  return method->ops != NULL && method->ops->overlaps
+      && gpu_possible_order (gpu, GPU_BESIDE_KERNELS) == GPU_BESIDE_KERNELS;
+}
+
+bool
 histo_method_supports (const HistoMethod *method, const HistoSpec *spec,
     const Image *layout, const Gpu *gpu, Fault *why)
 {
@@ -357,7 +364,7 @@ result_fits (const HistoPlan *plan, const HistoResult *result)
 
 bool
 histo_plan_run (HistoPlan *plan, const Image *src, HistoResult *result,
-    GpuStream stream, Fault *fault)
+    GpuStream stream, GpuOrder order, Fault *fault)
 {
   if (!result_fits (plan, result))
     return fault_set (
@@ -367,5 +374,6 @@ histo_plan_run (HistoPlan *plan, const Image *src, HistoResult *result,
         "The image does not have the layout that the histogram was made for.");
   if (plan->method->backend == BACKEND_CUDA && !suits_gpu (plan, src, fault))
     return false;
-  return plan->method->ops->run (plan, src, result, stream, fault);
+  return plan->method->ops->run (
+      plan, src, result, stream, gpu_possible_order (plan->gpu, order), fault);
 }

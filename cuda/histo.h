@@ -56,6 +56,9 @@ const HistoMethod *histo_method_by_name (const char *name);
  * it is not in this build. */
 int histo_method_min_capability (const HistoMethod *method);
 
+/* Whether runs overlap others on this GPU if they may (GPU_BESIDE_KERNELS). */
+bool histo_method_overlaps (const HistoMethod *method, const Gpu *gpu);
+
 /* Whether a method can do this; `why` says what it cannot. Addresses and sizes in
  * `layout` do not matter. `gpu`: on this one; NULL: on one that can run every
  * method. */
@@ -105,11 +108,11 @@ const uint64_t *histo_result_counts (
  * gone. Planes of src are the plan's, but may be smaller, down to memories of
  * height 0 (a field of one row), which count nothing. CPU: the addresses are the
  * host's, and the call returns when the work is done. CUDA: they are the device's,
- * the work is queued on `stream`, the same for all runs of a plan, and the result
- * may be read when the stream has got there. Never allocates nor waits for the
- * GPU. One thread at a time. */
+ * the work is queued on `stream`, the same for all runs of a plan, in `order` with what
+ * is there, and the result may be read when the stream has got there. Never allocates
+ * nor waits for the GPU. One thread at a time. */
 bool histo_plan_run (HistoPlan *plan, const Image *src, HistoResult *result,
-    GpuStream stream, Fault *fault);
+    GpuStream stream, GpuOrder order, Fault *fault);
 
 /* The code that stands for all samples of a bin: the middle between the lowest
  * and the highest code that fall into it. With as many bins as codes, or more,

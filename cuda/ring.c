@@ -18,6 +18,9 @@
 #define COPY_WORKERS 4
 /* Bytes worth waking a thread for. */
 #define COPY_GRAIN (256 * 1024)
+/* Slots from which on kernels of neighbouring frames overlap: fewer do not fill a GPU with
+ * what is laid out for that. */
+#define DEPTH_BESIDE 3
 
 /* The first frames are timed, and then every so many: two time stamps on a copy
  * stream cost it what a tenth of a 3 MB frame takes. */
@@ -467,6 +470,20 @@ submit_down (Ring *ring, RingSlot *slot, int i, const int *before,
           ring->down, fault);
 }
 
+/* Frames from the host come one at a time, and those whose images belong to the stream that
+ * they are computed on may depend on what others have queued there. */
+static GpuOrder
+order_of (const Ring *ring, const RingSlot *slot)
+{
+  const RingFrame *frame = &slot->frame;
+
+  return ring->depth >= DEPTH_BESIDE && frame->src_place == RING_DEVICE
+          && !slot->copies_down && frame->src_stream != ring->compute
+          && frame->dst_stream != ring->compute
+      ? GPU_BESIDE_KERNELS
+      : GPU_AFTER_KERNELS;
+}
+
 /* Has `compute` queue its work on rows [before, ready), slice i. */
 static bool
 submit_compute (Ring *ring, RingSlot *slot, int i, const int *before,
@@ -479,6 +496,7 @@ submit_compute (Ring *ring, RingSlot *slot, int i, const int *before,
     .first = slot->parts == 0,
     .last = i == frame->slices - 1,
     .stream = ring->compute,
+    .order = order_of (ring, slot),
     .done = done };
 
   for (int m = 0; m < IMAGE_MAX_MEMORIES; m++)

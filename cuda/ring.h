@@ -11,6 +11,10 @@
  * too when it is cut into slices. Slots are acquired, and must be waited for and
  * released, in one order.
  *
+ * Kernels of neighbouring frames may overlap, too, if those lie in device memory on both
+ * sides and there are slots enough; but not where images belong to the stream that the
+ * kernels run on, as others may have queued something there.
+ *
  * Frames in pinned memory (gpu_malloc_host) are read and written where they lie;
  * others go through pinned memory of the slot, which is made when first needed.
  * Images in device memory, on either side, are not copied at all.
@@ -61,6 +65,9 @@ typedef struct
   bool first, last; /* both, if it is the only one */
   /* NULL: no GPU, the work is to be done at once. */
   GpuStream stream;
+  /* That of the work, as long as it reads nothing but src and writes nothing but dst:
+   * no other frame in the ring has to do with their memory. */
+  GpuOrder order;
   /* To be filled: rows [0, done[m]) of dst are finished when the stream has done
    * this part's work, all of a memory's as soon as that can be. Starts at 0, and then
    * as the part before left it; after the last part all rows count as finished. */

@@ -56,6 +56,13 @@ sepconv_method_min_capability (const SepconvMethod *method)
   return method->ops != NULL ? method->ops->min_capability : 0;
 }
 
+bool
+sepconv_method_overlaps (const SepconvMethod *method, const Gpu *gpu)
+{
+  return method->ops != NULL && method->ops->overlaps
+      && gpu_possible_order (gpu, GPU_BESIDE_KERNELS) == GPU_BESIDE_KERNELS;
+}
+
 static double
 center_code (const ImagePlane *plane)
 {
@@ -483,9 +490,12 @@ sepconv_plan_in_parts (const SepconvPlan *plan)
 bool
 sepconv_plan_advance (SepconvPlan *plan, const Image *src, const Image *dst,
     const ImageRows fresh[IMAGE_MAX_MEMORIES], int done[IMAGE_MAX_MEMORIES],
-    GpuStream stream, Fault *fault)
+    GpuStream stream, GpuOrder order, Fault *fault)
 {
-  SepconvPart part = { .src = src, .dst = dst, .stream = stream };
+  SepconvPart part = { .src = src,
+    .dst = dst,
+    .stream = stream,
+    .order = gpu_possible_order (plan->gpu, order) };
   bool all = true;
 
   if (!fits_plan (plan, src) || !image_same_layout (src, dst))
@@ -513,12 +523,13 @@ sepconv_plan_advance (SepconvPlan *plan, const Image *src, const Image *dst,
 
 bool
 sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
-    GpuStream stream, Fault *fault)
+    GpuStream stream, GpuOrder order, Fault *fault)
 {
   ImageRows fresh[IMAGE_MAX_MEMORIES] = { { 0 } };
   int done[IMAGE_MAX_MEMORIES] = { 0 };
 
   for (int m = 0; m < src->n_memories && m < IMAGE_MAX_MEMORIES; m++)
     fresh[m].last = src->memory[m].height;
-  return sepconv_plan_advance (plan, src, dst, fresh, done, stream, fault);
+  return sepconv_plan_advance (
+      plan, src, dst, fresh, done, stream, order, fault);
 }

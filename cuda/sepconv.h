@@ -79,6 +79,9 @@ const SepconvMethod *sepconv_method_by_name (const char *name);
  * it is not in this build. */
 int sepconv_method_min_capability (const SepconvMethod *method);
 
+/* Whether runs overlap others on this GPU if they may (GPU_BESIDE_KERNELS). */
+bool sepconv_method_overlaps (const SepconvMethod *method, const Gpu *gpu);
+
 /* Whether a method can do this, within the accuracy above; `why` says what it
  * cannot. Addresses and sizes in `layout` do not matter. `gpu`: on this one; NULL: on
  * one that can run every method. */
@@ -125,10 +128,10 @@ bool sepconv_plan_in_parts (const SepconvPlan *plan);
 /* Filters src into dst, which must not overlap it and have the plan's planes; no
  * memory may be larger than in the plan's layout. CPU: the addresses are the
  * host's, and the call returns when the work is done. CUDA: they are the
- * device's, and the work is queued on `stream`, the same for all runs of a plan.
- * One thread at a time. */
+ * device's, and the work is queued on `stream`, the same for all runs of a plan, in
+ * `order` with what is there. One thread at a time. */
 bool sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
-    GpuStream stream, Fault *fault);
+    GpuStream stream, GpuOrder order, Fault *fault);
 
 /* Like sepconv_plan_run(), part by part while src is still coming in: rows fresh[m]
  * of each memory, of some perhaps none, have come in since the last part, when the
@@ -136,10 +139,12 @@ bool sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
  * no others: [0, done[m]) are finished by then, where `done` is 0 before the first
  * part and as the last part left it before the others. With the last part no row is
  * left. The parts of one frame follow each other; no other run of the plan comes
- * between. */
+ * between. `order` is that with the kernels before the frame: its parts are of one
+ * order, and keep the one that they need among themselves. */
 bool sepconv_plan_advance (SepconvPlan *plan, const Image *src,
     const Image *dst, const ImageRows fresh[IMAGE_MAX_MEMORIES],
-    int done[IMAGE_MAX_MEMORIES], GpuStream stream, Fault *fault);
+    int done[IMAGE_MAX_MEMORIES], GpuStream stream, GpuOrder order,
+    Fault *fault);
 
 #ifdef __cplusplus
 }

@@ -256,7 +256,8 @@ gst_cuda_histo_compute (
           self->equalize, part->src, part->dst, part->stream, fault))
     return FALSE;
   result = gst_histo_counter_count (&self->counter,
-      equalizes ? part->dst : part->src, place, part->stream, fault);
+      equalizes ? part->dst : part->src, place, part->stream,
+      equalizes ? GPU_AFTER_KERNELS : part->order, fault);
   if (result == NULL)
     return FALSE;
   return self->mode != GST_CUDA_HISTO_OVERLAY

@@ -353,7 +353,8 @@ gst_cuda_sepconv_compute (
   if (part->dst->n_memories == 0)
     return TRUE;
   return sepconv_plan_advance (self->plan, part->src, part->dst, part->fresh,
-      part->done, part->stream, fault);
+      part->done, part->stream, self->counts ? GPU_AFTER_KERNELS : part->order,
+      fault);
 }
 
 static gboolean
@@ -364,8 +365,9 @@ gst_cuda_sepconv_conclude (
   const Image *result = frame->dst->n_memories == 0 ? frame->src : frame->dst;
 
   return !self->counts
-      || gst_histo_counter_count (
-             &self->counter, result, place, frame->stream, fault)
+      || gst_histo_counter_count (&self->counter, result, place, frame->stream,
+             frame->dst->n_memories == 0 ? frame->order : GPU_AFTER_KERNELS,
+             fault)
       != NULL;
 }
 

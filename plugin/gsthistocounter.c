@@ -209,10 +209,10 @@ gst_histo_counter_wants (GstHistoCounter *self, GstBuffer *buffer)
 
 const HistoResult *
 gst_histo_counter_count (GstHistoCounter *self, const Image *image, guint place,
-    GpuStream stream, Fault *fault)
+    GpuStream stream, GpuOrder order, Fault *fault)
 {
-  self->counted[place] =
-      histo_plan_run (self->plan, image, self->results[place], stream, fault);
+  self->counted[place] = histo_plan_run (
+      self->plan, image, self->results[place], stream, order, fault);
   return self->counted[place] ? self->results[place] : NULL;
 }
 

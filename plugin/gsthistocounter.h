@@ -78,7 +78,8 @@ void gst_histo_counter_switch (GstHistoCounter *self, gboolean comparable);
 gboolean gst_histo_counter_wants (GstHistoCounter *self, GstBuffer *buffer);
 /* Queues the counting of an image, as a vfunc compute does. NULL: it failed. */
 const HistoResult *gst_histo_counter_count (GstHistoCounter *self,
-    const Image *image, guint place, GpuStream stream, Fault *fault);
+    const Image *image, guint place, GpuStream stream, GpuOrder order,
+    Fault *fault);
 /* Pusher: tells of the frame in this place, if it was counted. `every`: by what
  * gst_histo_counter_wants() said; else by interval now. */
 void gst_histo_counter_tell (

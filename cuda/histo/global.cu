@@ -20,4 +20,5 @@ extern "C" const HistoMethodOps histo_global_ops = {
   plain_prepare<PlainGlobal>,
   counters_release,
   plain_run<PlainGlobal>,
+  false,
 };

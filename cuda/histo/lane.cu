@@ -13,18 +13,17 @@
  *      1        G  B  A  R   G  B  A  R
  *      2        B  A  R  G   B  A  R  G
  *
- * each by turning its own vector first. So RGBA at 256 bins takes 32 KiB a block, and
- * not 128, and two blocks of 1024 threads fill a multiprocessor. Turns of three would
- * leave lanes of different phase in one bank: a pattern of 3 has three sets of
- * counters, 96 KiB, of which two blocks still fit. Counters of 16 bits would halve
- * that, but 256 bins gain nothing from it, and the sum would have to be watched.
+ * each by turning its own vector first. So RGBA at 256 bins takes 32 KiB a block, to
+ * clear and to add up, and not 128. Turns of three would leave lanes of different phase
+ * in one bank: a pattern of 3 has three sets of counters, 96 KiB. Counters of 16 bits
+ * would halve that, but the sum would have to be watched.
  *
  * What limits a kernel that reads as fast as memory delivers is how many
  * instructions it issues for each sample. With a power of two bins, the bin is some
  * bits of the sample, and a sample takes three: turn those bits of its word to where
  * the counter's address has them, mask them and join the lane's bank, count. The turn
- * between lanes is the same rotation. With what reads the next vector that makes 3.4
- * for bytes in one row, and 4.3 where rows have padding (compute capability 9.0).
+ * between lanes is the same rotation. With what reads the next vector that makes 3.3
+ * for bytes in one row, and 4.1 where rows have padding (compute capability 9.0).
  *
  * Blocks are dealt out to the patterns of a frame by the work that each is. Whole
  * vectors are read at 16-byte addresses wherever rows start, one after the other
@@ -36,16 +35,12 @@
 #include "../gpu-check.h"
 #include "../gpu-launch.cuh"
 
+/* Of the one block that a multiprocessor has of a run, so that there is one set of
+ * counters to clear and to add up. */
 #define THREADS 1024
-/* Blocks that the threads of a multiprocessor are enough for: 2048 of them, but 1024
- * at compute capability 7.5 and 1536 at 8.6 to 8.9 and from 11.0 on. */
-#if defined(__CUDA_ARCH__) \
-    && (__CUDA_ARCH__ == 750 || (__CUDA_ARCH__ >= 860 && __CUDA_ARCH__ < 900) \
-        || __CUDA_ARCH__ >= 1100)
-#define BLOCKS_AT_ONCE 1
-#else
-#define BLOCKS_AT_ONCE 2
-#endif
+/* Vectors of each thread that are brought to the L2 while the kernel before this one
+ * ends: in the microsecond or two of that, memory has nothing else to do. */
+#define PREFETCHED 4
 /* Lanes that add up the counters of one bin; what a lane adds is of one channel. */
 #define ADDERS 4
 static_assert (HISTO_MAX_PERIOD <= ADDERS && 32 % ADDERS == 0,
@@ -62,7 +57,7 @@ struct LaneState : CountersState
   int n_patterns;
   HistoPattern pattern[HISTO_MAX_CHANNELS];
   size_t shared_bytes;
-  int blocks; /* that run at once */
+  int blocks; /* of a run */
 };
 
 /* A pattern in the source of a run. Positions are bytes from a row's start.
@@ -199,7 +194,7 @@ thread_of_pattern (const LanePattern &pattern)
 struct Walk
 {
   uint32_t row, unit; /* in that row */
-  uint32_t left;      /* units still to come, with this one */
+  uint32_t left;      /* units still to be asked for, with this one */
 
   __device__ __forceinline__
   Walk (const LanePattern &pattern)
@@ -236,9 +231,17 @@ struct Walk
   {
     return pattern.anchor + (int64_t) row * pattern.stride;
   }
+
+  __device__ __forceinline__ const uint4 *
+  vector (const LanePattern &pattern) const
+  {
+    const uintptr_t first = (uintptr_t) anchor (pattern) & ~(uintptr_t) 15;
+
+    return (const uint4 *) first + unit;
+  }
 };
 
-/* A vector that is on its way to a thread. */
+/* A vector on its way to a thread, or in it. */
 struct Piece
 {
   uint4 vector;
@@ -250,16 +253,81 @@ struct Piece
   {
     const uintptr_t anchor = (uintptr_t) walk.anchor (pattern);
 
-    vector = __ldg ((const uint4 *) (anchor & ~(uintptr_t) 15) + walk.unit);
+    vector = __ldg (walk.vector (pattern));
     below = (uint32_t) (anchor % 16);
     unit = walk.unit;
   }
 };
 
+/* What of a run's way depends on its order. After other kernels a block has a
+ * multiprocessor for itself. Beside them it has half: while one run ends, the other reads
+ * on. */
+template <GpuOrder ORDER> struct Share
+{
+  static constexpr int OF_BLOCKS = ORDER == GPU_BESIDE_KERNELS ? 2 : 1;
+  /* Vectors on their way to a thread while it counts another, for which it has the
+   * registers. */
+  static constexpr int AHEAD = ORDER == GPU_BESIDE_KERNELS ? 1 : 2;
+};
+
+/* A thread's next pieces, which come while it counts. */
+template <int AHEAD> struct Pieces
+{
+  Walk walk; /* to the unit after them */
+  Piece piece[AHEAD];
+  uint32_t n;
+
+  __device__ __forceinline__
+  Pieces (const LanePattern &pattern) : walk (pattern), n (0)
+  {
+  }
+
+  __device__ __forceinline__ void
+  prefetch (const LanePattern &pattern) const
+  {
+    Walk way = walk;
+
+#pragma unroll
+    for (int i = 0; i < PREFETCHED; i++) {
+      if (way.left == 0)
+        break;
+      if ((uintptr_t) way.vector (pattern) % GPU_PREFETCH_BYTES == 0
+          || threadIdx.x % 32 == 0)
+        gpu_prefetch (way.vector (pattern));
+      way.next<false> (pattern);
+    }
+  }
+
+  __device__ __forceinline__ void
+  load (const LanePattern &pattern)
+  {
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++)
+      if (walk.left > 0) {
+        piece[i].load (pattern, walk);
+        walk.next<false> (pattern);
+        n++;
+      }
+  }
+
+  /* The first makes room for one more. */
+  __device__ __forceinline__ void
+  move_up (const Piece &last)
+  {
+#pragma unroll
+    for (int i = 0; i + 1 < AHEAD; i++)
+      piece[i] = piece[i + 1];
+    piece[AHEAD - 1] = last;
+  }
+};
+
 /* How samples become bins, and where those are. Period: 3, or 4 for all that divide
  * it; a narrower pattern is the same thing repeated. */
-template <int SampleBytes, bool IsBits, int Period> struct Counting
+template <int AHEAD, int SampleBytes, bool IsBits, int Period> struct Counting
 {
+  /* So often that no piece need be moved. */
+  static constexpr int UNROLLED = IsBits ? AHEAD + 1 : 1;
+
   uint32_t *counters;
   uint32_t mask, bins;
   int shift;
@@ -362,51 +430,60 @@ template <int SampleBytes, bool IsBits, int Period> struct Counting
     }
   }
 
-  /* All pieces of this thread, of which the first is loaded. */
   template <bool Steady>
   __device__ __forceinline__ void
-  count_pieces (const LanePattern &pattern, Walk walk, Piece piece)
+  count_pieces (const LanePattern &pattern, Pieces<AHEAD> &pieces)
   {
-    if (walk.left == 0)
-      return;
-    begin (piece);
-#pragma unroll(IsBits ? 2 : 1)
-    while (walk.left > 1) {
-      Piece next;
+    Walk walk = pieces.walk;
+    const bool begins_anew = !Steady && (Period != 3 || !pattern.is_in_phase);
 
+    if (pieces.n == 0)
+      return;
+    begin (pieces.piece[0]);
+#pragma unroll(UNROLLED)
+    while (walk.left > 0) {
+      Piece last;
+
+      last.load (pattern, walk);
       walk.next<Steady> (pattern);
-      next.load (pattern, walk);
-      count_piece (piece);
-      piece = next;
-      if (!Steady && (Period != 3 || !pattern.is_in_phase))
-        begin (piece);
+      count_piece (pieces.piece[0]);
+      pieces.move_up (last);
+      if (begins_anew)
+        begin (pieces.piece[0]);
     }
-    count_piece (piece);
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++) {
+      if (i == (int) pieces.n)
+        break;
+      if (i > 0 && begins_anew)
+        begin (pieces.piece[i]);
+      count_piece (pieces.piece[i]);
+    }
   }
 };
 
-template <int SampleBytes, bool IsBits, int Period>
+template <int SampleBytes, bool IsBits, int Period, int AHEAD>
 __device__ __forceinline__ void
-count_pattern (const LanePattern &pattern, const Walk &walk, const Piece &piece,
+count_pattern (const LanePattern &pattern, Pieces<AHEAD> &pieces,
     uint32_t *shared, int bins)
 {
-  Counting<SampleBytes, IsBits, Period> counting (pattern, shared, bins);
+  Counting<AHEAD, SampleBytes, IsBits, Period> counting (pattern, shared, bins);
 
   if (IsBits && pattern.is_steady)
-    counting.template count_pieces<true> (pattern, walk, piece);
+    counting.template count_pieces<true> (pattern, pieces);
   else
-    counting.template count_pieces<false> (pattern, walk, piece);
+    counting.template count_pieces<false> (pattern, pieces);
 }
 
-template <int SampleBytes, bool IsBits>
+template <int SampleBytes, bool IsBits, int AHEAD>
 __device__ __forceinline__ void
-count_vectors (const LanePattern &pattern, const Walk &walk, const Piece &piece,
+count_vectors (const LanePattern &pattern, Pieces<AHEAD> &pieces,
     uint32_t *shared, int bins)
 {
   if (pattern.period == 3)
-    count_pattern<SampleBytes, IsBits, 3> (pattern, walk, piece, shared, bins);
+    count_pattern<SampleBytes, IsBits, 3> (pattern, pieces, shared, bins);
   else
-    count_pattern<SampleBytes, IsBits, 4> (pattern, walk, piece, shared, bins);
+    count_pattern<SampleBytes, IsBits, 4> (pattern, pieces, shared, bins);
 }
 
 /* One sample, anywhere. */
@@ -472,22 +549,23 @@ count_samples (
 }
 
 /* All threads of a block take the same way. */
+template <int AHEAD>
 __device__ __forceinline__ void
-count_block (const LanePattern &pattern, const Walk &walk, const Piece &piece,
+count_block (const LanePattern &pattern, Pieces<AHEAD> &pieces,
     uint32_t *shared, int bins)
 {
   if (pattern.period == 0) {
-    count_samples (pattern, walk, shared, bins);
+    count_samples (pattern, pieces.walk, shared, bins);
     return;
   }
   if (pattern.sample_bytes == 1 && pattern.is_bits)
-    count_vectors<1, true> (pattern, walk, piece, shared, bins);
+    count_vectors<1, true> (pattern, pieces, shared, bins);
   else if (pattern.sample_bytes == 1)
-    count_vectors<1, false> (pattern, walk, piece, shared, bins);
+    count_vectors<1, false> (pattern, pieces, shared, bins);
   else if (pattern.is_bits)
-    count_vectors<2, true> (pattern, walk, piece, shared, bins);
+    count_vectors<2, true> (pattern, pieces, shared, bins);
   else
-    count_vectors<2, false> (pattern, walk, piece, shared, bins);
+    count_vectors<2, false> (pattern, pieces, shared, bins);
   if (pattern.edges)
     count_edges (pattern, shared, bins);
 }
@@ -595,27 +673,52 @@ pattern_of_block (const LaneFrame &frame)
   return p;
 }
 
-__global__ void
-__launch_bounds__ (THREADS, BLOCKS_AT_ONCE)
+template <GpuOrder ORDER>
+static __global__ void
+__launch_bounds__ (THREADS, Share<ORDER>::OF_BLOCKS)
     lane_kernel (LANE_PARAMETER LaneFrame frame)
 {
   GPU_DYNAMIC_SHARED (uint32_t, shared);
   const LanePattern &pattern = frame.pattern[pattern_of_block (frame)];
-  const Walk walk (pattern);
-  Piece piece = Piece ();
+  Pieces<Share<ORDER>::AHEAD> pieces (pattern);
 
-  gpu_admit_next ();
+  if (ORDER == GPU_BESIDE_KERNELS)
+    gpu_admit_next ();
+  else if (pattern.period > 0)
+    pieces.prefetch (pattern);
 #pragma unroll 1
   for (int i = threadIdx.x; i < counter_sets (pattern.period) * frame.bins * 8;
        i += THREADS)
     ((uint4 *) shared)[i] = make_uint4 (0, 0, 0, 0);
-  gpu_await_previous ();
-  if (pattern.period > 0 && walk.left > 0)
-    piece.load (pattern, walk);
+  if (ORDER == GPU_AFTER_KERNELS)
+    gpu_await_previous ();
+  if (pattern.period > 0)
+    pieces.load (pattern);
   __syncthreads ();
-  count_block (pattern, walk, piece, shared, frame.bins);
+  count_block (pattern, pieces, shared, frame.bins);
+  /* Not before: what the next kernel has brought to the L2 would hold up this one. */
+  gpu_admit_next ();
+  /* The sums may be those of a run before. */
+  gpu_await_previous ();
   __syncthreads ();
   add_up (pattern, shared, frame.counters, frame.bins);
+}
+
+static auto
+kernel_for (GpuOrder order)
+{
+  return order == GPU_BESIDE_KERNELS ? lane_kernel<GPU_BESIDE_KERNELS>
+                                     : lane_kernel<GPU_AFTER_KERNELS>;
+}
+
+static bool
+load_kernel (
+    GpuOrder order, const LaneState *state, const Gpu *gpu, Fault *fault)
+{
+  int at_once;
+
+  return counters_load_kernel ((const void *) kernel_for (order), THREADS,
+      state->shared_bytes, gpu, &at_once, fault);
 }
 
 static size_t
@@ -652,7 +755,6 @@ static bool
 lane_prepare (HistoPlan *plan, Fault *fault)
 {
   LaneState *state;
-  int at_once;
 
   if (!counters_prepare_replicas (plan, sizeof (LaneState), fault))
     return false;
@@ -661,11 +763,9 @@ lane_prepare (HistoPlan *plan, Fault *fault)
       histo_find_patterns (plan->channel, plan->n_channels, state->pattern);
   state->shared_bytes =
       shared_bytes (state->pattern, state->n_patterns, plan->bins);
-  if (!counters_load_kernel ((const void *) lane_kernel, THREADS,
-          state->shared_bytes, plan->gpu, &at_once, fault))
-    return false;
-  state->blocks = at_once * gpu_multiprocessors (plan->gpu);
-  return true;
+  state->blocks = gpu_multiprocessors (plan->gpu);
+  return load_kernel (GPU_AFTER_KERNELS, state, plan->gpu, fault)
+      && load_kernel (GPU_BESIDE_KERNELS, state, plan->gpu, fault);
 }
 
 /* Rows that follow each other without a gap, all channels' samples going on at the
@@ -867,7 +967,7 @@ deal_blocks (LaneFrame *frame, int blocks)
 
 static bool
 lane_run (HistoPlan *plan, const Image *src, HistoResult *result,
-    GpuStream stream, Fault *fault)
+    GpuStream stream, GpuOrder order, Fault *fault)
 {
   const LaneState *state = (const LaneState *) plan->state;
   LaneFrame frame;
@@ -880,7 +980,7 @@ lane_run (HistoPlan *plan, const Image *src, HistoResult *result,
   for (int i = 0; i < state->n_patterns; i++)
     frame.pattern[i] = describe_pattern (plan, &state->pattern[i], src);
   blocks = deal_blocks (&frame, state->blocks);
-  GPU_CHECK (gpu_launch_early (plan->gpu, lane_kernel, blocks, THREADS,
+  GPU_CHECK (gpu_launch_early (plan->gpu, kernel_for (order), blocks, THREADS,
                  state->shared_bytes, stream, frame),
       fault);
   ok = true;
@@ -895,4 +995,5 @@ extern "C" const HistoMethodOps histo_lane_ops = {
   lane_prepare,
   counters_release,
   lane_run,
+  true,
 };

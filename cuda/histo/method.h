@@ -59,7 +59,9 @@ typedef struct HistoMethodOps
   void (*release) (HistoPlan *plan);
   /* Overwrites all counters of the result. */
   bool (*run) (HistoPlan *plan, const Image *src, HistoResult *result,
-      GpuStream stream, Fault *fault);
+      GpuStream stream, GpuOrder order, Fault *fault);
+  /* Whether GPU_BESIDE_KERNELS makes a difference to run(). */
+  bool overlaps;
 } HistoMethodOps;
 
 /* The selected channels of a valid spec; returns how many. */

@@ -156,7 +156,7 @@ plain_channel (const HistoChannel *channel, const Image *src)
 template <typename Place>
 static bool
 plain_run (HistoPlan *plan, const Image *src, HistoResult *result,
-    GpuStream stream, Fault *fault)
+    GpuStream stream, GpuOrder, Fault *fault)
 {
   const dim3 grid (
       ((const PlainState *) plan->state)->blocks, plan->n_channels);

@@ -161,12 +161,13 @@ grain (int width, int n_channels)
 
 static bool
 reference_run (HistoPlan *plan, const Image *src, HistoResult *result,
-    GpuStream stream, Fault *fault)
+    GpuStream stream, GpuOrder order, Fault *fault)
 {
   const ReferenceState *state = plan->state;
   int n;
 
   (void) stream;
+  (void) order;
   (void) fault;
   memset (result->counts, 0,
       (size_t) plan->n_channels * (size_t) plan->bins * sizeof (uint64_t));

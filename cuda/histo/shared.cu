@@ -23,4 +23,5 @@ extern "C" const HistoMethodOps histo_shared_ops = {
   plain_prepare<PerBlock>,
   counters_release,
   plain_run<PerBlock>,
+  false,
 };

@@ -22,4 +22,5 @@ extern "C" const HistoMethodOps histo_warp_ops = {
   plain_prepare<PerWarp>,
   counters_release,
   plain_run<PerWarp>,
+  false,
 };

@@ -433,4 +433,5 @@ extern "C" const SepconvMethodOps sepconv_box_running_ops = {
   box_running_prepare,
   twopass_release,
   box_running_run,
+  false,
 };

@@ -132,4 +132,5 @@ extern "C" const SepconvMethodOps sepconv_constant_ops = {
   constant_prepare,
   twopass_release,
   constant_run,
+  false,
 };

@@ -74,6 +74,7 @@ struct FusedPlane
 struct FusedFrame
 {
   SepconvBorder border;
+  GpuOrder order;
   int early; /* blocks that run at once */
   int n_planes;
   FusedPlane plane[IMAGE_MAX_PLANES];
@@ -339,7 +340,8 @@ march_short (const FusedFrame &frame, const FusedPlane &plane,
                                : plane.strip.row_bytes);
   strip.begin (plane, own * SAMPLES);
   reader.begin (plane.strip, border, x0, y, size);
-  reader.await (plane.strip, frame.early, min (steps, STAGES - 1), size);
+  if (frame.order == GPU_AFTER_KERNELS)
+    reader.await (plane.strip, frame.early, min (steps, STAGES - 1), size);
 #pragma unroll
   for (int i = 0; i < STAGES - 1; i++) {
     if (i < steps)
@@ -643,8 +645,9 @@ march_long (const FusedFrame &frame, const FusedPlane &plane,
   /* Taps came by a copy, which is not overtaken. */
   fetch_taps (plane, memory);
   reader.begin (plane.strip, border, x0, y0, plane.stage);
-  reader.await (
-      plane.strip, frame.early, min (steps, LONG_STAGES), plane.stage);
+  if (frame.order == GPU_AFTER_KERNELS)
+    reader.await (
+        plane.strip, frame.early, min (steps, LONG_STAGES), plane.stage);
   for (int i = 0; i < LONG_STAGES; i++) {
     if (i < steps)
       reader.load (
@@ -716,7 +719,7 @@ __launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (N, BYTES))
 
   gpu_admit_next ();
   if (!plane.strip.filter)
-    strip_copy (plane.strip, place, place.column * tile_bytes,
+    strip_copy (frame.order, plane.strip, place, place.column * tile_bytes,
         min ((place.column + 1) * tile_bytes, plane.strip.row_bytes));
   else if (plane.strip.channels == 1)
     march<N, BYTES, 1> (frame, plane, place, shared);
@@ -726,6 +729,7 @@ __launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (N, BYTES))
     march<N, BYTES, 3> (frame, plane, place, shared);
   else
     march<N, BYTES, 4> (frame, plane, place, shared);
+  gpu_finish_after_previous ();
 }
 
 struct Variant
@@ -1076,6 +1080,7 @@ fused_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
     return false;
   variant = state->variant;
   frame.border = plan->border;
+  frame.order = part->order;
   for (int p = 0; p < plan->layout.n_planes; p++) {
     const ImageRows *result = &part->result[plan->layout.plane[p].memory];
 
@@ -1089,6 +1094,9 @@ fused_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   if (!strip_occupancy (
           &state->occupancy, (const void *) variant->kernel, shared, fault))
     return false;
+  /* High strips of long kernels are no gain beside others either: with 129 taps, frames
+   * that may overlap took up to half as long again as those that may not. */
+  load.order = variant->taps == 0 ? GPU_AFTER_KERNELS : part->order;
   load.at_once = state->occupancy.blocks;
   load.multiprocessors = gpu_multiprocessors (plan->gpu);
   frame.early = load.at_once * load.multiprocessors;
@@ -1165,4 +1173,5 @@ extern "C" const SepconvMethodOps sepconv_fused_ops = {
   fused_prepare,
   fused_release,
   fused_run,
+  true,
 };

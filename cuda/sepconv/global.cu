@@ -21,4 +21,5 @@ extern "C" const SepconvMethodOps sepconv_global_ops = {
   pointwise_memory_prepare<PlainLoad>,
   twopass_release,
   pointwise_memory_run<PlainLoad>,
+  false,
 };

@@ -66,6 +66,7 @@ typedef struct
   ImageRows fresh[IMAGE_MAX_MEMORIES];
   ImageRows result[IMAGE_MAX_MEMORIES];
   GpuStream stream;
+  GpuOrder order; /* parts of one frame need none: they write other rows */
 } SepconvPart;
 
 typedef struct SepconvMethodOps
@@ -84,6 +85,8 @@ typedef struct SepconvMethodOps
   bool (*prepare) (SepconvPlan *plan, Fault *fault);
   void (*release) (SepconvPlan *plan);
   bool (*run) (SepconvPlan *plan, const SepconvPart *part, Fault *fault);
+  /* Whether GPU_BESIDE_KERNELS makes a difference to run(). */
+  bool overlaps;
 } SepconvMethodOps;
 
 /* What a cost is worked out from. */

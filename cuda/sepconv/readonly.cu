@@ -37,4 +37,5 @@ extern "C" const SepconvMethodOps sepconv_readonly_ops = {
   pointwise_memory_prepare<ReadonlyLoad>,
   twopass_release,
   pointwise_memory_run<ReadonlyLoad>,
+  false,
 };

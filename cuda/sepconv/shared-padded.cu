@@ -59,4 +59,5 @@ extern "C" const SepconvMethodOps sepconv_shared_padded_ops = {
   window_prepare<SharedPadded>,
   twopass_release,
   window_run<SharedPadded>,
+  false,
 };

@@ -40,4 +40,5 @@ extern "C" const SepconvMethodOps sepconv_shared_ops = {
   window_prepare<Shared>,
   twopass_release,
   window_run<Shared>,
+  false,
 };

@@ -17,6 +17,11 @@
 /* Blocks at the sides, where pixels outside are put in, take so much longer: their
  * strips may be lower by an eighth, in whole STRIP_ROWS. */
 #define SIDE_FACTOR 1.08
+/* Beside other launches, what blocks leave idle is used by others, so that the work counts
+ * and not who ends last: strips are as high as can be. But the blocks are no fewer than so
+ * much of those that run at once, and one a multiprocessor: few launches are to fill a GPU,
+ * and one alone not to take too long. */
+#define LEAST_LOAD_BESIDE 0.5
 /* Rows whose time a strip takes to begin, and per row that it sums above its own. */
 #define BEGIN_ROWS (0.5 * STRIP_ROWS)
 #define ABOVE_ROWS 0.6
@@ -150,7 +155,9 @@ cost_of_strips (StripPlane *const *planes, int n_planes, int strip_rows,
   const double each =
       (double) set_strips (planes, n_planes, strip_rows, side_rows)
       / load->multiprocessors;
-  const double blocks = each <= load->at_once
+  const double blocks = load->order == GPU_BESIDE_KERNELS
+      ? fmax (each, fmax (LEAST_LOAD_BESIDE * load->at_once, 1.0))
+      : each <= load->at_once
       ? UNEVEN * fmax (ceil (each), LEAST_LOAD * load->at_once)
       : load->at_once * (ceil (each / load->at_once) + LAST_TURN);
   const double begin = BEGIN_ROWS + ABOVE_ROWS * load->above;

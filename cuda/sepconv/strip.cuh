@@ -660,18 +660,19 @@ template <int CHUNKS, int PITCH> struct StripWriter
   }
 };
 
-/* Awaits the kernels before, and copies bytes [first, last) of the place's rows; first is a
+/* In the launch's order, copies bytes [first, last) of the place's rows; first is a
  * multiple of 16. */
 __device__ __forceinline__ void
-strip_copy (
-    const StripPlane &plane, const StripPlace &place, int first, int last)
+strip_copy (GpuOrder order, const StripPlane &plane, const StripPlace &place,
+    int first, int last)
 {
   constexpr int AT_ONCE = 4; /* for the latency of memory */
   const int n = (last - first + 15) / 16;
   const int all = (place.last - place.first) * n;
   const bool aligned = plane.src_aligned && plane.dst_aligned;
 
-  gpu_await_previous ();
+  if (order == GPU_AFTER_KERNELS)
+    gpu_await_previous ();
   for (int i = threadIdx.x; i < all; i += AT_ONCE * STRIP_THREADS) {
     uint4 chunk[AT_ONCE];
     int y[AT_ONCE], at[AT_ONCE];
@@ -722,6 +723,7 @@ bool strip_occupancy (
 /* What the time of a launch depends on. */
 struct StripLoad
 {
+  GpuOrder order;
   int above;   /* rows that a strip sums above those of its result */
   int at_once; /* blocks on a multiprocessor */
   int multiprocessors;

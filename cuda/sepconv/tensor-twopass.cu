@@ -614,7 +614,7 @@ __launch_bounds__ (STRIP_THREADS, 2)
   if (plane.strip.filter)
     sum_columns<PARTS, BYTES> (plane, frame.border);
   else
-    strip_copy (
+    strip_copy (GPU_AFTER_KERNELS, 
         plane.strip, strip_place (plane.strip), 0, plane.strip.row_bytes);
 #endif
 }
@@ -989,4 +989,5 @@ extern "C" const SepconvMethodOps sepconv_tensor_twopass_ops = {
   tensor_twopass_prepare,
   tensor_twopass_release,
   tensor_twopass_run,
+  false,
 };

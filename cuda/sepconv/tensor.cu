@@ -56,6 +56,7 @@ struct TensorPlane
 struct TensorFrame
 {
   SepconvBorder border;
+  GpuOrder order;
   int early; /* blocks that run at once */
   int n_planes;
   TensorPlane plane[IMAGE_MAX_PLANES];
@@ -508,13 +509,14 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
   }
 
   __device__ __forceinline__ void
-  begin (int early)
+  begin (const TensorFrame &frame)
   {
     reader.begin (plane.strip, border, x - plane.reach, y, SIZE);
     /* Fragments came by a copy, which is not overtaken. */
     strip.fetch (
         plane, (uint4 *) (outs + 2 * S::OUT_BYTES), threadIdx.x % TENSOR_LANES);
-    reader.await (plane.strip, early, min (steps, AHEAD), SIZE);
+    if (frame.order == GPU_AFTER_KERNELS)
+      reader.await (plane.strip, frame.early, min (steps, AHEAD), SIZE);
 #pragma unroll 1
     for (int i = 0; i < AHEAD; i++) {
       if (i < steps)
@@ -615,9 +617,9 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
   }
 
   __device__ __forceinline__ void
-  run (int early)
+  run (const TensorFrame &frame)
   {
-    begin (early);
+    begin (frame);
     for (int step = 0; step < steps; step++) {
       if constexpr (S::LEAN)
         if (step == first_lean () && is_lean ()) {
@@ -640,9 +642,9 @@ march (const TensorFrame &frame, const TensorPlane &plane, uint8_t *shared)
   March<KS, PARTS, BYTES, C, WIDE> way (plane, frame.border, shared);
 
   if (plane.strip.filter)
-    way.run (frame.early);
+    way.run (frame);
   else
-    strip_copy (plane.strip, way.place, way.x * S::PIXEL,
+    strip_copy (frame.order, plane.strip, way.place, way.x * S::PIXEL,
         min ((way.x + S::PIXELS) * S::PIXEL, plane.strip.row_bytes));
 }
 
@@ -671,6 +673,7 @@ __launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
     march<KS, PARTS, BYTES, 1, WIDE> (frame, plane, shared);
   else
     march<KS, PARTS, BYTES, 2, WIDE> (frame, plane, shared);
+  gpu_finish_after_previous ();
 #endif
 }
 
@@ -978,6 +981,7 @@ tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
     return false;
   variant = state->variant;
   frame.border = plan->border;
+  frame.order = part->order;
   for (int p = 0; p < plan->layout.n_planes; p++) {
     const ImageRows *result = &part->result[plan->layout.plane[p].memory];
 
@@ -986,6 +990,7 @@ tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
     planes[frame.n_planes] = &frame.plane[frame.n_planes].strip;
     describe (plan, part, p, &frame.plane[frame.n_planes++]);
   }
+  load.order = part->order;
   load.above = (variant->steps - 1) * STRIP_ROWS;
   load.at_once = state->occupancy.blocks;
   load.multiprocessors = gpu_multiprocessors (plan->gpu);
@@ -1069,4 +1074,5 @@ extern "C" const SepconvMethodOps sepconv_tensor_ops = {
   tensor_prepare,
   tensor_release,
   tensor_run,
+  true,
 };

@@ -445,4 +445,5 @@ extern "C" const SepconvMethodOps sepconv_texture_ops = {
   texture_prepare,
   texture_release,
   texture_run,
+  false,
 };

@@ -115,4 +115,5 @@ extern "C" const SepconvMethodOps sepconv_tile_l2_ops = {
   tile_l2_prepare,
   twopass_release,
   tile_l2_run,
+  false,
 };

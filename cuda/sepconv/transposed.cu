@@ -41,4 +41,5 @@ extern "C" const SepconvMethodOps sepconv_transposed_ops = {
   window_prepare<Transposed>,
   twopass_release,
   window_run<Transposed>,
+  false,
 };

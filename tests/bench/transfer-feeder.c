@@ -35,8 +35,8 @@ compute (void *user, const RingPart *part, Fault *fault)
 {
   SepconvPlan *plan = user;
 
-  return sepconv_plan_advance (
-      plan, part->src, part->dst, part->fresh, part->done, part->stream, fault);
+  return sepconv_plan_advance (plan, part->src, part->dst, part->fresh,
+      part->done, part->stream, part->order, fault);
 }
 
 RingFrame

@@ -72,8 +72,8 @@ issue_up (Lane *lane, Fault *fault)
 static bool
 issue_kernel (Lane *lane, Fault *fault)
 {
-  return sepconv_plan_run (
-      lane->plan, lane->device_src, lane->device_dst, lane->stream, fault);
+  return sepconv_plan_run (lane->plan, lane->device_src, lane->device_dst,
+      lane->stream, GPU_AFTER_KERNELS, fault);
 }
 
 /* And marks the frame's end. */
@@ -115,8 +115,8 @@ serial_mapped (Lanes *lanes, int n, Fault *fault)
   Lane *lane = &lanes->lane[0];
 
   for (int f = 0; f < n; f++) {
-    if (!sepconv_plan_run (
-            lane->plan, lane->src, lane->dst, lane->stream, fault)
+    if (!sepconv_plan_run (lane->plan, lane->src, lane->dst, lane->stream,
+            GPU_AFTER_KERNELS, fault)
         || !gpu_event_record (lane->done[0], lane->stream, fault)
         || !wait_for (lanes, lane, 0, fault))
       return false;

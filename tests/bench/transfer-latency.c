@@ -34,7 +34,7 @@ issue (Bench *bench, Rig *rig, bool marks, Fault *fault)
       && (!marks
           || gpu_event_record (bench->mark[MARK_KERNEL], bench->stream, fault))
       && sepconv_plan_run (bench->plan, &rig->device_src[0],
-          &rig->device_dst[0], bench->stream, fault)
+          &rig->device_dst[0], bench->stream, GPU_AFTER_KERNELS, fault)
       && (!marks
           || gpu_event_record (bench->mark[MARK_DOWN], bench->stream, fault))
       && rig_copy (&rig->pinned_dst[0], &rig->device_dst[0], GPU_COPY_DOWN,

@@ -9,6 +9,8 @@
 
 #include <functional>
 
+#define GPU_PREFETCH_BYTES 128
+
 #define GPU_DYNAMIC_SHARED(type, name) \
   type *const name = (type *) emulated_dynamic_shared
 
@@ -50,5 +52,10 @@ gpu_prefetch (const void *)
 
 static inline void
 gpu_await_previous ()
+{
+}
+
+static inline void
+gpu_finish_after_previous ()
 {
 }

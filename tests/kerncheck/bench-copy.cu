@@ -2,41 +2,54 @@
 /* The copy that filters are held against: nothing but loads and stores. */
 #include "bench-cuda.h"
 #include "gpu-check.h"
+#include "gpu-launch.cuh"
 
 #define THREADS 256
 /* Loads a thread has under way at once. */
 #define UNROLL 4
 
+struct CopyFrame
+{
+  uint4 *dst;
+  const uint4 *src;
+  size_t n;
+};
+
 static __global__ void
-copy (uint4 *__restrict__ dst, const uint4 *__restrict__ src, size_t n)
+copy (CopyFrame frame)
 {
   const size_t first = (size_t) blockIdx.x * THREADS * UNROLL + threadIdx.x;
   uint4 value[UNROLL];
 
+  gpu_admit_next ();
 #pragma unroll
   for (int i = 0; i < UNROLL; i++)
-    if (first + (size_t) i * THREADS < n)
-      value[i] = src[first + (size_t) i * THREADS];
+    if (first + (size_t) i * THREADS < frame.n)
+      value[i] = __ldg (&frame.src[first + (size_t) i * THREADS]);
 #pragma unroll
   for (int i = 0; i < UNROLL; i++)
-    if (first + (size_t) i * THREADS < n)
-      dst[first + (size_t) i * THREADS] = value[i];
+    if (first + (size_t) i * THREADS < frame.n)
+      frame.dst[first + (size_t) i * THREADS] = value[i];
+  gpu_finish_after_previous ();
 }
 
 /* Whole words only: the last few bytes of a frame do not show in its time. */
 bool
-bench_copy_kernel (uint8_t *dst, const uint8_t *src, size_t bytes,
-    GpuStream stream, Fault *fault)
+bench_copy_kernel (const Gpu *gpu, uint8_t *dst, const uint8_t *src,
+    size_t bytes, GpuStream stream, GpuOrder order, Fault *fault)
 {
-  const size_t n = bytes / sizeof (uint4);
-  const size_t blocks = (n + THREADS * UNROLL - 1) / (THREADS * UNROLL);
+  const CopyFrame frame = { (uint4 *) dst, (const uint4 *) src,
+    bytes / sizeof (uint4) };
+  const unsigned blocks =
+      (unsigned) ((frame.n + THREADS * UNROLL - 1) / (THREADS * UNROLL));
   bool ok = false;
 
-  if (n == 0)
+  if (frame.n == 0)
     return true;
-  copy<<<(unsigned) blocks, THREADS, 0, stream>>> (
-      (uint4 *) dst, (const uint4 *) src, n);
-  GPU_CHECK (cudaGetLastError (), fault);
+  GPU_CHECK (order == GPU_BESIDE_KERNELS
+          ? gpu_launch_early (gpu, copy, blocks, THREADS, 0, stream, frame)
+          : gpu_launch (copy, blocks, THREADS, 0, stream, frame),
+      fault);
   ok = true;
 done:
   return ok;

@@ -46,9 +46,11 @@ bench_graph_free (BenchGraph graph)
 }
 
 bool
-bench_copy_kernel (uint8_t *dst, const uint8_t *src, size_t bytes,
-    GpuStream stream, Fault *fault)
+bench_copy_kernel (const Gpu *gpu, uint8_t *dst, const uint8_t *src,
+    size_t bytes, GpuStream stream, GpuOrder order, Fault *fault)
 {
+  (void) gpu;
+  (void) order;
   (void) dst;
   (void) src;
   (void) bytes;
@@ -58,9 +60,10 @@ bench_copy_kernel (uint8_t *dst, const uint8_t *src, size_t bytes,
 
 bool
 bench_read_kernel (const Gpu *gpu, const uint8_t *src, size_t bytes, int loads,
-    uint32_t *sums, GpuStream stream, Fault *fault)
+    uint32_t *sums, GpuStream stream, GpuOrder order, Fault *fault)
 {
   (void) gpu;
+  (void) order;
   (void) src;
   (void) bytes;
   (void) loads;

@@ -33,8 +33,8 @@ bool bench_graph_launch (BenchGraph graph, GpuStream stream, Fault *fault);
 void bench_graph_free (BenchGraph graph);
 
 /* Copies with loads and stores of 16 bytes; addresses are multiples of that. */
-bool bench_copy_kernel (uint8_t *dst, const uint8_t *src, size_t bytes,
-    GpuStream stream, Fault *fault);
+bool bench_copy_kernel (const Gpu *gpu, uint8_t *dst, const uint8_t *src,
+    size_t bytes, GpuStream stream, GpuOrder order, Fault *fault);
 
 /* No GPU runs more blocks at once than this. */
 #define BENCH_READ_SUMS 8192
@@ -43,7 +43,7 @@ bool bench_copy_kernel (uint8_t *dst, const uint8_t *src, size_t bytes,
  * the address is a multiple of that. sums[BENCH_READ_SUMS] is device memory for what
  * comes of it. */
 bool bench_read_kernel (const Gpu *gpu, const uint8_t *src, size_t bytes,
-    int loads, uint32_t *sums, GpuStream stream, Fault *fault);
+    int loads, uint32_t *sums, GpuStream stream, GpuOrder order, Fault *fault);
 
 #ifdef __cplusplus
 }

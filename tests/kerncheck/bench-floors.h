@@ -11,6 +11,7 @@ typedef struct
   double memcpy_us; /* cudaMemcpyAsync() on the device, memcpy() on the host */
   double kernel_us; /* bench_copy_kernel() */
   double copy_us;   /* the faster of both */
+  double overlapping_us; /* bench_copy_kernel(), beside others */
 } BenchFloors;
 
 bool bench_floors_measure (const Device *device, const BenchFrames *frames,
@@ -18,8 +19,9 @@ bool bench_floors_measure (const Device *device, const BenchFrames *frames,
 
 typedef struct
 {
-  double us; /* of the fastest way to read; NaN on the host */
+  double us; /* of the fastest way to read, in order; NaN on the host */
   int loads; /* that a thread of it has under way at once */
+  double overlapping_us; /* of the fastest way beside others */
 } BenchRead;
 
 /* Destinations are not needed. */

@@ -6,6 +6,8 @@
 
 /* Strides and planes begin at multiples of this, as in a pool's buffers. */
 #define ALIGNMENT 256
+/* Runs that overlap are of pairs that have no memory in common. */
+#define MIN_PAIRS 4
 
 static bool
 paint_noise (const Image *picture, void *user, Fault *fault)
@@ -85,7 +87,7 @@ make (BenchFrames *frames, const Device *device, const Image *layout,
   const size_t image_size = image_pack (layout, ALIGNMENT, NULL, &(Image){ 0 });
 
   memset (frames, 0, sizeof *frames);
-  frames->n_pairs = n < 2 ? 2 : (int) n;
+  frames->n_pairs = n < MIN_PAIRS ? MIN_PAIRS : (int) n;
   frames->image_size = image_size;
   frames->on_device = device->gpu != NULL;
   frames->block =

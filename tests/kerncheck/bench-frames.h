@@ -14,7 +14,7 @@ typedef struct
   bool on_device;
 } BenchFrames;
 
-/* At least two pairs, and as many as have `rotation_bytes` together; sources hold
+/* Pairs enough for runs of them to overlap, and as many as have `rotation_bytes` together; sources hold
  * random bytes. The device's context must be pushed. */
 bool bench_frames_new (BenchFrames *frames, const Device *device,
     const Image *layout, size_t rotation_bytes, Fault *fault);

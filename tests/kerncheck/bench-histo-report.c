@@ -21,7 +21,9 @@ bench_histo_report_begin (
   }
   bench_json_end (report->json);
   bench_json_array (report->json, "rows");
-  printf ("read/x, CUB/x, NPP/x: their time over the method's.\n");
+  printf ("us: a frame's share of a series that may overlap; in order: of one "
+          "that may not. read/x,\nCUB/x, NPP/x: their time, in order, over the "
+          "method's.\n");
 }
 
 /* A case's name up to what differs between its rows. */
@@ -53,8 +55,8 @@ bench_histo_report_case (
       c->size.height, bench_content_name (c->content), c->spec.bins,
       c->bytes / 1e6);
   if (!isnan (beside->read.us))
-    printf (", read %.2f us (%d loads a thread)", beside->read.us,
-        beside->read.loads);
+    printf (", read %.2f us (%d loads a thread; overlapping %.2f)",
+        beside->read.us, beside->read.loads, beside->read.overlapping_us);
   if (!isnan (beside->cub.us))
     printf (", CUB %.2f us", beside->cub.us);
   if (!isnan (beside->npp.us))
@@ -62,8 +64,9 @@ bench_histo_report_case (
   printf ("\n");
   print_why (report, "CUB", &beside->cub);
   print_why (report, "NPP", &beside->npp);
-  printf ("%-6s %-9s %-8s %-16s %10s %7s %7s %8s %8s  %s\n", "format", "size",
-      "content", "method", "us", "spread", "read/x", "CUB/x", "NPP/x", "as");
+  printf ("%-6s %-9s %-8s %-16s %10s %7s %7s %8s %8s %9s  %s\n", "format",
+      "size", "content", "method", "us", "spread", "read/x", "CUB/x", "NPP/x",
+      "in order", "as");
 }
 
 static void
@@ -79,6 +82,7 @@ print_row (const BenchHistoReport *report, const BenchHistoBeside *beside,
       report->no_cub != NULL ? "no CUB" : "-");
   bench_print_or (beside->npp.us / us->median, 8, 2,
       report->no_npp != NULL ? "no NPP" : "-");
+  bench_print_or (row->in_order_us, 9, 2, "-");
   printf ("  %s", bench_way_name (row->time.way));
 }
 
@@ -108,10 +112,13 @@ json_row (BenchJson *json, const BenchHistoBeside *beside,
   bench_json_number (json, "bins", c->spec.bins);
   bench_json_string (json, "method", method);
   bench_json_time (json, &row->time);
+  bench_json_known (json, "in_order_us", row->in_order_us);
   bench_json_number (json, "bytes", c->bytes);
   if (!isnan (beside->read.us)) {
     bench_json_number (json, "read_us", beside->read.us);
     bench_json_number (json, "read_loads", beside->read.loads);
+    bench_json_number (
+        json, "read_overlapping_us", beside->read.overlapping_us);
     bench_json_number (json, "read_ratio", beside->read.us / us);
   }
   json_peer (json, &beside->cub, us, "cub_us", "cub_ratio", "cub_note");

@@ -31,6 +31,7 @@ typedef struct
 {
   const HistoMethod *method;
   BenchTime time;
+  double in_order_us; /* one run after the other; NaN: they are so anyway */
 } BenchHistoRow;
 
 /* Begins the table and the file. */

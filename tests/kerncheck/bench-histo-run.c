@@ -7,6 +7,7 @@
 #include "bench-histo-report.h"
 #include "bench-output.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,6 +30,7 @@ typedef struct
   HistoPlan *plan;
   const BenchFrames *frames;
   HistoResult *result; /* all runs', as nobody reads it while they go on */
+  GpuOrder order;
 } PlanRun;
 
 static bool
@@ -36,18 +38,20 @@ launch_plan (void *user, int pair, GpuStream stream, Fault *fault)
 {
   const PlanRun *run = user;
 
-  return histo_plan_run (
-      run->plan, &run->frames->src[pair], run->result, stream, fault);
+  return histo_plan_run (run->plan, &run->frames->src[pair], run->result,
+      stream, run->order, fault);
 }
 
 static bool
 measure_method (Bench *bench, const BenchHistoCase *c,
     const HistoMethod *method, BenchHistoRow *row)
 {
-  PlanRun run = { NULL, &bench->frames, NULL };
+  PlanRun run = { NULL, &bench->frames, NULL, GPU_BESIDE_KERNELS };
+  BenchTime in_order;
   bool ok;
 
   row->method = method;
+  row->in_order_us = NAN;
   run.plan = histo_plan_new (&c->spec, &c->layout, bench->backend, method,
       bench->device.gpu, &bench->fault);
   if (run.plan == NULL)
@@ -58,6 +62,12 @@ measure_method (Bench *bench, const BenchHistoCase *c,
           &row->time, &bench->fault)
       && bench_histo_case_check_result (
           c, run.result, method->name, &bench->fault);
+  run.order = GPU_AFTER_KERNELS;
+  if (ok && histo_method_overlaps (method, bench->device.gpu)) {
+    ok = bench_time (&bench->device, launch_plan, &run, bench->frames.n_pairs,
+        &in_order, &bench->fault);
+    row->in_order_us = in_order.us.median;
+  }
   histo_plan_free (run.plan);
   histo_result_free (run.result);
   return ok;
@@ -152,8 +162,8 @@ paint (const Image *picture, void *user, Fault *fault)
   const Painting *painting = user;
 
   bench_content_paint (picture, painting->of->content);
-  return histo_plan_run (
-      painting->plan, picture, painting->result, NULL, fault);
+  return histo_plan_run (painting->plan, picture, painting->result, NULL,
+      GPU_AFTER_KERNELS, fault);
 }
 
 /* One content of the frames. */

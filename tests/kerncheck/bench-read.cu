@@ -3,26 +3,36 @@
  * as many threads as run at once. */
 #include "bench-cuda.h"
 #include "gpu-check.h"
+#include "gpu-launch.cuh"
 
 #define THREADS 512
+
+struct ReadFrame
+{
+  const uint4 *src;
+  size_t n;
+  uint32_t *sums;
+};
 
 /* Sums that nobody asks for: without them there would be no loads. */
 template <int LOADS>
 static __global__ void
 __launch_bounds__ (THREADS)
-    read (const uint4 *__restrict__ src, size_t n, uint32_t *sums)
+    read (ReadFrame frame)
 {
   __shared__ uint32_t warp_sums[THREADS / 32];
-  const size_t step = (size_t) gridDim.x * THREADS;
+  const uint4 *__restrict__ src = frame.src;
+  const size_t step = (size_t) gridDim.x * THREADS, n = frame.n;
   uint32_t sum = 0;
 
+  gpu_admit_next ();
   for (size_t first = (size_t) blockIdx.x * THREADS + threadIdx.x; first < n;
        first += LOADS * step) {
     uint4 value[LOADS];
 
 #pragma unroll
     for (int i = 0; i < LOADS; i++)
-      value[i] = first + i * step < n ? src[first + i * step]
+      value[i] = first + i * step < n ? __ldg (&src[first + i * step])
                                       : make_uint4 (0, 0, 0, 0);
 #pragma unroll
     for (int i = 0; i < LOADS; i++)
@@ -36,11 +46,12 @@ __launch_bounds__ (THREADS)
   if (threadIdx.x == 0) {
     for (int i = 1; i < THREADS / 32; i++)
       sum ^= warp_sums[i];
-    sums[blockIdx.x] = sum;
+    frame.sums[blockIdx.x] = sum;
   }
+  gpu_finish_after_previous ();
 }
 
-typedef void (*Kernel) (const uint4 *src, size_t n, uint32_t *sums);
+typedef void (*Kernel) (ReadFrame frame);
 
 static Kernel
 kernel_with (int loads)
@@ -58,15 +69,15 @@ kernel_with (int loads)
 /* Whole words only, as in bench_copy_kernel(). */
 bool
 bench_read_kernel (const Gpu *gpu, const uint8_t *src, size_t bytes, int loads,
-    uint32_t *sums, GpuStream stream, Fault *fault)
+    uint32_t *sums, GpuStream stream, GpuOrder order, Fault *fault)
 {
   const Kernel kernel = kernel_with (loads);
-  const size_t n = bytes / sizeof (uint4);
-  size_t blocks = (n + THREADS - 1) / THREADS, most;
+  const ReadFrame frame = { (const uint4 *) src, bytes / sizeof (uint4), sums };
+  size_t blocks = (frame.n + THREADS - 1) / THREADS, most;
   int at_once = 0;
   bool ok = false;
 
-  if (n == 0)
+  if (frame.n == 0)
     return true;
   GPU_CHECK (cudaOccupancyMaxActiveBlocksPerMultiprocessor (
                  &at_once, kernel, THREADS, 0),
@@ -74,9 +85,11 @@ bench_read_kernel (const Gpu *gpu, const uint8_t *src, size_t bytes, int loads,
   most = (size_t) at_once * (size_t) gpu_multiprocessors (gpu);
   most = most < BENCH_READ_SUMS ? most : BENCH_READ_SUMS;
   blocks = blocks < most ? blocks : most;
-  kernel<<<(unsigned) blocks, THREADS, 0, stream>>> (
-      (const uint4 *) src, n, sums);
-  GPU_CHECK (cudaGetLastError (), fault);
+  GPU_CHECK (order == GPU_BESIDE_KERNELS
+          ? gpu_launch_early (
+              gpu, kernel, (unsigned) blocks, THREADS, 0, stream, frame)
+          : gpu_launch (kernel, (unsigned) blocks, THREADS, 0, stream, frame),
+      fault);
   ok = true;
 done:
   return ok;

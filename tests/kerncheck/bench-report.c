@@ -21,8 +21,9 @@ bench_report_begin (BenchReport *report, const Device *device,
   }
   bench_json_end (report->json);
   bench_json_array (report->json, "rows");
-  printf ("copy/x, NPP/x: their time over the method's. L2: one pair of frames "
-          "again and again.\n");
+  printf ("us: a frame's share of a series that may overlap; in order: of one "
+          "that may not. copy/x,\nNPP/x: their time, in order, over the "
+          "method's. L2: one pair of frames again and again.\n");
 }
 
 void
@@ -35,8 +36,9 @@ bench_report_case (BenchReport *report, const BenchBeside *beside)
       c->size.width, c->size.height, c->taps.n, c->bytes / 1e6,
       beside->floors.copy_us);
   if (!isnan (beside->floors.kernel_us))
-    printf (" (memcpy %.2f, kernel %.2f)", beside->floors.memcpy_us,
-        beside->floors.kernel_us);
+    printf (" (memcpy %.2f, kernel %.2f, overlapping %.2f)",
+        beside->floors.memcpy_us, beside->floors.kernel_us,
+        beside->floors.overlapping_us);
   if (!isnan (beside->arithmetic_us))
     printf (", arithmetic %.2f us", beside->arithmetic_us);
   if (!isnan (peer->npp_us))
@@ -45,8 +47,9 @@ bench_report_case (BenchReport *report, const BenchBeside *beside)
   printf ("\n");
   if (report->verbose && peer->why[0] != '\0')
     printf ("  %s\n", peer->why);
-  printf ("%-6s %-9s %4s  %-20s %10s %7s %7s %8s %9s  %s\n", "format", "size",
-      "taps", "method", "us", "spread", "copy/x", "NPP/x", "L2 us", "as");
+  printf ("%-6s %-9s %4s  %-20s %10s %7s %7s %8s %9s %9s  %s\n", "format",
+      "size", "taps", "method", "us", "spread", "copy/x", "NPP/x", "in order",
+      "L2 us", "as");
 }
 
 static void
@@ -63,6 +66,7 @@ print_row (const BenchReport *report, const BenchBeside *beside,
       beside->floors.copy_us / us->median);
   bench_print_or (beside->peer.npp_us / us->median, 8, 2,
       report->no_peer != NULL ? "no NPP" : "-");
+  bench_print_or (row->in_order_us, 9, 2, "-");
   bench_print_or (row->l2_us, 9, 2, "-");
   printf ("  %s", bench_way_name (row->time.way));
 }
@@ -79,6 +83,7 @@ json_beside (BenchJson *json, const BenchBeside *beside, double us)
   bench_json_number (json, "copy_us", floors->copy_us);
   bench_json_known (json, "copy_memcpy_us", floors->memcpy_us);
   bench_json_known (json, "copy_kernel_us", floors->kernel_us);
+  bench_json_known (json, "copy_overlapping_us", floors->overlapping_us);
   bench_json_number (json, "copy_ratio", floors->copy_us / us);
   bench_json_known (json, "npp_us", peer->npp_us);
   bench_json_known (json, "npp_separable_us", peer->separable_us);
@@ -102,6 +107,7 @@ json_row (BenchJson *json, const BenchBeside *beside, const BenchRow *row,
   bench_json_number (json, "taps", c->taps.n);
   bench_json_string (json, "method", method);
   bench_json_time (json, &row->time);
+  bench_json_known (json, "in_order_us", row->in_order_us);
   bench_json_known (json, "l2_us", row->l2_us);
   json_beside (json, beside, row->time.us.median);
 }
@@ -132,23 +138,48 @@ worst_take (BenchWorst *worst, double ratio, const BenchBeside *beside,
       row->method->name);
 }
 
+static double
+in_order_us (const BenchRow *row)
+{
+  return isnan (row->in_order_us) ? row->time.us.median : row->in_order_us;
+}
+
+void
+bench_fastest_take (BenchFastest *fastest, const BenchRow *row)
+{
+  if (fastest->in_order == NULL
+      || in_order_us (row) < in_order_us (fastest->in_order))
+    fastest->in_order = row;
+  if (fastest->in_series == NULL
+      || row->time.us.median < fastest->in_series->time.us.median)
+    fastest->in_series = row;
+}
+
 void
 bench_report_auto (BenchReport *report, const BenchBeside *beside,
-    const BenchRow *row, const BenchRow *fastest)
+    const BenchRow *row, const BenchFastest *fastest)
 {
-  const double ratio = row->time.us.median / fastest->time.us.median;
+  const double ratio = in_order_us (row) / in_order_us (fastest->in_order);
+  const double series_ratio =
+      row->time.us.median / fastest->in_series->time.us.median;
   char name[64];
 
   snprintf (name, sizeof name, "auto (%s)", row->method->name);
   print_row (report, beside, row, name);
-  printf (", %.2f of %s\n", ratio, fastest->method->name);
+  printf (", in order %.2f of %s, in series %.2f of %s\n", ratio,
+      fastest->in_order->method->name, series_ratio,
+      fastest->in_series->method->name);
   fflush (stdout);
   json_row (report->json, beside, row, "auto");
   bench_json_string (report->json, "takes", row->method->name);
-  bench_json_string (report->json, "fastest", fastest->method->name);
+  bench_json_string (report->json, "fastest", fastest->in_order->method->name);
   bench_json_number (report->json, "auto_ratio", ratio);
+  bench_json_string (
+      report->json, "series_fastest", fastest->in_series->method->name);
+  bench_json_number (report->json, "series_auto_ratio", series_ratio);
   bench_json_end (report->json);
   worst_take (&report->choice, ratio, beside, row);
+  worst_take (&report->series_choice, series_ratio, beside, row);
   worst_take (
       &report->peer, row->time.us.median / beside->peer.npp_us, beside, row);
 }
@@ -162,10 +193,14 @@ bench_report_end (BenchReport *report, const Fault *fault)
     bench_json_string (report->json, "fault", fault->message);
   printf ("\n");
   if (report->choice.ratio > 0.0) {
-    printf ("worst auto: %.2f times as long as the fastest, %s\n",
-        report->choice.ratio, report->choice.where);
+    printf ("worst auto: in order %.2f times as long as the fastest, %s; in "
+            "series %.2f, %s\n",
+        report->choice.ratio, report->choice.where, report->series_choice.ratio,
+        report->series_choice.where);
     bench_json_extreme (report->json, "worst_auto_ratio", report->choice.ratio,
         report->choice.where);
+    bench_json_extreme (report->json, "worst_series_auto_ratio",
+        report->series_choice.ratio, report->series_choice.where);
   }
   if (report->peer.ratio > 0.0) {
     printf ("worst auto against NPP: %.2f times as fast, %s\n",

@@ -21,8 +21,9 @@ typedef struct
   bool verbose, box;
   const char *no_peer; /* why no column of NPP's can have a number, or NULL */
   int rows;
-  BenchWorst choice; /* time of auto over that of the fastest method */
-  BenchWorst peer;   /* time of auto over NPP's */
+  /* Time of auto over that of the fastest method, in order and in series. */
+  BenchWorst choice, series_choice;
+  BenchWorst peer; /* time of auto over NPP's */
 } BenchReport;
 
 /* What a case's rows are held against. */
@@ -39,8 +40,18 @@ typedef struct
 {
   const SepconvMethod *method;
   BenchTime time;
+  double in_order_us; /* one run after the other; NaN: they are so anyway */
   double l2_us; /* one pair again and again; NaN: it does not fit the L2 */
 } BenchRow;
+
+/* The fastest rows of a case, or NULL before there are any. */
+typedef struct
+{
+  const BenchRow *in_order;  /* which auto is to take */
+  const BenchRow *in_series; /* where runs may overlap */
+} BenchFastest;
+
+void bench_fastest_take (BenchFastest *fastest, const BenchRow *row);
 
 /* Begins the table and the file. The device's GPU and facts may be none. */
 void bench_report_begin (BenchReport *report, const Device *device,
@@ -48,8 +59,8 @@ void bench_report_begin (BenchReport *report, const Device *device,
 void bench_report_case (BenchReport *report, const BenchBeside *beside);
 void bench_report_row (
     BenchReport *report, const BenchBeside *beside, const BenchRow *row);
-/* The row of the method that `auto` takes; `fastest` is that of the case. */
+/* The row of the method that `auto` takes; `fastest` are those of the case. */
 void bench_report_auto (BenchReport *report, const BenchBeside *beside,
-    const BenchRow *row, const BenchRow *fastest);
+    const BenchRow *row, const BenchFastest *fastest);
 /* `fault`: what ended it before all was measured, or NULL. */
 void bench_report_end (BenchReport *report, const Fault *fault);

@@ -29,6 +29,7 @@ typedef struct
 {
   SepconvPlan *plan;
   const BenchFrames *frames;
+  GpuOrder order;
 } PlanRun;
 
 static bool
@@ -37,7 +38,7 @@ launch_plan (void *user, int pair, GpuStream stream, Fault *fault)
   const PlanRun *run = user;
 
   return sepconv_plan_run (run->plan, &run->frames->src[pair],
-      &run->frames->dst[pair], stream, fault);
+      &run->frames->dst[pair], stream, run->order, fault);
 }
 
 /* Whether one pair of frames may stay in the L2 as a whole; what a method keeps
@@ -56,17 +57,23 @@ static bool
 measure_plan (Bench *bench, const BenchCase *c, const SepconvMethod *method,
     BenchTimer time, BenchRow *row)
 {
-  PlanRun run = { NULL, &bench->frames };
+  PlanRun run = { NULL, &bench->frames, GPU_BESIDE_KERNELS };
   BenchTime again;
   bool ok;
 
-  *row = (BenchRow){ .method = method, .l2_us = NAN };
+  *row = (BenchRow){ .method = method, .in_order_us = NAN, .l2_us = NAN };
   run.plan = sepconv_plan_new (&c->spec, &c->layout, bench->backend, method,
       bench->device.gpu, &bench->fault);
   if (run.plan == NULL)
     return false;
   ok = time (&bench->device, launch_plan, &run, bench->frames.n_pairs,
       &row->time, &bench->fault);
+  run.order = GPU_AFTER_KERNELS;
+  if (ok && sepconv_method_overlaps (method, bench->device.gpu)) {
+    ok = time (&bench->device, launch_plan, &run, bench->frames.n_pairs, &again,
+        &bench->fault);
+    row->in_order_us = again.us.median;
+  }
   if (ok && fits_l2 (bench, c)) {
     ok = time (&bench->device, launch_plan, &run, 1, &again, &bench->fault);
     row->l2_us = again.us.median;
@@ -104,7 +111,7 @@ takes_part (const Bench *bench, const BenchCase *c, const SepconvMethod *method)
 /* The row of what `auto` takes, unless --method left it out. */
 static bool
 report_choice (Bench *bench, const BenchBeside *beside, int n_rows,
-    const BenchRow *fastest)
+    const BenchFastest *fastest)
 {
   const BenchCase *c = beside->of;
   const SepconvMethod *choice = sepconv_choose_method (&c->spec, &c->layout,
@@ -121,7 +128,7 @@ report_choice (Bench *bench, const BenchBeside *beside, int n_rows,
 static bool
 measure_methods (Bench *bench, const BenchBeside *beside)
 {
-  const BenchRow *fastest = NULL;
+  BenchFastest fastest = { NULL, NULL };
   int n = 0;
 
   for (int i = 0; i < sepconv_n_methods (); i++) {
@@ -132,11 +139,10 @@ measure_methods (Bench *bench, const BenchBeside *beside)
     if (!measure_method (bench, beside->of, sepconv_method (i), row))
       return false;
     bench_report_row (&bench->report, beside, row);
-    if (fastest == NULL || row->time.us.median < fastest->time.us.median)
-      fastest = row;
+    bench_fastest_take (&fastest, row);
     n++;
   }
-  return n == 0 || report_choice (bench, beside, n, fastest);
+  return n == 0 || report_choice (bench, beside, n, &fastest);
 }
 
 static bool

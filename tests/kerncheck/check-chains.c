@@ -84,10 +84,11 @@ run_all (Chain *chain, const MethodSubject *subject, bool counts, Fault *fault)
     const Image *from = &chain->on_device[i % N_PICTURES].image;
     const Image *to = &chain->on_device[(i + 1) % N_PICTURES].image;
 
-    if (!sepconv_plan_run (chain->plan, from, to, stream, fault)
+    if (!sepconv_plan_run (
+            chain->plan, from, to, stream, GPU_AFTER_KERNELS, fault)
         || (counts
-            && !histo_plan_run (
-                chain->histo, to, chain->result[i], stream, fault)))
+            && !histo_plan_run (chain->histo, to, chain->result[i], stream,
+                GPU_AFTER_KERNELS, fault)))
       return false;
   }
   return true;

@@ -269,8 +269,10 @@ check_wrong_images (Check *check, const void *data)
   (void) data;
   check->cases++;
   histo_case_picture (&c, &src, &random);
-  EXPECT (check, histo_plan_run (plan, &src.image, result, NULL, &fault), "%s",
-      fault.message);
+  EXPECT (check,
+      histo_plan_run (
+          plan, &src.image, result, NULL, GPU_AFTER_KERNELS, &fault),
+      "%s", fault.message);
   for (int how = 0;; how++) {
     Image image = src.image;
     const char *what = break_image (&image, how);
@@ -278,7 +280,8 @@ check_wrong_images (Check *check, const void *data)
     if (what == NULL)
       break;
     fault_clear (&fault);
-    EXPECT_FAULT (check, !histo_plan_run (plan, &image, result, NULL, &fault),
+    EXPECT_FAULT (check,
+        !histo_plan_run (plan, &image, result, NULL, GPU_AFTER_KERNELS, &fault),
         &fault, FAULT_SETTINGS, what);
     histo_expect_counts (check, &c.spec, &src.image, result);
   }
@@ -319,8 +322,9 @@ check_wrong_results (Check *check, const void *data)
     result = histo_result_new (other_plan, &fault);
     fault_clear (&fault);
     EXPECT_FAULT (check,
-        !histo_plan_run (plan, &src.image, result, NULL, &fault), &fault,
-        FAULT_SETTINGS, what[how]);
+        !histo_plan_run (
+            plan, &src.image, result, NULL, GPU_AFTER_KERNELS, &fault),
+        &fault, FAULT_SETTINGS, what[how]);
     histo_result_free (result);
     histo_plan_free (other_plan);
   }

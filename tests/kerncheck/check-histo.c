@@ -97,7 +97,9 @@ run (Check *check, const Device *device, HistoPlan *plan, const Picture *src,
   for (int m = 0; m < moved.n_memories && on_device.block != NULL; m++)
     moved.memory[m].data =
         on_device.block + (moved.memory[m].data - src->block);
-  ok = ok && histo_plan_run (plan, &moved, result, device->stream, &fault)
+  ok = ok
+      && histo_plan_run (
+          plan, &moved, result, device->stream, GPU_AFTER_KERNELS, &fault)
       && device_picture_fetch (&on_device, device, after, src->bytes, &fault);
   ok =
       EXPECT (check, ok, "the run failed: %s (%s)", fault.message, fault.detail)
@@ -283,7 +285,8 @@ flight_case (Check *check, Random *random, int index, const void *data)
   for (int i = 0; i < 2 * IN_FLIGHT && ok; i++)
     ok = histo_plan_run (plan,
         &flight.on_device[(i / IN_FLIGHT + i) % IN_FLIGHT].image,
-        flight.result[i % IN_FLIGHT], subject->device->stream, &fault);
+        flight.result[i % IN_FLIGHT], subject->device->stream,
+        i % 3 == 0 ? GPU_AFTER_KERNELS : GPU_BESIDE_KERNELS, &fault);
   if (ok && subject->device->gpu != NULL)
     ok = gpu_stream_synchronize (subject->device->stream, &fault);
   EXPECT (check, ok, "%s (%s)", fault.message, fault.detail);

@@ -196,7 +196,8 @@ update_case (Check *check, Random *random, int index, const void *data)
         : next_spec (check, plan, runs[i - 1].c, subject, random);
     ok = EXPECT (check,
         sepconv_plan_run (plan, &from.image, &runs[i].to.image,
-            subject->device->stream, &fault),
+            subject->device->stream,
+            i % 3 == 0 ? GPU_AFTER_KERNELS : GPU_BESIDE_KERNELS, &fault),
         "run %d failed: %s (%s)", i, fault.message, fault.detail);
   }
   for (int i = 0; i < N_RUNS && ok; i++)
@@ -274,8 +275,8 @@ field_case (Check *check, Random *random, int index, const void *data)
     if (image_field (&from.image, parity, &src_field)
         && image_field (&to.image, parity, &dst_field))
       ok = EXPECT (check,
-          sepconv_plan_run (
-              plan, &src_field, &dst_field, subject->device->stream, &fault),
+          sepconv_plan_run (plan, &src_field, &dst_field,
+              subject->device->stream, GPU_BESIDE_KERNELS, &fault),
           "field %d: %s (%s)", parity, fault.message, fault.detail);
   }
   ok = ok

@@ -142,7 +142,9 @@ compute_expected (Check *check, Arrival *arrival)
       && device_picture_new (&to, device, &arrival->expected, &fault);
   src = cut (&from.image, arrival->height);
   dst = cut (&to.image, arrival->height);
-  ok = ok && sepconv_plan_run (plan, &src, &dst, device->stream, &fault)
+  ok = ok
+      && sepconv_plan_run (
+          plan, &src, &dst, device->stream, GPU_AFTER_KERNELS, &fault)
       && device_picture_fetch (&to, device, arrival->expected.block,
           arrival->expected.bytes, &fault);
   EXPECT (check, ok, "the whole frame: %s (%s)", fault.message, fault.detail);
@@ -352,7 +354,7 @@ advance (Check *check, Arrival *arrival, SepconvPlan *plan, bool last,
   if (!EXPECT (check,
           ok
               && sepconv_plan_advance (plan, &src, &dst, fresh, arrival->done,
-                  arrival->subject->device->stream, &fault),
+                  arrival->subject->device->stream, GPU_BESIDE_KERNELS, &fault),
           "%s (%s)", fault.message, fault.detail))
     return false;
   expect_progress (check, arrival, done_before);

@@ -54,8 +54,8 @@ compute_filter (void *user, const RingPart *part, Fault *fault)
 {
   SepconvPlan *plan = user;
 
-  return sepconv_plan_advance (
-      plan, part->src, part->dst, part->fresh, part->done, part->stream, fault);
+  return sepconv_plan_advance (plan, part->src, part->dst, part->fresh,
+      part->done, part->stream, part->order, fault);
 }
 
 static bool

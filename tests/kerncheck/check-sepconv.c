@@ -422,8 +422,9 @@ check_wrong_images (Check *check, const void *data)
     before = picture_block_copy (&dst);
     fault_clear (&fault);
     EXPECT_FAULT (check,
-        !sepconv_plan_run (plan, &src.image, &dst.image, NULL, &fault), &fault,
-        FAULT_SETTINGS, rows[i].what);
+        !sepconv_plan_run (
+            plan, &src.image, &dst.image, NULL, GPU_AFTER_KERNELS, &fault),
+        &fault, FAULT_SETTINGS, rows[i].what);
     EXPECT (check, memcmp (before, dst.block, dst.bytes) == 0,
         "%s: the destination was written to", rows[i].what);
     free (before);

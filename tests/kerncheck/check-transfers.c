@@ -353,7 +353,7 @@ compute_part (void *user, const RingPart *part, Fault *fault)
   for (int m = 0; m < part->src->n_memories; m++)
     berth->ready[m] = part->fresh[m].last;
   if (!sepconv_plan_advance (berth->plant->plan, part->src, part->dst,
-          part->fresh, part->done, part->stream, fault))
+          part->fresh, part->done, part->stream, part->order, fault))
     return false;
   memcpy (berth->done, part->done, sizeof berth->done);
   return true;

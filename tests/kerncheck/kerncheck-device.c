@@ -190,7 +190,7 @@ bool
 device_sepconv (void *plan, const Image *src, const Image *dst,
     GpuStream stream, Fault *fault)
 {
-  return sepconv_plan_run (plan, src, dst, stream, fault);
+  return sepconv_plan_run (plan, src, dst, stream, GPU_AFTER_KERNELS, fault);
 }
 
 bool

@@ -402,6 +402,7 @@ main (int argc, char **argv)
   check_overlay_add ();
   check_plans_add ();
   check_progress_add ();
+  check_beside_add ();
   check_chains_add ();
   check_workers_add ();
   check_ring_add ();

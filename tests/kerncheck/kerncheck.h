@@ -46,6 +46,7 @@ void kerncheck_add (CheckFunction function, const void *data,
 /* One for each check-*.c: adds its checks. */
 void check_taps_add (void);
 void check_image_add (void);
+void check_beside_add (void);
 void check_chains_add (void);
 void check_equalize_add (void);
 void check_sepconv_add (void);

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Runs that have nothing to do with each other and may overlap: sources that come by
+ * copies and from other streams are awaited, and what is queued after a short run comes
+ * after the long ones before it. */
+#include "kerncheck.h"
+
+#include "cases.h"
+#include "kerncheck-device.h"
+#include "verdict.h"
+
+#include <string.h>
+
+/* By number: what the source is brought by. */
+enum
+{
+  BY_NOTHING,   /* it is there */
+  BY_COPY,      /* a copy before the run, on its stream */
+  BY_EVENT,     /* a copy on another stream, whose end the run's awaits */
+  OF_A_FEW_ROWS /* there; the run is done long before the others */
+};
+#define N_RUNS 4
+#define FEW_ROWS 3
+
+static const Effort normal_effort = { 1283, 719, 25e6 };
+static const Effort quick_effort = { 150, 90, 3e5 };
+
+typedef struct
+{
+  SepconvPlan *plan;
+  Picture src[N_RUNS], dst[N_RUNS];
+  DevicePicture from[N_RUNS], to[N_RUNS];
+  GpuStream up;
+  GpuEvent came;
+} Series;
+
+static void
+cut (Image *image)
+{
+  for (int m = 0; m < image->n_memories; m++)
+    if (image->memory[m].height > FEW_ROWS)
+      image->memory[m].height = FEW_ROWS;
+}
+
+static bool
+begin (Series *series, const Case *c, const MethodSubject *subject,
+    Random *random, Fault *fault)
+{
+  const Device *device = subject->device;
+  bool ok = true;
+
+  memset (series, 0, sizeof *series);
+  for (int i = 0; i < N_RUNS; i++) {
+    picture_new (&series->src[i], &c->layout, false, random);
+    picture_new (&series->dst[i], &c->layout, false, random);
+  }
+  cut (&series->src[OF_A_FEW_ROWS].image);
+  cut (&series->dst[OF_A_FEW_ROWS].image);
+  /* What a source has before it is brought is another picture. */
+  for (int i = 0; i < N_RUNS && ok; i++) {
+    picture_paint (&series->src[i], CONTENT_NOISE, random);
+    ok = device_picture_new (&series->from[i], device, &series->src[i], fault)
+        && device_picture_new (&series->to[i], device, &series->dst[i], fault);
+  }
+  for (int i = BY_COPY; i <= BY_EVENT && ok; i++) {
+    picture_paint (&series->src[i], CONTENT_NOISE, random);
+    ok = device_pin_picture (device, &series->src[i], fault);
+  }
+  if (!ok)
+    return false;
+  series->plan = sepconv_plan_new (&c->spec, &c->layout,
+      subject->method->backend, subject->method, device->gpu, fault);
+  return series->plan != NULL && gpu_stream_new (&series->up, fault)
+      && gpu_event_new_untimed (&series->came, fault);
+}
+
+static void
+end (Series *series)
+{
+  for (int i = 0; i < N_RUNS; i++) {
+    device_picture_clear (&series->to[i]);
+    device_picture_clear (&series->from[i]);
+    picture_clear (&series->dst[i]);
+    picture_clear (&series->src[i]);
+  }
+  sepconv_plan_free (series->plan);
+  gpu_event_free (series->came);
+  gpu_stream_free (series->up);
+}
+
+static bool
+bring (const Series *series, int i, GpuStream stream, Fault *fault)
+{
+  const size_t bytes = series->src[i].bytes;
+
+  return gpu_copy_rows (series->from[i].block, (ptrdiff_t) bytes,
+      series->src[i].block, (ptrdiff_t) bytes, bytes, 1, GPU_COPY_UP, stream,
+      fault);
+}
+
+static bool
+queue (const Series *series, int i, GpuStream stream, Fault *fault)
+{
+  if (i == BY_COPY && !bring (series, i, stream, fault))
+    return false;
+  if (i == BY_EVENT
+      && !(bring (series, i, series->up, fault)
+          && gpu_event_record (series->came, series->up, fault)
+          && gpu_stream_wait_event (stream, series->came, fault)))
+    return false;
+  return sepconv_plan_run (series->plan, &series->from[i].image,
+      &series->to[i].image, stream, GPU_BESIDE_KERNELS, fault);
+}
+
+/* The last long run's result first: it has least time to be done. */
+static bool
+queue_all_and_fetch (Series *series, const Device *device, Fault *fault)
+{
+  for (int i = 0; i < N_RUNS; i++)
+    if (!queue (series, i, device->stream, fault))
+      return false;
+  for (int i = 0; i < N_RUNS; i++) {
+    const int of = (BY_EVENT + N_RUNS - i) % N_RUNS;
+
+    if (!device_picture_fetch (&series->to[of], device, series->dst[of].block,
+            series->dst[of].bytes, fault))
+      return false;
+  }
+  return true;
+}
+
+static void
+beside_case (Check *check, Random *random, int index, const void *data)
+{
+  const MethodSubject *subject = data;
+  const Effort *effort = check->quick ? &quick_effort : &normal_effort;
+  Case *c = case_new ();
+  Series series;
+  Fault fault;
+
+  if (!case_make_tall (c, subject->method, (SepconvBorder) (index % N_BORDERS),
+          effort, random)) {
+    check->unsupported++;
+    case_free (c);
+    return;
+  }
+  case_describe (check, c);
+  fault_clear (&fault);
+  /* Few blocks, so that runs take long and still all find room. */
+  gpu_limit_multiprocessors (subject->device->gpu, 1);
+  if (EXPECT (check,
+          begin (&series, c, subject, random, &fault)
+              && queue_all_and_fetch (&series, subject->device, &fault),
+          "%s (%s)", fault.message, fault.detail))
+    for (int i = 0; i < N_RUNS; i++) {
+      Picture alone;
+      Verdict verdict;
+
+      picture_new (&alone, &c->layout, false, random);
+      if (i == OF_A_FEW_ROWS)
+        cut (&alone.image);
+      if (device_run_cleanly (check, subject->device, device_sepconv,
+              series.plan, &series.src[i], &alone)) {
+        verdict_same (&verdict, &series.dst[i].image, &alone.image);
+        EXPECT (check, verdict.ok, "run %d is another beside others: %s", i,
+            verdict.text);
+      }
+      picture_clear (&alone);
+    }
+  end (&series);
+  gpu_limit_multiprocessors (subject->device->gpu, 0);
+  case_free (c);
+}
+
+static void
+check_beside (Check *check, const void *data)
+{
+  device_check_method (
+      check, data, (check->quick ? 1 : 4) * N_BORDERS, beside_case);
+}
+
+void
+check_beside_add (void)
+{
+  for (int i = 0; i < sepconv_n_methods (); i++) {
+    const SepconvMethod *method = sepconv_method (i);
+
+    if (method->backend == BACKEND_CUDA)
+      kerncheck_add (
+          check_beside, method, method, "sepconv/%s/beside", method->name);
+  }
+}
