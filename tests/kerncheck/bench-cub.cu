@@ -5,9 +5,7 @@
 
 #include <cub/device/device_histogram.cuh>
 
-#define TEXT_OF(value) #value
-#define VERSION(major, minor, patch) \
-  TEXT_OF (major) "." TEXT_OF (minor) "." TEXT_OF (patch)
+#include <stdio.h>
 
 /* How CUB takes what there is one of for each channel. */
 #if CUB_VERSION >= 300000
@@ -75,7 +73,11 @@ count_for (const ImagePlane *plane)
 const char *
 bench_cub_version (void)
 {
-  return VERSION (CUB_MAJOR_VERSION, CUB_MINOR_VERSION, CUB_SUBMINOR_VERSION);
+  static char version[32];
+
+  snprintf (version, sizeof version, "%d.%d.%d", CUB_MAJOR_VERSION,
+      CUB_MINOR_VERSION, CUB_SUBMINOR_VERSION);
+  return version;
 }
 
 bool
