@@ -38,6 +38,13 @@
 /* Of the one block that a multiprocessor has of a run, so that there is one set of
  * counters to clear and to add up. */
 #define THREADS 1024
+/* Such blocks that a multiprocessor with room for 2048 threads holds. Those that have
+ * less, or whose runs cannot overlap, have no use for two. */
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 900 || __CUDA_ARCH__ >= 1100)
+#define BLOCKS_AT_ONCE 1
+#else
+#define BLOCKS_AT_ONCE 2
+#endif
 /* Vectors of each thread that are brought to the L2 while the kernel before this one
  * ends: in the microsecond or two of that, memory has nothing else to do. */
 #define PREFETCHED 4
@@ -264,10 +271,11 @@ struct Piece
  * on. */
 template <GpuOrder ORDER> struct Share
 {
-  static constexpr int OF_BLOCKS = ORDER == GPU_BESIDE_KERNELS ? 2 : 1;
+  static constexpr int OF_BLOCKS =
+      ORDER == GPU_BESIDE_KERNELS ? BLOCKS_AT_ONCE : 1;
   /* Vectors on their way to a thread while it counts another, for which it has the
    * registers. */
-  static constexpr int AHEAD = ORDER == GPU_BESIDE_KERNELS ? 1 : 2;
+  static constexpr int AHEAD = OF_BLOCKS > 1 ? 1 : 2;
 };
 
 /* A thread's next pieces, which come while it counts. */
@@ -696,7 +704,8 @@ __launch_bounds__ (THREADS, Share<ORDER>::OF_BLOCKS)
     pieces.load (pattern);
   __syncthreads ();
   count_block (pattern, pieces, shared, frame.bins);
-  /* Not before: what the next kernel has brought to the L2 would hold up this one. */
+  /* In order, not before: what the next kernel brought to the L2 would hold up this
+   * one. */
   gpu_admit_next ();
   /* The sums may be those of a run before. */
   gpu_await_previous ();

@@ -614,8 +614,8 @@ __launch_bounds__ (STRIP_THREADS, 2)
   if (plane.strip.filter)
     sum_columns<PARTS, BYTES> (plane, frame.border);
   else
-    strip_copy (GPU_AFTER_KERNELS, 
-        plane.strip, strip_place (plane.strip), 0, plane.strip.row_bytes);
+    strip_copy (GPU_AFTER_KERNELS, plane.strip, strip_place (plane.strip), 0,
+        plane.strip.row_bytes);
 #endif
 }
 
