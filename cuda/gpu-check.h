@@ -24,8 +24,9 @@ bool gpu_fault (Fault *fault, int status, const char *call);
     } \
   } while (0)
 
-/* Whether this build has a kernel that the current device can run. */
-bool gpu_probe (Fault *fault);
+/* Whether this build has a kernel that the current device can run, and the compute
+ * capability, 10 * major + minor, that its code was made for. */
+bool gpu_probe (int *capability, Fault *fault);
 
 #ifdef __cplusplus
 }

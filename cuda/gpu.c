@@ -155,11 +155,15 @@ new_gpu (int id, Fault *fault)
 static bool
 examine (Gpu *gpu, Fault *fault)
 {
+  int code = 0;
   bool ok;
 
   if (!gpu_push (gpu, fault))
     return false;
-  ok = describe (gpu, fault) && gpu_probe (fault);
+  ok = describe (gpu, fault) && gpu_probe (&code, fault);
+  /* Code for older GPUs does nothing where it would need more. */
+  if (ok && code > 0 && code < gpu->capability)
+    gpu->capability = code;
   gpu_pop (gpu);
   return ok;
 }

@@ -52,7 +52,8 @@ int gpu_id (const Gpu *gpu);
 /* The CUcontext. */
 void *gpu_context (const Gpu *gpu);
 const char *gpu_name (const Gpu *gpu);
-/* Compute capability as 10 * major + minor. */
+/* Compute capability as 10 * major + minor; of the code that this build has for the GPU, if
+ * that was made for less. */
 int gpu_capability (const Gpu *gpu);
 /* Whether kernels for this one run on it; NULL: on one that runs all. `why` says what
  * it has instead. */
@@ -94,10 +95,10 @@ typedef enum
 {
   GPU_AFTER_KERNELS, /* all of them */
   /* None, where a GPU and a method can do that: of neighbours on the stream, one begins
-   * while the other goes on. The caller knows that no kernel
-   * that may still be running writes what the run reads or writes, or reads what it
-   * writes. Whatever is queued after the run comes after all of them as ever, unless it
-   * is queued like this itself. */
+   * while the other goes on. The caller knows that no kernel that may still be running
+   * writes what the run reads or writes, or reads what it writes. Whatever is queued
+   * after the run comes after all of them as ever, unless it is queued like this
+   * itself. */
   GPU_BESIDE_KERNELS,
 } GpuOrder;
 

@@ -38,6 +38,7 @@ cudaFuncGetAttributes (cudaFuncAttributes *attributes, const void *)
   if (!emulated_context_is_current ())
     return emulated_result (CUDA_ERROR_INVALID_CONTEXT);
   attributes->sharedSizeBytes = 0;
+  attributes->ptxVersion = 90; /* as the emulated device has it */
   return cudaSuccess;
 }
 

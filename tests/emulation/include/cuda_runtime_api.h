@@ -119,6 +119,7 @@ cudaError_t cudaEventElapsedTime (
 struct cudaFuncAttributes
 {
   size_t sharedSizeBytes;
+  int ptxVersion;
 };
 
 enum cudaFuncAttribute
