@@ -5,6 +5,7 @@
 #include "emulated-runtime.h"
 #include "emulated-threads.h"
 
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -32,13 +33,22 @@ loaded (const void *kernel)
   return { context, kernel };
 }
 
+/* What the code was made for: what the emulated device has, or another for a test. */
+static int
+code_capability ()
+{
+  const char *text = getenv ("EMULATED_GPU_CODE");
+
+  return text == nullptr ? 90 : atoi (text);
+}
+
 cudaError_t
 cudaFuncGetAttributes (cudaFuncAttributes *attributes, const void *)
 {
   if (!emulated_context_is_current ())
     return emulated_result (CUDA_ERROR_INVALID_CONTEXT);
   attributes->sharedSizeBytes = 0;
-  attributes->ptxVersion = 90; /* as the emulated device has it */
+  attributes->ptxVersion = code_capability ();
   return cudaSuccess;
 }
 
