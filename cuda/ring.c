@@ -476,12 +476,13 @@ static GpuOrder
 order_of (const Ring *ring, const RingSlot *slot)
 {
   const RingFrame *frame = &slot->frame;
+  const bool crosses = frame->src_place != RING_DEVICE || slot->copies_down
+      || (frame->dst.n_memories > 0 && frame->dst_place != RING_DEVICE);
+  const bool shares = frame->src_stream == ring->compute
+      || frame->dst_stream == ring->compute;
 
-  return ring->depth >= DEPTH_BESIDE && frame->src_place == RING_DEVICE
-          && !slot->copies_down && frame->src_stream != ring->compute
-          && frame->dst_stream != ring->compute
-      ? GPU_BESIDE_KERNELS
-      : GPU_AFTER_KERNELS;
+  return ring->depth < DEPTH_BESIDE || crosses || shares ? GPU_AFTER_KERNELS
+                                                         : GPU_BESIDE_KERNELS;
 }
 
 /* Has `compute` queue its work on rows [before, ready), slice i. */

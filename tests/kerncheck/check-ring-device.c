@@ -29,10 +29,12 @@ typedef struct
   bool passes;
   RingTransfer transfer;
   bool own_stream; /* the ring computes on one of ours, which dst belongs to */
+  int depth;
   GpuStream streams[3];
   Side src, dst;
   uint8_t *seen_before, *seen_after; /* pinned: dst's block, read by others */
   int computed;
+  GpuOrder order; /* as told to compute */
 } Crossing;
 
 /* Copies, or only reads. A RingCompute. */
@@ -42,6 +44,7 @@ compute (void *user, const RingPart *part, Fault *fault)
   Crossing *crossing = user;
 
   crossing->computed++;
+  crossing->order = part->order;
   for (int m = 0; m < part->dst->n_memories; m++) {
     const ImageMemory *src = &part->src->memory[m];
     const ImageMemory *dst = &part->dst->memory[m];
@@ -175,6 +178,20 @@ judge (Check *check, Crossing *c, const uint8_t *before)
   EXPECT (check, verdict.ok, "%s", verdict.text);
 }
 
+/* Kernels may overlap where there are slots enough and nothing crosses the bus, unless
+ * others use the stream that they run on. */
+static GpuOrder
+expected_order (const Crossing *c)
+{
+  const bool shares = c->own_stream
+      && (c->src.stream == c->streams[2] || c->dst.stream == c->streams[2]);
+
+  return c->depth >= 3 && c->src.place == RING_DEVICE
+          && c->dst.place == RING_DEVICE && !c->passes && !shares
+      ? GPU_BESIDE_KERNELS
+      : GPU_AFTER_KERNELS;
+}
+
 static bool
 send (Check *check, Crossing *c, Ring *ring, Random *random, Fault *fault)
 {
@@ -212,6 +229,8 @@ send (Check *check, Crossing *c, Ring *ring, Random *random, Fault *fault)
     judge (check, c, before);
     EXPECT (check, (c->computed > 0) == (frame.compute != NULL),
         "computed %d times", c->computed);
+    EXPECT (check, c->computed == 0 || c->order == expected_order (c),
+        "of %d slots, the kernels' order is %d", c->depth, (int) c->order);
   }
   free (before);
   return ok;
@@ -243,11 +262,12 @@ crossing_case (Check *check, Random *random, int index, const void *data)
   fault_clear (&fault);
   layout_make (kind, random_int (random, 1, 300), random_int (random, 1, 200),
       &c.layout);
+  c.depth = random_int (random, 1, 4);
   ok = crossing_open (&c, random, index, &fault);
   describe (check, &c, kind);
   if (ok) {
-    ring = ring_new (c.device.gpu, &c.layout, &c.layout,
-        random_int (random, 1, 3), c.own_stream ? c.streams[2] : NULL, &fault);
+    ring = ring_new (c.device.gpu, &c.layout, &c.layout, c.depth,
+        c.own_stream ? c.streams[2] : NULL, &fault);
     ok = ring != NULL
         && (random_chance (random, 50)
             || ring_reserve (ring, true, true, &fault));
