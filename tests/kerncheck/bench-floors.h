@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bench-floors: what nothing can be faster than: for a filter a copy of the same
- * bytes, for a histogram a read of them. */
+/* bench-floors: what nothing can be faster than in the same order: for a filter a copy
+ * of the same bytes, for a histogram a read of them. */
 #pragma once
 
 #include "bench-frames.h"
