@@ -30,8 +30,9 @@ gpu_launch (void (*kernel) (Frame), dim3 grid, dim3 block, size_t shared,
  * runs: where the GPU can, its blocks take the place of the last ones of that as they end,
  * instead of the microsecond or two between kernels. All its threads call
  * gpu_await_previous() before they touch memory that kernels write, or write any
- * themselves; or, for GPU_BESIDE_KERNELS, at their end. Only kernels are overtaken: what
- * copies brought is there.
+ * themselves; or, for GPU_BESIDE_KERNELS, at their end, so that what is queued after them
+ * comes after the kernels before them, too. Only kernels are overtaken: what copies
+ * brought is there.
  * Source: CUDA C++ Programming Guide, Programmatic Dependent Launch. */
 template <typename Frame>
 static cudaError_t
@@ -49,7 +50,7 @@ gpu_launch_early (const Gpu *gpu, void (*kernel) (Frame), dim3 grid, dim3 block,
   config.dynamicSmemBytes = shared;
   config.stream = stream;
   config.attrs = &early;
-  config.numAttrs = gpu_capability (gpu) >= GPU_EARLY_CAPABILITY ? 1 : 0;
+  config.numAttrs = gpu_overlaps_kernels (gpu) ? 1 : 0;
   return cudaLaunchKernelExC (&config, (const void *) kernel, arguments);
 }
 
@@ -82,14 +83,6 @@ gpu_await_previous ()
 #if __CUDA_ARCH__ >= 10 * GPU_EARLY_CAPABILITY
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
-}
-
-/* A kernel that has not called gpu_await_previous() ends with this, in all its threads,
- * so that what is queued after it comes after the kernels before it, too. */
-__device__ __forceinline__ void
-gpu_finish_after_previous ()
-{
-  gpu_await_previous ();
 }
 
 #endif

@@ -105,13 +105,17 @@ typedef enum
 /* The compute capability that it takes for a kernel to begin before others end. */
 #define GPU_EARLY_CAPABILITY 90
 
+static inline bool
+gpu_overlaps_kernels (const Gpu *gpu) /* NULL: no GPU */
+{
+  return gpu != NULL && gpu_capability (gpu) >= GPU_EARLY_CAPABILITY;
+}
+
 /* `order`, or what comes of it on this GPU, or without one. */
 static inline GpuOrder
 gpu_possible_order (const Gpu *gpu, GpuOrder order)
 {
-  return gpu != NULL && gpu_capability (gpu) >= GPU_EARLY_CAPABILITY
-      ? order
-      : GPU_AFTER_KERNELS;
+  return gpu_overlaps_kernels (gpu) ? order : GPU_AFTER_KERNELS;
 }
 
 /* Streams do not synchronise with the legacy default stream. */

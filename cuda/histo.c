@@ -119,7 +119,7 @@ bool
 histo_method_overlaps (const HistoMethod *method, const Gpu *gpu)
 {
   return method->ops != NULL && method->ops->overlaps
-      && gpu_possible_order (gpu, GPU_BESIDE_KERNELS) == GPU_BESIDE_KERNELS;
+      && gpu_overlaps_kernels (gpu);
 }
 
 bool

@@ -60,7 +60,7 @@ bool
 sepconv_method_overlaps (const SepconvMethod *method, const Gpu *gpu)
 {
   return method->ops != NULL && method->ops->overlaps
-      && gpu_possible_order (gpu, GPU_BESIDE_KERNELS) == GPU_BESIDE_KERNELS;
+      && gpu_overlaps_kernels (gpu);
 }
 
 static double

@@ -352,6 +352,7 @@ gst_cuda_sepconv_compute (
   /* Nothing to filter: the frame is only counted. */
   if (part->dst->n_memories == 0)
     return TRUE;
+  /* Beside the histogram of the frame before it is slower than after it. */
   return sepconv_plan_advance (self->plan, part->src, part->dst, part->fresh,
       part->done, part->stream, self->counts ? GPU_AFTER_KERNELS : part->order,
       fault);

@@ -64,8 +64,7 @@ counters_for (const HistoPlan *plan, HistoResult *result)
 }
 
 bool
-counters_load_kernel (const void *kernel, int threads, size_t shared,
-    const Gpu *gpu, int *blocks, Fault *fault)
+counters_load_kernel (const void *kernel, const Gpu *gpu, Fault *fault)
 {
   struct cudaFuncAttributes attributes;
   size_t most;
@@ -77,9 +76,6 @@ counters_load_kernel (const void *kernel, int threads, size_t shared,
   most = gpu_shared_memory (gpu) - attributes.sharedSizeBytes;
   GPU_CHECK (cudaFuncSetAttribute (kernel,
                  cudaFuncAttributeMaxDynamicSharedMemorySize, (int) most),
-      fault);
-  GPU_CHECK (cudaOccupancyMaxActiveBlocksPerMultiprocessor (
-                 blocks, kernel, threads, shared),
       fault);
   ok = true;
 done:

@@ -36,10 +36,8 @@ void counters_release (HistoPlan *plan);
 
 Counters counters_for (const HistoPlan *plan, HistoResult *result);
 
-/* Loads the kernel and lets it have `shared` bytes; says how many of its blocks
- * run at once on one multiprocessor. */
-bool counters_load_kernel (const void *kernel, int threads, size_t shared,
-    const Gpu *gpu, int *blocks, Fault *fault);
+/* Loads the kernel and lets it have all the shared memory that there is. */
+bool counters_load_kernel (const void *kernel, const Gpu *gpu, Fault *fault);
 
 /* Sums that a thread has on their way at once. */
 #define COUNTERS_BATCH 4

@@ -721,13 +721,9 @@ kernel_for (GpuOrder order)
 }
 
 static bool
-load_kernel (
-    GpuOrder order, const LaneState *state, const Gpu *gpu, Fault *fault)
+load_kernel (GpuOrder order, const Gpu *gpu, Fault *fault)
 {
-  int at_once;
-
-  return counters_load_kernel ((const void *) kernel_for (order), THREADS,
-      state->shared_bytes, gpu, &at_once, fault);
+  return counters_load_kernel ((const void *) kernel_for (order), gpu, fault);
 }
 
 static size_t
@@ -773,8 +769,8 @@ lane_prepare (HistoPlan *plan, Fault *fault)
   state->shared_bytes =
       shared_bytes (state->pattern, state->n_patterns, plan->bins);
   state->blocks = gpu_multiprocessors (plan->gpu);
-  return load_kernel (GPU_AFTER_KERNELS, state, plan->gpu, fault)
-      && load_kernel (GPU_BESIDE_KERNELS, state, plan->gpu, fault);
+  return load_kernel (GPU_AFTER_KERNELS, plan->gpu, fault)
+      && load_kernel (GPU_BESIDE_KERNELS, plan->gpu, fault);
 }
 
 /* Rows that follow each other without a gap, all channels' samples going on at the

@@ -126,12 +126,9 @@ template <typename Place>
 static bool
 plain_prepare (HistoPlan *plan, Fault *fault)
 {
-  int at_once;
-
   if (!counters_prepare_state (plan, sizeof (PlainState), fault)
-      || !counters_load_kernel ((const void *) plain_kernel<Place>,
-          PLAIN_THREADS, plain_shared_bytes<Place> (plan->bins), plan->gpu,
-          &at_once, fault))
+      || !counters_load_kernel (
+          (const void *) plain_kernel<Place>, plan->gpu, fault))
     return false;
   ((PlainState *) plan->state)->blocks = 2 * gpu_multiprocessors (plan->gpu);
   return true;

@@ -729,7 +729,8 @@ __launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (N, BYTES))
     march<N, BYTES, 3> (frame, plane, place, shared);
   else
     march<N, BYTES, 4> (frame, plane, place, shared);
-  gpu_finish_after_previous ();
+  /* In any order, for what is queued after this. */
+  gpu_await_previous ();
 }
 
 struct Variant

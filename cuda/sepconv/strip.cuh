@@ -398,12 +398,14 @@ template <int PIXEL, int MIRRORS = 1> struct StripReader
   __device__ __forceinline__ void
   await (const StripPlane &plane, int early, int n, StripStage size) const
   {
-    const int lines = size.chunks / 8 + 1; /* of a row, however they lie */
+    /* Of a row, however they lie. */
+    const int lines = size.chunks / (GPU_PREFETCH_BYTES / 16) + 1;
     const int left = first - 16 * (int) (threadIdx.x % 32);
     const int all = (int) blockIdx.x < early ? n * size.rows * lines : 0;
 
     for (int i = threadIdx.x; i < all; i += STRIP_THREADS) {
-      const int row = y + i / lines, at = left + 128 * (i % lines);
+      const int row = y + i / lines;
+      const int at = left + GPU_PREFETCH_BYTES * (i % lines);
 
       if (row >= 0 && row < plane.height)
         gpu_prefetch (

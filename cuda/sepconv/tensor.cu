@@ -673,7 +673,8 @@ __launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
     march<KS, PARTS, BYTES, 1, WIDE> (frame, plane, shared);
   else
     march<KS, PARTS, BYTES, 2, WIDE> (frame, plane, shared);
-  gpu_finish_after_previous ();
+  /* In any order, for what is queued after this. */
+  gpu_await_previous ();
 #endif
 }
 

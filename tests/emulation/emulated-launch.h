@@ -54,8 +54,3 @@ static inline void
 gpu_await_previous ()
 {
 }
-
-static inline void
-gpu_finish_after_previous ()
-{
-}

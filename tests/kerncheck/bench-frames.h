@@ -14,8 +14,8 @@ typedef struct
   bool on_device;
 } BenchFrames;
 
-/* Pairs enough for runs of them to overlap, and as many as have `rotation_bytes` together; sources hold
- * random bytes. The device's context must be pushed. */
+/* Pairs enough for runs of them to overlap, and as many as have `rotation_bytes`
+ * together; sources hold random bytes. The device's context must be pushed. */
 bool bench_frames_new (BenchFrames *frames, const Device *device,
     const Image *layout, size_t rotation_bytes, Fault *fault);
 /* Likewise, but without destinations, and sources are yet to be painted. */

@@ -48,7 +48,7 @@ __launch_bounds__ (THREADS)
       sum ^= warp_sums[i];
     frame.sums[blockIdx.x] = sum;
   }
-  gpu_finish_after_previous ();
+  gpu_await_previous ();
 }
 
 typedef void (*Kernel) (ReadFrame frame);

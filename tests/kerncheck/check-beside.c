@@ -181,11 +181,5 @@ check_beside (Check *check, const void *data)
 void
 check_beside_add (void)
 {
-  for (int i = 0; i < sepconv_n_methods (); i++) {
-    const SepconvMethod *method = sepconv_method (i);
-
-    if (method->backend == BACKEND_CUDA)
-      kerncheck_add (
-          check_beside, method, method, "sepconv/%s/beside", method->name);
-  }
+  device_add_for_methods (check_beside, "beside", true);
 }

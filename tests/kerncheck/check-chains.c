@@ -164,10 +164,5 @@ check_chains (Check *check, const void *data)
 void
 check_chains_add (void)
 {
-  for (int i = 0; i < sepconv_n_methods (); i++) {
-    const SepconvMethod *method = sepconv_method (i);
-
-    kerncheck_add (
-        check_chains, method, method, "sepconv/%s/chains", method->name);
-  }
+  device_add_for_methods (check_chains, "chains", false);
 }

@@ -441,10 +441,5 @@ check_progress (Check *check, const void *data)
 void
 check_progress_add (void)
 {
-  for (int i = 0; i < sepconv_n_methods (); i++) {
-    const SepconvMethod *method = sepconv_method (i);
-
-    kerncheck_add (
-        check_progress, method, method, "sepconv/%s/progress", method->name);
-  }
+  device_add_for_methods (check_progress, "progress", false);
 }

@@ -121,6 +121,18 @@ device_leave (Device *device)
 }
 
 void
+device_add_for_methods (CheckFunction function, const char *what, bool gpu_only)
+{
+  for (int i = 0; i < sepconv_n_methods (); i++) {
+    const SepconvMethod *method = sepconv_method (i);
+
+    if (!gpu_only || method->backend == BACKEND_CUDA)
+      kerncheck_add (
+          function, method, method, "sepconv/%s/%s", method->name, what);
+  }
+}
+
+void
 device_check_method (
     Check *check, const SepconvMethod *method, int n, CheckCase function)
 {

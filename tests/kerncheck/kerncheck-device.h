@@ -32,6 +32,11 @@ typedef struct
   Device *device; /* while the check runs */
 } MethodSubject;
 
+/* Adds the check sepconv/METHOD/WHAT for each method, or for those of the GPU alone; its
+ * data is the method. */
+void device_add_for_methods (
+    CheckFunction function, const char *what, bool gpu_only);
+
 /* check_cases() with a MethodSubject, where the method runs. Skips the check by name if
  * it does not, or supports none of the cases. */
 void device_check_method (
