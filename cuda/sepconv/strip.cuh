@@ -548,8 +548,36 @@ strip_write (const StripPlane &plane, int y, int at, uint2 value)
     *to = value;
 }
 
+/* Sixteen bytes of a result as they lie in shared memory: together, or, of pixels of
+ * four bytes that are APART, the first bytes of the pixels, then the second ones and so
+ * on, each APART after those before. */
+template <int APART>
+__device__ __forceinline__ uint4
+strip_result (const uint8_t *from)
+{
+  if constexpr (APART == 0) {
+    return *(const uint4 *) from;
+  } else {
+    uint32_t byte[4], pair[2][2];
+
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      byte[i] = *(const uint32_t *) (from + i * APART);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      pair[i][0] = __byte_perm (byte[2 * i], byte[2 * i + 1], 0x5140);
+      pair[i][1] = __byte_perm (byte[2 * i], byte[2 * i + 1], 0x7362);
+    }
+    return make_uint4 (__byte_perm (pair[0][0], pair[1][0], 0x5410),
+        __byte_perm (pair[0][0], pair[1][0], 0x7632),
+        __byte_perm (pair[0][1], pair[1][1], 0x5410),
+        __byte_perm (pair[0][1], pair[1][1], 0x7632));
+  }
+}
+
 /* Writes 16 bytes at byte `at` of every `step`-th row in [y, last), as far as they are the
  * plane's; they lie at `from` and so on, `pitch` apart. */
+template <int APART>
 static __device__ __noinline__ void
 strip_write_rows (const StripPlane &plane, int y, int last, int step, int at,
     const uint8_t *from, int pitch)
@@ -557,19 +585,21 @@ strip_write_rows (const StripPlane &plane, int y, int last, int step, int at,
   const bool whole =
       plane.dst_aligned && !plane.keeps && at + 16 <= plane.row_bytes;
 
-  for (; y < last; y += step, from += pitch)
+  for (; y < last; y += step, from += pitch) {
+    const uint4 value = strip_result<APART> (from);
+
     if (whole) {
-      *(uint4 *) (plane.dst + y * plane.dst_stride + at) =
-          *(const uint4 *) from;
+      *(uint4 *) (plane.dst + y * plane.dst_stride + at) = value;
     } else {
-      strip_write_edge (plane, y, at, *(const uint2 *) from);
-      strip_write_edge (plane, y, at + 8, *(const uint2 *) (from + 8));
+      strip_write_edge (plane, y, at, make_uint2 (value.x, value.y));
+      strip_write_edge (plane, y, at + 8, make_uint2 (value.z, value.w));
     }
+  }
 }
 
 /* Writes the results of a block, STRIP_ROWS rows of CHUNKS times 16 bytes at a time,
- * each below the ones before. */
-template <int CHUNKS, int PITCH> struct StripWriter
+ * each below the ones before. They lie as strip_result() takes them. */
+template <int CHUNKS, int PITCH, int APART> struct StripWriter
 {
   static constexpr int ROWS = STRIP_THREADS / CHUNKS; /* written at once */
   static_assert (STRIP_THREADS % CHUNKS == 0 && STRIP_ROWS % ROWS == 0,
@@ -597,7 +627,8 @@ template <int CHUNKS, int PITCH> struct StripWriter
   static __device__ __forceinline__ const uint8_t *
   part_of (const uint8_t *rows)
   {
-    return rows + threadIdx.x / CHUNKS * PITCH + 16 * (threadIdx.x % CHUNKS);
+    return rows + threadIdx.x / CHUNKS * PITCH
+        + (APART == 0 ? 16 : 4) * (threadIdx.x % CHUNKS);
   }
 
   /* Writes the rows that lie at `rows`, row y and below, all of the place, of a block
@@ -612,7 +643,7 @@ template <int CHUNKS, int PITCH> struct StripWriter
     if (mine)
 #pragma unroll
       for (int r = 0; r < STRIP_ROWS; r += ROWS) {
-        const uint4 value = *(const uint4 *) (from + r * PITCH);
+        const uint4 value = strip_result<APART> (from + r * PITCH);
         const uint4 kept = *(const uint4 *) (src + r * plane.src_stride);
         const uint2 low = strip_keep (plane, at, make_uint2 (value.x, value.y),
             make_uint2 (kept.x, kept.y));
@@ -634,7 +665,7 @@ template <int CHUNKS, int PITCH> struct StripWriter
     if (mine)
 #pragma unroll
       for (int r = 0; r < STRIP_ROWS; r += ROWS)
-        *(uint4 *) (to + r * stride) = *(const uint4 *) (from + r * PITCH);
+        *(uint4 *) (to + r * stride) = strip_result<APART> (from + r * PITCH);
     to += STRIP_ROWS * stride;
   }
 
@@ -655,8 +686,8 @@ template <int CHUNKS, int PITCH> struct StripWriter
     while (y + r < first)
       r += ROWS;
     if (mine)
-      strip_write_rows (plane, y + r, min (last, y + STRIP_ROWS), ROWS, at,
-          part_of (rows) + (r - (int) threadIdx.x / CHUNKS) * PITCH,
+      strip_write_rows<APART> (plane, y + r, min (last, y + STRIP_ROWS), ROWS,
+          at, part_of (rows) + (r - (int) threadIdx.x / CHUNKS) * PITCH,
           ROWS * PITCH);
     to += STRIP_ROWS * stride;
   }

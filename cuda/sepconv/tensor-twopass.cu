@@ -542,8 +542,8 @@ template <int PARTS, int BYTES> struct ColumnPass
     const float four[1][4] = { { even[2 * lower], odd[2 * lower],
         even[2 * lower + 1], odd[2 * lower + 1] } };
 
-    join_channels<BYTES, 1> (
-        four, plane.strip.shift, plane.strip.max_code, code);
+    join_channels<BYTES, 1> (four, plane.strip.shift,
+        most_codes<BYTES> (plane.strip.max_code), code);
   }
 };
 

@@ -90,6 +90,15 @@ blocks_at_once (int steps, int bytes, bool four, bool wide)
   return steps == 3 ? 4 : steps == 5 ? 2 : 3;
 }
 
+/* Whether the warps of a block have one channel each of the same pixels, and not all
+ * channels of pixels of their own: there are as many, and many taps. A warp's window is
+ * then hardly larger than its result, and its fragments serve more products. */
+static constexpr bool
+splits_channels (int steps, int channels)
+{
+  return channels == STRIP_WARPS && steps > 3;
+}
+
 /* What the sizes of a strip are for KS steps, PARTS halves a tap, samples of BYTES
  * and C channels. WIDE ones are for frames that have many: the more tiles a warp has, the
  * less it does for its window and its fragments, and the fewer blocks there are. */
@@ -97,38 +106,48 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Shape
 {
   static constexpr int PIXEL = C * BYTES; /* bytes */
   static constexpr int KX = steps_along_x (KS, PIXEL);
+  static constexpr bool SPLIT = splits_channels (KS, C);
+  static constexpr int OWN = SPLIT ? 1 : C; /* channels of a warp */
   static constexpr int TILES = tiles_of_warp (KS, BYTES, C == 4, WIDE);
   static constexpr int BLOCKS =
-      TILES / C; /* of 16 pixels, of a warp's result */
+      TILES / OWN; /* of 16 pixels, of a warp's result */
   static constexpr int BLOCK_CHUNKS = PIXEL; /* of 16 bytes */
-  static constexpr int CHUNKS = (STRIP_WARPS * BLOCKS + KX - 1) * BLOCK_CHUNKS;
-  static constexpr int WARP_CHUNKS = BLOCKS * BLOCK_CHUNKS; /* of a result */
-  static constexpr int OUT_CHUNKS = STRIP_WARPS * WARP_CHUNKS;
+  /* Of a block's result, and from one warp's pixels to the next one's: */
+  static constexpr int OUT_BLOCKS = SPLIT ? BLOCKS : STRIP_WARPS * BLOCKS;
+  static constexpr int OUT_CHUNKS = OUT_BLOCKS * BLOCK_CHUNKS;
+  static constexpr int WARP_CHUNKS = SPLIT ? 0 : BLOCKS * BLOCK_CHUNKS;
+  static constexpr int CHUNKS = (OUT_BLOCKS + KX - 1) * BLOCK_CHUNKS;
   static constexpr int PITCH = strip_pitch (CHUNKS);
   static constexpr int OUT_PITCH = strip_pitch (OUT_CHUNKS);
-  static constexpr int PIXELS =
-      STRIP_WARPS * BLOCKS * TENSOR_STEP; /* of a block */
+  static constexpr int PIXELS = OUT_BLOCKS * TENSOR_STEP; /* of a block */
+  /* Bytes from one channel's results to the next one's, if SPLIT. */
+  static constexpr int APART = SPLIT ? PIXELS : 0;
   static constexpr int STAGE_BYTES = STRIP_ROWS * PITCH;
   static constexpr int OUT_BYTES = STRIP_ROWS * OUT_PITCH;
   /* What follows was found by trial, lest registers be spilled. Fragments along y come
    * from shared memory each time, and those along x: */
-  static constexpr bool X_SHARED = KS > 3 || (KS == 3) != (PARTS == 2)
-      || (KS == 3 && C == 4);
+  static constexpr bool X_SHARED = KS > 3
+      ? !SPLIT || KS > 5 || PARTS == 2
+      : (KS == 3) != (PARTS == 2) || (KS == 3 && C == 4);
   /* Starts of results are kept in registers: */
   static constexpr bool KEEPS_STARTS =
-      C <= 2 && (KS <= 5 || (BYTES == 1 && !WIDE));
+      OWN <= 2 && (KS <= 5 || (BYTES == 1 && !WIDE && !SPLIT));
   /* The products of former rows come between those of new ones, which are too few at a
    * time to hide each other's latency: */
-  static constexpr bool BETWEEN = BYTES == 1 && C < 4 && KS <= 5;
+  static constexpr bool BETWEEN = BYTES == 1 && OWN < 4 && KS <= 5;
   /* Most steps are lean: */
   static constexpr bool LEAN =
       C == 4 || (BYTES == 1 ? WIDE || KS <= 3 : KS <= 5);
+  /* So many at a time, which need no registers for what moves up by one each step: */
+  static constexpr int LEAN_STEPS = SPLIT && KS == 5 ? 4 : 2;
   static constexpr int SETS = count_sets (C);
+  static constexpr int OWN_SETS = SPLIT ? 1 : SETS; /* of a warp */
   /* Of a set, in shared memory. */
   static constexpr int X_FRAGMENTS = X_SHARED ? KX * PARTS * TENSOR_LANES : 0;
   static constexpr int Y_FRAGMENTS = KS * PARTS * TENSOR_LANES;
+  /* After the fragments come the starts and most_codes(). */
   static constexpr int SHARED = STRIP_STAGES * STAGE_BYTES + 2 * OUT_BYTES
-      + (SETS * (X_FRAGMENTS + Y_FRAGMENTS + 1) + C) * (int) sizeof (uint4);
+      + (SETS * (X_FRAGMENTS + Y_FRAGMENTS + 1) + C + 1) * (int) sizeof (uint4);
 };
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
@@ -142,14 +161,15 @@ template <int N, bool KEPT> struct Starts
   const float *at;
   float start[KEPT ? N : 1][4];
 
-  /* A barrier must follow, and then load(). */
+  /* Those of n channels, of which the warp's are the N from `first` on. A barrier must
+   * follow, and then load(). */
   __device__ __forceinline__ void
-  put (const float *from, float *shared)
+  put (const float *from, int n, float *shared, int first)
   {
-    at = shared;
+    at = shared + 4 * first;
     if (threadIdx.x < 4)
 #pragma unroll
-      for (int c = 0; c < N; c++)
+      for (int c = 0; c < n; c++)
         shared[4 * c + threadIdx.x] = from[c];
   }
 
@@ -219,49 +239,73 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Strip
 {
   typedef Shape<KS, PARTS, BYTES, C, WIDE> S;
 
-  Fragments<S::KX * PARTS, S::X_SHARED> x[S::SETS];
-  Fragments<KS * PARTS, true> y[S::SETS];
+  Fragments<S::KX * PARTS, S::X_SHARED> x[S::OWN_SETS];
+  Fragments<KS * PARTS, true> y[S::OWN_SETS];
   /* Sums between the passes, of the last 16 KS rows: of each tile and 16 rows the
    * right factors for pixels 0 to 7 (low, high) and 8 to 15. */
   uint32_t rows[S::TILES][KS][4];
-  Starts<S::SETS, C <= 2> sums_start;
-  Starts<C, S::KEEPS_STARTS> result_start;
-  int shift, max_code;
+  Starts<S::OWN_SETS, S::OWN <= 2> sums_start;
+  Starts<S::OWN, S::KEEPS_STARTS> result_start;
+  int shift;
+  uint32_t most; /* most_codes() */
+  /* If SPLIT: where that is in shared memory, to be read from there once as if it could
+   * have changed; and the warp's channel. */
+  volatile uint32_t *most_at;
+  TensorSelectors channel;
 
-  /* The fragments of channel c's place. */
+  /* The fragments of the warp's channel c. */
   static __device__ __forceinline__ constexpr int
   set_of (int c)
   {
-    return S::SETS == 2 && c == C - 1 ? 1 : 0;
+    return S::OWN_SETS == 2 && c == C - 1 ? 1 : 0;
   }
 
   /* Starts to load what all steps need, to be there with the first stage. */
   __device__ __forceinline__ void
   fetch (const TensorPlane &plane, uint4 *fragments, int lane)
   {
+    const int warp = S::SPLIT ? (int) threadIdx.x / TENSOR_LANES : 0;
+    const int set = S::SPLIT && warp == C - 1 ? S::SETS - 1 : 0;
+
+    shift = plane.strip.shift;
+    most = most_codes<BYTES> (plane.strip.max_code);
 #pragma unroll
     for (int i = 0; i < S::SETS; i++) {
       const uint4 *from = plane.fragments + 2 * i * AXIS_FRAGMENTS;
 
-      x[i].load (from, fragments, lane);
+      x[i % S::OWN_SETS].load (from, fragments, lane);
       fragments += S::X_FRAGMENTS;
-      y[i].load (from + AXIS_FRAGMENTS, fragments, lane);
+      y[i % S::OWN_SETS].load (from + AXIS_FRAGMENTS, fragments, lane);
       fragments += S::Y_FRAGMENTS;
     }
-    sums_start.put (plane.sums_start, (float *) fragments);
-    result_start.put (plane.result_start, (float *) (fragments + S::SETS));
+    /* All warps have brought all sets to shared memory; each has one. */
+    if constexpr (S::SPLIT) {
+      const int others =
+          (S::SETS - 1 - set) * (S::X_FRAGMENTS + S::Y_FRAGMENTS);
+
+      if constexpr (S::X_SHARED)
+        x[0].at -= others;
+      else
+        x[0].load (plane.fragments + 2 * set * AXIS_FRAGMENTS, NULL, lane);
+      y[0].at -= others;
+      channel.select (tensor_channel (plane.order, warp));
+      most_at = (volatile uint32_t *) (fragments + S::SETS + C);
+      if (threadIdx.x == 0)
+        *most_at = most;
+    }
+    sums_start.put (plane.sums_start, S::SETS, (float *) fragments, set);
+    result_start.put (
+        plane.result_start, C, (float *) (fragments + S::SETS), warp);
   }
 
   __device__ __forceinline__ void
-  begin (const TensorPlane &plane)
+  begin ()
   {
 #pragma unroll
     for (int i = 0; i < S::TILES; i++)
 #pragma unroll
       for (int k = 0; k < 4 * KS; k++)
         rows[i][k / 4][k % 4] = 0;
-    shift = plane.strip.shift;
-    max_code = plane.strip.max_code;
   }
 
   /* After a barrier. */
@@ -270,6 +314,8 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Strip
   {
     sums_start.load ();
     result_start.load ();
+    if constexpr (S::SPLIT)
+      most = *most_at;
   }
 
   __device__ __forceinline__ void
@@ -279,7 +325,7 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Strip
     for (int i = 0; i < S::TILES; i++)
 #pragma unroll
       for (int k = 0; k < 2; k++)
-        result_start.get (i % C, result[i][k]);
+        result_start.get (i % S::OWN, result[i][k]);
   }
 
   /* Adds to 16 rows of the result what rows[][at] do with the q-th step of taps. */
@@ -288,16 +334,16 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Strip
   {
 #pragma unroll
     for (int part = 0; part < PARTS; part++) {
-      uint4 taps[S::SETS];
+      uint4 taps[S::OWN_SETS];
 
 #pragma unroll
-      for (int i = 0; i < S::SETS; i++)
+      for (int i = 0; i < S::OWN_SETS; i++)
         taps[i] = y[i].get (q * PARTS + part);
 #pragma unroll
       for (int i = 0; i < S::TILES; i++)
 #pragma unroll
         for (int k = 0; k < 2; k++)
-          multiply_matrices_add (result[i][k], taps[set_of (i % C)],
+          multiply_matrices_add (result[i][k], taps[set_of (i % S::OWN)],
               rows[i][at][2 * k], rows[i][at][2 * k + 1]);
     }
   }
@@ -347,9 +393,12 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Strip
       }
 #pragma unroll
       for (int r = 0; r < 2; r++) {
-        uint32_t low[C], high[C];
+        uint32_t low[S::OWN], high[S::OWN];
 
-        split_channels<BYTES, C> (chunk[r], shift, low, high, order);
+        if constexpr (S::SPLIT)
+          channel.split (chunk[r], low[0], high[0]);
+        else
+          split_channels<BYTES, C> (chunk[r], shift, low, high, order);
 #pragma unroll
         for (int j = 0; j < S::BLOCKS; j++) {
           const int k = b - j;
@@ -359,10 +408,10 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Strip
 #pragma unroll
           for (int part = 0; part < PARTS; part++)
 #pragma unroll
-            for (int c = 0; c < C; c++) {
+            for (int c = 0; c < S::OWN; c++) {
               if (k + part == 0)
-                sums_start.get (set_of (c), sums[j * C + c][r]);
-              multiply_matrices_add (sums[j * C + c][r],
+                sums_start.get (set_of (c), sums[j * S::OWN + c][r]);
+              multiply_matrices_add (sums[j * S::OWN + c][r],
                   x[set_of (c)].get (k * PARTS + part), low[c], high[c]);
             }
         }
@@ -396,19 +445,20 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Strip
     for (int r = 0; r < 2; r++)
 #pragma unroll
       for (int j = 0; j < S::BLOCKS; j++) {
-        uint32_t chunk[S::BLOCK_CHUNKS];
-        float own[C][4];
+        constexpr int N = S::SPLIT ? 1 : S::BLOCK_CHUNKS;
+        uint32_t chunk[N];
+        float own[S::OWN][4];
 
 #pragma unroll
-        for (int c = 0; c < C; c++)
+        for (int c = 0; c < S::OWN; c++)
 #pragma unroll
           for (int k = 0; k < 4; k++)
-            own[c][k] = result[j * C + c][k / 2][2 * r + k % 2];
-        join_channels<BYTES, C> (own, shift, max_code, chunk, order);
+            own[c][k] = result[j * S::OWN + c][k / 2][2 * r + k % 2];
+        join_channels<BYTES, S::OWN> (own, shift, most, chunk, order);
 #pragma unroll
-        for (int q = 0; q < S::BLOCK_CHUNKS; q++)
-          *(uint32_t *) (out + 8 * r * S::OUT_PITCH
-              + 16 * (j * S::BLOCK_CHUNKS + q)) = chunk[q];
+        for (int q = 0; q < N; q++)
+          *(uint32_t *) (out + 8 * r * S::OUT_PITCH + 16 * (j * N + q)) =
+              chunk[q];
       }
   }
 
@@ -470,7 +520,7 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
   int x, y, start, steps;
   /* As many pixels as taps reach to a side. */
   StripReader<S::PIXEL, (TENSOR_STEP / 2 * (KS - 1) + 31) / 32> reader;
-  StripWriter<S::OUT_CHUNKS, S::OUT_PITCH> writer;
+  StripWriter<S::OUT_CHUNKS, S::OUT_PITCH, S::APART> writer;
   Strip<KS, PARTS, BYTES, C, WIDE> strip;
 
   __device__ __forceinline__
@@ -481,8 +531,10 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
     const int warp = threadIdx.x / TENSOR_LANES;
 
     outs = shared + STRIP_STAGES * S::STAGE_BYTES;
-    out = outs + 16 * warp * S::WARP_CHUNKS + lane / 4 * S::OUT_PITCH
-        + 4 * (lane % 4);
+    out = outs
+        + (S::SPLIT ? tensor_channel (plane.order, warp) * S::APART
+                    : 16 * warp * S::WARP_CHUNKS)
+        + lane / 4 * S::OUT_PITCH + 4 * (lane % 4);
     window = shared + lane % 16 * S::PITCH
         + 16 * (warp * S::WARP_CHUNKS + lane / 16);
     place = strip_place (plane.strip);
@@ -524,7 +576,7 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
       copy_async_commit ();
     }
     writer.begin (plane.strip, start, x * S::PIXEL);
-    strip.begin (plane);
+    strip.begin ();
     __syncthreads ();
     strip.load_starts ();
   }
@@ -590,12 +642,11 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
         below < steps ? below - AHEAD : steps);
     int at = stage_of (step);
 
-    for (; step + 2 <= end; step += 2) {
-      const int next = 2 * S::STAGE_BYTES - at;
-
+    for (; step + S::LEAN_STEPS <= end; step += S::LEAN_STEPS) {
 #pragma unroll
-      for (int i = 0; i < 2; i++) {
-        const int stage = at + i * S::STAGE_BYTES;
+      for (int i = 0; i < S::LEAN_STEPS; i++) {
+        const int next = 2 * S::STAGE_BYTES - at;
+        const int stage = at + i % 2 * S::STAGE_BYTES;
 
         copy_async_wait<AHEAD - 1> ();
         __syncthreads ();
@@ -604,14 +655,16 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
           __syncthreads ();
         }
         if (step + i + AHEAD < steps)
-          reader.copy (shared + (i == 0 ? next + S::STAGE_BYTES : at), SIZE);
+          reader.copy (
+              shared + (i % 2 == 0 ? next + S::STAGE_BYTES : at), SIZE);
         reader.skip (SIZE);
         copy_async_commit ();
-        writer.write_whole (outs + (1 - i) * S::OUT_BYTES);
+        writer.write_whole (outs + (1 - i % 2) * S::OUT_BYTES);
         strip.take_and_complete (
-            plane.order, window + stage, out + i * S::OUT_BYTES);
+            plane.order, window + stage, out + i % 2 * S::OUT_BYTES);
+        if (i % 2 == 1)
+          at = next;
       }
-      at = next;
     }
     return step;
   }
@@ -876,10 +929,13 @@ write_plane (const SepconvPlan *plan, int p, uint4 *to)
   const int reach = reach_of_plane (shape, taps->x.n);
   const bool keeps = kept_channel (plan, p) >= 0;
   const Taps one = { 1, { 1.0 } };
-  int position[TENSOR_STEP], rows[TENSOR_STEP];
+  int window[TENSOR_STEP], result[TENSOR_STEP], rows[TENSOR_STEP];
 
   for (int i = 0; i < TENSOR_STEP; i++) {
-    position[i] = tensor_pixel_of (i, shape->channels, bytes);
+    window[i] = tensor_pixel_of (i, shape->channels, bytes);
+    result[i] = splits_channels (variant->steps, shape->channels)
+        ? tensor_pixel_of (i, 1, bytes)
+        : window[i];
     rows[i] = i;
   }
   state->plane[p].reach = reach;
@@ -890,7 +946,7 @@ write_plane (const SepconvPlan *plan, int p, uint4 *to)
     state->plane[p].sums_start[i] =
         tensor_sums_start (x, variant->parts, shape);
     tensor_write_fragments (x, x->n / 2 - reach, x_steps, variant->parts,
-        position, position, to + 2 * i * AXIS_FRAGMENTS);
+        result, window, to + 2 * i * AXIS_FRAGMENTS);
     tensor_write_fragments (y, y->n / 2 - taps->y.n / 2, variant->steps,
         variant->parts, rows, rows, to + (2 * i + 1) * AXIS_FRAGMENTS);
   }

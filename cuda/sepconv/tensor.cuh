@@ -90,6 +90,13 @@ tensor_order (int first = 0)
   return order;
 }
 
+/* The channel that has a place. */
+static __host__ __device__ constexpr int
+tensor_channel (const TensorOrder &order, int place)
+{
+  return (int) (order.in[place / 2] >> place % 2 * 8 & 3);
+}
+
 static_assert (tensor_order ().in[0] == 0x5140
         && tensor_order ().in[1] == 0x7362 && tensor_order ().out[0] == 0x5410
         && tensor_order ().out[1] == 0x7632,
@@ -154,16 +161,49 @@ split_channels (const uint32_t *chunk, int shift, uint32_t (&low)[C],
   }
 }
 
+/* The same for one of four channels, as selectors of __byte_perm(): one for the first of
+ * two pixels, and one for the second with what that gave. */
+struct TensorSelectors
+{
+  uint32_t first, second;
+
+  __device__ __forceinline__ void
+  select (int channel)
+  {
+    first = 0x40 | channel;
+    second = 0x1010 | (4 + channel) << 8;
+  }
+
+  __device__ __forceinline__ uint32_t
+  halves_of (uint32_t a, uint32_t b) const
+  {
+    return __byte_perm (__byte_perm (a, HALVES_OF_BYTES, first), b, second);
+  }
+
+  __device__ __forceinline__ void
+  split (const uint32_t *chunk, uint32_t &low, uint32_t &high) const
+  {
+    low = halves_of (chunk[0], chunk[1]);
+    high = halves_of (chunk[2], chunk[3]);
+  }
+};
+
+/* The largest codes of a plane's pair of samples. */
+template <int BYTES>
+__device__ __forceinline__ uint32_t
+most_codes (int max_code)
+{
+  return BYTES == 1 ? 0x00ff00ffu : (uint32_t) max_code * 0x00010001u;
+}
+
 /* The other way: the chunks that this lane has of 8 rows of one block's results, each
  * TENSOR_ABOVE more than its code; result[channel][0..1] being rows or columns 2t, 2t + 1
- * of the matrix, [2..3] those 8 further. */
+ * of the matrix, [2..3] those 8 further. `most` is of most_codes(). */
 template <int BYTES, int C>
 __device__ __forceinline__ void
-join_channels (const float (&result)[C][4], int shift, int max_code,
+join_channels (const float (&result)[C][4], int shift, uint32_t most,
     uint32_t *chunk, const TensorOrder &order = tensor_order ())
 {
-  const uint32_t most =
-      BYTES == 1 ? 0x00ff00ffu : (uint32_t) max_code * 0x00010001u;
   uint32_t pair[C][2]; /* of codes */
 
 #pragma unroll
