@@ -19,9 +19,10 @@
 #define SIDE_FACTOR 1.08
 /* Beside other launches, what blocks leave idle is used by others, so that the work counts
  * and not who ends last: strips are as high as can be. But the blocks are no fewer than so
- * much of those that run at once, and one a multiprocessor: few launches are to fill a GPU,
- * and one alone not to take too long. */
-#define LEAST_LOAD_BESIDE 0.5
+ * much of those that run at once, and so many a multiprocessor: few launches are to fill a
+ * GPU, and one alone not to take too long. */
+#define LEAST_LOAD_BESIDE 0.4
+#define LEAST_BLOCKS_BESIDE 0.8
 /* Rows whose time a strip takes to begin, and per row that it sums above its own. */
 #define BEGIN_ROWS (0.5 * STRIP_ROWS)
 #define ABOVE_ROWS 0.6
@@ -147,7 +148,34 @@ set_strips (
   return blocks;
 }
 
-/* The same, and about the time that it takes, in rows. */
+/* About the time of columns as high as `rows`, in rows of one block, when each strip takes
+ * `begin` rows' time more. */
+static double
+work_of_columns (int columns, int rows, int strip_rows, double begin)
+{
+  return columns * (rows + count_strips (rows, strip_rows) * begin);
+}
+
+/* The same of all planes as set_strips() has laid them out. */
+static double
+work_of_strips (StripPlane *const *planes, int n_planes, double begin)
+{
+  double work = 0.0;
+
+  for (int p = 0; p < n_planes; p++) {
+    const StripPlane *plane = planes[p];
+    const int rows = plane->result.last - plane->result.first;
+
+    work += work_of_columns (
+                plane->columns - plane->sides, rows, plane->strip_rows, begin)
+        + SIDE_FACTOR
+            * work_of_columns (plane->sides, rows, plane->side_rows, begin);
+  }
+  return work;
+}
+
+/* Lays out strips as set_strips() does; returns about the time that they take, in rows of
+ * one block on each multiprocessor. */
 static double
 cost_of_strips (StripPlane *const *planes, int n_planes, int strip_rows,
     int side_rows, const StripLoad *load)
@@ -155,13 +183,19 @@ cost_of_strips (StripPlane *const *planes, int n_planes, int strip_rows,
   const double each =
       (double) set_strips (planes, n_planes, strip_rows, side_rows)
       / load->multiprocessors;
-  const double blocks = load->order == GPU_BESIDE_KERNELS
-      ? fmax (each, fmax (LEAST_LOAD_BESIDE * load->at_once, 1.0))
-      : each <= load->at_once
+  const double begin = BEGIN_ROWS + ABOVE_ROWS * load->above;
+  double blocks;
+
+  if (load->order == GPU_BESIDE_KERNELS) {
+    const double least =
+        fmax (LEAST_LOAD_BESIDE * load->at_once, LEAST_BLOCKS_BESIDE);
+
+    return work_of_strips (planes, n_planes, begin) / load->multiprocessors
+        * fmax (1.0, least / each);
+  }
+  blocks = each <= load->at_once
       ? UNEVEN * fmax (ceil (each), LEAST_LOAD * load->at_once)
       : load->at_once * (ceil (each / load->at_once) + LAST_TURN);
-  const double begin = BEGIN_ROWS + ABOVE_ROWS * load->above;
-
   return blocks * fmax (strip_rows + begin, SIDE_FACTOR * (side_rows + begin));
 }
 
