@@ -5,8 +5,8 @@
 #include "sepconv.h"
 
 /* A batch of launches takes at least this long, so that neither the clock's
- * resolution nor the gap between two batches counts. */
-#define BENCH_BATCH_NS 1e6
+ * resolution nor the gap between two batches counts, in which nothing overlaps. */
+#define BENCH_BATCH_NS 5e6
 #define BENCH_SAMPLES 7
 /* What all samples of one figure may take together; fewer are taken then. */
 #define BENCH_LIMIT_NS 60e6
