@@ -30,9 +30,9 @@ gpu_launch (void (*kernel) (Frame), dim3 grid, dim3 block, size_t shared,
  * runs: where the GPU can, its blocks take the place of the last ones of that as they end,
  * instead of the microsecond or two between kernels. All its threads call
  * gpu_await_previous() before they touch memory that kernels write, or write any
- * themselves; or, for GPU_BESIDE_KERNELS, at their end, so that what is queued after them
- * comes after the kernels before them, too. Only kernels are overtaken: what copies
- * brought is there.
+ * themselves; or, for GPU_BESIDE_KERNELS, those of one block do at their end, so that what
+ * is queued after them comes after the kernels before them, too. Only kernels are
+ * overtaken: what copies brought is there.
  * Source: CUDA C++ Programming Guide, Programmatic Dependent Launch. */
 template <typename Frame>
 static cudaError_t

@@ -729,8 +729,7 @@ __launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (N, BYTES))
     march<N, BYTES, 3> (frame, plane, place, shared);
   else
     march<N, BYTES, 4> (frame, plane, place, shared);
-  /* In any order, for what is queued after this. */
-  gpu_await_previous ();
+  strip_end ();
 }
 
 struct Variant

@@ -726,8 +726,7 @@ __launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
     march<KS, PARTS, BYTES, 1, WIDE> (frame, plane, shared);
   else
     march<KS, PARTS, BYTES, 2, WIDE> (frame, plane, shared);
-  /* In any order, for what is queued after this. */
-  gpu_await_previous ();
+  strip_end ();
 #endif
 }
 
