@@ -92,7 +92,8 @@ blocks_at_once (int steps, int bytes, bool four, bool wide)
 
 /* Whether the warps of a block have one channel each of the same pixels, and not all
  * channels of pixels of their own: there are as many, and many taps. A warp's window is
- * then hardly larger than its result, and its fragments serve more products. */
+ * then 3 times as wide as its result with 129 taps instead of 9 times, and its fragments
+ * serve as many products of one channel. */
 static constexpr bool
 splits_channels (int steps, int channels)
 {
@@ -138,7 +139,8 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Shape
   /* Most steps are lean: */
   static constexpr bool LEAN =
       C == 4 || (BYTES == 1 ? WIDE || KS <= 3 : KS <= 5);
-  /* So many at a time, which need no registers for what moves up by one each step: */
+  /* So many at a time: sums move up by one place each step, but from register to
+   * register only after all of these. */
   static constexpr int LEAN_STEPS = SPLIT && KS == 5 ? 4 : 2;
   static constexpr int SETS = count_sets (C);
   static constexpr int OWN_SETS = SPLIT ? 1 : SETS; /* of a warp */
