@@ -189,9 +189,9 @@ follow_settings (GstCudaHisto *self, Fault *fault)
   if (modes.mode != self->mode || !gst_histo_modes_fit (&modes, &self->made)) {
     gst_gpu_filter_drain (filter);
     release_mode (filter);
-    gst_histo_counter_switch (&self->counter,
-        (modes.mode == GST_CUDA_HISTO_EQUALIZE)
-            == (self->mode == GST_CUDA_HISTO_EQUALIZE));
+    if ((modes.mode == GST_CUDA_HISTO_EQUALIZE)
+        != (self->mode == GST_CUDA_HISTO_EQUALIZE))
+      gst_histo_counter_forget (&self->counter);
     self->mode = modes.mode;
     self->made = modes;
   }
@@ -268,10 +268,7 @@ gst_cuda_histo_compute (
 static void
 gst_cuda_histo_finish (GstGpuFilter *filter, guint place, GstBuffer **buffer)
 {
-  GstCudaHisto *self = GST_CUDA_HISTO (filter);
-
-  gst_histo_counter_tell (
-      &self->counter, place, self->mode == GST_CUDA_HISTO_ANALYZE, buffer);
+  gst_histo_counter_tell (&GST_CUDA_HISTO (filter)->counter, place, buffer);
 }
 
 /* What running time was says nothing of what has been counted. */

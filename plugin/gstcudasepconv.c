@@ -110,7 +110,7 @@ struct _GstCudaSepconv
   gboolean have_spec;
   guint spec_method;
   gboolean identity;
-  gboolean counts; /* the histogram of frames */
+  gboolean counts; /* the histogram of the next frame */
   SepconvPlan *plan;
 };
 
@@ -343,6 +343,15 @@ gst_cuda_sepconv_prepare (
 }
 
 static gboolean
+gst_cuda_sepconv_wants (GstGpuFilter *filter, GstBuffer *buffer)
+{
+  GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
+
+  self->counts = gst_histo_counter_wants (&self->counter, buffer);
+  return self->counts;
+}
+
+static gboolean
 gst_cuda_sepconv_compute (
     GstGpuFilter *filter, const RingPart *part, guint place, Fault *fault)
 {
@@ -375,8 +384,7 @@ gst_cuda_sepconv_conclude (
 static void
 gst_cuda_sepconv_finish (GstGpuFilter *filter, guint place, GstBuffer **buffer)
 {
-  gst_histo_counter_tell (
-      &GST_CUDA_SEPCONV (filter)->counter, place, FALSE, buffer);
+  gst_histo_counter_tell (&GST_CUDA_SEPCONV (filter)->counter, place, buffer);
 }
 
 static void
@@ -756,6 +764,7 @@ gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
   filter_class->wanted_backend =
       GST_DEBUG_FUNCPTR (gst_cuda_sepconv_wanted_backend);
   filter_class->prepare = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_prepare);
+  filter_class->wants = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_wants);
   filter_class->compute = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_compute);
   filter_class->conclude = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_conclude);
   filter_class->finish = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_finish);

@@ -905,7 +905,7 @@ map_output (GstGpuFilter *self, Flight *flight, GstBuffer *buffer)
 /* Takes both buffers; two references to one of a frame that is only read. */
 static GstFlowReturn
 send_frame (
-    GstGpuFilter *self, GstBuffer *inbuf, GstBuffer *outbuf, gboolean computes)
+    GstGpuFilter *self, GstBuffer *inbuf, GstBuffer *outbuf, gboolean reports)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
   Flight *flight = &priv->flights[priv->next_flight];
@@ -914,8 +914,8 @@ send_frame (
 
   flight->self = self;
   flight->place = priv->next_flight;
-  flight->computes = computes;
-  flight->reports = computes && priv->reports;
+  flight->computes = reports || priv->use == GST_GPU_FILTER_WRITE;
+  flight->reports = reports;
   flight->writes = outbuf != inbuf;
   flight->out_place = RING_HOST;
   flight->out_stream = NULL;
@@ -988,20 +988,15 @@ gst_gpu_filter_submit_input_buffer (
   return flow;
 }
 
-/* Whether there is something to compute for a frame. */
+/* Whether the subclass is to finish a frame. */
 static gboolean
 is_wanted (GstGpuFilter *self, GstBuffer *buffer)
 {
+  const GstGpuFilterPrivate *priv = PRIVATE (self);
   GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (self);
 
-  switch (PRIVATE (self)->use) {
-    case GST_GPU_FILTER_PASS:
-      return FALSE;
-    case GST_GPU_FILTER_READ:
-      return klass->wants == NULL || klass->wants (self, buffer);
-    default:
-      return TRUE;
-  }
+  return priv->use != GST_GPU_FILTER_PASS && priv->reports
+      && (klass->wants == NULL || klass->wants (self, buffer));
 }
 
 /* Hands the frame to the pusher instead of returning a buffer. */
@@ -1012,7 +1007,7 @@ gst_gpu_filter_generate_output (GstBaseTransform *trans, GstBuffer **outbuf)
   GstGpuFilterPrivate *priv = PRIVATE (self);
   GstBuffer *in = trans->queued_buf, *out = NULL;
   GstFlowReturn flow;
-  gboolean computes;
+  gboolean reports;
 
   *outbuf = NULL;
   trans->queued_buf = NULL;
@@ -1042,11 +1037,11 @@ gst_gpu_filter_generate_output (GstBaseTransform *trans, GstBuffer **outbuf)
       in = out;
     priv->discont = FALSE;
   }
-  computes = is_wanted (self, in);
+  reports = is_wanted (self, in);
   if (out != in)
-    return send_frame (self, in, out, computes);
-  if (computes)
-    return send_frame (self, gst_buffer_ref (in), out, computes);
+    return send_frame (self, in, out, reports);
+  if (reports)
+    return send_frame (self, gst_buffer_ref (in), out, reports);
   GST_OBJECT_LOCK (self);
   priv->untouched++;
   GST_OBJECT_UNLOCK (self);

@@ -57,7 +57,7 @@ G_DECLARE_DERIVABLE_TYPE (
 typedef enum
 {
   GST_GPU_FILTER_PASS,  /* they pass as they are */
-  GST_GPU_FILTER_READ,  /* they go up, and pass as they are */
+  GST_GPU_FILTER_READ,  /* those to be finished go up; all pass as they are */
   GST_GPU_FILTER_WRITE, /* results of theirs pass */
 } GstGpuFilterUse;
 
@@ -80,8 +80,8 @@ struct _GstGpuFilterClass
    * gst_gpu_filter_drain(). */
   gboolean (*prepare) (GstGpuFilter *self, GstGpuFilterUse *use, Fault *fault);
 
-  /* Whether a frame that would be read is to be; the others pass as they are.
-   * NULL: all. */
+  /* Whether the next frame is to be finished; asked once for each, before it is
+   * computed, where gst_gpu_filter_set_reports() is TRUE. NULL: all are. */
   gboolean (*wants) (GstGpuFilter *self, GstBuffer *buffer);
 
   /* Queues the work on one part of an image, as RingCompute does. Frames that are
@@ -96,7 +96,7 @@ struct _GstGpuFilterClass
 
   /* The work on a frame is done; *buffer is about to be pushed, and may be replaced
    * by another of the same frame. On the pusher; in order. Only for frames that were
-   * computed while gst_gpu_filter_set_reports() was TRUE. May be NULL. */
+   * wanted while gst_gpu_filter_set_reports() was TRUE. May be NULL. */
   void (*finish) (GstGpuFilter *self, guint place, GstBuffer **buffer);
 
   /* After a flush: running time may start anew, and no frame is on its way. May be
@@ -127,9 +127,9 @@ guint gst_gpu_filter_get_slices (GstGpuFilter *self);
 /* Whether those of frames to come can: 0 cuts no others. Streaming thread. */
 void gst_gpu_filter_set_in_parts (GstGpuFilter *self, gboolean in_parts);
 
-/* Whether frames to come are to be finished, each before it is pushed. Without, and
- * where downstream can wait for the GPU by itself, frames are pushed before they are
- * computed. Streaming thread. */
+/* Whether frames to come are to be finished, if wanted, each before it is pushed. Others
+ * are pushed before they are computed where downstream can wait for the GPU by itself.
+ * Streaming thread. */
 void gst_gpu_filter_set_reports (GstGpuFilter *self, gboolean reports);
 
 /* Waits until every frame in flight has been pushed or dropped. Streaming

@@ -46,7 +46,6 @@ release_results (GstHistoCounter *self)
   for (guint i = 0; i < self->n_results; i++)
     histo_result_free (self->results[i]);
   g_clear_pointer (&self->results, g_free);
-  g_clear_pointer (&self->counted, g_free);
   self->n_results = 0;
 }
 
@@ -58,41 +57,25 @@ release_plan (GstHistoCounter *self)
   self->plan = NULL;
 }
 
-/* What there was of frames that others do not compare with. */
-static void
-forget_report (GstHistoCounter *self)
-{
-  g_clear_pointer (&self->last, g_free);
-  memset (&self->report, 0, sizeof self->report);
-}
-
-static void
-forget_frames (GstHistoCounter *self)
-{
-  forget_report (self);
-  gst_histo_counter_restart (self);
-}
-
 void
 gst_histo_counter_release (GstHistoCounter *self)
 {
   release_plan (self);
-  forget_frames (self);
+  gst_histo_counter_forget (self);
+  gst_histo_counter_restart (self);
 }
 
 void
 gst_histo_counter_restart (GstHistoCounter *self)
 {
-  self->last_slot = self->told_slot = 0;
+  self->last_slot = 0;
 }
 
-/* Whoever kept the interval so far, it is told of once. */
 void
-gst_histo_counter_switch (GstHistoCounter *self, gboolean comparable)
+gst_histo_counter_forget (GstHistoCounter *self)
 {
-  if (!comparable)
-    forget_report (self);
-  self->last_slot = self->told_slot = MAX (self->last_slot, self->told_slot);
+  g_clear_pointer (&self->last, g_free);
+  memset (&self->report, 0, sizeof self->report);
 }
 
 static gboolean
@@ -119,7 +102,6 @@ make_results (GstHistoCounter *self, Fault *fault)
   const guint depth = gst_gpu_filter_get_depth (self->filter);
 
   self->results = g_new0 (HistoResult *, depth);
-  self->counted = g_new0 (gboolean, depth);
   self->n_results = depth;
   for (guint i = 0; i < depth; i++) {
     self->results[i] = histo_result_new (self->plan, fault);
@@ -138,8 +120,10 @@ remake (GstHistoCounter *self, const GstHistoComponents *components,
   if (before_remake != NULL)
     before_remake (self->filter);
   release_plan (self);
-  if (!gst_histo_components_equal (components, &self->components))
-    forget_frames (self);
+  if (!gst_histo_components_equal (components, &self->components)) {
+    gst_histo_counter_forget (self);
+    gst_histo_counter_restart (self);
+  }
   self->components = *components;
   return make_plan (self, method, fault);
 }
@@ -177,10 +161,8 @@ gst_histo_counter_follow (GstHistoCounter *self,
   return FALSE;
 }
 
-/* Whether a frame is the first in its interval of running time, of which *last_slot
- * is the last number, + 1. */
-static gboolean
-is_due (GstHistoCounter *self, const GstBuffer *buffer, guint64 *last_slot)
+gboolean
+gst_histo_counter_wants (GstHistoCounter *self, const GstBuffer *buffer)
 {
   const GstSegment *segment = &GST_BASE_TRANSFORM (self->filter)->segment;
   GstClockTime interval, time = GST_CLOCK_TIME_NONE;
@@ -195,25 +177,20 @@ is_due (GstHistoCounter *self, const GstBuffer *buffer, guint64 *last_slot)
   if (interval == 0 || !GST_CLOCK_TIME_IS_VALID (time))
     return TRUE;
   slot = time / interval + 1;
-  if (slot == *last_slot)
+  if (slot == self->last_slot)
     return FALSE;
-  *last_slot = slot;
+  self->last_slot = slot;
   return TRUE;
-}
-
-gboolean
-gst_histo_counter_wants (GstHistoCounter *self, GstBuffer *buffer)
-{
-  return is_due (self, buffer, &self->last_slot);
 }
 
 const HistoResult *
 gst_histo_counter_count (GstHistoCounter *self, const Image *image, guint place,
     GpuStream stream, GpuOrder order, Fault *fault)
 {
-  self->counted[place] = histo_plan_run (
-      self->plan, image, self->results[place], stream, order, fault);
-  return self->counted[place] ? self->results[place] : NULL;
+  return histo_plan_run (
+             self->plan, image, self->results[place], stream, order, fault)
+      ? self->results[place]
+      : NULL;
 }
 
 static void
@@ -242,21 +219,15 @@ post_report (
 /* Segments change with no frame in flight, so the one of now is the frame's. */
 void
 gst_histo_counter_tell (
-    GstHistoCounter *self, guint place, gboolean every, GstBuffer **buffer)
+    GstHistoCounter *self, guint place, GstBuffer **buffer)
 {
-  const HistoResult *result;
+  const HistoResult *result = self->results[place];
   GstHistoSettings settings;
 
-  if (place >= self->n_results || !self->counted[place])
-    return;
-  self->counted[place] = FALSE;
-  if (!every && !is_due (self, *buffer, &self->told_slot))
-    return;
   GST_OBJECT_LOCK (self->filter);
   settings = self->settings;
   GST_OBJECT_UNLOCK (self->filter);
 
-  result = self->results[place];
   gst_histo_report_update (&self->report, &self->components,
       &settings.thresholds, result, self->last);
   if (self->last == NULL)

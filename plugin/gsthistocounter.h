@@ -39,17 +39,15 @@ typedef struct
   GstHistoSettings settings;
   gboolean dirty; /* what is counted has changed */
 
-  /* Of the streaming thread; the pusher reads components, and the results and marks
-   * of its frame's place. */
+  /* Of the streaming thread; the pusher reads components, and the results of its
+   * frame's place. */
   GstHistoComponents components;
   HistoPlan *plan; /* of the settings, unless dirty */
   HistoResult **results;
-  gboolean *counted; /* [n_results]: the frame in this place is */
   guint n_results;
-  guint64 last_slot; /* the interval that the last counted frame was in, + 1 */
+  guint64 last_slot; /* the interval that the last wanted frame was in, + 1 */
 
   /* Of the pusher, and of others while no frame is in flight. */
-  guint64 told_slot; /* likewise, of the last that was told of */
   GstHistoReport report;
   guint64 *last; /* counters of the last frame that was told of, or NULL */
 } GstHistoCounter;
@@ -70,19 +68,19 @@ void gst_histo_counter_release (GstHistoCounter *self);
 /* Running time starts anew; no frame is in flight. */
 void gst_histo_counter_restart (GstHistoCounter *self);
 
-/* Frames from now on are counted for another purpose, and compare with those before
- * or not; no frame is in flight. */
-void gst_histo_counter_switch (GstHistoCounter *self, gboolean comparable);
+/* Frames from now on do not compare with those before; no frame is in flight. */
+void gst_histo_counter_forget (GstHistoCounter *self);
 
-/* Streaming thread: whether a frame that is only counted is to be, by interval. */
-gboolean gst_histo_counter_wants (GstHistoCounter *self, GstBuffer *buffer);
+/* Streaming thread: whether a frame is to be told of, as the first in its interval of
+ * running time. To be asked once for each. */
+gboolean gst_histo_counter_wants (
+    GstHistoCounter *self, const GstBuffer *buffer);
 /* Queues the counting of an image, as a vfunc compute does. NULL: it failed. */
 const HistoResult *gst_histo_counter_count (GstHistoCounter *self,
     const Image *image, guint place, GpuStream stream, GpuOrder order,
     Fault *fault);
-/* Pusher: tells of the frame in this place, if it was counted. `every`: by what
- * gst_histo_counter_wants() said; else by interval now. */
+/* Pusher: tells of the frame in this place, which has been counted. */
 void gst_histo_counter_tell (
-    GstHistoCounter *self, guint place, gboolean every, GstBuffer **buffer);
+    GstHistoCounter *self, guint place, GstBuffer **buffer);
 
 G_END_DECLS

@@ -102,6 +102,18 @@ pad_rig_apply (GstElement *element, const gchar *settings)
   g_strfreev (pairs);
 }
 
+/* Nobody reads what an element tells but errors: it must not pile up. */
+static GstBusSyncReply
+drop_reports (GstBus *bus, GstMessage *message, gpointer user)
+{
+  (void) bus;
+  (void) user;
+  if (GST_MESSAGE_TYPE (message) != GST_MESSAGE_ELEMENT)
+    return GST_BUS_PASS;
+  gst_message_unref (message);
+  return GST_BUS_DROP;
+}
+
 static GstPad *
 new_pad (PadRig *rig, const gchar *name, GstPadDirection direction)
 {
@@ -143,6 +155,7 @@ pad_rig_init (PadRig *rig, const gchar *factory, const gchar *settings,
     return FALSE;
   gst_object_ref_sink (rig->element);
   rig->bus = gst_bus_new ();
+  gst_bus_set_sync_handler (rig->bus, drop_reports, NULL, NULL);
   gst_element_set_bus (rig->element, rig->bus);
   pad_rig_apply (rig->element, settings);
   rig->handle = *handle;

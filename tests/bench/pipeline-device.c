@@ -27,6 +27,8 @@ typedef struct
 static const Work works[] = {
   { "filter", "backend=cuda sigma=2" },
   { "filter and histogram", "backend=cuda sigma=2 histogram=true" },
+  { "all frames told of",
+      "backend=cuda sigma=2 histogram=true histogram-interval=0" },
 };
 
 typedef struct

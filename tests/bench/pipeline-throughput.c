@@ -41,6 +41,9 @@ static const Variant variants[] = {
   { "pinned", "transfer=pinned", FALSE, FALSE, FALSE, FALSE },
   { "mapped", "transfer=mapped", FALSE, FALSE, FALSE, TRUE },
   { "pageable", "transfer=pageable", FALSE, FALSE, FALSE, TRUE },
+  { "histogram", "histogram=true", FALSE, FALSE, TRUE, TRUE },
+  { "all told of", "histogram=true histogram-interval=0", FALSE, FALSE, TRUE,
+      FALSE },
 };
 
 static gboolean

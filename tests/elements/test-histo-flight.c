@@ -91,6 +91,8 @@ histo_flight_stats (void)
     { "cudahisto interval=3600000000000", 1 },
     { "cudahisto interval=0 post-messages=false", 0 },
     { "cudahisto interval=0 post-messages=false attach-meta=true", 30 },
+    { "sigma=0 histogram=true histogram-interval=0", 30 },
+    { "sigma=0 histogram=true histogram-interval=100000000", 10 },
   };
 
   for (guint r = 0; r < G_N_ELEMENTS (rows); r++) {
