@@ -30,8 +30,7 @@ gpu_launch (void (*kernel) (Frame), dim3 grid, dim3 block, size_t shared,
  * runs: where the GPU can, its blocks take the place of the last ones of that as they end,
  * instead of the microsecond or two between kernels. All its threads call
  * gpu_await_previous() before they touch memory that kernels write, or write any
- * themselves; or, for GPU_BESIDE_KERNELS, those of one block do at their end, so that what
- * is queued after them comes after the kernels before them, too. Only kernels are
+ * themselves; or, for GPU_BESIDE_KERNELS, gpu_end_in_turn() at their end. Only kernels are
  * overtaken: what copies brought is there.
  * Source: CUDA C++ Programming Guide, Programmatic Dependent Launch. */
 template <typename Frame>
@@ -83,6 +82,17 @@ gpu_await_previous ()
 #if __CUDA_ARCH__ >= 10 * GPU_EARLY_CAPABILITY
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+
+/* The last that a kernel of one row of blocks does: it ends after those before it, so
+ * that what is queued after it comes after them, too. One block that waits is enough, the
+ * last to begin: no other keeps a place. Inline, this would change the registers of all
+ * that comes before it. */
+static __device__ __noinline__ void
+gpu_end_in_turn ()
+{
+  if (blockIdx.x == gridDim.x - 1)
+    gpu_await_previous ();
 }
 
 #endif

@@ -729,7 +729,7 @@ __launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (N, BYTES))
     march<N, BYTES, 3> (frame, plane, place, shared);
   else
     march<N, BYTES, 4> (frame, plane, place, shared);
-  strip_end ();
+  gpu_end_in_turn ();
 }
 
 struct Variant

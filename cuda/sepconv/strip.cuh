@@ -734,16 +734,6 @@ strip_copy (GpuOrder order, const StripPlane &plane, const StripPlace &place,
   }
 }
 
-/* The last that a kernel does: it ends after those before it, in any order, for what is
- * queued after it. One block that waits is enough, the last to begin: so no other keeps a
- * place. Inline, this would change the registers of all that comes before it. */
-static __device__ __noinline__ void
-strip_end ()
-{
-  if (blockIdx.x == gridDim.x - 1)
-    gpu_await_previous ();
-}
-
 /* Whether a plane is packed; `why` says that it is not. */
 bool strip_is_packed (const ImagePlane *plane, Fault *why);
 

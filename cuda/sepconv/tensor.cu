@@ -728,7 +728,7 @@ __launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
     march<KS, PARTS, BYTES, 1, WIDE> (frame, plane, shared);
   else
     march<KS, PARTS, BYTES, 2, WIDE> (frame, plane, shared);
-  strip_end ();
+  gpu_end_in_turn ();
 #endif
 }
 

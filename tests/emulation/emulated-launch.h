@@ -54,3 +54,8 @@ static inline void
 gpu_await_previous ()
 {
 }
+
+static inline void
+gpu_end_in_turn ()
+{
+}

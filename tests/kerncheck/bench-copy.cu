@@ -30,7 +30,7 @@ copy (CopyFrame frame)
   for (int i = 0; i < UNROLL; i++)
     if (first + (size_t) i * THREADS < frame.n)
       frame.dst[first + (size_t) i * THREADS] = value[i];
-  gpu_await_previous ();
+  gpu_end_in_turn ();
 }
 
 /* Whole words only: the last few bytes of a frame do not show in its time. */

@@ -48,7 +48,7 @@ __launch_bounds__ (THREADS)
       sum ^= warp_sums[i];
     frame.sums[blockIdx.x] = sum;
   }
-  gpu_await_previous ();
+  gpu_end_in_turn ();
 }
 
 typedef void (*Kernel) (ReadFrame frame);
