@@ -136,11 +136,16 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Shape
   /* The products of former rows come between those of new ones, which are too few at a
    * time to hide each other's latency: */
   static constexpr bool BETWEEN = BYTES == 1 && OWN < 4 && KS <= 5;
+  /* The first steps, which complete no rows, are apart from the others, and taken two
+   * at a time: */
+  static constexpr bool FIRST_APART = BYTES == 1
+      ? PARTS == 1 && !WIDE && KS >= (C == 4 ? 3 : 5)
+      : WIDE && KS == 9;
   /* Most steps are lean: */
   static constexpr bool LEAN =
       C == 4 || (BYTES == 1 ? WIDE || KS <= 3 : KS <= 5);
   /* So many at a time: sums move up by one place each step, but from register to
-   * register only after all of these. */
+   * register only after all that are taken at a time. */
   static constexpr int LEAN_STEPS = SPLIT && KS == 5 ? 4 : 2;
   static constexpr int SETS = count_sets (C);
   static constexpr int OWN_SETS = SPLIT ? 1 : SETS; /* of a warp */
@@ -592,6 +597,8 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
           start + (step - KS) * STRIP_ROWS, place.first, place.last);
   }
 
+  /* FIRST: the step completes no rows. Without, where those are not apart, it may. */
+  template <bool FIRST>
   __device__ __forceinline__ void
   take (int step)
   {
@@ -607,15 +614,32 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
     if (step + AHEAD < steps)
       reader.load (plane.strip, border, shared + stage_of (step + AHEAD), SIZE);
     copy_async_commit ();
-    write_before (step);
-    if (S::BETWEEN && step >= KS - 1) {
+    if constexpr (!FIRST)
+      write_before (step);
+    if (!FIRST && S::BETWEEN && (S::FIRST_APART || step >= KS - 1)) {
       strip.take_and_complete (
           plane.order, window + stage, out + out_of (step));
     } else {
       strip.take_rows (plane.order, window + stage);
-      if (step >= KS - 1)
+      if (!FIRST && (S::FIRST_APART || step >= KS - 1))
         strip.complete_rows (plane.order, out + out_of (step));
     }
+  }
+
+  /* take() for the steps that complete no rows. Returns the one after them. */
+  __device__ __forceinline__ int
+  take_first ()
+  {
+    constexpr int AT_A_TIME = 2;
+    int step = 0;
+
+    static_assert ((KS - 1) % AT_A_TIME == 0, "no step is left");
+#pragma unroll 1
+    for (; step < KS - 1; step += AT_A_TIME)
+#pragma unroll
+      for (int i = 0; i < AT_A_TIME; i++)
+        take<true> (step + i);
+    return step;
   }
 
   /* The first step that may be lean: those before write nothing, or parts of rows. */
@@ -674,15 +698,19 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
   __device__ __forceinline__ void
   run (const TensorFrame &frame)
   {
+    int step = 0;
+
     begin (frame);
-    for (int step = 0; step < steps; step++) {
+    if constexpr (S::FIRST_APART)
+      step = take_first ();
+    for (; step < steps; step++) {
       if constexpr (S::LEAN)
         if (step == first_lean () && is_lean ()) {
           step = take_lean (step);
           if (step == steps)
             break;
         }
-      take (step);
+      take<false> (step);
     }
     __syncthreads ();
     write_before (steps);
