@@ -19,6 +19,8 @@
 #include "bench-pipeline.h"
 
 #include "bench-header.h"
+#include "bench-machine.h"
+#include "gpu.h"
 
 #include <gst/video/video.h>
 #include <stdio.h>
@@ -214,18 +216,27 @@ run_backend (PipelineBench *bench, const gchar *backend)
   }
 }
 
+/* The elements open the GPU by themselves. */
+static void
+write_header (BenchJson *json)
+{
+  Fault fault;
+  Gpu *gpu = json != NULL ? gpu_open (-1, &fault) : NULL;
+
+  bench_json_program (json, "bench-pipeline");
+  if (gpu != NULL) {
+    const BenchMachine machine = bench_machine (gpu);
+
+    bench_json_machine (json, &machine);
+    gpu_close (gpu);
+  }
+}
+
 static void
 run (PipelineBench *bench)
 {
   bench_json_object (bench->json, NULL);
-  bench_json_program (bench->json, "bench-pipeline");
-  /* Of the machine that the link was measured on. */
-  if (bench->link.gpu != NULL)
-    bench_json_string (bench->json, "gpu", bench->link.gpu);
-  if (bench->link.driver != NULL)
-    bench_json_string (bench->json, "driver", bench->link.driver);
-  if (bench->link.cuda_runtime != NULL)
-    bench_json_string (bench->json, "cuda_runtime", bench->link.cuda_runtime);
+  write_header (bench->json);
   bench_json_array (bench->json, "rows");
   run_backend (bench, "cuda");
   run_backend (bench, "cpu");

@@ -14,14 +14,11 @@
 
 #include "bench-header.h"
 #include "bench-json.h"
+#include "bench-machine.h"
 #include "bench-measure.h"
 #include "transfer-latency.h"
 #include "transfer-link.h"
 #include "transfer-schemes.h"
-
-#ifdef HAVE_CUDA
-#include <cuda_runtime_api.h>
-#endif
 
 #define NO_GPU 77
 
@@ -82,18 +79,14 @@ row_seconds (const Bench *bench)
 static void
 json_header (Bench *bench)
 {
-  const char *name = gpu_name (bench->gpu), *date;
-  int runtime = 0, cuda = 0;
+  const BenchMachine machine = bench_machine (bench->gpu);
+  const char *date;
 
-#ifdef HAVE_CUDA
-  (void) cudaRuntimeGetVersion (&runtime);
-  (void) cudaDriverGetVersion (&cuda);
-#endif
   bench_json_object (bench->json, NULL);
   date = bench_json_program (bench->json, "bench-transfer");
-  bench_json_gpu (bench->json, name, runtime, cuda);
-  printf (
-      "%s, CUDA runtime %d, driver's CUDA %d, %s\n", name, runtime, cuda, date);
+  bench_json_machine (bench->json, &machine);
+  printf ("%s, CUDA runtime %d, driver's CUDA %d, %s\n", machine.gpu,
+      machine.runtime, machine.driver, date);
   bench_json_array (bench->json, "sizes");
 }
 

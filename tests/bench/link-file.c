@@ -9,7 +9,6 @@ link_file_init (LinkFile *file)
 {
   file->links = g_array_new (FALSE, FALSE, sizeof (LinkRow));
   file->lone = g_array_new (FALSE, FALSE, sizeof (LoneRow));
-  file->gpu = file->driver = file->cuda_runtime = NULL;
 }
 
 void
@@ -17,9 +16,6 @@ link_file_clear (LinkFile *file)
 {
   g_array_unref (file->links);
   g_array_unref (file->lone);
-  g_free (file->gpu);
-  g_free (file->driver);
-  g_free (file->cuda_runtime);
 }
 
 /* The number of `key` in a row that bench-json wrote on one line. */
@@ -38,21 +34,6 @@ find_number (const gchar *line, const gchar *key, gdouble *value)
   return at != NULL && end != at && *value > 0.0;
 }
 
-/* The value of `key` as text, without quotes, if the line has it. */
-static void
-find_text (const gchar *line, const gchar *key, gchar **value)
-{
-  gchar *quoted = g_strdup_printf ("\"%s\": ", key);
-  const gchar *at = strstr (line, quoted);
-
-  if (at != NULL && *value == NULL) {
-    at += strlen (quoted);
-    at += *at == '"';
-    *value = g_strchomp (g_strndup (at, strcspn (at, "\",\n")));
-  }
-  g_free (quoted);
-}
-
 static void
 read_line (LinkFile *file, const gchar *line)
 {
@@ -66,9 +47,6 @@ read_line (LinkFile *file, const gchar *line)
   if (find_number (line, "bytes", &lone.bytes)
       && find_number (line, "series_us", &lone.series_us))
     g_array_append_val (file->lone, lone);
-  find_text (line, "gpu", &file->gpu);
-  find_text (line, "driver", &file->driver);
-  find_text (line, "cuda_runtime", &file->cuda_runtime);
 }
 
 gboolean

@@ -8,8 +8,6 @@ typedef struct
 {
   GArray *links; /* of LinkRow */
   GArray *lone;  /* of LoneRow */
-  /* The machine, as the file names it; NULL where it does not. */
-  gchar *gpu, *driver, *cuda_runtime;
 } LinkFile;
 
 /* GB/s of pinned memory, both ways at once, for frames of this size. */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* bench-machine: what a benchmark on a GPU ran on. */
+#pragma once
+
+#include "bench-json.h"
+#include "gpu.h"
+
+typedef struct
+{
+  const char *gpu; /* its name, the GPU's own */
+  int runtime;     /* CUDA versions, 1000 * major + 10 * minor */
+  int driver;
+} BenchMachine;
+
+BenchMachine bench_machine (const Gpu *gpu);
+/* That, and the driver's own version. */
+void bench_json_machine (BenchJson *json, const BenchMachine *machine);
