@@ -597,7 +597,8 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
           start + (step - KS) * STRIP_ROWS, place.first, place.last);
   }
 
-  /* FIRST: the step completes no rows. Without, where those are not apart, it may. */
+  /* FIRST: of the steps that complete no rows, where those are apart. Otherwise it may be
+   * any step. */
   template <bool FIRST>
   __device__ __forceinline__ void
   take (int step)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Frames that come and go in the GPU's memory, or in one memory and go in another. */
 #include "gpu-memory-fixture.h"
+#include "histo-oracle.h"
 
 #include <string.h>
 
@@ -587,6 +588,68 @@ gpu_memory_in_flight (void)
   }
 }
 
+/* Frames that are told of, which are waited for, and others, which may not be: all come
+ * in order, and what is told is of its frame. */
+static void
+check_told_of (const char *settings, gboolean streams)
+{
+  enum
+  {
+    N_FRAMES = 24,
+    TOLD = 3 /* of so many, the first */
+  };
+  GstCaps *caps = gpu_caps ("NV12", 64, 48, NULL);
+  GstBufferPool *pool;
+  GstVideoInfo info;
+  Bridge bridge;
+
+  bridge_open (&bridge, settings, TRUE, TRUE);
+  test_context ("%s, %s streams", settings, streams ? "with" : "without");
+  video_info (&info, "NV12", 64, 48, NULL);
+  pool = gpu_pool_new (bridge.context, caps, 0, streams);
+  expect (filter_caps (&bridge.filter, caps), "caps refused");
+  for (guint32 n = 0; n < N_FRAMES; n++) {
+    GstBuffer *in = picture_on_gpu (pool, &info, n);
+
+    GST_BUFFER_PTS (in) = n * 100 * GST_MSECOND / TOLD;
+    GST_BUFFER_OFFSET (in) = n;
+    expect (gst_harness_push (bridge.filter.harness, in) == GST_FLOW_OK,
+        "frame %u is not taken", n);
+  }
+  for (guint32 n = 0; n < N_FRAMES; n++) {
+    GstBuffer *out = gst_harness_pull (bridge.filter.harness);
+    const GstVideoHistogramMeta *meta =
+        out != NULL ? gst_buffer_get_video_histogram_meta (out) : NULL;
+
+    expect (out != NULL && GST_BUFFER_OFFSET (out) == n,
+        "frame %u does not come, or another", n);
+    expect ((meta != NULL) == (n % TOLD == 0), "frame %u is %s of", n,
+        meta != NULL ? "told" : "not told");
+    if (meta != NULL) {
+      GstBuffer *here = gpu_fetch (gst_buffer_ref (out), &info);
+      char *problem = histo_compare_meta (meta, here, &info, settings);
+
+      expect (problem == NULL, "frame %u: %s", n, problem);
+      gst_buffer_unref (here);
+    }
+    expect_filtered (out, &info, n, settings);
+  }
+  gpu_pool_free (pool);
+  bridge_close (&bridge);
+}
+
+static void
+gpu_memory_told_of (void)
+{
+  static const char *const settings[] = {
+    "sigma=1 histogram=true histogram-interval=100000000 histogram-meta=true",
+    "sigma=0 histogram=true histogram-interval=100000000 histogram-meta=true",
+  };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (settings); i++)
+    check_told_of (settings[i / 2], i % 2);
+}
+
 /* Flushes, EOS and changes of settings between frames that are not waited for. */
 static void
 gpu_memory_events (void)
@@ -896,6 +959,7 @@ const Test tests_gpu_memory[] = {
   { "gpu-memory-row", gpu_memory_row, VARIANT_CUDA },
   { "gpu-memory-pipelines", gpu_memory_pipelines, VARIANT_CUDA },
   { "gpu-memory-in-flight", gpu_memory_in_flight, VARIANT_CUDA },
+  { "gpu-memory-told-of", gpu_memory_told_of, VARIANT_CUDA },
   { "gpu-memory-events", gpu_memory_events, VARIANT_CUDA },
   { "gpu-memory-streams", gpu_memory_streams, VARIANT_CUDA },
   { "gpu-memory-analyze", gpu_memory_analyze, VARIANT_CUDA },
