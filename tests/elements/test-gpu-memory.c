@@ -589,9 +589,9 @@ gpu_memory_in_flight (void)
 }
 
 /* Frames that are told of, which are waited for, and others, which may not be: all come
- * in order, and what is told is of its frame. */
+ * in order and as `filter` makes them, and what is told is of its frame. */
 static void
-check_told_of (const char *settings, gboolean streams)
+check_told_of (const char *settings, const char *filter, gboolean streams)
 {
   enum
   {
@@ -632,7 +632,7 @@ check_told_of (const char *settings, gboolean streams)
       expect (problem == NULL, "frame %u: %s", n, problem);
       gst_buffer_unref (here);
     }
-    expect_filtered (out, &info, n, settings);
+    expect_filtered (out, &info, n, filter);
   }
   gpu_pool_free (pool);
   bridge_close (&bridge);
@@ -641,13 +641,22 @@ check_told_of (const char *settings, gboolean streams)
 static void
 gpu_memory_told_of (void)
 {
-  static const char *const settings[] = {
-    "sigma=1 histogram=true histogram-interval=100000000 histogram-meta=true",
-    "sigma=0 histogram=true histogram-interval=100000000 histogram-meta=true",
+#define TELL "interval=100000000"
+  static const struct
+  {
+    const char *settings, *filter;
+  } rows[] = {
+    { "sigma=1 histogram=true histogram-" TELL " histogram-meta=true",
+        "sigma=1" },
+    { "sigma=0 histogram=true histogram-" TELL " histogram-meta=true",
+        "sigma=0" },
+    { "cudahisto mode=analyze attach-meta=true " TELL, "sigma=0" },
+    { "cudahisto mode=equalize strength=0 attach-meta=true " TELL, "sigma=0" },
   };
 
-  for (guint i = 0; i < 2 * G_N_ELEMENTS (settings); i++)
-    check_told_of (settings[i / 2], i % 2);
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (rows); i++)
+    check_told_of (rows[i / 2].settings, rows[i / 2].filter, i % 2);
+#undef TELL
 }
 
 /* Flushes, EOS and changes of settings between frames that are not waited for. */
