@@ -57,12 +57,18 @@ release_plan (GstHistoCounter *self)
   self->plan = NULL;
 }
 
+static void
+forget_frames (GstHistoCounter *self)
+{
+  gst_histo_counter_forget (self);
+  gst_histo_counter_restart (self);
+}
+
 void
 gst_histo_counter_release (GstHistoCounter *self)
 {
   release_plan (self);
-  gst_histo_counter_forget (self);
-  gst_histo_counter_restart (self);
+  forget_frames (self);
 }
 
 void
@@ -120,10 +126,8 @@ remake (GstHistoCounter *self, const GstHistoComponents *components,
   if (before_remake != NULL)
     before_remake (self->filter);
   release_plan (self);
-  if (!gst_histo_components_equal (components, &self->components)) {
-    gst_histo_counter_forget (self);
-    gst_histo_counter_restart (self);
-  }
+  if (!gst_histo_components_equal (components, &self->components))
+    forget_frames (self);
   self->components = *components;
   return make_plan (self, method, fault);
 }
@@ -218,8 +222,7 @@ post_report (
 
 /* Segments change with no frame in flight, so the one of now is the frame's. */
 void
-gst_histo_counter_tell (
-    GstHistoCounter *self, guint place, GstBuffer **buffer)
+gst_histo_counter_tell (GstHistoCounter *self, guint place, GstBuffer **buffer)
 {
   const HistoResult *result = self->results[place];
   GstHistoSettings settings;

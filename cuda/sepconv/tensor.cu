@@ -598,7 +598,8 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
   }
 
   /* FIRST: of the steps that complete no rows, where those are apart. Otherwise it may be
-   * any step. */
+   * any step; whether it completes rows is written out twice, as with a name for it the
+   * kernel of 33 taps spills registers. */
   template <bool FIRST>
   __device__ __forceinline__ void
   take (int step)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench-machine.h"
 
-#include "bench-header.h"
-
 #ifdef HAVE_CUDA
 #include <cuda_runtime_api.h>
 #endif
@@ -17,10 +15,4 @@ bench_machine (const Gpu *gpu)
   (void) cudaDriverGetVersion (&machine.driver);
 #endif
   return machine;
-}
-
-void
-bench_json_machine (BenchJson *json, const BenchMachine *machine)
-{
-  bench_json_gpu (json, machine->gpu, machine->runtime, machine->driver);
 }

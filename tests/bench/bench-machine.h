@@ -2,7 +2,6 @@
 /* bench-machine: what a benchmark on a GPU ran on. */
 #pragma once
 
-#include "bench-json.h"
 #include "gpu.h"
 
 typedef struct
@@ -12,6 +11,5 @@ typedef struct
   int driver;
 } BenchMachine;
 
+/* What bench_json_gpu() takes. */
 BenchMachine bench_machine (const Gpu *gpu);
-/* That, and the driver's own version. */
-void bench_json_machine (BenchJson *json, const BenchMachine *machine);

@@ -227,7 +227,7 @@ write_header (BenchJson *json)
   if (gpu != NULL) {
     const BenchMachine machine = bench_machine (gpu);
 
-    bench_json_machine (json, &machine);
+    bench_json_gpu (json, machine.gpu, machine.runtime, machine.driver);
     gpu_close (gpu);
   }
 }

@@ -84,7 +84,7 @@ json_header (Bench *bench)
 
   bench_json_object (bench->json, NULL);
   date = bench_json_program (bench->json, "bench-transfer");
-  bench_json_machine (bench->json, &machine);
+  bench_json_gpu (bench->json, machine.gpu, machine.runtime, machine.driver);
   printf ("%s, CUDA runtime %d, driver's CUDA %d, %s\n", machine.gpu,
       machine.runtime, machine.driver, date);
   bench_json_array (bench->json, "sizes");

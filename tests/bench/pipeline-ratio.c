@@ -120,27 +120,27 @@ compare (const PipelineBench *bench, const Picture *picture, gint frames,
     BenchSpread *with, BenchSpread *without)
 {
   const gint n = bench->quick ? QUICK_REPETITIONS : REPETITIONS;
-  gchar *bare = describe (picture, frames, pattern, "");
-  gchar *filtered = describe (picture, frames, pattern, middle);
-  gdouble a[REPETITIONS], b[REPETITIONS], r[REPETITIONS];
+  gchar *description[] = { describe (picture, frames, pattern, ""),
+    describe (picture, frames, pattern, middle) };
+  gdouble ns[2][REPETITIONS], r[REPETITIONS];
   gboolean ok = TRUE;
 
   for (gint i = 0; i < n && ok; i++) {
-    const gboolean first = i % 2 == 0;
+    for (gint k = 0; k < 2 && ok; k++) {
+      const gint which = (i + k) % 2;
 
-    ok = time_pipeline (first ? bare : filtered, frames, first ? &a[i] : &b[i])
-        && time_pipeline (
-            first ? filtered : bare, frames, first ? &b[i] : &a[i]);
+      ok = time_pipeline (description[which], frames, &ns[which][i]);
+    }
     if (ok)
-      r[i] = b[i] / a[i];
+      r[i] = ns[1][i] / ns[0][i];
   }
   if (ok) {
-    *without = bench_spread (a, n);
-    *with = bench_spread (b, n);
+    *without = bench_spread (ns[0], n);
+    *with = bench_spread (ns[1], n);
     *ratio = bench_spread (r, n);
   }
-  g_free (bare);
-  g_free (filtered);
+  g_free (description[0]);
+  g_free (description[1]);
   return ok;
 }
 

@@ -641,22 +641,21 @@ check_told_of (const char *settings, const char *filter, gboolean streams)
 static void
 gpu_memory_told_of (void)
 {
-#define TELL "interval=100000000"
   static const struct
   {
     const char *settings, *filter;
   } rows[] = {
-    { "sigma=1 histogram=true histogram-" TELL " histogram-meta=true",
+    { "sigma=1 histogram=true histogram-interval=100000000 histogram-meta=true",
         "sigma=1" },
-    { "sigma=0 histogram=true histogram-" TELL " histogram-meta=true",
+    { "sigma=0 histogram=true histogram-interval=100000000 histogram-meta=true",
         "sigma=0" },
-    { "cudahisto mode=analyze attach-meta=true " TELL, "sigma=0" },
-    { "cudahisto mode=equalize strength=0 attach-meta=true " TELL, "sigma=0" },
+    { "cudahisto interval=100000000 attach-meta=true", "sigma=0" },
+    { "cudahisto interval=100000000 attach-meta=true mode=equalize strength=0",
+        "sigma=0" },
   };
 
   for (guint i = 0; i < 2 * G_N_ELEMENTS (rows); i++)
     check_told_of (rows[i / 2].settings, rows[i / 2].filter, i % 2);
-#undef TELL
 }
 
 /* Flushes, EOS and changes of settings between frames that are not waited for. */
