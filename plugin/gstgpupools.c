@@ -3,10 +3,10 @@
 
 #include "gstgpucaps.h"
 #include "gstgpumemory.h"
+#include "gstpinnedpool.h"
 
 /* Of pinned memory: enough to go on with; more are made when frames in flight hold
- * them all. Pools hand their buffers out in turn: a source that is slower than the
- * filter works in few, which stay in its caches. */
+ * them all. */
 #define MIN_BUFFERS 2
 
 gboolean
@@ -20,7 +20,7 @@ static GstBufferPool *
 new_pinned_pool (const GstGpuPools *self, GstCaps *caps,
     const GstAllocationParams *params, guint size)
 {
-  GstBufferPool *pool = gst_video_buffer_pool_new ();
+  GstBufferPool *pool = gst_pinned_pool_new ();
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
   gst_buffer_pool_config_set_params (config, caps, size, 0, 0);
@@ -80,7 +80,7 @@ is_plain_pool (GstQuery *query, GstBufferPool *pool)
 static GstBufferPool *
 new_pool_like (GstBufferPool *model)
 {
-  GstBufferPool *pool = gst_video_buffer_pool_new ();
+  GstBufferPool *pool = gst_pinned_pool_new ();
   GstStructure *config, *model_config;
   GstVideoAlignment align;
 

@@ -186,6 +186,155 @@ pools_outlive_the_filter (void)
   }
 }
 
+/* ---- the offered pool ---------------------------------------------------- */
+
+/* Buffers of the offered pool, taken together. */
+static void
+take_buffers (GstBufferPool *pool, GstBuffer **buffers, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    expect (
+        gst_buffer_pool_acquire_buffer (pool, &buffers[i], NULL) == GST_FLOW_OK,
+        "no buffer from the pool");
+}
+
+/* What came back last is still in the caches, and goes out first. */
+static void
+pools_hand_out_the_latest (void)
+{
+  Flight *flight = flight_open ("sigma=1", "NV12", 51, 31, NULL);
+  GstBufferPool *pool = flight_pool (flight);
+  GstBuffer *first[5], *again[5];
+
+  take_buffers (pool, first, 5);
+  for (guint i = 0; i < 5; i++)
+    gst_buffer_unref (first[i]);
+  take_buffers (pool, again, 5);
+  for (guint i = 0; i < 5; i++)
+    expect (again[i] == first[4 - i], "buffer %u is another", i);
+  for (guint i = 0; i < 5; i++)
+    gst_buffer_unref (again[i]);
+  gst_buffer_pool_set_active (pool, FALSE);
+  ASSERT_OBJECT_REFCOUNT (pool, "the offered pool", 1);
+  gst_object_unref (pool);
+  flight_close (flight);
+}
+
+/* What others have put other memory into, or have shortened, is as new when it goes out
+ * again, or another one is. */
+static void
+pools_hand_out_whole_buffers (void)
+{
+  Flight *flight = flight_open ("sigma=1", "NV12", 51, 31, NULL);
+  GstBufferPool *pool = flight_pool (flight);
+
+  for (guint i = 0; i < 4; i++) {
+    GstBuffer *buffer, *holder = gst_buffer_new ();
+    const GstMemory *held = NULL;
+    gsize size;
+
+    take_buffers (pool, &buffer, 1);
+    size = gst_buffer_get_size (buffer);
+    if (i == 0)
+      gst_buffer_replace_all_memory (
+          buffer, gst_allocator_alloc (NULL, size, NULL));
+    else if (i == 1)
+      gst_buffer_set_size (buffer, 10);
+    else if (i == 2) {
+      held = gst_buffer_peek_memory (buffer, 0);
+      gst_buffer_append_memory (holder, gst_buffer_get_memory (buffer, 0));
+    }
+    gst_buffer_unref (buffer);
+    take_buffers (pool, &buffer, 1);
+    expect (gst_buffer_get_size (buffer) == size, "a buffer of another size");
+    expect (buffer_is_pinned (buffer), "a buffer of other memory");
+    expect (gst_buffer_peek_memory (buffer, 0) != held,
+        "a buffer of memory that somebody holds");
+    gst_buffer_unref (buffer);
+    gst_buffer_unref (holder);
+  }
+  gst_buffer_pool_set_active (pool, FALSE);
+  ASSERT_OBJECT_REFCOUNT (pool, "the offered pool", 1);
+  gst_object_unref (pool);
+  flight_close (flight);
+}
+
+typedef struct
+{
+  GstBufferPool *pool;
+  GstBuffer *buffer;
+} Wish;
+
+static gpointer
+take_one (gpointer user)
+{
+  Wish *wish = user;
+
+  return GINT_TO_POINTER (
+      gst_buffer_pool_acquire_buffer (wish->pool, &wish->buffer, NULL));
+}
+
+/* A thread that waits for the last buffer gets it, and is let go by a flush. */
+static void
+pools_wait_for_buffers (void)
+{
+  GstBufferPoolAcquireParams at_once = {
+    .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT
+  };
+  Flight *flight = flight_open ("sigma=1", "NV12", 51, 31, NULL);
+  GstBufferPool *pool = flight_pool (flight);
+  GstStructure *config;
+  GstBuffer *held[2], *none = NULL;
+  GstCaps *caps;
+  guint size;
+
+  gst_buffer_pool_set_active (pool, FALSE);
+  config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_get_params (config, &caps, &size, NULL, NULL);
+  gst_buffer_pool_config_set_params (config, caps, size, 1, 2);
+  expect (gst_buffer_pool_set_config (pool, config)
+          && gst_buffer_pool_set_active (pool, TRUE),
+      "a pool of two buffers");
+  take_buffers (pool, held, 2);
+  expect (gst_buffer_pool_acquire_buffer (pool, &none, &at_once) == GST_FLOW_EOS
+          && none == NULL,
+      "a third buffer");
+  for (guint i = 0; i < 20; i++) {
+    Wish wish = { pool, NULL };
+    Task *task = task_start (take_one, &wish);
+
+    if (i % 2 == 0)
+      g_usleep (2000);
+    gst_buffer_unref (held[i % 2]);
+    expect (GPOINTER_TO_INT (task_end (task, "the wait")) == GST_FLOW_OK,
+        "no buffer");
+    expect (wish.buffer != held[(i + 1) % 2], "a buffer twice");
+    held[i % 2] = wish.buffer;
+  }
+  for (guint i = 0; i < 2; i++) {
+    Wish wish = { pool, NULL };
+    Task *task = task_start (take_one, &wish);
+
+    g_usleep (2000);
+    expect (!task_is_done (task), "a third buffer");
+    gst_buffer_pool_set_flushing (pool, TRUE);
+    expect (GPOINTER_TO_INT (task_end (task, "the wait")) == GST_FLOW_FLUSHING,
+        "a buffer of a pool that is flushing");
+    gst_buffer_unref (held[i]);
+    expect (
+        gst_buffer_pool_acquire_buffer (pool, &none, NULL) == GST_FLOW_FLUSHING,
+        "a buffer of a pool that is flushing");
+    gst_buffer_pool_set_flushing (pool, FALSE);
+    take_buffers (pool, &held[i], 1);
+  }
+  gst_buffer_unref (held[0]);
+  gst_buffer_unref (held[1]);
+  gst_buffer_pool_set_active (pool, FALSE);
+  ASSERT_OBJECT_REFCOUNT (pool, "the offered pool", 1);
+  gst_object_unref (pool);
+  flight_close (flight);
+}
+
 /* ---- downstream's pools -------------------------------------------------- */
 
 /* A pool that nobody can replace: its buffers lie as its owner needs them. */
@@ -433,6 +582,10 @@ const Test tests_pools[] = {
   { "pools-offered", pools_offered, VARIANT_BOTH },
   { "pools-follow-settings", pools_follow_settings, VARIANT_CUDA },
   { "pools-outlive-the-filter", pools_outlive_the_filter, VARIANT_BOTH },
+  { "pools-hand-out-the-latest", pools_hand_out_the_latest, VARIANT_CUDA },
+  { "pools-hand-out-whole-buffers", pools_hand_out_whole_buffers,
+      VARIANT_CUDA },
+  { "pools-wait-for-buffers", pools_wait_for_buffers, VARIANT_CUDA },
   { "pools-of-downstream-are-used", pools_of_downstream_are_used,
       VARIANT_BOTH },
   { "pools-smaller-than-the-ring", pools_smaller_than_the_ring, VARIANT_BOTH },
