@@ -70,11 +70,10 @@ struct RingSlot
   GpuEvent mark[N_MARKS];
   GpuEvent sliced_up[RING_MAX_SLICES]; /* the slice has come up; untimed */
   GpuEvent sliced_compute[RING_MAX_SLICES];
-  GpuEvent finished;        /* untimed; what ring_wait() waits for */
-  GpuStream up_on, down_on; /* of this frame's copies */
-  int parts;                /* of this frame, so far */
-  bool timed;               /* this frame records its marks */
-  bool alone;               /* no other frame was in flight at submit */
+  GpuEvent finished; /* untimed; what ring_wait() waits for */
+  int parts;         /* of this frame, so far */
+  bool timed;        /* this frame records its marks */
+  bool alone;        /* no other frame was in flight at submit */
   double submit_ns;
   RingFrame frame; /* of the last submit */
   /* What its copy up reads; what is there then, for the computation; what that leaves,
@@ -416,24 +415,15 @@ mark (RingSlot *slot, int point, GpuStream stream, Fault *fault)
   return !slot->timed || gpu_event_record (slot->mark[point], stream, fault);
 }
 
-/* Has a stream wait for an event of another, which may be itself. */
+/* Has the frame's work wait for what others have queued on one of its images. */
 static bool
-wait_across (GpuStream stream, GpuStream other, GpuEvent event, Fault *fault)
-{
-  return stream == other || gpu_stream_wait_event (stream, event, fault);
-}
-
-/* Has the frame's work, and its way up if that is given, wait for what others have queued
- * on one of its images. */
-static bool
-follow (
-    Ring *ring, GpuStream theirs, GpuEvent ready, GpuStream up, Fault *fault)
+follow (Ring *ring, GpuStream theirs, GpuEvent ready, bool up, Fault *fault)
 {
   return theirs == NULL
       || (gpu_event_record (ready, theirs, fault)
-          && wait_across (ring->compute, theirs, ready, fault)
-          && (up == NULL || up == ring->compute
-              || wait_across (up, theirs, ready, fault)));
+          && (theirs == ring->compute
+              || gpu_stream_wait_event (ring->compute, ready, fault))
+          && (!up || gpu_stream_wait_event (ring->up, ready, fault)));
 }
 
 /* Queues the way up of rows [before, ready), slice i. */
@@ -448,12 +438,10 @@ submit_up (Ring *ring, RingSlot *slot, int i, const int *before,
   if (!slot->copies_up)
     return true;
   /* Pageable memory may be the caller's in any number of pieces. */
-  if (!copy_rows (&slot->source, &slot->up, before, ready,
-          frame->transfer != RING_PAGEABLE, GPU_COPY_UP, slot->up_on, fault))
-    return false;
-  return (slot->up_on == ring->compute && !mark_end)
-      || (gpu_event_record (end, slot->up_on, fault)
-          && wait_across (ring->compute, slot->up_on, end, fault));
+  return copy_rows (&slot->source, &slot->up, before, ready,
+             frame->transfer != RING_PAGEABLE, GPU_COPY_UP, ring->up, fault)
+      && gpu_event_record (end, ring->up, fault)
+      && gpu_stream_wait_event (ring->compute, end, fault);
 }
 
 /* Queues the way down of rows [before, done), after slice i. The last one ends the
@@ -465,22 +453,21 @@ submit_down (Ring *ring, RingSlot *slot, int i, const int *before,
   const RingFrame *frame = &slot->frame;
   const bool last = i == frame->slices - 1, mark_end = last && slot->timed;
   const bool down = slot->copies_down && (last || has_rows (before, done));
-  const bool crosses = down && slot->down_on != ring->compute;
   const GpuEvent compute_end =
       mark_end ? slot->mark[MARK_COMPUTE_END] : slot->sliced_compute[i];
 
-  if ((mark_end || crosses)
+  if ((mark_end || down)
       && !gpu_event_record (compute_end, ring->compute, fault))
     return false;
   if (!down)
     return true;
-  return wait_across (slot->down_on, ring->compute, compute_end, fault)
+  return gpu_stream_wait_event (ring->down, compute_end, fault)
       && (has_rows (no_rows, before)
-          || mark (slot, MARK_DOWN_START, slot->down_on, fault))
+          || mark (slot, MARK_DOWN_START, ring->down, fault))
       && copy_rows (&slot->down, &slot->result, before, done,
           frame->transfer != RING_PAGEABLE,
           frame->dst_place == RING_DEVICE ? GPU_COPY_DEVICE : GPU_COPY_DOWN,
-          slot->down_on, fault);
+          ring->down, fault);
 }
 
 /* Frames from the host come one at a time, and those whose images belong to the stream that
@@ -491,8 +478,8 @@ order_of (const Ring *ring, const RingSlot *slot)
   const RingFrame *frame = &slot->frame;
   const bool crosses = frame->src_place != RING_DEVICE || slot->copies_down
       || (frame->dst.n_memories > 0 && frame->dst_place != RING_DEVICE);
-  const bool shares =
-      frame->src_stream == ring->compute || frame->dst_stream == ring->compute;
+  const bool shares = frame->src_stream == ring->compute
+      || frame->dst_stream == ring->compute;
 
   return ring->depth < DEPTH_BESIDE || crosses || shares ? GPU_AFTER_KERNELS
                                                          : GPU_BESIDE_KERNELS;
@@ -547,27 +534,19 @@ static bool
 submit_to_gpu (Ring *ring, RingSlot *slot, Fault *fault)
 {
   const RingFrame *frame = &slot->frame;
-  /* A frame that is alone and whole has nothing to overlap with, and needs no events
-   * between its stages on one stream; if that is nobody else's. */
-  const bool together = slot->alone && frame->slices == 1 && ring->own_compute;
+  const GpuStream last = slot->copies_down ? ring->down : ring->compute;
   /* What comes up where it is to stay must not come early. */
-  const bool early = slot->copies_up && frame->passes;
-  GpuStream last;
+  const bool up = slot->copies_up && frame->passes;
   int ready[IMAGE_MAX_MEMORIES] = { 0 }, done[IMAGE_MAX_MEMORIES] = { 0 };
 
-  slot->up_on = together ? ring->compute : ring->up;
-  slot->down_on = together ? ring->compute : ring->down;
-  last = slot->copies_down ? slot->down_on : ring->compute;
-  if (!follow (ring, frame->src_stream, slot->src_ready, NULL, fault)
-      || !follow (ring, frame->dst_stream, slot->dst_ready,
-          early ? slot->up_on : NULL, fault)
-      || (slot->copies_up && !mark (slot, MARK_UP_START, slot->up_on, fault)))
+  if (!follow (ring, frame->src_stream, slot->src_ready, false, fault)
+      || !follow (ring, frame->dst_stream, slot->dst_ready, up, fault)
+      || (slot->copies_up && !mark (slot, MARK_UP_START, ring->up, fault)))
     return false;
   for (int i = 0; i < frame->slices; i++)
     if (!submit_slice (ring, slot, i, ready, done, fault))
       return false;
-  return (!slot->copies_down
-             || mark (slot, MARK_DOWN_END, slot->down_on, fault))
+  return (!slot->copies_down || mark (slot, MARK_DOWN_END, ring->down, fault))
       && gpu_event_record (slot->finished, last, fault)
       && (frame->dst_stream == NULL || frame->dst_stream == last
           || gpu_stream_wait_event (frame->dst_stream, slot->finished, fault));

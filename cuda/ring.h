@@ -8,8 +8,7 @@
  *
  * Copies up, kernels and copies down run on three streams joined by events, so
  * that the stages of neighbouring slots overlap. Within one frame they overlap
- * too when it is cut into slices; one that is whole and alone has nothing to overlap
- * with, and stays on one stream. Slots are acquired, and must be waited for and
+ * too when it is cut into slices. Slots are acquired, and must be waited for and
  * released, in one order.
  *
  * Kernels of neighbouring frames may overlap, too, if those lie in device memory on both
