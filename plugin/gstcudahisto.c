@@ -212,12 +212,11 @@ gst_cuda_histo_prepare (
     GstGpuFilter *filter, GstGpuFilterUse *use, Fault *fault)
 {
   GstCudaHisto *self = GST_CUDA_HISTO (filter);
-  const GstHistoSettings *settings = &self->counter.settings;
   gboolean idle;
 
   GST_OBJECT_LOCK (self);
-  idle = self->modes.mode == GST_CUDA_HISTO_ANALYZE && !settings->post_messages
-      && !settings->attach_meta;
+  idle = self->modes.mode == GST_CUDA_HISTO_ANALYZE
+      && !gst_histo_counter_is_wanted (&self->counter);
   GST_OBJECT_UNLOCK (self);
   if (idle) {
     *use = GST_GPU_FILTER_PASS;

@@ -77,6 +77,7 @@ enum
   PROP_HISTOGRAM,
   PROP_HISTOGRAM_BINS,
   PROP_HISTOGRAM_INTERVAL,
+  PROP_HISTOGRAM_MESSAGES,
   PROP_HISTOGRAM_META,
 };
 
@@ -317,7 +318,8 @@ gst_cuda_sepconv_prepare (
     self->have_spec = ok;
     self->dirty = FALSE;
   }
-  self->counts = self->histogram;
+  self->counts =
+      self->histogram && gst_histo_counter_is_wanted (&self->counter);
   GST_OBJECT_UNLOCK (self);
   gst_gpu_filter_set_reports (filter, self->counts);
   if (!ok
@@ -456,6 +458,9 @@ gst_cuda_sepconv_set_property (
     case PROP_HISTOGRAM_INTERVAL:
       self->counter.settings.interval = g_value_get_uint64 (value);
       break;
+    case PROP_HISTOGRAM_MESSAGES:
+      self->counter.settings.post_messages = g_value_get_boolean (value);
+      break;
     case PROP_HISTOGRAM_META:
       self->counter.settings.attach_meta = g_value_get_boolean (value);
       break;
@@ -531,6 +536,9 @@ gst_cuda_sepconv_get_property (
       break;
     case PROP_HISTOGRAM_INTERVAL:
       g_value_set_uint64 (value, self->counter.settings.interval);
+      break;
+    case PROP_HISTOGRAM_MESSAGES:
+      g_value_set_boolean (value, self->counter.settings.post_messages);
       break;
     case PROP_HISTOGRAM_META:
       g_value_set_boolean (value, self->counter.settings.attach_meta);
@@ -719,7 +727,7 @@ install_histogram_properties (GObjectClass *object_class, GParamFlags flags)
 {
   g_object_class_install_property (object_class, PROP_HISTOGRAM,
       g_param_spec_boolean ("histogram", "Histogram",
-          "Count the histogram of the result and post it as cudahisto does",
+          "Count the histogram of the result and tell it as cudahisto does",
           FALSE, flags));
   g_object_class_install_property (object_class, PROP_HISTOGRAM_BINS,
       g_param_spec_int ("histogram-bins", "Histogram bins",
@@ -727,12 +735,17 @@ install_histogram_properties (GObjectClass *object_class, GParamFlags flags)
           GST_HISTO_DEFAULT_BINS, flags));
   g_object_class_install_property (object_class, PROP_HISTOGRAM_INTERVAL,
       g_param_spec_uint64 ("histogram-interval", "Histogram interval",
-          "Running time between messages in nanoseconds (0 = every frame)", 0,
-          G_MAXUINT64, GST_HISTO_DEFAULT_INTERVAL, flags));
+          "Running time between frames that are told of, in nanoseconds; no "
+          "others are counted (0 = every frame)",
+          0, G_MAXUINT64, GST_HISTO_DEFAULT_INTERVAL, flags));
+  g_object_class_install_property (object_class, PROP_HISTOGRAM_MESSAGES,
+      g_param_spec_boolean ("histogram-messages", "Histogram messages",
+          "Post an element message for each frame that is told of",
+          GST_HISTO_DEFAULT_POST_MESSAGES, flags));
   g_object_class_install_property (object_class, PROP_HISTOGRAM_META,
       g_param_spec_boolean ("histogram-meta", "Histogram meta",
-          "Attach a GstVideoHistogramMeta to the frames of messages", FALSE,
-          flags));
+          "Attach a GstVideoHistogramMeta to each frame that is told of",
+          GST_HISTO_DEFAULT_ATTACH_META, flags));
 }
 
 static void

@@ -19,6 +19,12 @@ gst_histo_counter_init (GstHistoCounter *self, GstGpuFilter *filter)
     .method = GST_GPU_FILTER_METHOD_AUTO };
 }
 
+gboolean
+gst_histo_counter_is_wanted (const GstHistoCounter *self)
+{
+  return self->settings.post_messages || self->settings.attach_meta;
+}
+
 static const HistoMethod *
 chosen_method (guint method)
 {
@@ -231,14 +237,19 @@ gst_histo_counter_tell (GstHistoCounter *self, guint place, GstBuffer **buffer)
   settings = self->settings;
   GST_OBJECT_UNLOCK (self->filter);
 
-  gst_histo_report_update (&self->report, &self->components,
-      &settings.thresholds, result, self->last);
-  if (self->last == NULL)
-    self->last = g_new (guint64,
-        (gsize) self->components.n_components * (gsize) self->components.bins);
-  gst_histo_components_copy (&self->components, result, self->last);
-  if (settings.post_messages)
+  if (settings.post_messages) {
+    gst_histo_report_update (&self->report, &self->components,
+        &settings.thresholds, result, self->last);
+    if (self->last == NULL)
+      self->last = g_new (guint64,
+          (gsize) self->components.n_components
+              * (gsize) self->components.bins);
+    gst_histo_components_copy (&self->components, result, self->last);
     post_report (self, result, *buffer);
+  } else {
+    /* Statistics and alarms are of messages. */
+    gst_histo_counter_forget (self);
+  }
   if (settings.attach_meta) {
     /* The memory stays the same. */
     *buffer = gst_buffer_make_writable (*buffer);

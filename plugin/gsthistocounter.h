@@ -49,11 +49,15 @@ typedef struct
 
   /* Of the pusher, and of others while no frame is in flight. */
   GstHistoReport report;
-  guint64 *last; /* counters of the last frame that was told of, or NULL */
+  guint64
+      *last; /* counters of the last frame that a message told of, or NULL */
 } GstHistoCounter;
 
 /* With the settings' defaults. */
 void gst_histo_counter_init (GstHistoCounter *self, GstGpuFilter *filter);
+
+/* With the filter's object lock held: whether what is counted is told at all. */
+gboolean gst_histo_counter_is_wanted (const GstHistoCounter *self);
 
 /* For a vfunc wanted_backend. */
 GstGpuFilterBackend gst_histo_counter_wanted_backend (GstHistoCounter *self);
@@ -68,7 +72,8 @@ void gst_histo_counter_release (GstHistoCounter *self);
 /* Running time starts anew; no frame is in flight. */
 void gst_histo_counter_restart (GstHistoCounter *self);
 
-/* Frames from now on do not compare with those before; no frame is in flight. */
+/* Frames from now on do not compare with those before. The pusher, or no frame is in
+ * flight. */
 void gst_histo_counter_forget (GstHistoCounter *self);
 
 /* Streaming thread: whether a frame is to be told of, as the first in its interval of

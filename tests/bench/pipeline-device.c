@@ -29,6 +29,9 @@ static const Work works[] = {
   { "filter and histogram", "backend=cuda sigma=2 histogram=true" },
   { "all frames told of",
       "backend=cuda sigma=2 histogram=true histogram-interval=0" },
+  { "all with a meta",
+      "backend=cuda sigma=2 histogram=true histogram-interval=0 "
+      "histogram-messages=false histogram-meta=true" },
 };
 
 typedef struct

@@ -85,6 +85,77 @@ histogram_meta (void)
   filter_close (&filter);
 }
 
+/* Told as message, as meta, as both or not at all: then it is not counted. */
+static void
+histogram_told_as_wanted (void)
+{
+  for (int i = 0; i < 4; i++) {
+    const gboolean messages = i % 2, meta = i / 2;
+    char *settings = g_strdup_printf (
+        "sigma=1 histogram=true histogram-interval=0 histogram-messages=%d "
+        "histogram-meta=%d",
+        messages, meta);
+    GstVideoInfo info;
+    Filter filter;
+
+    filter_start (&filter, settings, &info, "NV12", 34, 18, NULL);
+    for (guint32 n = 0; n < 3; n++) {
+      GstBuffer *in = picture_new (&info, n);
+      GstBuffer *out = filter_process (&filter, gst_buffer_ref (in));
+      GstVideoHistogramMeta *counted =
+          gst_buffer_get_video_histogram_meta (out);
+
+      picture_expect (in, out, &info, "sigma=1", FALSE);
+      expect ((counted != NULL) == meta, "a meta: %d", counted != NULL);
+      if (meta) {
+        char *problem = histo_compare_meta (counted, out, &info, settings);
+
+        expect (problem == NULL, "%s", problem);
+      }
+      if (messages)
+        histo_expect (histo_message (&filter), out, &info, settings);
+      histo_expect_silence (&filter);
+      gst_buffer_unref (out);
+      gst_buffer_unref (in);
+    }
+    filter_close (&filter);
+    g_free (settings);
+  }
+}
+
+/* A frame does not compare with those before that no message told of. */
+static void
+histogram_messages_begin_anew (void)
+{
+  static const guint8 codes[] = { 10, 10, 200, 200, 10 };
+  static const gboolean messages[] = { TRUE, FALSE, FALSE, TRUE, TRUE };
+  static const gdouble distances[] = { 0.0, 0.0, 0.0, 0.0, 1.0 };
+  GstVideoInfo info;
+  Filter filter;
+
+  filter_start (&filter,
+      "sigma=1 histogram=true histogram-interval=0 histogram-meta=true", &info,
+      "GRAY8", 16, 8, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (codes); i++) {
+    GstBuffer *in = picture_new (&info, 0);
+
+    g_object_set (filter.element, "histogram-messages", messages[i], NULL);
+    gst_buffer_memset (in, 0, codes[i], gst_buffer_get_size (in));
+    gst_buffer_unref (filter_process (&filter, in));
+    if (messages[i]) {
+      GstMessage *message = histo_message (&filter);
+      gdouble distance = -1.0;
+
+      gst_structure_get_double (
+          gst_message_get_structure (message), "distance", &distance);
+      expect (distance == distances[i], "frame %u: distance %g", i, distance);
+      gst_message_unref (message);
+    }
+    histo_expect_silence (&filter);
+  }
+  filter_close (&filter);
+}
+
 /* While playing: only the frames in between are told of. */
 static void
 histogram_switched (void)
@@ -160,6 +231,9 @@ const Test tests_histogram[] = {
   { "histogram-of-fields", histogram_of_fields, VARIANT_BOTH },
   { "histogram-of-untouched", histogram_of_untouched, VARIANT_BOTH },
   { "histogram-meta", histogram_meta, VARIANT_BOTH },
+  { "histogram-told-as-wanted", histogram_told_as_wanted, VARIANT_BOTH },
+  { "histogram-messages-begin-anew", histogram_messages_begin_anew,
+      VARIANT_BOTH },
   { "histogram-switched", histogram_switched, VARIANT_BOTH },
   { "histogram-interval", histogram_interval, VARIANT_BOTH },
   { 0 },
