@@ -15,6 +15,14 @@ gpu_count (Fault *fault)
   return 0;
 }
 
+bool
+gpu_versions (int *runtime, int *driver, Fault *fault)
+{
+  (void) runtime;
+  (void) driver;
+  return absent (fault);
+}
+
 Gpu *
 gpu_open (int id, Fault *fault)
 {

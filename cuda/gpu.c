@@ -120,6 +120,18 @@ gpu_count (Fault *fault)
   return n;
 }
 
+bool
+gpu_versions (int *runtime, int *driver, Fault *fault)
+{
+  bool ok = false;
+
+  GPU_CHECK (cudaRuntimeGetVersion (runtime), fault);
+  GPU_CHECK (cudaDriverGetVersion (driver), fault);
+  ok = true;
+done:
+  return ok;
+}
+
 static bool
 describe (Gpu *gpu, Fault *fault)
 {

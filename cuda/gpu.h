@@ -33,6 +33,10 @@ typedef struct CUevent_st *GpuEvent;
  * no driver, or no CUDA in this build. */
 int gpu_count (Fault *fault);
 
+/* CUDA versions, 1000 * major + 10 * minor: of this build's runtime, and what the driver
+ * has at most. */
+bool gpu_versions (int *runtime, int *driver, Fault *fault);
+
 /* Opens device `id`; -1 takes the first that can run this build's kernels.
  * FAULT_NOT_FOUND: no such device, no driver, or kernels built for other
  * architectures. The caller owns the result. */

@@ -19,7 +19,6 @@
 #include "bench-pipeline.h"
 
 #include "bench-header.h"
-#include "bench-machine.h"
 #include "gpu.h"
 
 #include <gst/video/video.h>
@@ -222,14 +221,16 @@ write_header (BenchJson *json)
 {
   Fault fault;
   Gpu *gpu = json != NULL ? gpu_open (-1, &fault) : NULL;
+  int runtime, driver;
 
   bench_json_program (json, "bench-pipeline");
-  if (gpu != NULL) {
-    const BenchMachine machine = bench_machine (gpu);
-
-    bench_json_gpu (json, machine.gpu, machine.runtime, machine.driver);
-    gpu_close (gpu);
-  }
+  if (gpu == NULL)
+    return;
+  if (gpu_versions (&runtime, &driver, &fault))
+    bench_json_gpu (json, gpu_name (gpu), runtime, driver);
+  else
+    fprintf (stderr, "bench-pipeline: %s (%s)\n", fault.message, fault.detail);
+  gpu_close (gpu);
 }
 
 static void

@@ -14,7 +14,6 @@
 
 #include "bench-header.h"
 #include "bench-json.h"
-#include "bench-machine.h"
 #include "bench-measure.h"
 #include "transfer-latency.h"
 #include "transfer-link.h"
@@ -76,18 +75,21 @@ row_seconds (const Bench *bench)
   return bench->options.quick ? QUICK_ROW_SECONDS : ROW_SECONDS;
 }
 
-static void
+static bool
 json_header (Bench *bench)
 {
-  const BenchMachine machine = bench_machine (bench->gpu);
-  const char *date;
+  const char *name = gpu_name (bench->gpu), *date;
+  int runtime, driver;
 
+  if (!gpu_versions (&runtime, &driver, &bench->fault))
+    return false;
   bench_json_object (bench->json, NULL);
   date = bench_json_program (bench->json, "bench-transfer");
-  bench_json_gpu (bench->json, machine.gpu, machine.runtime, machine.driver);
-  printf ("%s, CUDA runtime %d, driver's CUDA %d, %s\n", machine.gpu,
-      machine.runtime, machine.driver, date);
+  bench_json_gpu (bench->json, name, runtime, driver);
+  printf ("%s, CUDA runtime %d, driver's CUDA %d, %s\n", name, runtime, driver,
+      date);
   bench_json_array (bench->json, "sizes");
+  return true;
 }
 
 static bool
@@ -330,7 +332,8 @@ report (Bench *bench)
 {
   const Options *options = &bench->options;
 
-  json_header (bench);
+  if (!json_header (bench))
+    return false;
   for (int i = 0; i < N_KINDS; i++) {
     const bool wanted = options->size_mb > 0.0
         ? i == nearest_kind (options->size_mb)

@@ -53,6 +53,18 @@ cudaGetDeviceCount (int *count)
 }
 
 cudaError_t
+cudaRuntimeGetVersion (int *version)
+{
+  return emulated_result (cuDriverGetVersion (version));
+}
+
+cudaError_t
+cudaDriverGetVersion (int *version)
+{
+  return emulated_result (cuDriverGetVersion (version));
+}
+
+cudaError_t
 cudaDeviceGetAttribute (int *value, cudaDeviceAttr attribute, int device)
 {
   return emulated_result (

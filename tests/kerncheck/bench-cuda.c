@@ -26,8 +26,8 @@ bench_cuda_facts (const Gpu *gpu, BenchFacts *facts, Fault *fault)
   int l2 = 0;
   bool ok = false;
 
-  GPU_CHECK (cudaRuntimeGetVersion (&facts->runtime), fault);
-  GPU_CHECK (cudaDriverGetVersion (&facts->driver), fault);
+  if (!gpu_versions (&facts->runtime, &facts->driver, fault))
+    return false;
   GPU_CHECK (cudaDeviceGetAttribute (&l2, cudaDevAttrL2CacheSize, gpu_id (gpu)),
       fault);
   GPU_CHECK (cudaDeviceGetAttribute (

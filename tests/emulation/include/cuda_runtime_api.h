@@ -49,6 +49,8 @@ enum cudaDeviceAttr
 };
 
 cudaError_t cudaGetDeviceCount (int *count);
+cudaError_t cudaRuntimeGetVersion (int *version);
+cudaError_t cudaDriverGetVersion (int *version);
 cudaError_t cudaGetDeviceProperties (
     struct cudaDeviceProp *properties, int device);
 cudaError_t cudaDeviceGetAttribute (
