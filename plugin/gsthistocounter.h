@@ -49,8 +49,7 @@ typedef struct
 
   /* Of the pusher, and of others while no frame is in flight. */
   GstHistoReport report;
-  guint64
-      *last; /* counters of the last frame that a message told of, or NULL */
+  guint64 *last; /* counters of the frame of the last message, or NULL */
 } GstHistoCounter;
 
 /* With the settings' defaults. */

@@ -145,12 +145,12 @@ gst_histo_report_update (GstHistoReport *report,
 static void
 take_counts (GstStructure *structure, const guint64 *counts, gint bins)
 {
-  GValue array = G_VALUE_INIT, none = G_VALUE_INIT;
+  GValue array = G_VALUE_INIT, zero = G_VALUE_INIT;
 
   gst_value_array_init (&array, (guint) bins);
-  g_value_init (&none, G_TYPE_UINT64);
+  g_value_init (&zero, G_TYPE_UINT64);
   for (gint i = 0; i < bins; i++) {
-    GValue value = none;
+    GValue value = zero;
 
     g_value_set_uint64 (&value, counts[i]);
     gst_value_array_append_and_take_value (&array, &value);
