@@ -82,6 +82,7 @@ struct _GstCudaHisto
   EqualizePlan *equalize;    /* of that mode, else NULL */
   OverlayPlan *overlay;      /* likewise */
   OverlaySpec *overlay_spec; /* too large for a stack */
+  gboolean counts; /* the histogram of the next frame, to tell of it */
 };
 
 G_DEFINE_TYPE (GstCudaHisto, gst_cuda_histo, GST_TYPE_GPU_FILTER)
@@ -212,11 +213,11 @@ gst_cuda_histo_prepare (
     GstGpuFilter *filter, GstGpuFilterUse *use, Fault *fault)
 {
   GstCudaHisto *self = GST_CUDA_HISTO (filter);
-  gboolean idle;
+  gboolean told, idle;
 
   GST_OBJECT_LOCK (self);
-  idle = self->modes.mode == GST_CUDA_HISTO_ANALYZE
-      && !gst_histo_counter_is_wanted (&self->counter);
+  told = gst_histo_counter_is_wanted (&self->counter);
+  idle = self->modes.mode == GST_CUDA_HISTO_ANALYZE && !told;
   GST_OBJECT_UNLOCK (self);
   if (idle) {
     *use = GST_GPU_FILTER_PASS;
@@ -227,7 +228,8 @@ gst_cuda_histo_prepare (
     return FALSE;
   if (self->mode == GST_CUDA_HISTO_ANALYZE)
     *use = GST_GPU_FILTER_READ;
-  gst_gpu_filter_set_reports (filter, TRUE);
+  gst_gpu_filter_set_reports (filter, told);
+  self->counts = told;
   gst_gpu_filter_set_active_method (
       filter, histo_plan_method (self->counter.plan)->name);
   return TRUE;
@@ -236,7 +238,10 @@ gst_cuda_histo_prepare (
 static gboolean
 gst_cuda_histo_wants (GstGpuFilter *filter, GstBuffer *buffer)
 {
-  return gst_histo_counter_wants (&GST_CUDA_HISTO (filter)->counter, buffer);
+  GstCudaHisto *self = GST_CUDA_HISTO (filter);
+
+  self->counts = gst_histo_counter_wants (&self->counter, buffer);
+  return self->counts;
 }
 
 static gboolean
@@ -254,6 +259,9 @@ gst_cuda_histo_compute (
       && !equalize_plan_run (
           self->equalize, part->src, part->dst, part->stream, fault))
     return FALSE;
+  /* What has been equalized is counted for messages and metas only. */
+  if (equalizes && !self->counts)
+    return TRUE;
   result = gst_histo_counter_count (&self->counter,
       equalizes ? part->dst : part->src, place, part->stream,
       equalizes ? GPU_AFTER_KERNELS : part->order, fault);
