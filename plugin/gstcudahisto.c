@@ -82,7 +82,6 @@ struct _GstCudaHisto
   EqualizePlan *equalize;    /* of that mode, else NULL */
   OverlayPlan *overlay;      /* likewise */
   OverlaySpec *overlay_spec; /* too large for a stack */
-  gboolean counts; /* the histogram of the next frame, to tell of it */
 };
 
 G_DEFINE_TYPE (GstCudaHisto, gst_cuda_histo, GST_TYPE_GPU_FILTER)
@@ -229,7 +228,6 @@ gst_cuda_histo_prepare (
   if (self->mode == GST_CUDA_HISTO_ANALYZE)
     *use = GST_GPU_FILTER_READ;
   gst_gpu_filter_set_reports (filter, told);
-  self->counts = told;
   gst_gpu_filter_set_active_method (
       filter, histo_plan_method (self->counter.plan)->name);
   return TRUE;
@@ -238,10 +236,7 @@ gst_cuda_histo_prepare (
 static gboolean
 gst_cuda_histo_wants (GstGpuFilter *filter, GstBuffer *buffer)
 {
-  GstCudaHisto *self = GST_CUDA_HISTO (filter);
-
-  self->counts = gst_histo_counter_wants (&self->counter, buffer);
-  return self->counts;
+  return gst_histo_counter_wants (&GST_CUDA_HISTO (filter)->counter, buffer);
 }
 
 static gboolean
@@ -260,7 +255,7 @@ gst_cuda_histo_compute (
           self->equalize, part->src, part->dst, part->stream, fault))
     return FALSE;
   /* What has been equalized is counted for messages and metas only. */
-  if (equalizes && !self->counts)
+  if (equalizes && !gst_gpu_filter_get_reported (filter, place))
     return TRUE;
   result = gst_histo_counter_count (&self->counter,
       equalizes ? part->dst : part->src, place, part->stream,

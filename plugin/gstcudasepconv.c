@@ -111,7 +111,6 @@ struct _GstCudaSepconv
   gboolean have_spec;
   guint spec_method;
   gboolean identity;
-  gboolean counts; /* the histogram of the next frame */
   SepconvPlan *plan;
 };
 
@@ -309,7 +308,7 @@ gst_cuda_sepconv_prepare (
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
   const Image *layout = &gst_gpu_filter_get_layout (filter)->layout;
-  gboolean changed, ok = TRUE;
+  gboolean changed, told, ok = TRUE;
 
   GST_OBJECT_LOCK (self);
   changed = self->dirty || !self->have_spec;
@@ -318,19 +317,16 @@ gst_cuda_sepconv_prepare (
     self->have_spec = ok;
     self->dirty = FALSE;
   }
-  self->counts =
-      self->histogram && gst_histo_counter_is_wanted (&self->counter);
+  told = self->histogram && gst_histo_counter_is_wanted (&self->counter);
   GST_OBJECT_UNLOCK (self);
-  gst_gpu_filter_set_reports (filter, self->counts);
-  if (!ok
-      || (self->counts
-          && !gst_histo_counter_follow (&self->counter, NULL, fault)))
+  gst_gpu_filter_set_reports (filter, told);
+  if (!ok || (told && !gst_histo_counter_follow (&self->counter, NULL, fault)))
     return FALSE;
 
   if (changed)
     self->identity = sepconv_is_identity (&self->spec, layout);
   if (self->identity) {
-    *use = self->counts ? GST_GPU_FILTER_READ : GST_GPU_FILTER_PASS;
+    *use = told ? GST_GPU_FILTER_READ : GST_GPU_FILTER_PASS;
     gst_gpu_filter_set_active_method (filter, "none");
     return TRUE;
   }
@@ -347,10 +343,7 @@ gst_cuda_sepconv_prepare (
 static gboolean
 gst_cuda_sepconv_wants (GstGpuFilter *filter, GstBuffer *buffer)
 {
-  GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
-
-  self->counts = gst_histo_counter_wants (&self->counter, buffer);
-  return self->counts;
+  return gst_histo_counter_wants (&GST_CUDA_SEPCONV (filter)->counter, buffer);
 }
 
 static gboolean
@@ -359,13 +352,14 @@ gst_cuda_sepconv_compute (
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
 
-  (void) place;
   /* Nothing to filter: the frame is only counted. */
   if (part->dst->n_memories == 0)
     return TRUE;
   /* Beside the histogram of the frame before it is slower than after it. */
   return sepconv_plan_advance (self->plan, part->src, part->dst, part->fresh,
-      part->done, part->stream, self->counts ? GPU_AFTER_KERNELS : part->order,
+      part->done, part->stream,
+      gst_gpu_filter_get_reported (filter, place) ? GPU_AFTER_KERNELS
+                                                  : part->order,
       fault);
 }
 
@@ -376,7 +370,7 @@ gst_cuda_sepconv_conclude (
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
   const Image *result = frame->dst->n_memories == 0 ? frame->src : frame->dst;
 
-  return !self->counts
+  return !gst_gpu_filter_get_reported (filter, place)
       || gst_histo_counter_count (&self->counter, result, place, frame->stream,
              frame->dst->n_memories == 0 ? frame->order : GPU_AFTER_KERNELS,
              fault)

@@ -234,6 +234,12 @@ gst_gpu_filter_set_reports (GstGpuFilter *self, gboolean reports)
   PRIVATE (self)->reports = reports;
 }
 
+gboolean
+gst_gpu_filter_get_reported (GstGpuFilter *self, guint place)
+{
+  return PRIVATE (self)->flights[place].reports;
+}
+
 void
 gst_gpu_filter_drain (GstGpuFilter *self)
 {

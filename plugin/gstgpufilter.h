@@ -131,6 +131,9 @@ void gst_gpu_filter_set_in_parts (GstGpuFilter *self, gboolean in_parts);
  * are pushed before they are computed where downstream can wait for the GPU by itself.
  * Streaming thread. */
 void gst_gpu_filter_set_reports (GstGpuFilter *self, gboolean reports);
+/* Whether the frame in this place is one that is finished; for compute() and
+ * conclude(). */
+gboolean gst_gpu_filter_get_reported (GstGpuFilter *self, guint place);
 
 /* Waits until every frame in flight has been pushed or dropped. Streaming
  * thread. */

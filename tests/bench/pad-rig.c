@@ -273,7 +273,13 @@ pad_rig_set_caps (PadRig *rig, GstCaps *caps, guint buffers)
 gchar *
 pad_rig_take_error (PadRig *rig)
 {
-  GstMessage *message = gst_bus_pop_filtered (rig->bus, GST_MESSAGE_ERROR);
+  return pad_rig_take_error_of (rig->bus);
+}
+
+gchar *
+pad_rig_take_error_of (GstBus *bus)
+{
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
   GError *error = NULL;
   gchar *detail = NULL, *text;
 

@@ -55,3 +55,5 @@ GstCaps *pad_rig_caps (const gchar *format, gint width, gint height);
 
 /* The next error on the bus, to be freed; NULL: none. Drops other messages. */
 gchar *pad_rig_take_error (PadRig *rig);
+/* The same of any bus. */
+gchar *pad_rig_take_error_of (GstBus *bus);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pad-rig.h"
+
 /* Odd, so that the median is one of them. */
 #define TURNS 41
 #define TURNS_ON_CPU 15
@@ -140,16 +142,11 @@ static void
 tell_error (Runner *runner)
 {
   GstBus *bus = gst_element_get_bus (runner->pipeline);
-  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  gchar *error = pad_rig_take_error_of (bus);
 
-  if (message != NULL) {
-    GError *error = NULL;
-
-    gst_message_parse_error (message, &error, NULL);
-    fprintf (stderr, "  %s\n", error->message);
-    g_clear_error (&error);
-    gst_message_unref (message);
-  }
+  if (error != NULL)
+    fprintf (stderr, "  %s\n", error);
+  g_free (error);
   gst_object_unref (bus);
 }
 

@@ -144,10 +144,9 @@ histogram_messages_begin_anew (void)
     gst_buffer_unref (filter_process (&filter, in));
     if (messages[i]) {
       GstMessage *message = histo_message (&filter);
-      gdouble distance = -1.0;
+      const gdouble distance =
+          histo_number (gst_message_get_structure (message), "distance");
 
-      gst_structure_get_double (
-          gst_message_get_structure (message), "distance", &distance);
       expect (distance == distances[i], "frame %u: distance %g", i, distance);
       gst_message_unref (message);
     }
