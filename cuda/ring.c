@@ -371,16 +371,17 @@ ring_slices_alone (const Image *src)
   return n < 1 ? 1 : n < RING_MAX_SLICES ? n : RING_MAX_SLICES;
 }
 
-/* The rows of each memory that slice i of n ends before. A slice takes the next n-th of
- * the bytes, memory by memory, and not a share of each memory: rows that lie together
- * go in one copy. Cuts are rounded down to whole rows, so that the last slice always
- * has some. */
+/* The rows of each memory that slice i of n ends before; 0 of what is no memory of the
+ * image. A slice takes the next n-th of the bytes, memory by memory, and not a share of
+ * each memory: rows that lie together go in one copy. Cuts are rounded down to whole
+ * rows, so that the last slice always has some. */
 static void
 slice_rows (const Image *image, int i, int n, int *rows)
 {
   uint64_t left = (uint64_t) image_bytes (image) * (unsigned) (i + 1)
       / (unsigned) n; /* bytes, up to the cut */
 
+  memset (rows, 0, IMAGE_MAX_MEMORIES * sizeof *rows);
   for (int m = 0; m < image->n_memories; m++) {
     const ImageMemory *memory = &image->memory[m];
     const uint64_t bytes =
@@ -426,22 +427,36 @@ follow (Ring *ring, GpuStream theirs, GpuEvent ready, bool up, Fault *fault)
           && (!up || gpu_stream_wait_event (ring->up, ready, fault)));
 }
 
-/* Queues the way up of rows [before, ready), slice i. */
+/* The rows [first, last) of slice i of n. */
+static void
+slice_of (const Image *image, int i, int n, int *first, int *last)
+{
+  slice_rows (image, i - 1, n, first);
+  slice_rows (image, i, n, last);
+}
+
+/* What tells that slice i has come up. */
+static GpuEvent
+up_end (const RingSlot *slot, int i)
+{
+  return i == slot->frame.slices - 1 && slot->timed ? slot->mark[MARK_UP_END]
+                                                    : slot->sliced_up[i];
+}
+
+/* Queues the way up of slice i. */
 static bool
-submit_up (Ring *ring, RingSlot *slot, int i, const int *before,
-    const int *ready, Fault *fault)
+submit_up (Ring *ring, RingSlot *slot, int i, Fault *fault)
 {
   const RingFrame *frame = &slot->frame;
-  const bool mark_end = i == frame->slices - 1 && slot->timed;
-  const GpuEvent end = mark_end ? slot->mark[MARK_UP_END] : slot->sliced_up[i];
+  int before[IMAGE_MAX_MEMORIES], ready[IMAGE_MAX_MEMORIES];
 
-  if (!slot->copies_up)
+  slice_of (&slot->source, i, frame->slices, before, ready);
+  if (!slot->copies_up || !has_rows (before, ready))
     return true;
   /* Pageable memory may be the caller's in any number of pieces. */
   return copy_rows (&slot->source, &slot->up, before, ready,
              frame->transfer != RING_PAGEABLE, GPU_COPY_UP, ring->up, fault)
-      && gpu_event_record (end, ring->up, fault)
-      && gpu_stream_wait_event (ring->compute, end, fault);
+      && gpu_event_record (up_end (slot, i), ring->up, fault);
 }
 
 /* Queues the way down of rows [before, done), after slice i. The last one ends the
@@ -502,27 +517,28 @@ submit_compute (Ring *ring, RingSlot *slot, int i, const int *before,
 
   for (int m = 0; m < IMAGE_MAX_MEMORIES; m++)
     part.fresh[m] = (ImageRows){ before[m], ready[m] };
-  if (part.first && !mark (slot, MARK_COMPUTE_START, ring->compute, fault))
+  if ((slot->copies_up
+          && !gpu_stream_wait_event (ring->compute, up_end (slot, i), fault))
+      || (part.first
+          && !mark (slot, MARK_COMPUTE_START, ring->compute, fault)))
     return false;
   return frame->compute == NULL || frame->compute (frame->user, &part, fault);
 }
 
-/* Queues one slice: up, compute, and down what is finished by then. Where a frame has
- * fewer rows than slices, some are empty. */
+/* Queues what follows slice i's way up: compute, and down what is finished by then.
+ * Where a frame has fewer rows than slices, some are empty. */
 static bool
-submit_slice (
-    Ring *ring, RingSlot *slot, int i, int *ready, int *done, Fault *fault)
+submit_slice (Ring *ring, RingSlot *slot, int i, int *done, Fault *fault)
 {
   const int n = slot->frame.slices;
-  int before[IMAGE_MAX_MEMORIES], done_before[IMAGE_MAX_MEMORIES];
+  int before[IMAGE_MAX_MEMORIES], ready[IMAGE_MAX_MEMORIES];
+  int done_before[IMAGE_MAX_MEMORIES];
 
-  memcpy (before, ready, sizeof before);
-  memcpy (done_before, done, sizeof done_before);
-  slice_rows (&slot->source, i, n, ready);
+  slice_of (&slot->source, i, n, before, ready);
   if (!has_rows (before, ready))
     return true;
-  if (!submit_up (ring, slot, i, before, ready, fault)
-      || !submit_compute (ring, slot, i, before, ready, done, fault))
+  memcpy (done_before, done, sizeof done_before);
+  if (!submit_compute (ring, slot, i, before, ready, done, fault))
     return false;
   slot->parts++;
   if (i == n - 1)
@@ -537,14 +553,18 @@ submit_to_gpu (Ring *ring, RingSlot *slot, Fault *fault)
   const GpuStream last = slot->copies_down ? ring->down : ring->compute;
   /* What comes up where it is to stay must not come early. */
   const bool up = slot->copies_up && frame->passes;
-  int ready[IMAGE_MAX_MEMORIES] = { 0 }, done[IMAGE_MAX_MEMORIES] = { 0 };
+  int done[IMAGE_MAX_MEMORIES] = { 0 };
 
   if (!follow (ring, frame->src_stream, slot->src_ready, false, fault)
       || !follow (ring, frame->dst_stream, slot->dst_ready, up, fault)
-      || (slot->copies_up && !mark (slot, MARK_UP_START, ring->up, fault)))
+      || (slot->copies_up && !mark (slot, MARK_UP_START, ring->up, fault))
+      || !submit_up (ring, slot, 0, fault))
     return false;
+  /* The next slice is on its way up before the calls for the last one are made, which
+   * may take as long as its copy. */
   for (int i = 0; i < frame->slices; i++)
-    if (!submit_slice (ring, slot, i, ready, done, fault))
+    if ((i + 1 < frame->slices && !submit_up (ring, slot, i + 1, fault))
+        || !submit_slice (ring, slot, i, done, fault))
       return false;
   return (!slot->copies_down || mark (slot, MARK_DOWN_END, ring->down, fault))
       && gpu_event_record (slot->finished, last, fault)
