@@ -195,28 +195,36 @@ strip_gather (const StripPlane &plane, SepconvBorder border, int x0, int y0,
   }
 }
 
-/* Starts to load a stage that begins with byte `first` of row y0, where some rows lie
- * outside, or chunks are cut or not aligned. */
+/* Starts to load a stage whose first row is y0, where some rows lie outside, or chunks
+ * are cut. `from` is this lane's first chunk of the warp's first row, byte `first` of it.
+ * All by value: to read from a plane in here takes longer than the copies. */
 static __device__ __noinline__ void
-strip_load_edge (const StripPlane &plane, SepconvBorder border, int first,
-    int y0, uint8_t *stage, StripStage size)
+strip_load_edge (const uint8_t *from, ptrdiff_t stride, int height,
+    int row_bytes, SepconvBorder border, int first, int y0, uint8_t *stage,
+    StripStage size)
 {
-  if (!plane.src_aligned) {
-    strip_gather (plane, border, first / (plane.channels * plane.sample_bytes),
-        y0, stage, size);
-    return;
-  }
-  for (int r = threadIdx.x / 32; r < size.rows; r += STRIP_WARPS) {
-    const int y = border_index (y0 + r, plane.height, border);
-    const uint8_t *row = plane.src + max (y, 0) * plane.src_stride;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  /* How far below `from` the warp's rows are in the image: a lane finds that for each. */
+  const int y = y0 + warp + min (lane * STRIP_WARPS, size.rows - STRIP_WARPS);
+  const int below = max (border_index (y, height, border), 0) - y0 - warp;
 
-    for (int c = threadIdx.x % 32; c < size.chunks; c += 32) {
-      const int at = first + 16 * c;
-      const int n = min (plane.row_bytes - at, 16);
+  stage += warp * size.pitch + 16 * lane;
+#pragma unroll 1
+  for (int c = lane; c - lane < size.chunks; c += 32) {
+    const int n =
+        c < size.chunks && first >= 0 ? min (row_bytes - first, 16) : 0;
 
-      if (at >= 0 && n > 0)
-        strip_copy_chunk (stage + r * size.pitch + 16 * c, row + at, n);
+#pragma unroll
+    for (int r = 0; r < STRIP_ROWS; r += STRIP_WARPS) {
+      const uint8_t *chunk =
+          from + __shfl_sync (0xffffffffu, below, r / STRIP_WARPS) * stride;
+
+      if (n > 0 && r < size.rows)
+        strip_copy_chunk (stage + r * size.pitch, chunk, n);
     }
+    first += 16 * 32;
+    from += 16 * 32;
+    stage += 16 * 32;
   }
 }
 
@@ -422,9 +430,12 @@ template <int PIXEL, int MIRRORS = 1> struct StripReader
   {
     if (whole && y >= 0 && y + size.rows <= plane.height)
       copy (stage, size);
+    else if (plane.src_aligned)
+      strip_load_edge (from, stride, plane.height, row_bytes, border, first, y,
+          stage, size);
     else
-      strip_load_edge (
-          plane, border, first - 16 * (int) (threadIdx.x % 32), y, stage, size);
+      strip_gather (plane, border,
+          (first - 16 * (int) (threadIdx.x % 32)) / PIXEL, y, stage, size);
     skip (size);
   }
 

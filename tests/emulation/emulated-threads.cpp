@@ -98,17 +98,32 @@ emulated_exchange ()
   return exchanges[running / 32];
 }
 
+/* What another thread of the warp has for `value`. */
+static unsigned
+value_of (unsigned thread, unsigned value)
+{
+  unsigned result;
+
+  shuffled[running] = value;
+  __syncwarp ();
+  result = shuffled[thread];
+  __syncwarp ();
+  return result;
+}
+
+int
+__shfl_sync (unsigned, int value, int lane)
+{
+  return (int) value_of (
+      (unsigned) (running / 32 * 32 + lane % 32), (unsigned) value);
+}
+
 unsigned
 __shfl_up_sync (unsigned, unsigned value, unsigned step)
 {
   const unsigned me = (unsigned) running;
-  unsigned result;
 
-  shuffled[me] = value;
-  __syncwarp ();
-  result = me % 32 >= step ? shuffled[me - step] : value;
-  __syncwarp ();
-  return result;
+  return value_of (me % 32 >= step ? me - step : me, value);
 }
 
 /* A thread's life: one block after the other. */

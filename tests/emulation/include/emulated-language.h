@@ -89,6 +89,7 @@ extern dim3 gridDim, blockDim;
  * the others. */
 void __syncthreads ();
 void __syncwarp (unsigned mask = 0xffffffffu);
+int __shfl_sync (unsigned mask, int value, int lane);
 unsigned __shfl_up_sync (unsigned mask, unsigned value, unsigned step);
 
 #pragma GCC visibility pop
