@@ -12,7 +12,8 @@
 typedef struct
 {
   PadRig rig;
-  gdouble start_ns; /* of running time */
+  gdouble start_ns;  /* of running time */
+  gdouble pushed_ns; /* when the last frame was pushed */
 
   GMutex lock; /* protects all below, from the element's pusher */
   GCond arrived;
