@@ -1148,10 +1148,12 @@ tensor_cost (const SepconvSpec *spec, const Image *layout)
   const double k = steps_of_variant (work.taps);
 
   if (work.channels >= 3)
-    return 0.6 + 1.77 * k + work.samples * (0.316 + 0.11 * k + 0.0082 * k * k);
+    return 0.57 + 1.19 * k
+        + work.samples * (0.539 + 0.016 * k + 0.0148 * k * k);
   if (work.sample_bytes == 2)
-    return 2.7 + 1.7 * k + work.samples * (0.785 + 0.075 * k + 0.0249 * k * k);
-  return 1.9 + 1.38 * k + work.samples * (0.483 - 0.025 * k + 0.0178 * k * k);
+    return 0.78 + 1.55 * k
+        + work.samples * (0.828 + 0.112 * k + 0.0239 * k * k);
+  return 1.3 + 0.776 * k + work.samples * (0.758 - 0.106 * k + 0.0258 * k * k);
 }
 
 extern "C" const SepconvMethodOps sepconv_tensor_ops = {
