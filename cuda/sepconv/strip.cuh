@@ -64,7 +64,7 @@ struct StripPlane
 };
 
 /* The size of a stage: `chunks` times 16 bytes of each row, rows `pitch` bytes apart;
- * whole pixels. */
+ * whole pixels. Of rows a multiple of STRIP_WARPS, and up to STRIP_ROWS. */
 struct StripStage
 {
   int rows, chunks, pitch;
