@@ -560,8 +560,8 @@ submit_to_gpu (Ring *ring, RingSlot *slot, Fault *fault)
       || (slot->copies_up && !mark (slot, MARK_UP_START, ring->up, fault))
       || !submit_up (ring, slot, 0, fault))
     return false;
-  /* The next slice is on its way up before the calls for the last one are made, which
-   * may take as long as its copy. */
+  /* The next slice is on its way up before the other calls for this one are made, which
+   * may take a thread that has slept as long as the copy takes the link. */
   for (int i = 0; i < frame->slices; i++)
     if ((i + 1 < frame->slices && !submit_up (ring, slot, i + 1, fault))
         || !submit_slice (ring, slot, i, done, fault))
