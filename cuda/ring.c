@@ -371,17 +371,16 @@ ring_slices_alone (const Image *src)
   return n < 1 ? 1 : n < RING_MAX_SLICES ? n : RING_MAX_SLICES;
 }
 
-/* The rows of each memory that slice i of n ends before; 0 of what is no memory of the
- * image. A slice takes the next n-th of the bytes, memory by memory, and not a share of
- * each memory: rows that lie together go in one copy. Cuts are rounded down to whole
- * rows, so that the last slice always has some. */
+/* The rows of each memory that slice i of n ends before. A slice takes the next n-th of
+ * the bytes, memory by memory, and not a share of each memory: rows that lie together
+ * go in one copy. Cuts are rounded down to whole rows, so that the last slice always
+ * has some. */
 static void
 slice_rows (const Image *image, int i, int n, int *rows)
 {
   uint64_t left = (uint64_t) image_bytes (image) * (unsigned) (i + 1)
       / (unsigned) n; /* bytes, up to the cut */
 
-  memset (rows, 0, IMAGE_MAX_MEMORIES * sizeof *rows);
   for (int m = 0; m < image->n_memories; m++) {
     const ImageMemory *memory = &image->memory[m];
     const uint64_t bytes =
@@ -427,14 +426,6 @@ follow (Ring *ring, GpuStream theirs, GpuEvent ready, bool up, Fault *fault)
           && (!up || gpu_stream_wait_event (ring->up, ready, fault)));
 }
 
-/* The rows [first, last) of slice i of n. */
-static void
-slice_of (const Image *image, int i, int n, int *first, int *last)
-{
-  slice_rows (image, i - 1, n, first);
-  slice_rows (image, i, n, last);
-}
-
 /* What tells that slice i has come up. */
 static GpuEvent
 up_end (const RingSlot *slot, int i)
@@ -443,14 +434,13 @@ up_end (const RingSlot *slot, int i)
                                                     : slot->sliced_up[i];
 }
 
-/* Queues the way up of slice i. */
+/* Queues the way up of rows [before, ready), slice i. */
 static bool
-submit_up (Ring *ring, RingSlot *slot, int i, Fault *fault)
+submit_up (Ring *ring, RingSlot *slot, int i, const int *before,
+    const int *ready, Fault *fault)
 {
   const RingFrame *frame = &slot->frame;
-  int before[IMAGE_MAX_MEMORIES], ready[IMAGE_MAX_MEMORIES];
 
-  slice_of (&slot->source, i, frame->slices, before, ready);
   if (!slot->copies_up || !has_rows (before, ready))
     return true;
   /* Pageable memory may be the caller's in any number of pieces. */
@@ -525,16 +515,15 @@ submit_compute (Ring *ring, RingSlot *slot, int i, const int *before,
   return frame->compute == NULL || frame->compute (frame->user, &part, fault);
 }
 
-/* Queues what follows slice i's way up: compute, and down what is finished by then.
- * Where a frame has fewer rows than slices, some are empty. */
+/* Queues what follows the way up of rows [before, ready), slice i: compute, and down
+ * what is finished by then. */
 static bool
-submit_slice (Ring *ring, RingSlot *slot, int i, int *done, Fault *fault)
+submit_slice (Ring *ring, RingSlot *slot, int i, const int *before,
+    const int *ready, int *done, Fault *fault)
 {
   const int n = slot->frame.slices;
-  int before[IMAGE_MAX_MEMORIES], ready[IMAGE_MAX_MEMORIES];
   int done_before[IMAGE_MAX_MEMORIES];
 
-  slice_of (&slot->source, i, n, before, ready);
   if (!has_rows (before, ready))
     return true;
   memcpy (done_before, done, sizeof done_before);
@@ -553,18 +542,25 @@ submit_to_gpu (Ring *ring, RingSlot *slot, Fault *fault)
   const GpuStream last = slot->copies_down ? ring->down : ring->compute;
   /* What comes up where it is to stay must not come early. */
   const bool up = slot->copies_up && frame->passes;
+  const int n = frame->slices;
+  /* Slice i has the rows from cut[i] to cut[i + 1]: where a frame has fewer rows than
+   * slices, some have none. */
+  int cut[RING_MAX_SLICES + 1][IMAGE_MAX_MEMORIES] = { { 0 } };
   int done[IMAGE_MAX_MEMORIES] = { 0 };
 
+  for (int i = 0; i < n; i++)
+    slice_rows (&slot->source, i, n, cut[i + 1]);
   if (!follow (ring, frame->src_stream, slot->src_ready, false, fault)
       || !follow (ring, frame->dst_stream, slot->dst_ready, up, fault)
       || (slot->copies_up && !mark (slot, MARK_UP_START, ring->up, fault))
-      || !submit_up (ring, slot, 0, fault))
+      || !submit_up (ring, slot, 0, cut[0], cut[1], fault))
     return false;
   /* The next slice is on its way up before the other calls for this one are made, which
    * may take a thread that has slept as long as the copy takes the link. */
-  for (int i = 0; i < frame->slices; i++)
-    if ((i + 1 < frame->slices && !submit_up (ring, slot, i + 1, fault))
-        || !submit_slice (ring, slot, i, done, fault))
+  for (int i = 0; i < n; i++)
+    if ((i + 1 < n
+            && !submit_up (ring, slot, i + 1, cut[i + 1], cut[i + 2], fault))
+        || !submit_slice (ring, slot, i, cut[i], cut[i + 1], done, fault))
       return false;
   return (!slot->copies_down || mark (slot, MARK_DOWN_END, ring->down, fault))
       && gpu_event_record (slot->finished, last, fault)
