@@ -8,11 +8,27 @@
 
 #include <cuda_runtime_api.h>
 
+#include <stdint.h>
+
 #define GPU_PREFETCH_BYTES 128
 
 /* Declares it in a kernel, aligned for any load. */
 #define GPU_DYNAMIC_SHARED(type, name) \
   extern __shared__ __align__ (128) type name[]
+
+/* Where something is in shared memory: 32 bits, for arithmetic that ends there. */
+__device__ __forceinline__ uint32_t
+gpu_shared_address (const void *pointer)
+{
+  return (uint32_t) __cvta_generic_to_shared (pointer);
+}
+
+/* Adds 1 to the word at such an address, as one of many threads. */
+__device__ __forceinline__ void
+gpu_count_shared (uint32_t address)
+{
+  asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(address) : "memory");
+}
 
 /* Queues a kernel that takes one struct. To be wrapped in GPU_CHECK. */
 template <typename Frame>

@@ -362,9 +362,18 @@ result_fits (const HistoPlan *plan, const HistoResult *result)
       && memcmp (result->channel, plan->channel, sizeof plan->channel) == 0;
 }
 
+int
+histo_plan_channel (const HistoPlan *plan, int plane, int channel)
+{
+  for (int i = 0; i < plan->n_channels; i++)
+    if (plan->channel[i].plane == plane && plan->channel[i].channel == channel)
+      return i;
+  return -1;
+}
+
 bool
-histo_plan_run (HistoPlan *plan, const Image *src, HistoResult *result,
-    GpuStream stream, GpuOrder order, Fault *fault)
+histo_plan_accepts (const HistoPlan *plan, const Image *src,
+    const HistoResult *result, Fault *fault)
 {
   if (!result_fits (plan, result))
     return fault_set (
@@ -372,8 +381,14 @@ histo_plan_run (HistoPlan *plan, const Image *src, HistoResult *result,
   if (!fits_plan (plan, src))
     return fault_set (fault, FAULT_SETTINGS,
         "The image does not have the layout that the histogram was made for.");
-  if (plan->method->backend == BACKEND_CUDA && !suits_gpu (plan, src, fault))
-    return false;
-  return plan->method->ops->run (
-      plan, src, result, stream, gpu_possible_order (plan->gpu, order), fault);
+  return plan->method->backend != BACKEND_CUDA || suits_gpu (plan, src, fault);
+}
+
+bool
+histo_plan_run (HistoPlan *plan, const Image *src, HistoResult *result,
+    GpuStream stream, GpuOrder order, Fault *fault)
+{
+  return histo_plan_accepts (plan, src, result, fault)
+      && plan->method->ops->run (plan, src, result, stream,
+          gpu_possible_order (plan->gpu, order), fault);
 }

@@ -487,17 +487,17 @@ sepconv_plan_in_parts (const SepconvPlan *plan)
           || rows_within (plan, 0, height - 1, height) > 0);
 }
 
-bool
-sepconv_plan_advance (SepconvPlan *plan, const Image *src, const Image *dst,
+/* sepconv_plan_advance(), for a part whose images, stream, order and what counts it are
+ * set. */
+static bool
+advance (SepconvPlan *plan, SepconvPart *part,
     const ImageRows fresh[IMAGE_MAX_MEMORIES], int done[IMAGE_MAX_MEMORIES],
-    GpuStream stream, GpuOrder order, Fault *fault)
+    Fault *fault)
 {
-  SepconvPart part = { .src = src,
-    .dst = dst,
-    .stream = stream,
-    .order = gpu_possible_order (plan->gpu, order) };
+  const Image *src = part->src, *dst = part->dst;
   bool all = true;
 
+  part->order = gpu_possible_order (plan->gpu, part->order);
   if (!fits_plan (plan, src) || !image_same_layout (src, dst))
     return fault_set (fault, FAULT_SETTINGS,
         "The images do not have the layout that the filter was made for.");
@@ -511,25 +511,79 @@ sepconv_plan_advance (SepconvPlan *plan, const Image *src, const Image *dst,
   for (int m = 0; m < src->n_memories; m++) {
     const int height = src->memory[m].height;
 
-    part.fresh[m] = fresh[m];
+    part->fresh[m] = fresh[m];
     if (!plan->method->ops->in_parts)
-      part.fresh[m].first = 0;
-    part.result[m].first = done[m];
+      part->fresh[m].first = 0;
+    part->result[m].first = done[m];
     done[m] = rows_within (plan, m, fresh[m].last, height);
-    part.result[m].last = done[m];
+    part->result[m].last = done[m];
   }
-  return plan->method->ops->run (plan, &part, fault);
+  return plan->method->ops->run (plan, part, fault);
+}
+
+bool
+sepconv_plan_advance (SepconvPlan *plan, const Image *src, const Image *dst,
+    const ImageRows fresh[IMAGE_MAX_MEMORIES], int done[IMAGE_MAX_MEMORIES],
+    GpuStream stream, GpuOrder order, Fault *fault)
+{
+  SepconvPart part = {
+    .src = src, .dst = dst, .stream = stream, .order = order
+  };
+
+  return advance (plan, &part, fresh, done, fault);
+}
+
+/* A whole frame. */
+static bool
+run (SepconvPlan *plan, SepconvPart *part, Fault *fault)
+{
+  ImageRows fresh[IMAGE_MAX_MEMORIES] = { { 0 } };
+  int done[IMAGE_MAX_MEMORIES] = { 0 };
+
+  for (int m = 0; m < part->src->n_memories && m < IMAGE_MAX_MEMORIES; m++)
+    fresh[m].last = part->src->memory[m].height;
+  return advance (plan, part, fresh, done, fault);
 }
 
 bool
 sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
     GpuStream stream, GpuOrder order, Fault *fault)
 {
-  ImageRows fresh[IMAGE_MAX_MEMORIES] = { { 0 } };
-  int done[IMAGE_MAX_MEMORIES] = { 0 };
+  SepconvPart part = {
+    .src = src, .dst = dst, .stream = stream, .order = order
+  };
 
-  for (int m = 0; m < src->n_memories && m < IMAGE_MAX_MEMORIES; m++)
-    fresh[m].last = src->memory[m].height;
-  return sepconv_plan_advance (
-      plan, src, dst, fresh, done, stream, order, fault);
+  return run (plan, &part, fault);
+}
+
+bool
+sepconv_plan_counts (SepconvPlan *plan, const HistoPlan *histo)
+{
+  return plan->method->ops->counts != NULL
+      && histo->method->backend == plan->method->backend
+      && histo->layout.n_planes == plan->layout.n_planes
+      && memcmp (histo->layout.plane, plan->layout.plane,
+             sizeof histo->layout.plane[0] * (size_t) histo->layout.n_planes)
+      == 0
+      && plan->method->ops->counts (plan, histo);
+}
+
+bool
+sepconv_plan_run_counting (SepconvPlan *plan, const Image *src,
+    const Image *dst, HistoPlan *histo, HistoResult *result, GpuStream stream,
+    GpuOrder order, Fault *fault)
+{
+  SepconvPart part = { .src = src,
+    .dst = dst,
+    .stream = stream,
+    .order = order,
+    .histo = histo,
+    .counted = result };
+
+  if (!sepconv_plan_counts (plan, histo))
+    return fault_set (fault, FAULT_UNSUPPORTED,
+        "Method %s cannot count this histogram of its result.",
+        plan->method->name);
+  return histo_plan_accepts (histo, dst, result, fault)
+      && run (plan, &part, fault);
 }

@@ -25,6 +25,7 @@
 
 #include "backend.h"
 #include "gpu.h"
+#include "histo.h"
 #include "image.h"
 #include "taps.h"
 
@@ -145,6 +146,17 @@ bool sepconv_plan_advance (SepconvPlan *plan, const Image *src,
     const Image *dst, const ImageRows fresh[IMAGE_MAX_MEMORIES],
     int done[IMAGE_MAX_MEMORIES], GpuStream stream, GpuOrder order,
     Fault *fault);
+
+/* Whether sepconv_plan_run_counting() can count for this plan, with the taps that the
+ * filter has now. If not, histo_plan_run() on the result does. */
+bool sepconv_plan_counts (SepconvPlan *plan, const HistoPlan *histo);
+
+/* Like sepconv_plan_run(), and counts dst into `result`, which was made from `histo`, on
+ * the way: what histo_plan_run() on dst would do afterwards, for less. Only where
+ * sepconv_plan_counts(). Runs of `histo` are all on this stream. */
+bool sepconv_plan_run_counting (SepconvPlan *plan, const Image *src,
+    const Image *dst, HistoPlan *histo, HistoResult *result, GpuStream stream,
+    GpuOrder order, Fault *fault);
 
 #ifdef __cplusplus
 }

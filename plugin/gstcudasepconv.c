@@ -112,6 +112,7 @@ struct _GstCudaSepconv
   guint spec_method;
   gboolean identity;
   SepconvPlan *plan;
+  gboolean counted; /* the frame that is being submitted, on the way */
 };
 
 G_DEFINE_TYPE (GstCudaSepconv, gst_cuda_sepconv, GST_TYPE_GPU_FILTER)
@@ -351,16 +352,24 @@ gst_cuda_sepconv_compute (
     GstGpuFilter *filter, const RingPart *part, guint place, Fault *fault)
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
+  const gboolean told = gst_gpu_filter_get_reported (filter, place);
 
   /* Nothing to filter: the frame is only counted. */
   if (part->dst->n_memories == 0)
     return TRUE;
+  /* Frames that may overlap others are whole. In order, a histogram of its own ends
+   * earlier. */
+  self->counted = told && part->order == GPU_BESIDE_KERNELS
+      && sepconv_plan_counts (
+          self->plan, gst_histo_counter_get_plan (&self->counter));
+  if (self->counted)
+    return sepconv_plan_run_counting (self->plan, part->src, part->dst,
+        gst_histo_counter_get_plan (&self->counter),
+        gst_histo_counter_get_result (&self->counter, place), part->stream,
+        part->order, fault);
   /* Beside the histogram of the frame before it is slower than after it. */
   return sepconv_plan_advance (self->plan, part->src, part->dst, part->fresh,
-      part->done, part->stream,
-      gst_gpu_filter_get_reported (filter, place) ? GPU_AFTER_KERNELS
-                                                  : part->order,
-      fault);
+      part->done, part->stream, told ? GPU_AFTER_KERNELS : part->order, fault);
 }
 
 static gboolean
@@ -369,8 +378,10 @@ gst_cuda_sepconv_conclude (
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
   const Image *result = frame->dst->n_memories == 0 ? frame->src : frame->dst;
+  const gboolean counted = self->counted;
 
-  return !gst_gpu_filter_get_reported (filter, place)
+  self->counted = FALSE;
+  return counted || !gst_gpu_filter_get_reported (filter, place)
       || gst_histo_counter_count (&self->counter, result, place, frame->stream,
              frame->dst->n_memories == 0 ? frame->order : GPU_AFTER_KERNELS,
              fault)

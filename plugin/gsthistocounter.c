@@ -203,6 +203,18 @@ gst_histo_counter_count (GstHistoCounter *self, const Image *image, guint place,
       : NULL;
 }
 
+HistoPlan *
+gst_histo_counter_get_plan (GstHistoCounter *self)
+{
+  return self->plan;
+}
+
+HistoResult *
+gst_histo_counter_get_result (GstHistoCounter *self, guint place)
+{
+  return self->results[place];
+}
+
 static void
 post_report (
     GstHistoCounter *self, const HistoResult *result, const GstBuffer *buffer)

@@ -83,6 +83,9 @@ gboolean gst_histo_counter_wants (
 const HistoResult *gst_histo_counter_count (GstHistoCounter *self,
     const Image *image, guint place, GpuStream stream, GpuOrder order,
     Fault *fault);
+/* For who counts it otherwise; they are made by gst_histo_counter_follow(). */
+HistoPlan *gst_histo_counter_get_plan (GstHistoCounter *self);
+HistoResult *gst_histo_counter_get_result (GstHistoCounter *self, guint place);
 /* Pusher: tells of the frame in this place, which has been counted. */
 void gst_histo_counter_tell (
     GstHistoCounter *self, guint place, GstBuffer **buffer);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "counters.cuh"
+#include "tally.cuh"
 
 #include "../gpu-check.h"
 
 #include <stdlib.h>
+
+#define WORD sizeof (unsigned long long)
 
 static size_t
 n_sums (const HistoPlan *plan)
@@ -19,9 +21,13 @@ prepare (HistoPlan *plan, size_t bytes, size_t words, Fault *fault)
   plan->state = state;
   if (state == NULL)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory for a histogram.");
-  /* The sums, then the number of blocks that are done; comes zeroed. */
   state->words = words;
-  state->device = gpu_malloc ((words + 1) * sizeof (unsigned long long), fault);
+  if (plan->bins <= TALLY_CODES)
+    state->tally_words = TALLY_REPLICAS * n_sums (plan);
+  /* The sums, then the number of blocks that are done; then for each turn of tallies
+   * their sums and the turns they have had. Comes zeroed. */
+  state->device = gpu_malloc (
+      (words + 1 + TALLY_TURNS * (state->tally_words + 1)) * WORD, fault);
   return state->device != NULL;
 }
 
@@ -80,4 +86,27 @@ counters_load_kernel (const void *kernel, const Gpu *gpu, Fault *fault)
   ok = true;
 done:
   return ok;
+}
+
+HistoTally
+tally_for (const HistoPlan *plan, HistoResult *result)
+{
+  const CountersState *state = (const CountersState *) plan->state;
+  const unsigned turn = state->n_tallies % TALLY_TURNS;
+  HistoTally tally = HistoTally ();
+
+  tally.sums = (unsigned long long *) state->device + state->words + 1
+      + turn * (state->tally_words + 1);
+  tally.result = (unsigned long long *) result->counts;
+  tally.turns = (volatile unsigned *) (tally.sums + state->tally_words);
+  tally.turn = state->n_tallies / TALLY_TURNS;
+  tally.n = (int) n_sums (plan);
+  tally.bins = plan->bins;
+  return tally;
+}
+
+void
+tally_queued (HistoPlan *plan)
+{
+  ((CountersState *) plan->state)->n_tallies++;
 }

@@ -20,11 +20,20 @@ struct Counters
   int n;
 };
 
+/* What tally.cuh has in every plan of no more bins than this: the codes of a byte. */
+#define TALLY_CODES 256
+/* Sums of launches that overlap, by turns; and of each, sets that blocks divide into, so
+ * that not all queue for the same ones. */
+#define TALLY_TURNS 2
+#define TALLY_REPLICAS 4
+
 /* plan->state of a method that has no other. */
 struct CountersState
 {
   void *device;
-  size_t words; /* of sums there */
+  size_t words;       /* of sums there */
+  size_t tally_words; /* after them and blocks_done: of one turn */
+  unsigned n_tallies; /* launches so far */
 };
 
 /* For a method that keeps more: `bytes` of a struct derived from CountersState,

@@ -95,6 +95,13 @@ histo_raw_mask (const HistoChannel *channel)
   return ((1u << channel->depth) - 1) << channel->shift;
 }
 
+/* The plan's channel that is this one of the image, or -1. */
+int histo_plan_channel (const HistoPlan *plan, int plane, int channel);
+
+/* Whether a run on that image into that result may begin; a fault if not. */
+bool histo_plan_accepts (const HistoPlan *plan, const Image *src,
+    const HistoResult *result, Fault *fault);
+
 /* Whether a block of threads can have counters of so many bytes in shared memory
  * on this GPU; NULL: on the largest known. */
 bool histo_fits_shared (size_t bytes, const Gpu *gpu, Fault *why);

@@ -434,4 +434,5 @@ extern "C" const SepconvMethodOps sepconv_box_running_ops = {
   twopass_release,
   box_running_run,
   false,
+  NULL,
 };

@@ -133,4 +133,5 @@ extern "C" const SepconvMethodOps sepconv_constant_ops = {
   twopass_release,
   constant_run,
   false,
+  NULL,
 };

@@ -1174,4 +1174,5 @@ extern "C" const SepconvMethodOps sepconv_fused_ops = {
   fused_release,
   fused_run,
   true,
+  NULL,
 };

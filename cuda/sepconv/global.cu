@@ -22,4 +22,5 @@ extern "C" const SepconvMethodOps sepconv_global_ops = {
   twopass_release,
   pointwise_memory_run<PlainLoad>,
   false,
+  NULL,
 };

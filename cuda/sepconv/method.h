@@ -2,6 +2,7 @@
 /* method: what sepconv.c and the methods share. Not a public header. */
 #pragma once
 
+#include "../histo/method.h"
 #include "../sepconv.h"
 
 #ifdef __cplusplus
@@ -67,6 +68,9 @@ typedef struct
   ImageRows result[IMAGE_MAX_MEMORIES];
   GpuStream stream;
   GpuOrder order; /* parts of one frame need none: they write other rows */
+  /* Where set, the result, a whole frame, is counted on the way. */
+  HistoPlan *histo;
+  HistoResult *counted;
 } SepconvPart;
 
 typedef struct SepconvMethodOps
@@ -87,6 +91,9 @@ typedef struct SepconvMethodOps
   bool (*run) (SepconvPlan *plan, const SepconvPart *part, Fault *fault);
   /* Whether GPU_BESIDE_KERNELS makes a difference to run(). */
   bool overlaps;
+  /* Whether run() can count what the plan writes, planes of the same kind, for another
+   * plan; NULL: never. */
+  bool (*counts) (SepconvPlan *plan, const HistoPlan *histo);
 } SepconvMethodOps;
 
 /* What a cost is worked out from. */

@@ -38,4 +38,5 @@ extern "C" const SepconvMethodOps sepconv_readonly_ops = {
   twopass_release,
   pointwise_memory_run<ReadonlyLoad>,
   false,
+  NULL,
 };

@@ -60,4 +60,5 @@ extern "C" const SepconvMethodOps sepconv_shared_padded_ops = {
   twopass_release,
   window_run<SharedPadded>,
   false,
+  NULL,
 };

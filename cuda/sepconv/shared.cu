@@ -41,4 +41,5 @@ extern "C" const SepconvMethodOps sepconv_shared_ops = {
   twopass_release,
   window_run<Shared>,
   false,
+  NULL,
 };

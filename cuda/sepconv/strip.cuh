@@ -15,6 +15,7 @@
 #include "method.h"
 
 #include "../gpu-launch.cuh"
+#include "../histo/tally.cuh"
 #include "border.h"
 #include "instructions.cuh"
 
@@ -431,8 +432,8 @@ template <int PIXEL, int MIRRORS = 1> struct StripReader
     if (whole && y >= 0 && y + size.rows <= plane.height)
       copy (stage, size);
     else if (plane.src_aligned)
-      strip_load_edge (from, stride, plane.height, row_bytes, border, first, y,
-          stage, size);
+      strip_load_edge (
+          from, stride, plane.height, row_bytes, border, first, y, stage, size);
     else
       strip_gather (plane, border,
           (first - 16 * (int) (threadIdx.x % 32)) / PIXEL, y, stage, size);
@@ -608,9 +609,26 @@ strip_write_rows (const StripPlane &plane, int y, int last, int step, int at,
   }
 }
 
+/* Counts what strip_write_rows() has written, of pixels of C bytes. */
+template <int C>
+static __device__ __noinline__ void
+strip_count_rows (const StripPlane &plane, int y, int last, int step, int at,
+    uint32_t *counters)
+{
+  const int n = min (plane.row_bytes - at, 16);
+
+  for (; y < last; y += step) {
+    const uint8_t *row = plane.dst + y * plane.dst_stride + at;
+
+    for (int i = 0; i < n; i++)
+      tally_count_byte<C> (counters, row[i], i % C);
+  }
+}
+
 /* Writes the results of a block, STRIP_ROWS rows of CHUNKS times 16 bytes at a time,
- * each below the ones before. They lie as strip_result() takes them. */
-template <int CHUNKS, int PITCH, int APART> struct StripWriter
+ * each below the ones before. They lie as strip_result() takes them. What it writes is
+ * counted if COUNTED, the bytes of a pixel then, is not 0. */
+template <int CHUNKS, int PITCH, int APART, int COUNTED> struct StripWriter
 {
   static constexpr int ROWS = STRIP_THREADS / CHUNKS; /* written at once */
   static_assert (STRIP_THREADS % CHUNKS == 0 && STRIP_ROWS % ROWS == 0,
@@ -621,6 +639,7 @@ template <int CHUNKS, int PITCH, int APART> struct StripWriter
   int at;     /* byte of the row that `to` is */
   bool whole; /* chunks are aligned, and whole or wholly outside */
   bool mine;  /* this thread's are in the image */
+  TallyLane<COUNTED> tally; /* begun by the caller */
 
   /* For rows from y on and from byte `byte` on, a multiple of 16. */
   __device__ __forceinline__ void
@@ -663,6 +682,7 @@ template <int CHUNKS, int PITCH, int APART> struct StripWriter
 
         *(uint4 *) (to + r * stride) =
             make_uint4 (low.x, low.y, high.x, high.y);
+        tally.count (make_uint4 (low.x, low.y, high.x, high.y));
       }
     to += STRIP_ROWS * stride;
   }
@@ -675,8 +695,12 @@ template <int CHUNKS, int PITCH, int APART> struct StripWriter
 
     if (mine)
 #pragma unroll
-      for (int r = 0; r < STRIP_ROWS; r += ROWS)
-        *(uint4 *) (to + r * stride) = strip_result<APART> (from + r * PITCH);
+      for (int r = 0; r < STRIP_ROWS; r += ROWS) {
+        const uint4 value = strip_result<APART> (from + r * PITCH);
+
+        *(uint4 *) (to + r * stride) = value;
+        tally.count (value);
+      }
     to += STRIP_ROWS * stride;
   }
 
@@ -696,10 +720,14 @@ template <int CHUNKS, int PITCH, int APART> struct StripWriter
     }
     while (y + r < first)
       r += ROWS;
-    if (mine)
+    if (mine) {
       strip_write_rows<APART> (plane, y + r, min (last, y + STRIP_ROWS), ROWS,
           at, part_of (rows) + (r - (int) threadIdx.x / CHUNKS) * PITCH,
           ROWS * PITCH);
+      if constexpr (COUNTED > 0)
+        strip_count_rows<COUNTED> (
+            plane, y + r, min (last, y + STRIP_ROWS), ROWS, at, tally.counters);
+    }
     to += STRIP_ROWS * stride;
   }
 };

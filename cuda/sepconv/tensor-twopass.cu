@@ -990,4 +990,5 @@ extern "C" const SepconvMethodOps sepconv_tensor_twopass_ops = {
   tensor_twopass_release,
   tensor_twopass_run,
   false,
+  NULL,
 };

@@ -47,10 +47,11 @@ struct TensorPlane
   int reach; /* pixels that a block's window begins left of its result */
   int above; /* rows that it begins above */
   StripPlane strip;
-  TensorOrder order;                      /* of four channels */
-  const uint4 *fragments;                 /* plane_fragments() */
-  float sums_start[2];                    /* takes 1024 and the centre off */
-  float result_start[IMAGE_MAX_CHANNELS]; /* the offset and TENSOR_ABOVE */
+  TensorOrder order;                       /* of four channels */
+  const uint4 *fragments;                  /* plane_fragments() */
+  float sums_start[2];                     /* takes 1024 and the centre off */
+  float result_start[IMAGE_MAX_CHANNELS];  /* the offset and TENSOR_ABOVE */
+  signed char counter[IMAGE_MAX_CHANNELS]; /* for tally_end() */
 };
 
 struct TensorFrame
@@ -60,6 +61,7 @@ struct TensorFrame
   int early; /* blocks that run at once */
   int n_planes;
   TensorPlane plane[IMAGE_MAX_PLANES];
+  HistoTally tally; /* of a launch that counts */
 };
 
 /* The steps along x where there are so many along y: windows begin with 16 bytes of a
@@ -242,7 +244,8 @@ template <int N> struct Fragments<N, true>
   }
 };
 
-template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Strip
+template <int KS, int PARTS, int BYTES, int C, bool WIDE, bool COUNTS>
+struct Strip
 {
   typedef Shape<KS, PARTS, BYTES, C, WIDE> S;
 
@@ -252,7 +255,8 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Strip
    * right factors for pixels 0 to 7 (low, high) and 8 to 15. */
   uint32_t rows[S::TILES][KS][4];
   Starts<S::OWN_SETS, S::OWN <= 2> sums_start;
-  Starts<S::OWN, S::KEEPS_STARTS> result_start;
+  /* With those as well, the kernel of 33 taps that counts spills more registers. */
+  Starts<S::OWN, S::KEEPS_STARTS && !(COUNTS && KS == 3)> result_start;
   int shift;
   uint32_t most; /* most_codes() */
   /* If SPLIT: where that is in shared memory, to be read from there once as if it could
@@ -513,7 +517,8 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Strip
 
 /* A block's way down its strip: a step takes a stage of the window in and puts out the
  * rows that this completes, which are written a step later. */
-template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
+template <int KS, int PARTS, int BYTES, int C, bool WIDE, bool COUNTS>
+struct March
 {
   typedef Shape<KS, PARTS, BYTES, C, WIDE> S;
   static constexpr StripStage SIZE = { STRIP_ROWS, S::CHUNKS, S::PITCH };
@@ -527,8 +532,9 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
   int x, y, start, steps;
   /* As many pixels as taps reach to a side. */
   StripReader<S::PIXEL, (TENSOR_STEP / 2 * (KS - 1) + 31) / 32> reader;
-  StripWriter<S::OUT_CHUNKS, S::OUT_PITCH, S::APART> writer;
-  Strip<KS, PARTS, BYTES, C, WIDE> strip;
+  StripWriter<S::OUT_CHUNKS, S::OUT_PITCH, S::APART, COUNTS ? C : 0> writer;
+  Strip<KS, PARTS, BYTES, C, WIDE, COUNTS> strip;
+  unsigned turns; /* for tally_end() */
 
   __device__ __forceinline__
   March (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
@@ -584,6 +590,8 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
     }
     writer.begin (plane.strip, start, x * S::PIXEL);
     strip.begin ();
+    if constexpr (COUNTS)
+      tally_clear (writer.tally.counters);
     __syncthreads ();
     strip.load_starts ();
   }
@@ -715,34 +723,46 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct March
       take<false> (step);
     }
     __syncthreads ();
+    /* Known by the time that it is needed. */
+    if constexpr (COUNTS)
+      turns = *frame.tally.turns;
     write_before (steps);
   }
 };
 
-template <int KS, int PARTS, int BYTES, int C, bool WIDE>
-__device__ __forceinline__ void
-march (const TensorFrame &frame, const TensorPlane &plane, uint8_t *shared)
+/* `counters`: in shared memory, of a launch that COUNTS. Returns its `turns`. */
+template <int KS, int PARTS, int BYTES, int C, bool WIDE, bool COUNTS>
+__device__ __forceinline__ unsigned
+march (const TensorFrame &frame, const TensorPlane &plane, uint8_t *shared,
+    uint32_t *counters)
 {
   typedef Shape<KS, PARTS, BYTES, C, WIDE> S;
-  March<KS, PARTS, BYTES, C, WIDE> way (plane, frame.border, shared);
+  March<KS, PARTS, BYTES, C, WIDE, COUNTS> way (plane, frame.border, shared);
 
+  way.writer.tally.begin (counters);
+  way.turns = 0;
   if (plane.strip.filter)
     way.run (frame);
   else
     strip_copy (frame.order, plane.strip, way.place, way.x * S::PIXEL,
         min ((way.x + S::PIXELS) * S::PIXEL, plane.strip.row_bytes));
+  return way.turns;
 }
 
 #endif
 
-/* FOUR: of planes of four channels, which want other registers than the others. */
-template <int KS, int PARTS, int BYTES, bool FOUR, bool WIDE>
+/* FOUR: of planes of four channels, which want other registers than the others. COUNTS:
+ * the result, of which it then is all, on the way. */
+template <int KS, int PARTS, int BYTES, bool FOUR, bool WIDE, bool COUNTS>
 static __global__ void
 __launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
     tensor_strips (STRIP_PARAMETER TensorFrame frame)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
-  GPU_DYNAMIC_SHARED (uint8_t, shared);
+  GPU_DYNAMIC_SHARED (uint8_t, memory);
+  uint32_t *const counters = (uint32_t *) memory;
+  uint8_t *const shared = memory + (COUNTS ? TALLY_SHARED_BYTES : 0);
+  unsigned turns;
   int p = 0;
 
   gpu_admit_next ();
@@ -753,12 +773,19 @@ __launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
   const TensorPlane &plane = frame.plane[p];
 
   if constexpr (FOUR)
-    march<KS, PARTS, BYTES, 4, WIDE> (frame, plane, shared);
+    turns = march<KS, PARTS, BYTES, 4, WIDE, COUNTS> (
+        frame, plane, shared, counters);
   else if (plane.strip.channels == 1)
-    march<KS, PARTS, BYTES, 1, WIDE> (frame, plane, shared);
+    turns = march<KS, PARTS, BYTES, 1, WIDE, COUNTS> (
+        frame, plane, shared, counters);
   else
-    march<KS, PARTS, BYTES, 2, WIDE> (frame, plane, shared);
-  gpu_end_in_turn ();
+    turns = march<KS, PARTS, BYTES, 2, WIDE, COUNTS> (
+        frame, plane, shared, counters);
+  if constexpr (COUNTS)
+    tally_end (frame.tally, plane.counter, plane.strip.channels,
+        blockIdx.x - (unsigned) plane.strip.first_block, turns, counters);
+  else
+    gpu_end_in_turn ();
 #endif
 }
 
@@ -770,12 +797,25 @@ __launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
 struct Variant
 {
   void (*kernel) (TensorFrame);
+  /* The one that counts, with TALLY_SHARED_BYTES more; NULL if there is none. */
+  void (*counting) (TensorFrame);
   int steps, parts, sample_bytes;
   bool four;  /* channels in all planes; else one or two in each */
   bool wide;  /* as Shape is */
   int shared; /* bytes of a block */
   int pixels[IMAGE_MAX_CHANNELS + 1]; /* of a block, by channels; or 0 */
 };
+
+/* Only the most usual ones count: bytes, and taps that take no second part. */
+template <int KS, int PARTS, int BYTES, bool FOUR, bool WIDE>
+static constexpr auto
+counting_kernel () -> void (*) (TensorFrame)
+{
+  if constexpr (PARTS == 1 && BYTES == 1)
+    return tensor_strips<KS, PARTS, BYTES, FOUR, WIDE, true>;
+  else
+    return NULL;
+}
 
 template <int KS, int PARTS, int BYTES, bool WIDE = false>
 static constexpr Variant
@@ -786,8 +826,9 @@ variant ()
   constexpr int shared = S1::SHARED > S2::SHARED ? S1::SHARED : S2::SHARED;
 
   static_assert (WIDE || shared <= LEAST_SHARED, "all GPUs have it");
-  return { tensor_strips<KS, PARTS, BYTES, false, WIDE>, KS, PARTS, BYTES,
-    false, WIDE, shared, { 0, S1::PIXELS, S2::PIXELS, 0, 0 } };
+  return { tensor_strips<KS, PARTS, BYTES, false, WIDE, false>,
+    counting_kernel<KS, PARTS, BYTES, false, WIDE> (), KS, PARTS, BYTES, false,
+    WIDE, shared, { 0, S1::PIXELS, S2::PIXELS, 0, 0 } };
 }
 
 template <int KS, int PARTS, bool WIDE = false>
@@ -797,7 +838,8 @@ variant_of_four ()
   typedef Shape<KS, PARTS, 1, 4, WIDE> S;
 
   static_assert (WIDE || S::SHARED <= LEAST_SHARED, "all GPUs have it");
-  return { tensor_strips<KS, PARTS, 1, true, WIDE>, KS, PARTS, 1, true, WIDE,
+  return { tensor_strips<KS, PARTS, 1, true, WIDE, false>,
+    counting_kernel<KS, PARTS, 1, true, WIDE> (), KS, PARTS, 1, true, WIDE,
     S::SHARED, { 0, 0, 0, 0, S::PIXELS } };
 }
 
@@ -840,9 +882,12 @@ static const Variant variants[] = {
 struct TensorState
 {
   Staging fragments;
-  unsigned revision; /* of the plan that the rest is of */
+  unsigned revision; /* of the plan that the fragments are of */
+  unsigned chosen;   /* that the variant is of */
   const Variant *variant;
   StripOccupancy occupancy; /* its */
+  /* And of its kernel that counts, which is worth it if as many run at once. */
+  StripOccupancy counting;
   StripHeights heights;
   struct
   {
@@ -990,6 +1035,59 @@ plane_fragments (const SepconvPlan *plan)
   return 2 * count_sets (plan->layout.plane[0].channels) * AXIS_FRAGMENTS;
 }
 
+/* Bytes of a block that counts, or 0 where there is no such kernel on this GPU. */
+static int
+counting_shared (const SepconvPlan *plan, const Variant *variant)
+{
+  const int shared = variant->shared + TALLY_SHARED_BYTES;
+
+  return variant->counting != NULL
+          && shared <= (int) gpu_shared_memory (plan->gpu)
+      ? shared
+      : 0;
+}
+
+/* Finds the variant for the plan's taps, and how many of its blocks run at once. */
+static bool
+choose (SepconvPlan *plan, Fault *fault)
+{
+  TensorState *state = (TensorState *) plan->state;
+  const Variant *variant;
+  int shared;
+
+  if (state->chosen == plan->revision)
+    return true;
+  variant = choose_variant (plan);
+  shared = counting_shared (plan, variant);
+  if (!strip_occupancy (&state->occupancy, (const void *) variant->kernel,
+          variant->shared, fault)
+      || (shared > 0
+          && !strip_occupancy (&state->counting,
+              (const void *) variant->counting, shared, fault)))
+    return false;
+  if (shared == 0)
+    state->counting = StripOccupancy ();
+  state->variant = variant;
+  state->chosen = plan->revision;
+  return true;
+}
+
+static bool
+tensor_counts (SepconvPlan *plan, const HistoPlan *histo)
+{
+  const TensorState *state = (const TensorState *) plan->state;
+
+  if (!choose (plan, NULL) || state->counting.blocks < state->occupancy.blocks
+      || histo->bins > TALLY_CODES)
+    return false;
+  /* Planes that are copied are not looked at. */
+  for (int i = 0; i < histo->n_channels; i++)
+    if (histo->channel[i].depth != 8
+        || plan->taps[histo->channel[i].plane].x.n == 0)
+      return false;
+  return true;
+}
+
 static bool
 upload (SepconvPlan *plan, GpuStream stream, Fault *fault)
 {
@@ -997,12 +1095,10 @@ upload (SepconvPlan *plan, GpuStream stream, Fault *fault)
   const int n = plan->layout.n_planes;
   uint4 *stage;
 
+  if (!choose (plan, fault))
+    return false;
   if (state->revision == plan->revision)
     return true;
-  state->variant = choose_variant (plan);
-  if (!strip_occupancy (&state->occupancy,
-          (const void *) state->variant->kernel, state->variant->shared, fault))
-    return false;
   stage = (uint4 *) staging_begin (&state->fragments, fault);
   if (stage == NULL)
     return false;
@@ -1054,6 +1150,32 @@ describe (
       / variant->pixels[plane->strip.channels];
 }
 
+/* Whose blocks add to which of the sums, once the launch is divided into so many. */
+static void
+describe_tally (const SepconvPlan *plan, const SepconvPart *part, int blocks,
+    TensorFrame *frame)
+{
+  int end = blocks, n = frame->n_planes;
+
+  frame->tally = tally_for (part->histo, part->counted);
+  for (int p = plan->layout.n_planes - 1; p >= 0; p--) {
+    const ImageRows *result = &part->result[plan->layout.plane[p].memory];
+    TensorPlane *plane;
+
+    if (result->first >= result->last)
+      continue;
+    plane = &frame->plane[--n];
+    for (int c = 0; c < plane->strip.channels; c++) {
+      const int i = histo_plan_channel (part->histo, p, c);
+
+      plane->counter[c] = (signed char) i;
+      if (i >= 0)
+        frame->tally.adders[i] = (unsigned) (end - plane->strip.first_block);
+    }
+    end = plane->strip.first_block;
+  }
+}
+
 static bool
 tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
@@ -1084,11 +1206,23 @@ tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   load.multiprocessors = gpu_multiprocessors (plan->gpu);
   frame.early = load.at_once * load.multiprocessors;
   blocks = strip_lay_out (planes, frame.n_planes, &load, &state->heights);
+  if (part->histo != NULL) {
+    /* Of no rows, the histogram is empty. */
+    if (blocks == 0)
+      return part->histo->method->ops->run (part->histo, part->dst,
+          part->counted, part->stream, part->order, fault);
+    describe_tally (plan, part, blocks, &frame);
+  }
   if (blocks > 0)
-    GPU_CHECK (
-        gpu_launch_early (plan->gpu, variant->kernel, blocks, STRIP_THREADS,
-            (size_t) variant->shared, part->stream, frame),
+    GPU_CHECK (gpu_launch_early (plan->gpu,
+                   part->histo != NULL ? variant->counting : variant->kernel,
+                   blocks, STRIP_THREADS,
+                   (size_t) (part->histo != NULL ? state->counting.shared
+                                                 : variant->shared),
+                   part->stream, frame),
         fault);
+  if (part->histo != NULL)
+    tally_queued (part->histo);
   ok = true;
 done:
   return ok;
@@ -1099,6 +1233,7 @@ tensor_prepare (SepconvPlan *plan, Fault *fault)
 {
   TensorState *state = (TensorState *) calloc (1, sizeof *state);
   bool ok = false;
+  int shared;
 
   plan->state = state;
   if (state == NULL)
@@ -1110,6 +1245,11 @@ tensor_prepare (SepconvPlan *plan, Fault *fault)
         cudaFuncSetAttribute ((const void *) variants[i].kernel,
             cudaFuncAttributeMaxDynamicSharedMemorySize, variants[i].shared),
         fault);
+    shared = counting_shared (plan, &variants[i]);
+    if (shared > 0)
+      GPU_CHECK (cudaFuncSetAttribute ((const void *) variants[i].counting,
+                     cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+          fault);
   }
   ok = staging_init (&state->fragments,
       plan->layout.n_planes * plane_fragments (plan) * sizeof (uint4), fault);
@@ -1165,4 +1305,5 @@ extern "C" const SepconvMethodOps sepconv_tensor_ops = {
   tensor_release,
   tensor_run,
   true,
+  tensor_counts,
 };

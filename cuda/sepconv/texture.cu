@@ -446,4 +446,5 @@ extern "C" const SepconvMethodOps sepconv_texture_ops = {
   texture_release,
   texture_run,
   false,
+  NULL,
 };

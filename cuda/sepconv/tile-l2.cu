@@ -116,4 +116,5 @@ extern "C" const SepconvMethodOps sepconv_tile_l2_ops = {
   twopass_release,
   tile_l2_run,
   false,
+  NULL,
 };

@@ -42,4 +42,5 @@ extern "C" const SepconvMethodOps sepconv_transposed_ops = {
   twopass_release,
   window_run<Transposed>,
   false,
+  NULL,
 };

@@ -17,6 +17,19 @@
 extern unsigned char emulated_dynamic_shared[]
     __attribute__ ((visibility ("hidden")));
 
+static inline uint32_t
+gpu_shared_address (const void *pointer)
+{
+  return (uint32_t) ((const unsigned char *) pointer - emulated_dynamic_shared);
+}
+
+/* Threads switch only where they wait for each other. */
+static inline void
+gpu_count_shared (uint32_t address)
+{
+  ++*(uint32_t *) (emulated_dynamic_shared + address);
+}
+
 /* Queues all of the kernel's blocks, which run one after the other; an error for what
  * no GPU takes, or not before the kernel was set up for it. */
 cudaError_t emulated_launch (const void *kernel, dim3 grid, dim3 block,

@@ -404,6 +404,7 @@ main (int argc, char **argv)
   check_progress_add ();
   check_beside_add ();
   check_chains_add ();
+  check_counting_add ();
   check_workers_add ();
   check_ring_add ();
   check_ring_device_add ();

@@ -48,6 +48,7 @@ void check_taps_add (void);
 void check_image_add (void);
 void check_beside_add (void);
 void check_chains_add (void);
+void check_counting_add (void);
 void check_equalize_add (void);
 void check_sepconv_add (void);
 void check_methods_add (void);

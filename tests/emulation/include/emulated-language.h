@@ -136,6 +136,15 @@ __funnelshift_r (uint32_t low, uint32_t high, uint32_t bits)
   return (uint32_t) (((uint64_t) high << 32 | low) >> (bits & 31));
 }
 
+/* The sum of c and the products of the words' bytes. */
+static inline uint32_t
+__dp4a (uint32_t a, uint32_t b, uint32_t c)
+{
+  for (int i = 0; i < 32; i += 8)
+    c += (a >> i & 0xff) * (b >> i & 0xff);
+  return c;
+}
+
 template <typename T>
 static inline T
 __ldg (const T *at)

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Filters that count their result on the way: the same result, and its histogram, in
+ * series that overlap, with other runs among them; or a refusal. */
+#include "kerncheck.h"
+
+#include "cases.h"
+#include "histo-cases.h"
+#include "verdict.h"
+
+#include <string.h>
+
+#define N_RUNS 5
+/* Of those, the one that is not counted on the way but afterwards. */
+#define COUNTED_AFTER 2
+
+static const Effort normal_effort = { 900, 160, 8e6 };
+static const Effort quick_effort = { 300, 60, 4e5 };
+
+typedef struct
+{
+  SepconvPlan *plan;
+  HistoPlan *histo;
+  HistoSpec spec;
+  HistoResult *result[N_RUNS];
+  Picture src[N_RUNS], dst[N_RUNS];
+  DevicePicture from[N_RUNS], to[N_RUNS];
+} Series;
+
+/* Taps of up to 129 an axis, most of which need no more than halves hold. */
+static void
+make_case (Case *c, int index, const Effort *effort, Random *random)
+{
+  static const char *const kinds[] = { "gray8", "two8", "nv12", "rgbx", "ayuv",
+    "planar3" };
+  const LayoutKind *kind = random_chance (random, 85)
+      ? layout_kind_by_name (kinds[random_int (random, 0, 5)])
+      : layout_kind_any (random);
+  int width;
+
+  case_set_layout (c, kind, 1, 1);
+  width = random_int (
+      random, 1, effort->max_width / c->layout.plane[0].pixel_stride);
+  if (random_chance (random, 60))
+    width = (width + 15) / 16 * 16;
+  case_set_layout (c, kind, width, random_int (random, 1, effort->max_height));
+  case_make_spec (c, (SepconvBorder) (index % N_BORDERS), effort, random);
+  if (random_chance (random, 10))
+    return;
+  c->shape = "blur";
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.0;
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    const int radius = random_chance (random, 50) ? random_int (random, 1, 7)
+                                                  : random_int (random, 8, 64);
+
+    if (random_chance (random, 80)) {
+      c->spec.plane[p].channels = (1u << c->layout.plane[p].channels) - 1;
+      if (p == 0)
+        c->spec.plane[p].channels &= ~c->kind->never;
+    }
+    taps_gaussian (&c->x[p], radius / 3.0, radius);
+    taps_gaussian (&c->y[p], radius / 2.0, radius);
+    c->spec.plane[p].x = &c->x[p];
+    c->spec.plane[p].y = &c->y[p];
+  }
+}
+
+/* What is counted: mostly what is filtered. */
+static void
+make_histo_spec (const Case *c, HistoSpec *spec, Random *random)
+{
+  unsigned any = 0;
+
+  memset (spec, 0, sizeof *spec);
+  spec->bins = random_chance (random, 50) ? 256
+      : random_chance (random, 60)
+      ? random_int (random, HISTO_MIN_BINS, 256)
+      : histo_some_bins (random_int (random, 0, N_HISTO_BINS - 1));
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    spec->channels[p] = c->spec.plane[p].channels;
+    if (random_chance (random, 20))
+      spec->channels[p] &= (unsigned) random_next (random);
+    if (random_chance (random, 10))
+      spec->channels[p] = (1u << c->layout.plane[p].channels) - 1;
+    any |= spec->channels[p];
+  }
+  if (any == 0)
+    spec->channels[0] = 1;
+}
+
+static bool
+begin (Series *series, const Case *c, const MethodSubject *subject,
+    Random *random, Fault *fault)
+{
+  const Device *device = subject->device;
+
+  series->plan = sepconv_plan_new (&c->spec, &c->layout,
+      subject->method->backend, subject->method, device->gpu, fault);
+  make_histo_spec (c, &series->spec, random);
+  series->histo = histo_plan_new (&series->spec, &c->layout,
+      subject->method->backend, NULL, device->gpu, fault);
+  if (series->plan == NULL || series->histo == NULL)
+    return false;
+  for (int i = 0; i < N_RUNS; i++) {
+    if (random_chance (random, 50)) {
+      picture_new_packed (&series->src[i], &c->layout, random);
+      picture_new_packed (&series->dst[i], &c->layout, random);
+    } else {
+      picture_new (&series->src[i], &c->layout, false, random);
+      picture_new (&series->dst[i], &c->layout, false, random);
+    }
+    picture_paint (&series->src[i],
+        random_chance (random, 70) ? CONTENT_NOISE : c->content, random);
+    series->result[i] = histo_result_new (series->histo, fault);
+    if (series->result[i] == NULL
+        || !device_picture_new (
+            &series->from[i], device, &series->src[i], fault)
+        || !device_picture_new (&series->to[i], device, &series->dst[i], fault))
+      return false;
+  }
+  return true;
+}
+
+static void
+end (Series *series)
+{
+  for (int i = 0; i < N_RUNS; i++) {
+    device_picture_clear (&series->to[i]);
+    device_picture_clear (&series->from[i]);
+    picture_clear (&series->dst[i]);
+    picture_clear (&series->src[i]);
+    histo_result_free (series->result[i]);
+  }
+  histo_plan_free (series->histo);
+  sepconv_plan_free (series->plan);
+}
+
+static bool
+queue_and_fetch (
+    Series *series, const Device *device, GpuOrder order, Fault *fault)
+{
+  for (int i = 0; i < N_RUNS; i++) {
+    const Image *from = &series->from[i].image, *to = &series->to[i].image;
+
+    if (i == COUNTED_AFTER
+            ? !sepconv_plan_run (
+                  series->plan, from, to, device->stream, order, fault)
+                || !histo_plan_run (series->histo, to, series->result[i],
+                    device->stream, GPU_AFTER_KERNELS, fault)
+            : !sepconv_plan_run_counting (series->plan, from, to, series->histo,
+                series->result[i], device->stream, order, fault))
+      return false;
+  }
+  for (int i = 0; i < N_RUNS; i++)
+    if (!device_picture_fetch (&series->to[i], device, series->dst[i].block,
+            series->dst[i].bytes, fault))
+      return false;
+  return true;
+}
+
+static void
+expect_run (Check *check, const Case *c, const MethodSubject *subject,
+    Series *series, int i, Random *random)
+{
+  Picture alone;
+  Verdict verdict;
+
+  histo_expect_counts (
+      check, &series->spec, &series->dst[i].image, series->result[i]);
+  picture_new (&alone, &c->layout, false, random);
+  if (device_run_cleanly (check, subject->device, device_sepconv, series->plan,
+          &series->src[i], &alone)) {
+    verdict_same (&verdict, &series->dst[i].image, &alone.image);
+    EXPECT (check, verdict.ok, "run %d is another when it is counted: %s", i,
+        verdict.text);
+  }
+  picture_clear (&alone);
+}
+
+/* A plan that cannot count says so, and leaves the result as it is. */
+static void
+expect_refusal (Check *check, const MethodSubject *subject, Series *series)
+{
+  Fault fault;
+
+  fault_clear (&fault);
+  EXPECT_FAULT (check,
+      !sepconv_plan_run_counting (series->plan, &series->from[0].image,
+          &series->to[0].image, series->histo, series->result[0],
+          subject->device->stream, GPU_AFTER_KERNELS, &fault),
+      &fault, FAULT_UNSUPPORTED, "counting by a plan that does not");
+}
+
+static void
+counting_case (Check *check, Random *random, int index, const void *data)
+{
+  const MethodSubject *subject = data;
+  const Effort *effort = check->quick ? &quick_effort : &normal_effort;
+  const GpuOrder order =
+      random_chance (random, 70) ? GPU_BESIDE_KERNELS : GPU_AFTER_KERNELS;
+  Case *c = case_new ();
+  Series series;
+  Fault fault;
+
+  make_case (c, index, effort, random);
+  case_describe (check, c);
+  if (!sepconv_method_supports (
+          subject->method, &c->spec, &c->layout, NULL, NULL)) {
+    check->unsupported++;
+    case_free (c);
+    return;
+  }
+  memset (&series, 0, sizeof series);
+  fault_clear (&fault);
+  if (random_chance (random, 50))
+    gpu_limit_multiprocessors (subject->device->gpu, 1);
+  if (!EXPECT (check, begin (&series, c, subject, random, &fault), "%s (%s)",
+          fault.message, fault.detail)) {
+    /* Nothing to run. */
+  } else if (!sepconv_plan_counts (series.plan, series.histo)) {
+    expect_refusal (check, subject, &series);
+  } else if (EXPECT (check,
+                 queue_and_fetch (&series, subject->device, order, &fault),
+                 "%s (%s)", fault.message, fault.detail)) {
+    for (int i = 0; i < N_RUNS; i++)
+      expect_run (check, c, subject, &series, i, random);
+  }
+  end (&series);
+  gpu_limit_multiprocessors (subject->device->gpu, 0);
+  case_free (c);
+}
+
+static void
+check_counting (Check *check, const void *data)
+{
+  const SepconvMethod *method = data;
+  const bool tensor = strcmp (method->name, "tensor") == 0;
+
+  device_check_method (check, method,
+      (!tensor               ? 1
+              : check->quick ? 4
+                             : 10)
+          * N_BORDERS,
+      counting_case);
+}
+
+void
+check_counting_add (void)
+{
+  device_add_for_methods (check_counting, "counting", false);
+}
