@@ -303,14 +303,22 @@ histo_result_bins (const HistoResult *result)
   return result->bins;
 }
 
+int
+histo_find_channel (const HistoChannel *channels, int n, int plane, int channel)
+{
+  for (int i = 0; i < n; i++)
+    if (channels[i].plane == plane && channels[i].channel == channel)
+      return i;
+  return -1;
+}
+
 const uint64_t *
 histo_result_counts (const HistoResult *result, int plane, int channel)
 {
-  for (int i = 0; i < result->n_channels; i++)
-    if (result->channel[i].plane == plane
-        && result->channel[i].channel == channel)
-      return result->counts + (size_t) i * (size_t) result->bins;
-  return NULL;
+  const int i =
+      histo_find_channel (result->channel, result->n_channels, plane, channel);
+
+  return i < 0 ? NULL : result->counts + (size_t) i * (size_t) result->bins;
 }
 
 /* A plane of the plan's kind, no larger. */
@@ -360,15 +368,6 @@ result_fits (const HistoPlan *plan, const HistoResult *result)
   return result->backend == plan->method->backend && result->bins == plan->bins
       && result->n_channels == plan->n_channels
       && memcmp (result->channel, plan->channel, sizeof plan->channel) == 0;
-}
-
-int
-histo_plan_channel (const HistoPlan *plan, int plane, int channel)
-{
-  for (int i = 0; i < plan->n_channels; i++)
-    if (plan->channel[i].plane == plane && plan->channel[i].channel == channel)
-      return i;
-  return -1;
 }
 
 bool

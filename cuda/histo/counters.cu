@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-#define WORD sizeof (unsigned long long)
-
 static size_t
 n_sums (const HistoPlan *plan)
 {
@@ -26,8 +24,8 @@ prepare (HistoPlan *plan, size_t bytes, size_t words, Fault *fault)
     state->tally_words = TALLY_REPLICAS * n_sums (plan);
   /* The sums, then the number of blocks that are done; then for each turn of tallies
    * their sums and the turns they have had. Comes zeroed. */
-  state->device = gpu_malloc (
-      (words + 1 + TALLY_TURNS * (state->tally_words + 1)) * WORD, fault);
+  words += 1 + TALLY_TURNS * (state->tally_words + 1);
+  state->device = gpu_malloc (words * sizeof (unsigned long long), fault);
   return state->device != NULL;
 }
 

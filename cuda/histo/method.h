@@ -95,8 +95,9 @@ histo_raw_mask (const HistoChannel *channel)
   return ((1u << channel->depth) - 1) << channel->shift;
 }
 
-/* The plan's channel that is this one of the image, or -1. */
-int histo_plan_channel (const HistoPlan *plan, int plane, int channel);
+/* Which of n selected channels is this one of the image, or -1. */
+int histo_find_channel (
+    const HistoChannel *channels, int n, int plane, int channel);
 
 /* Whether a run on that image into that result may begin; a fault if not. */
 bool histo_plan_accepts (const HistoPlan *plan, const Image *src,

@@ -25,8 +25,7 @@
 /* What a launch needs to count an image, all of which it makes. */
 struct HistoTally
 {
-  unsigned long long
-      *sums; /* [TALLY_REPLICAS][n], zero before the launch's turn */
+  unsigned long long *sums;   /* [TALLY_REPLICAS][n], zero before its turn */
   unsigned long long *result; /* [n], pinned */
   volatile unsigned *turns;   /* that these sums have had; device */
   unsigned turn;              /* the launch's */
@@ -140,8 +139,7 @@ tally_add_code (
 __device__ __forceinline__ void
 tally_finish (const HistoTally &tally)
 {
-  constexpr int AT_ONCE =
-      4; /* counters of a thread, for the latency of memory */
+  constexpr int AT_ONCE = 4; /* for the latency of memory */
   const int step = (int) blockDim.x;
 
   for (int first = threadIdx.x; first < tally.n; first += AT_ONCE * step) {

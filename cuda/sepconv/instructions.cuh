@@ -11,6 +11,8 @@
 #ifndef INSTRUCTIONS_CUH
 #define INSTRUCTIONS_CUH
 
+#include "../gpu-launch.cuh"
+
 #include <stdint.h>
 
 /* Tensor cores with these shapes, and copies that bypass registers. */
@@ -18,19 +20,13 @@
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
-__device__ __forceinline__ unsigned
-shared_address (const void *pointer)
-{
-  return (unsigned) __cvta_generic_to_shared (pointer);
-}
-
 /* Starts a copy of the first `bytes` of 16, and zeroes the rest. Memory is asked for the
  * 128 bytes around them: neighbours want the others. */
 __device__ __forceinline__ void
 copy_async (void *shared, const void *global, int bytes)
 {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(
-                   shared_address (shared)),
+                   gpu_shared_address (shared)),
                "l"(global), "r"(bytes)
                : "memory");
 }
@@ -58,7 +54,7 @@ load_matrices (uint32_t (&to)[4], const void *row)
   asm volatile(
       "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
       : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-      : "r"(shared_address (row))
+      : "r"(gpu_shared_address (row))
       : "memory");
 }
 
@@ -67,7 +63,7 @@ load_matrices (uint32_t (&to)[2], const void *row)
 {
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
                : "=r"(to[0]), "=r"(to[1])
-               : "r"(shared_address (row))
+               : "r"(gpu_shared_address (row))
                : "memory");
 }
 

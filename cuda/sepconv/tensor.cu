@@ -751,41 +751,49 @@ march (const TensorFrame &frame, const TensorPlane &plane, uint8_t *shared,
 
 #endif
 
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * GPU_EARLY_CAPABILITY
+#define MAY_COUNT true
+#else
+#define MAY_COUNT false
+#endif
+
 /* FOUR: of planes of four channels, which want other registers than the others. COUNTS:
- * the result, of which it then is all, on the way. */
+ * the result, of which it then is all, on the way; empty where no launch MAY_COUNT. */
 template <int KS, int PARTS, int BYTES, bool FOUR, bool WIDE, bool COUNTS>
 static __global__ void
 __launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
     tensor_strips (STRIP_PARAMETER TensorFrame frame)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
-  GPU_DYNAMIC_SHARED (uint8_t, memory);
-  uint32_t *const counters = (uint32_t *) memory;
-  uint8_t *const shared = memory + (COUNTS ? TALLY_SHARED_BYTES : 0);
-  unsigned turns;
-  int p = 0;
+  if constexpr (MAY_COUNT || !COUNTS) {
+    GPU_DYNAMIC_SHARED (uint8_t, memory);
+    uint32_t *const counters = (uint32_t *) memory;
+    uint8_t *const shared = memory + (COUNTS ? TALLY_SHARED_BYTES : 0);
+    unsigned turns;
+    int p = 0;
 
-  gpu_admit_next ();
-  if constexpr (!FOUR)
-    while (p + 1 < frame.n_planes
-        && (int) blockIdx.x >= frame.plane[p + 1].strip.first_block)
-      p++;
-  const TensorPlane &plane = frame.plane[p];
+    gpu_admit_next ();
+    if constexpr (!FOUR)
+      while (p + 1 < frame.n_planes
+          && (int) blockIdx.x >= frame.plane[p + 1].strip.first_block)
+        p++;
+    const TensorPlane &plane = frame.plane[p];
 
-  if constexpr (FOUR)
-    turns = march<KS, PARTS, BYTES, 4, WIDE, COUNTS> (
-        frame, plane, shared, counters);
-  else if (plane.strip.channels == 1)
-    turns = march<KS, PARTS, BYTES, 1, WIDE, COUNTS> (
-        frame, plane, shared, counters);
-  else
-    turns = march<KS, PARTS, BYTES, 2, WIDE, COUNTS> (
-        frame, plane, shared, counters);
-  if constexpr (COUNTS)
-    tally_end (frame.tally, plane.counter, plane.strip.channels,
-        blockIdx.x - (unsigned) plane.strip.first_block, turns, counters);
-  else
-    gpu_end_in_turn ();
+    if constexpr (FOUR)
+      turns = march<KS, PARTS, BYTES, 4, WIDE, COUNTS> (
+          frame, plane, shared, counters);
+    else if (plane.strip.channels == 1)
+      turns = march<KS, PARTS, BYTES, 1, WIDE, COUNTS> (
+          frame, plane, shared, counters);
+    else
+      turns = march<KS, PARTS, BYTES, 2, WIDE, COUNTS> (
+          frame, plane, shared, counters);
+    if constexpr (COUNTS)
+      tally_end (frame.tally, plane.counter, plane.strip.channels,
+          blockIdx.x - (unsigned) plane.strip.first_block, turns, counters);
+    else
+      gpu_end_in_turn ();
+  }
 #endif
 }
 
@@ -806,7 +814,8 @@ struct Variant
   int pixels[IMAGE_MAX_CHANNELS + 1]; /* of a block, by channels; or 0 */
 };
 
-/* Only the most usual ones count: bytes, and taps that take no second part. */
+/* Only the most usual ones count: bytes, and taps that take no second part; where launches
+ * overlap, since they gain nothing in order. */
 template <int KS, int PARTS, int BYTES, bool FOUR, bool WIDE>
 static constexpr auto
 counting_kernel () -> void (*) (TensorFrame)
@@ -1041,7 +1050,7 @@ counting_shared (const SepconvPlan *plan, const Variant *variant)
 {
   const int shared = variant->shared + TALLY_SHARED_BYTES;
 
-  return variant->counting != NULL
+  return variant->counting != NULL && gpu_overlaps_kernels (plan->gpu)
           && shared <= (int) gpu_shared_memory (plan->gpu)
       ? shared
       : 0;
@@ -1143,6 +1152,9 @@ describe (
     memcpy (plane->sums_start, state->plane[p].sums_start,
         sizeof plane->sums_start);
   }
+  for (int i = 0; part->histo != NULL && i < channels; i++)
+    plane->counter[i] = (signed char) histo_find_channel (
+        part->histo->channel, part->histo->n_channels, p, i);
   plane->fragments =
       (const uint4 *) state->fragments.device + p * plane_fragments (plan);
   plane->strip.columns =
@@ -1150,29 +1162,21 @@ describe (
       / variant->pixels[plane->strip.channels];
 }
 
-/* Whose blocks add to which of the sums, once the launch is divided into so many. */
+/* What counts the result, and whose blocks add to which of the sums, once the launch is
+ * divided into so many. */
 static void
-describe_tally (const SepconvPlan *plan, const SepconvPart *part, int blocks,
-    TensorFrame *frame)
+describe_tally (const SepconvPart *part, int blocks, TensorFrame *frame)
 {
-  int end = blocks, n = frame->n_planes;
-
   frame->tally = tally_for (part->histo, part->counted);
-  for (int p = plan->layout.n_planes - 1; p >= 0; p--) {
-    const ImageRows *result = &part->result[plan->layout.plane[p].memory];
-    TensorPlane *plane;
+  for (int i = 0; i < frame->n_planes; i++) {
+    const TensorPlane *plane = &frame->plane[i];
+    const int end =
+        i + 1 < frame->n_planes ? plane[1].strip.first_block : blocks;
 
-    if (result->first >= result->last)
-      continue;
-    plane = &frame->plane[--n];
-    for (int c = 0; c < plane->strip.channels; c++) {
-      const int i = histo_plan_channel (part->histo, p, c);
-
-      plane->counter[c] = (signed char) i;
-      if (i >= 0)
-        frame->tally.adders[i] = (unsigned) (end - plane->strip.first_block);
-    }
-    end = plane->strip.first_block;
+    for (int c = 0; c < plane->strip.channels; c++)
+      if (plane->counter[c] >= 0)
+        frame->tally.adders[plane->counter[c]] =
+            (unsigned) (end - plane->strip.first_block);
   }
 }
 
@@ -1211,7 +1215,7 @@ tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
     if (blocks == 0)
       return part->histo->method->ops->run (part->histo, part->dst,
           part->counted, part->stream, part->order, fault);
-    describe_tally (plan, part, blocks, &frame);
+    describe_tally (part, blocks, &frame);
   }
   if (blocks > 0)
     GPU_CHECK (gpu_launch_early (plan->gpu,

@@ -407,6 +407,19 @@ case_set_rows (Case *c, int n, Random *random)
   }
 }
 
+void
+case_any_row (
+    Case *c, const LayoutKind *kind, int max_bytes, int height, Random *random)
+{
+  int width;
+
+  case_set_layout (c, kind, 1, 1);
+  width = random_int (random, 1, max_bytes / c->layout.plane[0].pixel_stride);
+  if (random_chance (random, 60))
+    width = (width + 15) / 16 * 16;
+  case_set_layout (c, kind, width, height);
+}
+
 bool
 case_make_tall (Case *c, const SepconvMethod *method, SepconvBorder border,
     const Effort *effort, Random *random)
@@ -415,14 +428,8 @@ case_make_tall (Case *c, const SepconvMethod *method, SepconvBorder border,
     const LayoutKind *kind = layout_kind_any (random);
     const int height =
         random_int (random, effort->max_height / 2, effort->max_height);
-    int width;
 
-    case_set_layout (c, kind, 1, 1);
-    width = random_int (
-        random, 1, effort->max_width / c->layout.plane[0].pixel_stride);
-    if (random_chance (random, 60))
-      width = (width + 15) / 16 * 16;
-    case_set_layout (c, kind, width, height);
+    case_any_row (c, kind, effort->max_width, height, random);
     case_make_spec (c, border, effort, random);
     if (random_chance (random, 75))
       case_set_rows (c, random_int (random, 1, 35), random);

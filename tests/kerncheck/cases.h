@@ -35,6 +35,9 @@ void case_set_layout (Case *c, const LayoutKind *kind, int width, int height);
 /* A size by chance. */
 void case_any_size (
     Case *c, const LayoutKind *kind, const Effort *effort, Random *random);
+/* A width by chance, up to so many bytes of plane 0, mostly whole vectors. */
+void case_any_row (
+    Case *c, const LayoutKind *kind, int max_bytes, int height, Random *random);
 /* Sizes and layout, by chance; `index` goes through the sizes. */
 void case_make_layout (Case *c, const LayoutKind *kind, int index,
     const Effort *effort, Random *random);

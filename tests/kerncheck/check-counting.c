@@ -36,14 +36,9 @@ make_case (Case *c, int index, const Effort *effort, Random *random)
   const LayoutKind *kind = random_chance (random, 85)
       ? layout_kind_by_name (kinds[random_int (random, 0, 5)])
       : layout_kind_any (random);
-  int width;
 
-  case_set_layout (c, kind, 1, 1);
-  width = random_int (
-      random, 1, effort->max_width / c->layout.plane[0].pixel_stride);
-  if (random_chance (random, 60))
-    width = (width + 15) / 16 * 16;
-  case_set_layout (c, kind, width, random_int (random, 1, effort->max_height));
+  case_any_row (c, kind, effort->max_width,
+      random_int (random, 1, effort->max_height), random);
   case_make_spec (c, (SepconvBorder) (index % N_BORDERS), effort, random);
   if (random_chance (random, 10))
     return;
