@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # From a fresh checkout to a filtered video in one command: installs what is
-# missing, builds into build/, then decodes, filters and encodes INPUT.
+# missing, builds into build/ for this machine, then decodes, filters and encodes
+# INPUT.
 # Exit status 0 means that all results named at the end are there.
 set -euo pipefail
 
@@ -51,7 +52,12 @@ if [[ -n $input && ! -r $input ]]; then
 fi
 clip_package=()
 [[ -n $input ]] || clip_package=(opencv-doc)
-(cd "$root" && set_up "${clip_package[@]}" && build_release build -Dtests=disabled)
+(
+  cd "$root"
+  set_up "${clip_package[@]}"
+  mapfile -t options < <(this_machine_only)
+  build_release build -Dtests=disabled "${options[@]}"
+)
 mkdir -p "$output"
 [[ -n $input ]] || input=$(default_clip "$output")
 

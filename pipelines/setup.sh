@@ -9,6 +9,9 @@
 #   build_release FOLDER [MESON-OPTION...]
 #                              configure once, then build; says something only
 #                              when it configures or fails.
+#   this_machine_only          print Meson options, one a line: kernels for the
+#                              GPUs of this machine alone, so that a build is
+#                              quick; none if there is no GPU.
 #   default_clip CACHE-FOLDER  print the path of OpenCV's street scene vtest.avi.
 #
 # On Debian and its relatives packages come from apt-get, as root or through
@@ -118,6 +121,22 @@ build_release() {
   fi
   drop_stale_kernels "$folder"
   quietly ninja -C "$folder"
+}
+
+# Where it cannot be told, a build is for all GPUs.
+this_machine_only() {
+  local arch archs known
+  if ! command -v nvidia-smi >/dev/null && [[ ! -e /dev/nvidia0 ]]; then
+    echo -Dcuda=disabled
+    return
+  fi
+  archs=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null \
+    | sort -u | tr -d . | paste -sd ,) || return 0
+  known=$(nvcc --list-gpu-code 2>/dev/null) || return 0
+  for arch in ${archs//,/ }; do
+    grep -qx "sm_$arch" <<<"$known" || return 0
+  done
+  [[ -z $archs ]] || echo "-Dcuda-archs=$archs"
 }
 
 # The package holds the clip also where the system is set to leave out
