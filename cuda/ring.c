@@ -475,6 +475,12 @@ submit_down (Ring *ring, RingSlot *slot, int i, const int *before,
           ring->down, fault);
 }
 
+GpuOrder
+ring_order (int depth)
+{
+  return depth < DEPTH_BESIDE ? GPU_AFTER_KERNELS : GPU_BESIDE_KERNELS;
+}
+
 /* Frames from the host come one at a time, and those whose images belong to the stream that
  * they are computed on may depend on what others have queued there. */
 static GpuOrder
@@ -483,11 +489,10 @@ order_of (const Ring *ring, const RingSlot *slot)
   const RingFrame *frame = &slot->frame;
   const bool crosses = frame->src_place != RING_DEVICE || slot->copies_down
       || (frame->dst.n_memories > 0 && frame->dst_place != RING_DEVICE);
-  const bool shares = frame->src_stream == ring->compute
-      || frame->dst_stream == ring->compute;
+  const bool shares =
+      frame->src_stream == ring->compute || frame->dst_stream == ring->compute;
 
-  return ring->depth < DEPTH_BESIDE || crosses || shares ? GPU_AFTER_KERNELS
-                                                         : GPU_BESIDE_KERNELS;
+  return crosses || shares ? GPU_AFTER_KERNELS : ring_order (ring->depth);
 }
 
 /* Has `compute` queue its work on rows [before, ready), slice i. */
@@ -509,8 +514,7 @@ submit_compute (Ring *ring, RingSlot *slot, int i, const int *before,
     part.fresh[m] = (ImageRows){ before[m], ready[m] };
   if ((slot->copies_up
           && !gpu_stream_wait_event (ring->compute, up_end (slot, i), fault))
-      || (part.first
-          && !mark (slot, MARK_COMPUTE_START, ring->compute, fault)))
+      || (part.first && !mark (slot, MARK_COMPUTE_START, ring->compute, fault)))
     return false;
   return frame->compute == NULL || frame->compute (frame->user, &part, fault);
 }

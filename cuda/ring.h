@@ -131,6 +131,9 @@ typedef struct
  * NULL: one of the ring's own. Streams and events are made here. */
 Ring *ring_new (Gpu *gpu, const Image *src_layout, const Image *dst_layout,
     int depth, GpuStream compute, Fault *fault);
+/* What kernels wait for, of those of frames before, in a ring of so many slots: for frames
+ * in device memory on both sides, whose streams are not the ring's. Others wait for all. */
+GpuOrder ring_order (int depth);
 /* Makes the device memory that frames on the host need for src, dst or both; what is
  * not made here is when a frame first needs it, which holds it up. */
 bool ring_reserve (Ring *ring, bool src, bool dst, Fault *fault);

@@ -234,10 +234,10 @@ sepconv_method_supports (const SepconvMethod *method, const SepconvSpec *spec,
       || method->ops->supports (spec, layout, why);
 }
 
-SepconvWork
-sepconv_work (const SepconvSpec *spec, const Image *layout)
+static SepconvWork
+work_of (const SepconvSpec *spec, const Image *layout, GpuOrder order)
 {
-  SepconvWork work = { 0 };
+  SepconvWork work = { .order = order };
 
   for (int p = 0; p < layout->n_planes; p++) {
     const ImagePlane *plane = &layout->plane[p];
@@ -261,8 +261,10 @@ sepconv_work (const SepconvSpec *spec, const Image *layout)
 
 static const SepconvMethod *
 cheapest_method (const SepconvSpec *spec, const Image *layout, Backend backend,
-    const Gpu *gpu)
+    const Gpu *gpu, GpuOrder order)
 {
+  const SepconvWork work =
+      work_of (spec, layout, gpu_possible_order (gpu, order));
   const SepconvMethod *best = NULL;
   double best_cost = INFINITY;
 
@@ -272,7 +274,7 @@ cheapest_method (const SepconvSpec *spec, const Image *layout, Backend backend,
     if (methods[i].backend != backend
         || !sepconv_method_supports (&methods[i], spec, layout, gpu, NULL))
       continue;
-    cost = methods[i].ops->cost (spec, layout);
+    cost = methods[i].ops->cost (&work);
     if (cost < best_cost) {
       best = &methods[i];
       best_cost = cost;
@@ -283,12 +285,14 @@ cheapest_method (const SepconvSpec *spec, const Image *layout, Backend backend,
 
 const SepconvMethod *
 sepconv_choose_method (const SepconvSpec *spec, const Image *layout,
-    Backend backend, const SepconvMethod *wanted, const Gpu *gpu, Fault *fault)
+    Backend backend, const SepconvMethod *wanted, const Gpu *gpu,
+    GpuOrder order, Fault *fault)
 {
   Fault why;
 
   if (wanted == NULL) {
-    const SepconvMethod *best = cheapest_method (spec, layout, backend, gpu);
+    const SepconvMethod *best =
+        cheapest_method (spec, layout, backend, gpu, order);
 
     if (best == NULL)
       fault_set (
@@ -384,7 +388,8 @@ sepconv_plan_new (const SepconvSpec *spec, const Image *layout, Backend backend,
 
   if (!sepconv_validate (spec, layout, fault))
     return NULL;
-  method = sepconv_choose_method (spec, layout, backend, method, gpu, fault);
+  method = sepconv_choose_method (
+      spec, layout, backend, method, gpu, GPU_AFTER_KERNELS, fault);
   if (method == NULL)
     return NULL;
 
@@ -422,7 +427,7 @@ sepconv_plan_update (SepconvPlan *plan, const SepconvSpec *spec, Fault *fault)
 {
   if (!sepconv_validate (spec, &plan->layout, fault)
       || sepconv_choose_method (spec, &plan->layout, plan->method->backend,
-             plan->method, plan->gpu, fault)
+             plan->method, plan->gpu, GPU_AFTER_KERNELS, fault)
           == NULL)
     return false;
   adopt_spec (plan, spec);

@@ -90,11 +90,11 @@ bool sepconv_method_supports (const SepconvMethod *method,
     const SepconvSpec *spec, const Image *layout, const Gpu *gpu, Fault *why);
 
 /* The method that a plan of `backend` takes: `method` itself if it can do the
- * spec, or for NULL the one that is expected to be fastest. NULL and a fault when
- * there is none. */
+ * spec, or for NULL the one that is expected to be fastest in runs of that order. NULL
+ * and a fault when there is none. */
 const SepconvMethod *sepconv_choose_method (const SepconvSpec *spec,
     const Image *layout, Backend backend, const SepconvMethod *method,
-    const Gpu *gpu, Fault *fault);
+    const Gpu *gpu, GpuOrder order, Fault *fault);
 
 /* Checks all ranges above. */
 bool sepconv_validate (
@@ -105,8 +105,8 @@ bool sepconv_is_identity (const SepconvSpec *spec, const Image *layout);
 /* A validated spec, the method that computes it, and its buffers. */
 typedef struct SepconvPlan SepconvPlan;
 
-/* `backend` and `method` as for sepconv_choose_method(). `layout` gives planes and the largest size to be filtered; its
- * addresses are not used. `gpu` is needed for BACKEND_CUDA, must outlive the
+/* `backend` and `method` as for sepconv_choose_method(), with GPU_AFTER_KERNELS. `layout`
+ * gives planes and the largest size to be filtered; its addresses are not used. `gpu` is needed for BACKEND_CUDA, must outlive the
  * plan, and its context must be pushed here and for every call below. The
  * caller owns the plan. */
 SepconvPlan *sepconv_plan_new (const SepconvSpec *spec, const Image *layout,

@@ -109,6 +109,7 @@ struct _GstCudaSepconv
   SepconvSpec spec;      /* of the settings, its taps in plane_taps */
   PlaneTaps *plane_taps; /* [IMAGE_MAX_PLANES] */
   gboolean have_spec;
+  GpuOrder order; /* that the plan's method was chosen for */
   guint spec_method;
   gboolean identity;
   SepconvPlan *plan;
@@ -289,8 +290,8 @@ update_plan (GstCudaSepconv *self, Fault *fault)
   if (method != NULL && backend == BACKEND_CPU
       && method->backend == BACKEND_CUDA)
     method = NULL;
-  method =
-      sepconv_choose_method (&self->spec, layout, backend, method, gpu, fault);
+  method = sepconv_choose_method (
+      &self->spec, layout, backend, method, gpu, self->order, fault);
   if (method == NULL)
     return FALSE;
   if (self->plan != NULL && sepconv_plan_method (self->plan) == method)
@@ -309,10 +310,12 @@ gst_cuda_sepconv_prepare (
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
   const Image *layout = &gst_gpu_filter_get_layout (filter)->layout;
+  const GpuOrder order = gst_gpu_filter_get_order (filter);
   gboolean changed, told, ok = TRUE;
 
   GST_OBJECT_LOCK (self);
-  changed = self->dirty || !self->have_spec;
+  changed = self->dirty || !self->have_spec || self->order != order;
+  self->order = order;
   if (changed) {
     ok = build_spec (self, fault);
     self->have_spec = ok;

@@ -15,7 +15,10 @@ GST_DEBUG_CATEGORY_STATIC (gst_gpu_filter_debug);
 #define DEFAULT_DEVICE_ID -1
 
 #define DEFAULT_TRANSFER GST_GPU_FILTER_TRANSFER_AUTO
-#define DEFAULT_RING_DEPTH 4
+/* Frames in flight, unless it is set: four keep the bus busy; those that stay in the
+ * GPU's memory take less time than handing them over, which more of them hide. */
+#define DEPTH_ACROSS 4
+#define DEPTH_ON_GPU 8
 
 enum
 {
@@ -204,10 +207,26 @@ set_active (
     g_object_notify_by_pspec (G_OBJECT (self), properties[property]);
 }
 
+/* Whether the caps have frames in the GPU's memory on both sides. */
+static gboolean
+stays_on_gpu (const GstGpuFilterPrivate *priv)
+{
+  return priv->in_gpu && priv->out_gpu;
+}
+
 guint
 gst_gpu_filter_get_depth (GstGpuFilter *self)
 {
   return PRIVATE (self)->depth;
+}
+
+GpuOrder
+gst_gpu_filter_get_order (GstGpuFilter *self)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+
+  return stays_on_gpu (priv) ? ring_order ((int) priv->depth)
+                             : GPU_AFTER_KERNELS;
 }
 
 void
@@ -501,6 +520,8 @@ resolve_ring (GstGpuFilter *self)
 
   GST_OBJECT_LOCK (self);
   depth = priv->ring_depth;
+  if (depth == 0)
+    depth = stays_on_gpu (priv) ? DEPTH_ON_GPU : DEPTH_ACROSS;
   pageable = priv->transfer == GST_GPU_FILTER_TRANSFER_PAGEABLE;
   GST_OBJECT_UNLOCK (self);
   if (pageable != priv->pageable) {
@@ -582,7 +603,7 @@ gst_gpu_filter_start (GstBaseTransform *trans)
   gchar *name;
 
   GST_OBJECT_LOCK (self);
-  priv->depth = priv->ring_depth;
+  priv->depth = 0;
   priv->pageable = priv->transfer == GST_GPU_FILTER_TRANSFER_PAGEABLE;
   memset (&priv->stats, 0, sizeof priv->stats);
   priv->untouched = 0;
@@ -1428,7 +1449,6 @@ gst_gpu_filter_init (GstGpuFilter *self)
   priv->backend = DEFAULT_BACKEND;
   priv->device_id = DEFAULT_DEVICE_ID;
   priv->transfer = DEFAULT_TRANSFER;
-  priv->ring_depth = DEFAULT_RING_DEPTH;
   priv->slices = 1;
   priv->queue = gst_frame_queue_new (
       GST_BASE_TRANSFORM_SRC_PAD (self), finish_frame, self);
@@ -1481,8 +1501,9 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
       "How frames in system memory reach the GPU and come back",
       GST_TYPE_GPU_FILTER_TRANSFER, DEFAULT_TRANSFER, writable);
   properties[PROP_RING_DEPTH] = g_param_spec_uint ("ring-depth", "Ring depth",
-      "Frames in flight: copied, computed and pushed at the same time", 1,
-      RING_MAX_DEPTH, DEFAULT_RING_DEPTH, writable);
+      "Frames in flight: copied, computed and pushed at the same time (0 = 4, "
+      "or 8 where they stay in the GPU's memory)",
+      0, RING_MAX_DEPTH, 0, writable);
   properties[PROP_ACTIVE_BACKEND] = g_param_spec_string ("active-backend",
       "Active backend", "The backend in use: cuda, cpu, or none while stopped",
       "none", readable);

@@ -418,11 +418,9 @@ box_running_prepare (SepconvPlan *plan, Fault *fault)
 
 /* Sums to begin with are all that grows with the taps. */
 static double
-box_running_cost (const SepconvSpec *spec, const Image *layout)
+box_running_cost (const SepconvWork *work)
 {
-  const SepconvWork work = sepconv_work (spec, layout);
-
-  return 5.0 + 0.07 * work.taps + work.samples * (9.8 + 0.009 * work.taps);
+  return 5.0 + 0.07 * work->taps + work->samples * (9.8 + 0.009 * work->taps);
 }
 
 extern "C" const SepconvMethodOps sepconv_box_running_ops = {

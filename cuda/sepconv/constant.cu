@@ -119,9 +119,9 @@ constant_prepare (SepconvPlan *plan, Fault *fault)
 }
 
 static double
-constant_cost (const SepconvSpec *spec, const Image *layout)
+constant_cost (const SepconvWork *work)
 {
-  return twopass_cost (spec, layout, 2.1);
+  return twopass_cost (work, 2.1);
 }
 
 extern "C" const SepconvMethodOps sepconv_constant_ops = {

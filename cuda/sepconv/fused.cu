@@ -1152,17 +1152,23 @@ fused_release (SepconvPlan *plan)
 }
 
 static double
-fused_cost (const SepconvSpec *spec, const Image *layout)
+fused_cost (const SepconvWork *work)
 {
-  const SepconvWork work = sepconv_work (spec, layout);
-  const double n = work.taps;
-  const bool bytes = work.sample_bytes == 1;
+  const double n = work->taps, s = work->samples;
+  const bool bytes = work->sample_bytes == 1, is_short = n <= SHORT_MAX;
 
-  if (n > SHORT_MAX)
-    return bytes ? 0.8 + 0.43 * n + work.samples * (0.202 * n - 0.016)
-                 : 0.4 + 0.48 * n + work.samples * (0.78 + 0.21 * n);
-  return bytes ? 6.3 + 0.40 * n + work.samples * (0.291 + 0.098 * n)
-               : 3.7 + 0.74 * n + work.samples * (0.81 + 0.08 * n);
+  if (work->order == GPU_BESIDE_KERNELS) {
+    if (is_short)
+      return bytes ? 0.87 + 0.087 * n + s * (0.345 + 0.078 * n)
+                   : -0.12 + 0.237 * n + s * (0.983 + 0.0215 * n);
+    return bytes ? -0.44 + 0.243 * n + s * (0.038 + 0.192 * n)
+                 : -0.98 + 0.270 * n + s * (0.976 + 0.192 * n);
+  }
+  if (is_short)
+    return bytes ? 7.08 + 0.253 * n + s * (0.355 + 0.079 * n)
+                 : 4.62 + 0.632 * n + s * (0.979 + 0.029 * n);
+  return bytes ? 1.52 + 0.345 * n + s * (0.207 * n - 0.057)
+               : 1.46 + 0.401 * n + s * (0.867 + 0.207 * n);
 }
 
 extern "C" const SepconvMethodOps sepconv_fused_ops = {

@@ -8,9 +8,9 @@
 #include "pointwise.cuh"
 
 static double
-global_cost (const SepconvSpec *spec, const Image *layout)
+global_cost (const SepconvWork *work)
 {
-  return twopass_cost (spec, layout, 1.84);
+  return twopass_cost (work, 1.84);
 }
 
 extern "C" const SepconvMethodOps sepconv_global_ops = {

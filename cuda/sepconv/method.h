@@ -73,6 +73,17 @@ typedef struct
   HistoResult *counted;
 } SepconvPart;
 
+/* What a cost is worked out from. */
+typedef struct
+{
+  int planes;       /* that are filtered */
+  double samples;   /* millions of them */
+  double taps;      /* of an axis, on average over the samples */
+  int channels;     /* interleaved, at most */
+  int sample_bytes; /* at most */
+  GpuOrder order; /* of most runs; only a method that overlaps has two times */
+} SepconvWork;
+
 typedef struct SepconvMethodOps
 {
   /* Compute capability, 10 * major + minor, that it needs; 0: any, or a CPU. */
@@ -84,7 +95,7 @@ typedef struct SepconvMethodOps
   /* Expected time of a frame in units that the methods of one backend share, for the
    * choice among them. Those of the GPU: microseconds on an H200, fitted to
    * docs/performance's measurements. */
-  double (*cost) (const SepconvSpec *spec, const Image *layout);
+  double (*cost) (const SepconvWork *work);
   /* Allocates plan->state for the plan's layout and any taps. */
   bool (*prepare) (SepconvPlan *plan, Fault *fault);
   void (*release) (SepconvPlan *plan);
@@ -95,18 +106,6 @@ typedef struct SepconvMethodOps
    * plan; NULL: never. */
   bool (*counts) (SepconvPlan *plan, const HistoPlan *histo);
 } SepconvMethodOps;
-
-/* What a cost is worked out from. */
-typedef struct
-{
-  int planes;       /* that are filtered */
-  double samples;   /* millions of them */
-  double taps;      /* of an axis, on average over the samples */
-  int channels;     /* interleaved, at most */
-  int sample_bytes; /* at most */
-} SepconvWork;
-
-SepconvWork sepconv_work (const SepconvSpec *spec, const Image *layout);
 
 /* Where channel c of an image starts, and how tall it is. */
 static inline uint8_t *

@@ -24,9 +24,9 @@ struct ReadonlyLoad
 };
 
 static double
-readonly_cost (const SepconvSpec *spec, const Image *layout)
+readonly_cost (const SepconvWork *work)
 {
-  return twopass_cost (spec, layout, 2.1);
+  return twopass_cost (work, 2.1);
 }
 
 extern "C" const SepconvMethodOps sepconv_readonly_ops = {

@@ -224,10 +224,9 @@ reference_prepare (SepconvPlan *plan, Fault *fault)
 }
 
 static double
-reference_cost (const SepconvSpec *spec, const Image *layout)
+reference_cost (const SepconvWork *work)
 {
-  (void) spec;
-  (void) layout;
+  (void) work;
   return 1.0; /* the only one on its backend */
 }
 

@@ -46,9 +46,9 @@ static_assert (BANKS % SharedPadded::block_width == 0,
     "A warp is not a whole number of rows.");
 
 static double
-shared_padded_cost (const SepconvSpec *spec, const Image *layout)
+shared_padded_cost (const SepconvWork *work)
 {
-  return twopass_cost (spec, layout, 0.345);
+  return twopass_cost (work, 0.345);
 }
 
 extern "C" const SepconvMethodOps sepconv_shared_padded_ops = {

@@ -27,9 +27,9 @@ struct Shared
 };
 
 static double
-shared_cost (const SepconvSpec *spec, const Image *layout)
+shared_cost (const SepconvWork *work)
 {
-  return twopass_cost (spec, layout, 0.31);
+  return twopass_cost (work, 0.31);
 }
 
 extern "C" const SepconvMethodOps sepconv_shared_ops = {

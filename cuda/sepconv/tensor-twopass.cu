@@ -972,13 +972,12 @@ tensor_twopass_release (SepconvPlan *plan)
 }
 
 static double
-tensor_twopass_cost (const SepconvSpec *spec, const Image *layout)
+tensor_twopass_cost (const SepconvWork *work)
 {
-  const SepconvWork work = sepconv_work (spec, layout);
-  const double sample = work.sample_bytes == 1 ? 3.6 + 0.01 * work.taps
-                                               : 5.34 + 0.018 * work.taps;
+  const double sample = work->sample_bytes == 1 ? 3.6 + 0.01 * work->taps
+                                                : 5.34 + 0.018 * work->taps;
 
-  return 10.5 + 0.055 * work.taps + work.samples * sample;
+  return 10.5 + 0.055 * work->taps + work->samples * sample;
 }
 
 extern "C" const SepconvMethodOps sepconv_tensor_twopass_ops = {

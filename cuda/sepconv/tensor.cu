@@ -1286,18 +1286,22 @@ steps_of_variant (double taps)
 }
 
 static double
-tensor_cost (const SepconvSpec *spec, const Image *layout)
+tensor_cost (const SepconvWork *work)
 {
-  const SepconvWork work = sepconv_work (spec, layout);
-  const double k = steps_of_variant (work.taps);
+  const double k = steps_of_variant (work->taps), s = work->samples;
 
-  if (work.channels >= 3)
-    return 0.57 + 1.19 * k
-        + work.samples * (0.539 + 0.016 * k + 0.0148 * k * k);
-  if (work.sample_bytes == 2)
-    return 0.78 + 1.55 * k
-        + work.samples * (0.828 + 0.112 * k + 0.0239 * k * k);
-  return 1.3 + 0.776 * k + work.samples * (0.758 - 0.106 * k + 0.0258 * k * k);
+  if (work->order == GPU_BESIDE_KERNELS) {
+    if (work->channels >= 3)
+      return -0.15 + 0.512 * k + s * (0.378 + 0.059 * k + 0.0089 * k * k);
+    if (work->sample_bytes == 2)
+      return -0.01 + 0.579 * k + s * (0.761 + 0.103 * k + 0.0155 * k * k);
+    return 0.48 + 0.294 * k + s * (0.386 + 0.035 * k + 0.0092 * k * k);
+  }
+  if (work->channels >= 3)
+    return 0.69 + 1.19 * k + s * (0.502 + 0.046 * k + 0.0112 * k * k);
+  if (work->sample_bytes == 2)
+    return 0.83 + 1.53 * k + s * (0.828 + 0.109 * k + 0.0223 * k * k);
+  return 1.06 + 0.937 * k + s * (0.410 + 0.061 * k + 0.0092 * k * k);
 }
 
 extern "C" const SepconvMethodOps sepconv_tensor_ops = {

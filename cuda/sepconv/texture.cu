@@ -432,9 +432,9 @@ texture_release (SepconvPlan *plan)
 }
 
 static double
-texture_cost (const SepconvSpec *spec, const Image *layout)
+texture_cost (const SepconvWork *work)
 {
-  return twopass_cost (spec, layout, 2.1);
+  return twopass_cost (work, 2.1);
 }
 
 extern "C" const SepconvMethodOps sepconv_texture_ops = {

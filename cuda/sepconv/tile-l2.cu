@@ -102,9 +102,9 @@ tile_l2_prepare (SepconvPlan *plan, Fault *fault)
 }
 
 static double
-tile_l2_cost (const SepconvSpec *spec, const Image *layout)
+tile_l2_cost (const SepconvWork *work)
 {
-  return twopass_cost (spec, layout, 2.1);
+  return twopass_cost (work, 2.1);
 }
 
 extern "C" const SepconvMethodOps sepconv_tile_l2_ops = {

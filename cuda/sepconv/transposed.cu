@@ -28,9 +28,9 @@ struct Transposed
 };
 
 static double
-transposed_cost (const SepconvSpec *spec, const Image *layout)
+transposed_cost (const SepconvWork *work)
 {
-  return twopass_cost (spec, layout, 5.0);
+  return twopass_cost (work, 5.0);
 }
 
 extern "C" const SepconvMethodOps sepconv_transposed_ops = {

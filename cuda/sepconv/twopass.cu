@@ -45,11 +45,9 @@ twopass_release (SepconvPlan *plan)
 }
 
 double
-twopass_cost (const SepconvSpec *spec, const Image *layout, double a_tap)
+twopass_cost (const SepconvWork *work, double a_tap)
 {
-  const SepconvWork work = sepconv_work (spec, layout);
-
-  return 3.5 * work.planes + work.samples * (6.9 + a_tap * work.taps);
+  return 3.5 * work->planes + work->samples * (6.9 + a_tap * work->taps);
 }
 
 bool

@@ -81,8 +81,7 @@ void twopass_release (SepconvPlan *plan);
 
 /* For methods whose time grows with the taps of both passes: by `a_tap` picoseconds a
  * sample. */
-double twopass_cost (
-    const SepconvSpec *spec, const Image *layout, double a_tap);
+double twopass_cost (const SepconvWork *work, double a_tap);
 
 /* Queues new taps if the plan has them, sees to the sums' buffer, and fills
  * `frame` for one run. */

@@ -14,6 +14,10 @@ typedef struct
 
 BenchUsage bench_usage (void);
 
+/* Before each frame that is to be alone, for when the last one is long through: what
+ * then has to be woken is. */
+#define BENCH_LONE_PAUSE_US 300
+
 typedef struct
 {
   double median, min, max;

@@ -32,9 +32,9 @@ static const Work works[] = {
   { "all with a meta",
       "backend=cuda sigma=2 histogram=true histogram-interval=0 "
       "histogram-messages=false histogram-meta=true" },
-  { "filter, 8 deep", "backend=cuda sigma=2 ring-depth=8" },
-  { "meta, 8 deep",
-      "backend=cuda sigma=2 ring-depth=8 histogram=true histogram-interval=0 "
+  { "filter, 4 deep", "backend=cuda sigma=2 ring-depth=4" },
+  { "meta, 4 deep",
+      "backend=cuda sigma=2 ring-depth=4 histogram=true histogram-interval=0 "
       "histogram-messages=false histogram-meta=true" },
 };
 

@@ -8,8 +8,6 @@
 #include "push-course.h"
 
 #define LONE_FRAMES 200
-/* A lone frame's push comes when the last one is long through. */
-#define LONE_PAUSE_US 300
 
 static const BenchPicture pictures[] = {
   { "1080p NV12", "NV12", 1920, 1080, TRUE },
@@ -72,7 +70,7 @@ measure_lone (PushCourse *course, guint n, BenchSpread *latency)
   gdouble sample[LONE_FRAMES];
 
   for (guint i = 0; i < n; i++) {
-    g_usleep (LONE_PAUSE_US);
+    g_usleep (BENCH_LONE_PAUSE_US);
     if (!push_course_push_lone (course, &sample[i]))
       return FALSE;
   }

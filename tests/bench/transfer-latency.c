@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "transfer-latency.h"
 
+#include <unistd.h>
+
 #include "transfer-feeder.h"
 
 #define WARM_UP 3
@@ -65,11 +67,14 @@ bench_clear (Bench *bench)
   gpu_stream_free (bench->stream);
 }
 
-/* Another sample, after i? */
+/* Another sample, after i? Then there has been a pause. */
 static bool
 go_on (int i, double end_ns)
 {
-  return i < MIN_SAMPLES || (i < MAX_SAMPLES && bench_now_ns () < end_ns);
+  if (i >= MIN_SAMPLES && (i >= MAX_SAMPLES || bench_now_ns () >= end_ns))
+    return false;
+  usleep (BENCH_LONE_PAUSE_US);
+  return true;
 }
 
 static bool

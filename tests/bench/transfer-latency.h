@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* transfer-latency: how long one frame takes that has the machine to itself. */
+/* transfer-latency: how long one frame takes that has the machine to itself, and comes
+ * after a pause. */
 #pragma once
 
 #include "bench-measure.h"

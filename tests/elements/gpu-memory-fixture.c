@@ -56,6 +56,19 @@ gpu_context_new_on (guint device)
   return context == NULL ? NULL : GST_OBJECT (context);
 }
 
+int
+gpu_major_capability (void)
+{
+  int major = 0;
+
+  expect (gst_cuda_load_library ()
+          && CuDeviceGetAttribute (
+                 &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0)
+              == CUDA_SUCCESS,
+      "the GPU does not tell its compute capability");
+  return major;
+}
+
 GstObject *
 gpu_context_new (void)
 {

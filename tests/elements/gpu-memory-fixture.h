@@ -16,6 +16,8 @@ gboolean gpu_has_format (const char *format, int width, int height);
 GstObject *gpu_context_new (void);
 /* Likewise of another device; NULL if there is none of that number. */
 GstObject *gpu_context_new_on (guint device);
+/* The major compute capability of device 0. */
+int gpu_major_capability (void);
 /* As gst_element_set_context() wants it. */
 GstContext *gpu_context_wrap (GstObject *context);
 /* The one that a neighbour of the filter's source pad would get; to be unreffed. */

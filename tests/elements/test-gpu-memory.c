@@ -544,6 +544,39 @@ gpu_memory_pipelines (void)
   }
 }
 
+static char *
+method_taken (const char *settings, gboolean on_gpu)
+{
+  Bridge bridge;
+  char *problem, *method;
+
+  bridge_open (&bridge, settings, on_gpu, on_gpu);
+  problem = bridge_check (&bridge, "P010_10LE", 64, 48, NULL, 1);
+  expect (problem == NULL, "%s", problem);
+  method = filter_get (&bridge.filter, "active-method");
+  bridge_close (&bridge);
+  return method;
+}
+
+/* Which one is fastest differs where frames overlap each other, as some GPUs let those in
+ * their memory do. */
+static void
+gpu_memory_method (void)
+{
+  const char *const few = "kernel=custom taps-x=<0.25,0.5,0.25>";
+  char *across = method_taken (few, FALSE), *through = method_taken (few, TRUE);
+  char *one_by_one =
+      method_taken ("kernel=custom taps-x=<0.25,0.5,0.25> ring-depth=1", TRUE);
+
+  expect (g_str_equal (one_by_one, across), "%s one by one, %s across the bus",
+      one_by_one, across);
+  expect (g_str_equal (through, across) == (gpu_major_capability () < 9),
+      "%s in the GPU's memory, %s across the bus", through, across);
+  g_free (one_by_one);
+  g_free (through);
+  g_free (across);
+}
+
 /* ---- frames in flight ---------------------------------------------------- */
 
 /* Frames of a small pool, which get back there only if the filter lets go of them,
@@ -900,9 +933,10 @@ gpu_memory_context_sharing (void)
   gst_object_unref (context);
 }
 
-/* The pool that is offered upstream makes such memory, in that context. */
+/* The pool that is offered upstream makes such memory, in that context: a buffer for each
+ * frame in flight, and one to be filled. */
 static void
-gpu_memory_offered_pool (void)
+check_offered_pool (const char *settings, gboolean out_gpu, guint in_flight)
 {
   GstCaps *caps = gpu_caps ("NV12", 65, 47, NULL);
   GstQuery *query = gst_query_new_allocation (caps, TRUE);
@@ -911,7 +945,8 @@ gpu_memory_offered_pool (void)
   guint size, least;
   Bridge bridge;
 
-  bridge_open (&bridge, "sigma=1", TRUE, TRUE);
+  bridge_open (&bridge, settings, TRUE, out_gpu);
+  test_context ("%s, out %s", settings, caps_of_memory (out_gpu));
   video_info (&info, "NV12", 65, 47, NULL);
   expect (filter_caps (&bridge.filter, gst_caps_ref (caps)), "caps refused");
   expect (gst_pad_peer_query (bridge.filter.harness->srcpad, query)
@@ -919,7 +954,8 @@ gpu_memory_offered_pool (void)
       "no pool is offered");
   gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &least, NULL);
   expect (pool != NULL && size >= info.size, "a pool of %u bytes", size);
-  expect (least == 5, "%u buffers for four frames in flight", least);
+  expect (least == in_flight + 1, "%u buffers for %u frames in flight", least,
+      in_flight);
   expect (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL),
       "GstVideoMeta is not offered");
   expect (gst_buffer_pool_set_active (pool, TRUE), "the pool does not start");
@@ -933,6 +969,14 @@ gpu_memory_offered_pool (void)
   gst_query_unref (query);
   gst_caps_unref (caps);
   bridge_close (&bridge);
+}
+
+static void
+gpu_memory_offered_pool (void)
+{
+  check_offered_pool ("sigma=1", TRUE, 8);
+  check_offered_pool ("sigma=1", FALSE, 4);
+  check_offered_pool ("sigma=1 ring-depth=3", TRUE, 3);
 }
 
 /* Frames that pass may be kept by whoever is downstream, any number of them: nobody
@@ -967,6 +1011,7 @@ const Test tests_gpu_memory[] = {
   { "gpu-memory-row", gpu_memory_row, VARIANT_CUDA },
   { "gpu-memory-pipelines", gpu_memory_pipelines, VARIANT_CUDA },
   { "gpu-memory-in-flight", gpu_memory_in_flight, VARIANT_CUDA },
+  { "gpu-memory-method", gpu_memory_method, VARIANT_CUDA },
   { "gpu-memory-told-of", gpu_memory_told_of, VARIANT_CUDA },
   { "gpu-memory-events", gpu_memory_events, VARIANT_CUDA },
   { "gpu-memory-streams", gpu_memory_streams, VARIANT_CUDA },

@@ -145,7 +145,7 @@ in_order_us (const BenchRow *row)
 }
 
 void
-bench_fastest_take (BenchFastest *fastest, const BenchRow *row)
+bench_best_take (BenchBest *fastest, const BenchRow *row)
 {
   if (fastest->in_order == NULL
       || in_order_us (row) < in_order_us (fastest->in_order))
@@ -157,31 +157,37 @@ bench_fastest_take (BenchFastest *fastest, const BenchRow *row)
 
 void
 bench_report_auto (BenchReport *report, const BenchBeside *beside,
-    const BenchRow *row, const BenchFastest *fastest)
+    const BenchBest *chosen, const BenchBest *fastest)
 {
-  const double ratio = in_order_us (row) / in_order_us (fastest->in_order);
+  const double ratio =
+      in_order_us (chosen->in_order) / in_order_us (fastest->in_order);
   const double series_ratio =
-      row->time.us.median / fastest->in_series->time.us.median;
+      chosen->in_series->time.us.median / fastest->in_series->time.us.median;
+  const char *const takes = chosen->in_series->method->name;
+  const char *const takes_in_order = chosen->in_order->method->name;
+  BenchRow row = *chosen->in_series;
   char name[64];
 
-  snprintf (name, sizeof name, "auto (%s)", row->method->name);
-  print_row (report, beside, row, name);
-  printf (", in order %.2f of %s, in series %.2f of %s\n", ratio,
-      fastest->in_order->method->name, series_ratio,
-      fastest->in_series->method->name);
+  row.in_order_us = in_order_us (chosen->in_order);
+  snprintf (name, sizeof name, "auto (%s)", takes);
+  print_row (report, beside, &row, name);
+  printf (", in series %.2f of %s, in order %s, %.2f of %s\n", series_ratio,
+      fastest->in_series->method->name, takes_in_order, ratio,
+      fastest->in_order->method->name);
   fflush (stdout);
-  json_row (report->json, beside, row, "auto");
-  bench_json_string (report->json, "takes", row->method->name);
+  json_row (report->json, beside, &row, "auto");
+  bench_json_string (report->json, "takes_in_order", takes_in_order);
   bench_json_string (report->json, "fastest", fastest->in_order->method->name);
   bench_json_number (report->json, "auto_ratio", ratio);
+  bench_json_string (report->json, "takes", takes);
   bench_json_string (
       report->json, "series_fastest", fastest->in_series->method->name);
   bench_json_number (report->json, "series_auto_ratio", series_ratio);
   bench_json_end (report->json);
-  worst_take (&report->choice, ratio, beside, row);
-  worst_take (&report->series_choice, series_ratio, beside, row);
+  worst_take (&report->choice, ratio, beside, chosen->in_order);
+  worst_take (&report->series_choice, series_ratio, beside, chosen->in_series);
   worst_take (
-      &report->peer, row->time.us.median / beside->peer.npp_us, beside, row);
+      &report->peer, row.time.us.median / beside->peer.npp_us, beside, &row);
 }
 
 void

@@ -44,14 +44,15 @@ typedef struct
   double l2_us; /* one pair again and again; NaN: it does not fit the L2 */
 } BenchRow;
 
-/* The fastest rows of a case, or NULL before there are any. */
+/* The best rows of a case where runs may overlap, and where they may not; NULL before
+ * there are any. */
 typedef struct
 {
-  const BenchRow *in_order;  /* which auto is to take */
-  const BenchRow *in_series; /* where runs may overlap */
-} BenchFastest;
+  const BenchRow *in_order, *in_series;
+} BenchBest;
 
-void bench_fastest_take (BenchFastest *fastest, const BenchRow *row);
+/* Keeps the fastest. */
+void bench_best_take (BenchBest *fastest, const BenchRow *row);
 
 /* Begins the table and the file. The device's GPU and facts may be none. */
 void bench_report_begin (BenchReport *report, const Device *device,
@@ -59,8 +60,8 @@ void bench_report_begin (BenchReport *report, const Device *device,
 void bench_report_case (BenchReport *report, const BenchBeside *beside);
 void bench_report_row (
     BenchReport *report, const BenchBeside *beside, const BenchRow *row);
-/* The row of the method that `auto` takes; `fastest` are those of the case. */
+/* One row of what `auto` takes for either. */
 void bench_report_auto (BenchReport *report, const BenchBeside *beside,
-    const BenchRow *row, const BenchFastest *fastest);
+    const BenchBest *chosen, const BenchBest *fastest);
 /* `fault`: what ended it before all was measured, or NULL. */
 void bench_report_end (BenchReport *report, const Fault *fault);

@@ -108,27 +108,40 @@ takes_part (const Bench *bench, const BenchCase *c, const SepconvMethod *method)
   return false;
 }
 
-/* The row of what `auto` takes, unless --method left it out. */
+/* The row of the method that `auto` takes, or NULL where --method left it out. */
 static bool
-report_choice (Bench *bench, const BenchBeside *beside, int n_rows,
-    const BenchFastest *fastest)
+find_choice (Bench *bench, const BenchCase *c, int n_rows, GpuOrder order,
+    const BenchRow **row)
 {
-  const BenchCase *c = beside->of;
   const SepconvMethod *choice = sepconv_choose_method (&c->spec, &c->layout,
-      bench->backend, NULL, bench->device.gpu, &bench->fault);
+      bench->backend, NULL, bench->device.gpu, order, &bench->fault);
 
-  if (choice == NULL)
-    return false;
+  *row = NULL;
   for (int i = 0; i < n_rows; i++)
     if (bench->rows[i].method == choice)
-      bench_report_auto (&bench->report, beside, &bench->rows[i], fastest);
+      *row = &bench->rows[i];
+  return choice != NULL;
+}
+
+static bool
+report_choice (Bench *bench, const BenchBeside *beside, int n_rows,
+    const BenchBest *fastest)
+{
+  const BenchCase *c = beside->of;
+  BenchBest chosen;
+
+  if (!find_choice (bench, c, n_rows, GPU_AFTER_KERNELS, &chosen.in_order)
+      || !find_choice (bench, c, n_rows, GPU_BESIDE_KERNELS, &chosen.in_series))
+    return false;
+  if (chosen.in_order != NULL && chosen.in_series != NULL)
+    bench_report_auto (&bench->report, beside, &chosen, fastest);
   return true;
 }
 
 static bool
 measure_methods (Bench *bench, const BenchBeside *beside)
 {
-  BenchFastest fastest = { NULL, NULL };
+  BenchBest fastest = { NULL, NULL };
   int n = 0;
 
   for (int i = 0; i < sepconv_n_methods (); i++) {
@@ -139,7 +152,7 @@ measure_methods (Bench *bench, const BenchBeside *beside)
     if (!measure_method (bench, beside->of, sepconv_method (i), row))
       return false;
     bench_report_row (&bench->report, beside, row);
-    bench_fastest_take (&fastest, row);
+    bench_best_take (&fastest, row);
     n++;
   }
   return n == 0 || report_choice (bench, beside, n, &fastest);

@@ -298,8 +298,8 @@ choose_case (Check *check, Random *random, int index, const void *data)
         && sepconv_method_supports (
             sepconv_method (i), &c->spec, &c->layout, NULL, NULL);
   EXPECT (check, n > 0, "no method of the backend takes this spec");
-  chosen =
-      sepconv_choose_method (&c->spec, &c->layout, backend, NULL, NULL, &fault);
+  chosen = sepconv_choose_method (
+      &c->spec, &c->layout, backend, NULL, NULL, GPU_AFTER_KERNELS, &fault);
   if (EXPECT (check, chosen != NULL, "none is chosen: %s", fault.message)) {
     EXPECT (check,
         chosen->backend == backend
@@ -307,8 +307,8 @@ choose_case (Check *check, Random *random, int index, const void *data)
                 chosen, &c->spec, &c->layout, NULL, NULL),
         "%s is chosen, which cannot do this", chosen->name);
     EXPECT (check,
-        sepconv_choose_method (
-            &c->spec, &c->layout, backend, chosen, NULL, &fault)
+        sepconv_choose_method (&c->spec, &c->layout, backend, chosen, NULL,
+            GPU_AFTER_KERNELS, &fault)
             == chosen,
         "%s is not chosen when it is asked for", chosen->name);
   }
