@@ -51,7 +51,7 @@ static const struct
   { "method", "auto", "reference" },
   { "backend", "auto", "cpu" },
   { "transfer", "auto", "mapped" },
-  { "ring-depth", "4", "8" },
+  { "ring-depth", "0", "8" },
   { "cuda-device-id", "-1", "0" },
   { "active-backend", "none", NULL },
   { "active-method", "none", NULL },
