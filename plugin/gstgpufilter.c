@@ -225,8 +225,9 @@ gst_gpu_filter_get_order (GstGpuFilter *self)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
 
-  return stays_on_gpu (priv) ? ring_order ((int) priv->depth)
-                             : GPU_AFTER_KERNELS;
+  return stays_on_gpu (priv) && priv->device.stream == NULL
+      ? ring_order ((int) priv->depth)
+      : GPU_AFTER_KERNELS;
 }
 
 void
