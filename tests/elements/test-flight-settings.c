@@ -68,7 +68,7 @@ flight_rebuilt (void)
     "transfer=auto", "sigma=2", "METHOD", "border=reflect", "method=auto",
     "backend=cpu", "sigma=0", "BACKEND", "sigma=1.5", "backend=cpu", "BACKEND",
     "slices=4", "planes=chroma", "planes=luma", "planes=color",
-    "kernel=custom taps-x=<0.5,0.5>", "ring-depth=4", "kernel=gaussian" };
+    "kernel=custom taps-x=<0.5,0.5>", "ring-depth=0", "kernel=gaussian" };
   Flight *flight = flight_open ("sigma=2", "YUY2", 42, 23, NULL);
   char *backend = g_strdup_printf ("backend=%s", test_backend ());
   const char *method = test_on_cuda () ? "method=global" : "method=reference";

@@ -86,40 +86,48 @@ flight_order (void)
 
 /* ring-depth frames are taken while the sink holds the first, and no more. */
 static void
+check_depth (const char *settings, guint depth)
+{
+  Flight *flight = flight_open (settings, "NV12", 32, 16, NULL);
+  Pushes pushes = { flight, 0, depth + 1, 0 };
+  const gint64 end = g_get_monotonic_time () + 10 * G_TIME_SPAN_SECOND;
+  gpointer flow;
+  Task *task;
+
+  flight_hold (flight);
+  task = task_start (push_frames, &pushes);
+  while ((guint) g_atomic_int_get (&pushes.pushed) < depth
+      && g_get_monotonic_time () < end)
+    g_usleep (200);
+  expect ((guint) g_atomic_int_get (&pushes.pushed) == depth,
+      "%d frames are taken, not %u", g_atomic_int_get (&pushes.pushed), depth);
+  flight_await_held (flight);
+  g_usleep (5000);
+  expect (!task_is_done (task), "%u frames are in flight", depth + 1);
+  flight_let_go (flight);
+  flow = task_end (task, "pushing to a sink that goes on");
+  expect (GPOINTER_TO_INT (flow) == GST_FLOW_OK, "pushing gave %s",
+      gst_flow_get_name (GPOINTER_TO_INT (flow)));
+  for (guint64 i = 0; i <= depth; i++)
+    flight_expect (flight, i, "sigma=1");
+  expect (flight_peak (flight) <= depth, "in-flight-peak is %u",
+      flight_peak (flight));
+  /* The frame that the sink holds is out of the ring. */
+  expect (depth < 3 || flight_peak (flight) >= depth - 1,
+      "in-flight-peak is %u with a sink that stands still",
+      flight_peak (flight));
+  flight_close (flight);
+}
+
+static void
 flight_depth (void)
 {
+  check_depth ("sigma=1", 4);
+  check_depth ("sigma=1 ring-depth=0", 4);
   for (guint d = 0; d < G_N_ELEMENTS (depths); d++) {
     char *settings = g_strdup_printf ("sigma=1 ring-depth=%u", depths[d]);
-    Flight *flight = flight_open (settings, "NV12", 32, 16, NULL);
-    Pushes pushes = { flight, 0, depths[d] + 1, 0 };
-    const gint64 end = g_get_monotonic_time () + 10 * G_TIME_SPAN_SECOND;
-    gpointer flow;
-    Task *task;
 
-    flight_hold (flight);
-    task = task_start (push_frames, &pushes);
-    while ((guint) g_atomic_int_get (&pushes.pushed) < depths[d]
-        && g_get_monotonic_time () < end)
-      g_usleep (200);
-    expect ((guint) g_atomic_int_get (&pushes.pushed) == depths[d],
-        "%d frames are taken, not %u", g_atomic_int_get (&pushes.pushed),
-        depths[d]);
-    flight_await_held (flight);
-    g_usleep (5000);
-    expect (!task_is_done (task), "%u frames are in flight", depths[d] + 1);
-    flight_let_go (flight);
-    flow = task_end (task, "pushing to a sink that goes on");
-    expect (GPOINTER_TO_INT (flow) == GST_FLOW_OK, "pushing gave %s",
-        gst_flow_get_name (GPOINTER_TO_INT (flow)));
-    for (guint64 i = 0; i <= depths[d]; i++)
-      flight_expect (flight, i, "sigma=1");
-    expect (flight_peak (flight) <= depths[d], "in-flight-peak is %u",
-        flight_peak (flight));
-    /* The frame that the sink holds is out of the ring. */
-    expect (depths[d] < 3 || flight_peak (flight) >= depths[d] - 1,
-        "in-flight-peak is %u with a sink that stands still",
-        flight_peak (flight));
-    flight_close (flight);
+    check_depth (settings, depths[d]);
     g_free (settings);
   }
 }
