@@ -34,6 +34,33 @@ typedef struct CUgraphicsResource_st *CUgraphicsResource;
 typedef struct CUDA_RESOURCE_DESC_st CUDA_RESOURCE_DESC;
 typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
 typedef struct CUDA_TEXTURE_DESC_st CUDA_TEXTURE_DESC;
+typedef struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st
+    CUDA_EXTERNAL_MEMORY_BUFFER_DESC;
+typedef struct CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC;
+typedef struct CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st
+    CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC;
+typedef struct CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC;
+typedef struct CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS;
+typedef struct CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS;
+typedef struct CUextMemory_st *CUexternalMemory;
+typedef struct CUextSemaphore_st *CUexternalSemaphore;
+typedef struct CUmipmappedArray_st *CUmipmappedArray;
+typedef struct CUmemPoolHandle_st *CUmemoryPool;
+typedef struct CUmemPoolProps_st CUmemPoolProps;
+typedef struct CUmemAllocationProp_st CUmemAllocationProp;
+typedef struct CUmemAccessDesc_st CUmemAccessDesc;
+typedef struct CUmemLocation_st CUmemLocation;
+typedef struct CUipcEventHandle_st CUipcEventHandle;
+typedef struct CUipcMemHandle_st CUipcMemHandle;
+typedef unsigned long long CUmemGenericAllocationHandle;
+typedef int CUmemPool_attribute;
+typedef int CUmemAllocationHandleType;
+typedef int CUmemAllocationGranularity_flags;
+typedef int CUfilter_mode;
 
 typedef enum
 {
