@@ -90,8 +90,8 @@ bool sepconv_method_supports (const SepconvMethod *method,
     const SepconvSpec *spec, const Image *layout, const Gpu *gpu, Fault *why);
 
 /* The method that a plan of `backend` takes: `method` itself if it can do the
- * spec, or for NULL the one that is expected to be fastest in runs of that order. NULL
- * and a fault when there is none. */
+ * spec, or for NULL the one that is expected to be fastest in runs of that order, which
+ * else does not matter. NULL and a fault when there is none. */
 const SepconvMethod *sepconv_choose_method (const SepconvSpec *spec,
     const Image *layout, Backend backend, const SepconvMethod *method,
     const Gpu *gpu, GpuOrder order, Fault *fault);
@@ -106,9 +106,9 @@ bool sepconv_is_identity (const SepconvSpec *spec, const Image *layout);
 typedef struct SepconvPlan SepconvPlan;
 
 /* `backend` and `method` as for sepconv_choose_method(), with GPU_AFTER_KERNELS. `layout`
- * gives planes and the largest size to be filtered; its addresses are not used. `gpu` is needed for BACKEND_CUDA, must outlive the
- * plan, and its context must be pushed here and for every call below. The
- * caller owns the plan. */
+ * gives planes and the largest size to be filtered; its addresses are not used. `gpu` is
+ * needed for BACKEND_CUDA, must outlive the plan, and its context must be pushed here
+ * and for every call below. The caller owns the plan. */
 SepconvPlan *sepconv_plan_new (const SepconvSpec *spec, const Image *layout,
     Backend backend, const SepconvMethod *method, Gpu *gpu, Fault *fault);
 /* No run of the plan may be unfinished. NULL is allowed. */

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # From a fresh checkout to a filtered video in one command: installs what is
-# missing, builds into build/ for this machine, then decodes, filters and encodes
-# INPUT.
+# missing, builds into build/demo/ for this machine, then decodes, filters and
+# encodes INPUT.
 # Exit status 0 means that all results named at the end are there.
 set -euo pipefail
 
@@ -56,12 +56,12 @@ clip_package=()
   cd "$root"
   set_up "${clip_package[@]}"
   mapfile -t options < <(this_machine_only)
-  build_release build -Dtests=disabled "${options[@]}"
+  build_release build/demo -Dtests=disabled "${options[@]}"
 )
 mkdir -p "$output"
 [[ -n $input ]] || input=$(default_clip "$output")
 
 name=${input##*/}
-GST_PLUGIN_PATH=$root/build/plugin${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH} \
-  "$root/build/pipelines/filter-file" --filter "$filter" \
+GST_PLUGIN_PATH=$root/build/demo/plugin${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH} \
+  "$root/build/demo/pipelines/filter-file" --filter "$filter" \
   --picture "$output/before-after.png" -- "$input" "$output/${name%.*}-filtered"

@@ -8,7 +8,8 @@
 #                              asks for nothing when all is there.
 #   build_release FOLDER [MESON-OPTION...]
 #                              configure once, then build; says something only
-#                              when it configures or fails.
+#                              when it configures or fails. Owns the folder, and
+#                              begins it anew where it was configured otherwise.
 #   this_machine_only          print Meson options, one a line: kernels for the
 #                              GPUs of this machine alone, so that a build is
 #                              quick; none if there is no GPU.
@@ -21,6 +22,8 @@ build_packages=(build-essential meson ninja-build pkg-config
   libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev libgstreamer-plugins-bad1.0-dev
   gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
   gstreamer1.0-plugins-bad gstreamer1.0-plugins-ugly gstreamer1.0-libav)
+# The first of the option cuda-archs.
+oldest_arch=61
 build_commands=(cc meson ninja pkg-config gst-launch-1.0)
 build_modules=(gstreamer-1.0 gstreamer-base-1.0 gstreamer-video-1.0
   gstreamer-controller-1.0 gstreamer-check-1.0)
@@ -105,25 +108,27 @@ drop_stale_kernels() {
   find "$1" -name '*.cu.o' ! -newer "${newest#* }" -delete
 }
 
-# A folder configured otherwise, or before nvcc came, is configured again.
+# Otherwise: with other options, which Meson would keep, or before nvcc came.
 build_release() {
   local folder=$1 wanted
   wanted="nvcc: $(command -v nvcc || echo none), options: ${*:2}"
-  if [[ ! -f $folder/build.ninja ]]; then
-    echo "Building in $folder"
-    quietly meson setup "$folder" --buildtype=release "${@:2}" || return
-    echo "$wanted" >"$folder/configured-for"
-  elif [[ -f $folder/configured-for
+  if [[ -f $folder/configured-for
       && $(<"$folder/configured-for") != "$wanted" ]]; then
     echo "Building in $folder again, for $wanted"
-    quietly meson setup --wipe "$folder" "${@:2}" || return
+    rm -r "$folder"
+  elif [[ ! -f $folder/build.ninja ]]; then
+    echo "Building in $folder"
+  fi
+  if [[ ! -f $folder/build.ninja ]]; then
+    quietly meson setup "$folder" --buildtype=release "${@:2}" || return
     echo "$wanted" >"$folder/configured-for"
   fi
   drop_stale_kernels "$folder"
   quietly ninja -C "$folder"
 }
 
-# Where it cannot be told, a build is for all GPUs.
+# Where it cannot be told, a build is for all GPUs; so it is where nvcc or the kernels
+# are for none as old or as new.
 this_machine_only() {
   local arch archs known
   if ! command -v nvidia-smi >/dev/null && [[ ! -e /dev/nvidia0 ]]; then
@@ -131,10 +136,10 @@ this_machine_only() {
     return
   fi
   archs=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null \
-    | sort -u | tr -d . | paste -sd ,) || return 0
+    | tr -d . | sort -nu | paste -sd ,) || return 0
   known=$(nvcc --list-gpu-code 2>/dev/null) || return 0
   for arch in ${archs//,/ }; do
-    grep -qx "sm_$arch" <<<"$known" || return 0
+    grep -qx "sm_$arch" <<<"$known" && [[ $arch -ge $oldest_arch ]] || return 0
   done
   [[ -z $archs ]] || echo "-Dcuda-archs=$archs"
 }

@@ -225,7 +225,10 @@ gst_gpu_filter_get_order (GstGpuFilter *self)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
 
-  return stays_on_gpu (priv) && priv->device.stream == NULL
+  const gboolean whole = !GST_GPU_FILTER_GET_CLASS (self)->fields_apart
+      || !GST_VIDEO_INFO_IS_INTERLACED (&priv->info);
+
+  return stays_on_gpu (priv) && priv->device.stream == NULL && whole
       ? ring_order ((int) priv->depth)
       : GPU_AFTER_KERNELS;
 }

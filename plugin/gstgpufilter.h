@@ -118,8 +118,8 @@ const GstVideoInfo *gst_gpu_filter_get_info (GstGpuFilter *self);
 
 /* Frames that may be in flight; changes only before prepare(), with none. */
 guint gst_gpu_filter_get_depth (GstGpuFilter *self);
-/* What the kernels of most frames wait for: some overlap, in the GPU's memory where that
- * belongs to no stream. */
+/* What the kernels of most frames wait for. Those of whole frames overlap that stay in
+ * the GPU's memory, where that belongs to no stream. */
 GpuOrder gst_gpu_filter_get_order (GstGpuFilter *self);
 
 /* Parts that a frame is cut into; 0: by its size, if it comes alone where that may be

@@ -69,6 +69,12 @@ gpu_major_capability (void)
   return major;
 }
 
+gboolean
+gpu_is_emulated (void)
+{
+  return g_getenv ("EMULATED_GPU_DEVICES") != NULL;
+}
+
 GstObject *
 gpu_context_new (void)
 {

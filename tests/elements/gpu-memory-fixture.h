@@ -18,6 +18,8 @@ GstObject *gpu_context_new (void);
 GstObject *gpu_context_new_on (guint device);
 /* The major compute capability of device 0. */
 int gpu_major_capability (void);
+/* Whether it is emulated, with code for it in every build. */
+gboolean gpu_is_emulated (void);
 /* As gst_element_set_context() wants it. */
 GstContext *gpu_context_wrap (GstObject *context);
 /* The one that a neighbour of the filter's source pad would get; to be unreffed. */
