@@ -22,11 +22,11 @@ build_packages=(build-essential meson ninja-build pkg-config
   libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev libgstreamer-plugins-bad1.0-dev
   gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
   gstreamer1.0-plugins-bad gstreamer1.0-plugins-ugly gstreamer1.0-libav)
-# The first of the option cuda-archs.
-oldest_arch=61
 build_commands=(cc meson ninja pkg-config gst-launch-1.0)
 build_modules=(gstreamer-1.0 gstreamer-base-1.0 gstreamer-video-1.0
   gstreamer-controller-1.0 gstreamer-check-1.0)
+# The first of the option cuda-archs.
+oldest_arch=61
 
 die() {
   echo "${0##*/}: $*" >&2
@@ -135,13 +135,13 @@ this_machine_only() {
     echo -Dcuda=disabled
     return
   fi
-  archs=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null \
-    | tr -d . | sort -nu | paste -sd ,) || return 0
+  mapfile -t archs < <(nvidia-smi --query-gpu=compute_cap --format=csv,noheader \
+    2>/dev/null | tr -d . | sort -nu)
   known=$(nvcc --list-gpu-code 2>/dev/null) || return 0
-  for arch in ${archs//,/ }; do
+  for arch in "${archs[@]}"; do
     grep -qx "sm_$arch" <<<"$known" && [[ $arch -ge $oldest_arch ]] || return 0
   done
-  [[ -z $archs ]] || echo "-Dcuda-archs=$archs"
+  [[ ${#archs[@]} = 0 ]] || (IFS=, && echo "-Dcuda-archs=${archs[*]}")
 }
 
 # The package holds the clip also where the system is set to leave out

@@ -223,8 +223,7 @@ gst_gpu_filter_get_depth (GstGpuFilter *self)
 GpuOrder
 gst_gpu_filter_get_order (GstGpuFilter *self)
 {
-  GstGpuFilterPrivate *priv = PRIVATE (self);
-
+  const GstGpuFilterPrivate *priv = PRIVATE (self);
   const gboolean whole = !GST_GPU_FILTER_GET_CLASS (self)->fields_apart
       || !GST_VIDEO_INFO_IS_INTERLACED (&priv->info);
 

@@ -139,17 +139,17 @@ tally_add_code (
 __device__ __forceinline__ void
 tally_finish (const HistoTally &tally)
 {
-  constexpr int AT_ONCE = 4; /* for the latency of memory */
   const int step = (int) blockDim.x;
 
-  for (int first = threadIdx.x; first < tally.n; first += AT_ONCE * step) {
-    unsigned long long sum[AT_ONCE];
+  for (int first = threadIdx.x; first < tally.n;
+       first += COUNTERS_BATCH * step) {
+    unsigned long long sum[COUNTERS_BATCH];
     bool missing;
 
     do {
       missing = false;
 #pragma unroll
-      for (int k = 0; k < AT_ONCE; k++) {
+      for (int k = 0; k < COUNTERS_BATCH; k++) {
         const int i = first + k * step;
 
         sum[k] = 0;
@@ -160,7 +160,7 @@ tally_finish (const HistoTally &tally)
                 ((volatile unsigned long long *) tally.sums)[r * tally.n + i];
       }
 #pragma unroll
-      for (int k = 0; k < AT_ONCE; k++) {
+      for (int k = 0; k < COUNTERS_BATCH; k++) {
         const int i = first + k * step;
 
         missing = missing
@@ -170,7 +170,7 @@ tally_finish (const HistoTally &tally)
       }
     } while (missing);
 #pragma unroll
-    for (int k = 0; k < AT_ONCE; k++)
+    for (int k = 0; k < COUNTERS_BATCH; k++)
       if (first + k * step < tally.n) {
         tally.result[first + k * step] =
             sum[k] & ((1ull << COUNTERS_SAMPLE_BITS) - 1);

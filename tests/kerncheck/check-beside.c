@@ -6,7 +6,6 @@
 
 #include "cases.h"
 #include "kerncheck-device.h"
-#include "verdict.h"
 
 #include <string.h>
 
@@ -151,21 +150,9 @@ beside_case (Check *check, Random *random, int index, const void *data)
           begin (&series, c, subject, random, &fault)
               && queue_all_and_fetch (&series, subject->device, &fault),
           "%s (%s)", fault.message, fault.detail))
-    for (int i = 0; i < N_RUNS; i++) {
-      Picture alone;
-      Verdict verdict;
-
-      picture_new (&alone, &c->layout, false, random);
-      if (i == OF_A_FEW_ROWS)
-        cut (&alone.image);
-      if (device_run_cleanly (check, subject->device, device_sepconv,
-              series.plan, &series.src[i], &alone)) {
-        verdict_same (&verdict, &series.dst[i].image, &alone.image);
-        EXPECT (check, verdict.ok, "run %d is another beside others: %s", i,
-            verdict.text);
-      }
-      picture_clear (&alone);
-    }
+    for (int i = 0; i < N_RUNS; i++)
+      device_expect_as_alone (check, subject->device, series.plan, &c->layout,
+          &series.src[i], &series.dst[i], i, "beside others", random);
   end (&series);
   gpu_limit_multiprocessors (subject->device->gpu, 0);
   case_free (c);

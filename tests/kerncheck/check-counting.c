@@ -5,7 +5,6 @@
 
 #include "cases.h"
 #include "histo-cases.h"
-#include "verdict.h"
 
 #include <string.h>
 
@@ -154,25 +153,6 @@ queue_and_fetch (
   return true;
 }
 
-static void
-expect_run (Check *check, const Case *c, const MethodSubject *subject,
-    Series *series, int i, Random *random)
-{
-  Picture alone;
-  Verdict verdict;
-
-  histo_expect_counts (
-      check, &series->spec, &series->dst[i].image, series->result[i]);
-  picture_new (&alone, &c->layout, false, random);
-  if (device_run_cleanly (check, subject->device, device_sepconv, series->plan,
-          &series->src[i], &alone)) {
-    verdict_same (&verdict, &series->dst[i].image, &alone.image);
-    EXPECT (check, verdict.ok, "run %d is another when it is counted: %s", i,
-        verdict.text);
-  }
-  picture_clear (&alone);
-}
-
 /* A plan that cannot count says so. */
 static void
 expect_refusal (Check *check, const MethodSubject *subject, Series *series)
@@ -225,8 +205,12 @@ counting_case (Check *check, Random *random, int index, const void *data)
   } else if (EXPECT (check,
                  queue_and_fetch (&series, subject->device, order, &fault),
                  "%s (%s)", fault.message, fault.detail)) {
-    for (int i = 0; i < N_RUNS; i++)
-      expect_run (check, c, subject, &series, i, random);
+    for (int i = 0; i < N_RUNS; i++) {
+      histo_expect_counts (
+          check, &series.spec, &series.dst[i].image, series.result[i]);
+      device_expect_as_alone (check, subject->device, series.plan, &c->layout,
+          &series.src[i], &series.dst[i], i, "when it is counted", random);
+    }
   }
   end (&series);
   limit (subject->device, 0);

@@ -250,3 +250,22 @@ device_run_cleanly (Check *check, const Device *device, DeviceRun run,
   free (before);
   return ok;
 }
+
+void
+device_expect_as_alone (Check *check, const Device *device, SepconvPlan *plan,
+    const Image *layout, const Picture *src, const Picture *dst, int run,
+    const char *how, Random *random)
+{
+  Picture alone;
+  Verdict verdict;
+
+  picture_new (&alone, layout, false, random);
+  for (int m = 0; m < layout->n_memories; m++)
+    alone.image.memory[m].height = src->image.memory[m].height;
+  if (device_run_cleanly (check, device, device_sepconv, plan, src, &alone)) {
+    verdict_same (&verdict, &dst->image, &alone.image);
+    EXPECT (
+        check, verdict.ok, "run %d is another %s: %s", run, how, verdict.text);
+  }
+  picture_clear (&alone);
+}

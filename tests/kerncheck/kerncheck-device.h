@@ -83,3 +83,8 @@ bool device_run (const Device *device, DeviceRun run, void *plan,
 /* Likewise, and judges everything but the numbers: faults, guards, the source. */
 bool device_run_cleanly (Check *check, const Device *device, DeviceRun run,
     void *plan, const Picture *src, Picture *dst);
+/* Whether run number `run` of a filter, from `src` to `dst`, made what one by itself
+ * does; `how` says how it ran. Of `layout`, or fewer rows of it. */
+void device_expect_as_alone (Check *check, const Device *device,
+    SepconvPlan *plan, const Image *layout, const Picture *src,
+    const Picture *dst, int run, const char *how, Random *random);
