@@ -23,9 +23,11 @@
 #define DEPTH_BESIDE 3
 
 /* The first frames are timed, and then every so many: two time stamps on a copy
- * stream cost it what a tenth of a 3 MB frame takes. */
+ * stream cost it what a tenth of a 3 MB frame takes. Those whose kernels overlap are
+ * timed alone, which costs as much as a few more frames. */
 #define TIMED_FIRST 8
 #define TIMED_EVERY 16
+#define TIMED_EVERY_BESIDE 256
 
 /* A frame is slept for by the clock, for this part of the time that it is expected
  * to take, if that is worth it; what is left is for gpu_event_synchronize(). */
@@ -72,6 +74,7 @@ struct RingSlot
   GpuEvent sliced_compute[RING_MAX_SLICES];
   GpuEvent finished; /* untimed; what ring_wait() waits for */
   int parts;         /* of this frame, so far */
+  GpuOrder order;    /* of its kernels with others */
   bool timed;        /* this frame records its marks */
   bool alone;        /* no other frame was in flight at submit */
   double submit_ns;
@@ -507,7 +510,7 @@ submit_compute (Ring *ring, RingSlot *slot, int i, const int *before,
     .first = slot->parts == 0,
     .last = i == frame->slices - 1,
     .stream = ring->compute,
-    .order = order_of (ring, slot),
+    .order = slot->order,
     .done = done };
 
   for (int m = 0; m < IMAGE_MAX_MEMORIES; m++)
@@ -672,9 +675,9 @@ check_frame (const Ring *ring, const RingFrame *frame, Fault *fault)
   return true;
 }
 
-/* Decides on the slot's images and queues the work. */
+/* Decides on the slot's images and queues the work of frame n. */
 static bool
-submit_frame (Ring *ring, RingSlot *slot, Fault *fault)
+submit_frame (Ring *ring, RingSlot *slot, uint64_t n, Fault *fault)
 {
   slot->parts = 0;
   if (ring->gpu == NULL) {
@@ -686,22 +689,29 @@ submit_frame (Ring *ring, RingSlot *slot, Fault *fault)
     return false;
   if (!slot->copies_up || !slot->copies_down)
     slot->frame.slices = 1;
+  slot->order = order_of (ring, slot);
+  slot->timed = n < TIMED_FIRST
+      || n
+              % (slot->order == GPU_BESIDE_KERNELS ? TIMED_EVERY_BESIDE
+                                                   : TIMED_EVERY)
+          == 0;
   return submit_to_gpu (ring, slot, fault);
 }
 
 bool
 ring_submit (Ring *ring, RingSlot *slot, const RingFrame *frame, Fault *fault)
 {
+  uint64_t n;
+
   if (!check_frame (ring, frame, fault))
     return false;
   slot->frame = *frame;
   pthread_mutex_lock (&ring->lock);
-  slot->timed = ring->stats.frames_in < TIMED_FIRST
-      || ring->stats.frames_in % TIMED_EVERY == 0;
+  n = ring->stats.frames_in;
   slot->alone = ring->used == 1;
   pthread_mutex_unlock (&ring->lock);
   slot->submit_ns = host_clock_ns ();
-  if (!submit_frame (ring, slot, fault)) {
+  if (!submit_frame (ring, slot, n, fault)) {
     if (ring->gpu != NULL)
       quiesce (ring);
     return false;

@@ -340,9 +340,85 @@ check_on_host (Check *check, const void *data)
   picture_clear (&dst);
 }
 
+/* Frames of one image on the device, on another device image or on the host; how many are
+ * timed by events. */
+static bool
+count_timed (const Device *device, int depth, RingPlace to, int frames,
+    uint64_t *timed, Fault *fault)
+{
+  Random random = { 1 };
+  Crossing c = { .device = *device, .transfer = RING_PINNED, .depth = depth };
+  Ring *ring = NULL;
+  RingStats stats;
+  bool ok;
+
+  layout_make (layout_kind_by_name ("gray8"), 64, 16, &c.layout);
+  ok = side_open (&c.src, &c, RING_DEVICE, NULL, &random, fault)
+      && side_open (&c.dst, &c, to, NULL, &random, fault)
+      && (ring = ring_new (
+              device->gpu, &c.layout, &c.layout, depth, NULL, fault))
+          != NULL;
+  for (int i = 0; ok && i < frames; i++) {
+    const RingFrame frame = { .src = c.src.on_device.image,
+      .dst = to == RING_DEVICE ? c.dst.on_device.image : c.dst.picture.image,
+      .src_place = RING_DEVICE,
+      .dst_place = to,
+      .transfer = RING_PINNED,
+      .slices = 1,
+      .compute = compute,
+      .user = &c };
+    RingSlot *slot = ring_acquire (ring);
+
+    ok = ring_submit (ring, slot, &frame, fault)
+        && ring_wait (ring, slot, fault);
+    ring_release (ring, slot);
+  }
+  if (ok) {
+    ring_stats (ring, &stats);
+    *timed = stats.frames_timed;
+  }
+  ring_free (ring);
+  side_close (&c.dst);
+  side_close (&c.src);
+  return ok;
+}
+
+/* The first frames, and then every 16th, but every 256th where kernels overlap. */
+static void
+check_timed (Check *check, const void *data)
+{
+  static const struct
+  {
+    int depth;
+    RingPlace to;
+    uint64_t timed;
+  } cases[] = { { 2, RING_DEVICE, 8 + 18 }, { 4, RING_HOST_PINNED, 8 + 18 },
+    { 4, RING_DEVICE, 8 + 1 } };
+  Device device;
+
+  (void) data;
+  if (!device_enter (check, BACKEND_CUDA, &device))
+    return;
+  for (int i = 0; i < 3; i++) {
+    uint64_t timed = 0;
+    Fault fault;
+
+    check->cases++;
+    if (EXPECT (check,
+            count_timed (
+                &device, cases[i].depth, cases[i].to, 300, &timed, &fault),
+            "%s (%s)", fault.message, fault.detail))
+      EXPECT (check, timed == cases[i].timed,
+          "of 300 frames to the %s, %d deep, %llu are timed",
+          place_name (cases[i].to), cases[i].depth, (unsigned long long) timed);
+  }
+  device_leave (&device);
+}
+
 void
 check_ring_device_add (void)
 {
   kerncheck_add (check_on_host, NULL, NULL, "ring/cpu/passes");
   kerncheck_add (check_crossings, NULL, NULL, "ring/cuda/crossings");
+  kerncheck_add (check_timed, NULL, NULL, "ring/cuda/timed");
 }
