@@ -23,7 +23,8 @@ bench_report_begin (BenchReport *report, const Device *device,
   bench_json_array (report->json, "rows");
   printf ("us: a frame's share of a series that may overlap; in order: of one "
           "that may not. copy/x,\nNPP/x: their time, in order, over the "
-          "method's. L2: one pair of frames again and again.\n");
+          "method's. counting: us with 256 bins of each channel on the way.\n"
+          "L2: one pair of frames again and again.\n");
 }
 
 void
@@ -47,9 +48,9 @@ bench_report_case (BenchReport *report, const BenchBeside *beside)
   printf ("\n");
   if (report->verbose && peer->why[0] != '\0')
     printf ("  %s\n", peer->why);
-  printf ("%-6s %-9s %4s  %-20s %10s %7s %7s %8s %9s %9s  %s\n", "format",
+  printf ("%-6s %-9s %4s  %-20s %10s %7s %7s %8s %9s %9s %9s  %s\n", "format",
       "size", "taps", "method", "us", "spread", "copy/x", "NPP/x", "in order",
-      "L2 us", "as");
+      "counting", "L2 us", "as");
 }
 
 static void
@@ -67,6 +68,7 @@ print_row (const BenchReport *report, const BenchBeside *beside,
   bench_print_or (beside->peer.npp_us / us->median, 8, 2,
       report->no_peer != NULL ? "no NPP" : "-");
   bench_print_or (row->in_order_us, 9, 2, "-");
+  bench_print_or (row->counting_us, 9, 2, "-");
   bench_print_or (row->l2_us, 9, 2, "-");
   printf ("  %s", bench_way_name (row->time.way));
 }
@@ -108,6 +110,7 @@ json_row (BenchJson *json, const BenchBeside *beside, const BenchRow *row,
   bench_json_string (json, "method", method);
   bench_json_time (json, &row->time);
   bench_json_known (json, "in_order_us", row->in_order_us);
+  bench_json_known (json, "counting_us", row->counting_us);
   bench_json_known (json, "l2_us", row->l2_us);
   json_beside (json, beside, row->time.us.median);
 }

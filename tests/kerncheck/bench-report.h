@@ -41,6 +41,7 @@ typedef struct
   const SepconvMethod *method;
   BenchTime time;
   double in_order_us; /* one run after the other; NaN: they are so anyway */
+  double counting_us; /* with a histogram of the result; NaN: it counts none */
   double l2_us; /* one pair again and again; NaN: it does not fit the L2 */
 } BenchRow;
 

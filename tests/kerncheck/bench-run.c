@@ -30,6 +30,9 @@ typedef struct
   SepconvPlan *plan;
   const BenchFrames *frames;
   GpuOrder order;
+  /* Of runs that count: the result is all runs', as nobody reads it. */
+  HistoPlan *histo;
+  HistoResult *counted;
 } PlanRun;
 
 static bool
@@ -39,6 +42,45 @@ launch_plan (void *user, int pair, GpuStream stream, Fault *fault)
 
   return sepconv_plan_run (run->plan, &run->frames->src[pair],
       &run->frames->dst[pair], stream, run->order, fault);
+}
+
+static bool
+launch_counting (void *user, int pair, GpuStream stream, Fault *fault)
+{
+  const PlanRun *run = user;
+
+  return sepconv_plan_run_counting (run->plan, &run->frames->src[pair],
+      &run->frames->dst[pair], run->histo, run->counted, stream, run->order,
+      fault);
+}
+
+/* Times runs that count all channels on the way, where the plan can. No graph would do:
+ * one launch tells the next where to count. */
+static bool
+measure_counting (Bench *bench, const BenchCase *c, PlanRun *run, BenchRow *row)
+{
+  HistoSpec spec = { .bins = 256 };
+  BenchTime time;
+  bool ok;
+
+  if (bench->device.gpu == NULL)
+    return true;
+  for (int p = 0; p < c->layout.n_planes; p++)
+    spec.channels[p] = (1u << c->layout.plane[p].channels) - 1;
+  run->histo = histo_plan_new (&spec, &c->layout, bench->backend, NULL,
+      bench->device.gpu, &bench->fault);
+  ok = run->histo != NULL;
+  if (ok && sepconv_plan_counts (run->plan, run->histo)) {
+    run->counted = histo_result_new (run->histo, &bench->fault);
+    ok = run->counted != NULL
+        && bench_time_without_graphs (&bench->device, launch_counting, run,
+            bench->frames.n_pairs, &time, &bench->fault);
+    if (ok)
+      row->counting_us = time.us.median;
+  }
+  histo_result_free (run->counted);
+  histo_plan_free (run->histo);
+  return ok;
 }
 
 /* Whether one pair of frames may stay in the L2 as a whole; what a method keeps
@@ -57,17 +99,20 @@ static bool
 measure_plan (Bench *bench, const BenchCase *c, const SepconvMethod *method,
     BenchTimer time, BenchRow *row)
 {
-  PlanRun run = { NULL, &bench->frames, GPU_BESIDE_KERNELS };
+  PlanRun run = { .frames = &bench->frames, .order = GPU_BESIDE_KERNELS };
   BenchTime again;
   bool ok;
 
-  *row = (BenchRow){ .method = method, .in_order_us = NAN, .l2_us = NAN };
+  *row = (BenchRow){
+    .method = method, .in_order_us = NAN, .counting_us = NAN, .l2_us = NAN
+  };
   run.plan = sepconv_plan_new (&c->spec, &c->layout, bench->backend, method,
       bench->device.gpu, &bench->fault);
   if (run.plan == NULL)
     return false;
   ok = time (&bench->device, launch_plan, &run, bench->frames.n_pairs,
-      &row->time, &bench->fault);
+           &row->time, &bench->fault)
+      && measure_counting (bench, c, &run, row);
   run.order = GPU_AFTER_KERNELS;
   if (ok && sepconv_method_overlaps (method, bench->device.gpu)) {
     ok = time (&bench->device, launch_plan, &run, bench->frames.n_pairs, &again,
