@@ -24,7 +24,7 @@ struct Counters
 #define TALLY_CODES 256
 /* Sums of launches that overlap, by turns; and of each, sets that blocks divide into, so
  * that not all queue for the same ones. */
-#define TALLY_TURNS 2
+#define TALLY_TURNS 4
 #define TALLY_REPLICAS 4
 
 /* plan->state of a method that has no other. */

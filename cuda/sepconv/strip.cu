@@ -23,6 +23,8 @@
  * GPU, and one alone not to take too long. */
 #define LEAST_LOAD_BESIDE 0.4
 #define LEAST_BLOCKS_BESIDE 0.8
+/* The same of blocks that count: the fewer, the less is added at their ends. */
+#define LEAST_LOAD_COUNTING 0.3
 /* Rows whose time a strip takes to begin, and per row that it sums above its own. */
 #define BEGIN_ROWS (0.5 * STRIP_ROWS)
 #define ABOVE_ROWS 0.6
@@ -187,8 +189,9 @@ cost_of_strips (StripPlane *const *planes, int n_planes, int strip_rows,
   double blocks;
 
   if (load->order == GPU_BESIDE_KERNELS) {
-    const double least =
-        fmax (LEAST_LOAD_BESIDE * load->at_once, LEAST_BLOCKS_BESIDE);
+    const double most = load->at_once;
+    const double least = fmax (LEAST_BLOCKS_BESIDE,
+        most * (load->counts ? LEAST_LOAD_COUNTING : LEAST_LOAD_BESIDE));
 
     return work_of_strips (planes, n_planes, begin) / load->multiprocessors
         * fmax (1.0, least / each);

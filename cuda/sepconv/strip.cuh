@@ -691,15 +691,23 @@ template <int CHUNKS, int PITCH, int APART, int COUNTED> struct StripWriter
   __device__ __forceinline__ void
   write_whole (const uint8_t *rows)
   {
+    /* Loads wait for what was counted before them. */
+    constexpr int AT_ONCE = COUNTED > 0 ? STRIP_ROWS / ROWS : 1;
     const uint8_t *from = part_of (rows);
+    uint4 value[AT_ONCE];
 
     if (mine)
 #pragma unroll
-      for (int r = 0; r < STRIP_ROWS; r += ROWS) {
-        const uint4 value = strip_result<APART> (from + r * PITCH);
-
-        *(uint4 *) (to + r * stride) = value;
-        tally.count (value);
+      for (int r = 0; r < STRIP_ROWS; r += AT_ONCE * ROWS) {
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+          value[i] = strip_result<APART> (from + (r + i * ROWS) * PITCH);
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+          *(uint4 *) (to + (r + i * ROWS) * stride) = value[i];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+          tally.count (value[i]);
       }
     to += STRIP_ROWS * stride;
   }
@@ -796,6 +804,7 @@ bool strip_occupancy (
 struct StripLoad
 {
   GpuOrder order;
+  int counts;  /* whether a block adds what it has counted at its end */
   int above;   /* rows that a strip sums above those of its result */
   int at_once; /* blocks on a multiprocessor */
   int multiprocessors;

@@ -897,7 +897,7 @@ struct TensorState
   StripOccupancy occupancy; /* its */
   /* And of its kernel that counts, which is worth it if as many run at once. */
   StripOccupancy counting;
-  StripHeights heights;
+  StripHeights heights[2]; /* and of launches that count */
   struct
   {
     int reach;
@@ -1187,7 +1187,7 @@ tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   TensorFrame frame = TensorFrame ();
   StripPlane *planes[IMAGE_MAX_PLANES];
   const Variant *variant;
-  StripLoad load;
+  StripLoad load = StripLoad ();
   bool ok = false;
   int blocks;
 
@@ -1205,11 +1205,13 @@ tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
     describe (plan, part, p, &frame.plane[frame.n_planes++]);
   }
   load.order = part->order;
+  load.counts = part->histo != NULL;
   load.above = (variant->steps - 1) * STRIP_ROWS;
   load.at_once = state->occupancy.blocks;
   load.multiprocessors = gpu_multiprocessors (plan->gpu);
   frame.early = load.at_once * load.multiprocessors;
-  blocks = strip_lay_out (planes, frame.n_planes, &load, &state->heights);
+  blocks = strip_lay_out (
+      planes, frame.n_planes, &load, &state->heights[load.counts]);
   if (part->histo != NULL) {
     /* Of no rows, the histogram is empty. */
     if (blocks == 0)
