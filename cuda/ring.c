@@ -679,6 +679,8 @@ check_frame (const Ring *ring, const RingFrame *frame, Fault *fault)
 static bool
 submit_frame (Ring *ring, RingSlot *slot, uint64_t n, Fault *fault)
 {
+  unsigned every;
+
   slot->parts = 0;
   if (ring->gpu == NULL) {
     slot->timed = true;
@@ -690,11 +692,8 @@ submit_frame (Ring *ring, RingSlot *slot, uint64_t n, Fault *fault)
   if (!slot->copies_up || !slot->copies_down)
     slot->frame.slices = 1;
   slot->order = order_of (ring, slot);
-  slot->timed = n < TIMED_FIRST
-      || n
-              % (slot->order == GPU_BESIDE_KERNELS ? TIMED_EVERY_BESIDE
-                                                   : TIMED_EVERY)
-          == 0;
+  every = slot->order == GPU_BESIDE_KERNELS ? TIMED_EVERY_BESIDE : TIMED_EVERY;
+  slot->timed = n < TIMED_FIRST || n % every == 0;
   return submit_to_gpu (ring, slot, fault);
 }
 
