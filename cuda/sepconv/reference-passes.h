@@ -15,26 +15,33 @@ NAME (load_taps) (void *taps, const Taps *from)
     to[i] = (SUM) from->tap[i];
 }
 
-/* Reads a row of codes, less the center. */
+/* Reads n codes, less the center. */
 MULTIVERSION static void
-NAME (unpack) (SUM *line, const uint8_t *row, const SepconvChannel *channel)
+NAME (unpack) (SUM *line, const uint8_t *row, const SepconvChannel *channel,
+    ptrdiff_t distance, int n)
 {
   const SUM center = (SUM) channel->center;
-  const ptrdiff_t step = channel->pixel_stride;
-  const int width = channel->width, shift = channel->shift;
+  const int shift = channel->shift;
 
-  if (channel->sample_bytes == 1 && step == 1 && shift == 0) {
-    for (int x = 0; x < width; x++)
-      line[x] = (SUM) row[x] - center;
+  if (channel->sample_bytes == 1 && distance == 1 && shift == 0) {
+    for (int k = 0; k < n; k++)
+      line[k] = (SUM) row[k] - center;
   } else if (channel->sample_bytes == 1) {
-    for (int x = 0; x < width; x++)
-      line[x] = (SUM) (row[x * step] >> shift) - center;
-  } else {
-    for (int x = 0; x < width; x++) {
+    for (int k = 0; k < n; k++)
+      line[k] = (SUM) (row[k * distance] >> shift) - center;
+  } else if (distance == 2) {
+    for (int k = 0; k < n; k++) {
       uint16_t raw;
 
-      memcpy (&raw, row + x * step, sizeof raw);
-      line[x] = (SUM) (raw >> shift) - center;
+      memcpy (&raw, row + 2 * (ptrdiff_t) k, sizeof raw);
+      line[k] = (SUM) (raw >> shift) - center;
+    }
+  } else {
+    for (int k = 0; k < n; k++) {
+      uint16_t raw;
+
+      memcpy (&raw, row + k * distance, sizeof raw);
+      line[k] = (SUM) (raw >> shift) - center;
     }
   }
 }
@@ -69,67 +76,95 @@ typedef SUM NAME (Vector)
   } while (0)
 
 MULTIVERSION static void
-NAME (sum_row) (SUM *out, const SUM *line, const SUM *taps, int n, int width)
+NAME (sum_row) (SUM *out, const SUM *line, const SUM *taps, int n, int step,
+    int n_samples)
 {
-  for (int x = 0; x < width; x += RUN)
-    SUM_RUN (out + x, n, taps, line + x + i);
+  for (int x = 0; x < n_samples; x += RUN)
+    SUM_RUN (out + x, n, taps, line + x + i * step);
 }
 
+/* What stands for samples beyond a row's end. */
 static void
-NAME (row_pass) (void *user, int worker, int first, int last)
+NAME (fill_edge) (SUM *line, const uint8_t *row, const PlaneJob *job,
+    const int *index, int n)
 {
-  const ChannelJob *job = user;
   const SepconvChannel *channel = job->channel;
-  const int width = channel->width, n = job->x->n, anchor = n / 2;
-  SUM *line = (SUM *) ((uint8_t *) job->state->lines
-      + (size_t) worker * job->state->line_bytes);
-  SUM *inside = line + anchor;
 
-  for (int y = first; y < last; y++) {
-    NAME (unpack) (inside, job->src + y * job->src_stride, channel);
-    for (int i = 1; i <= anchor; i++) {
-      const int x = border_index (-i, width, job->border);
+  for (int k = 0; k < n; k++) {
+    const uint8_t *sample = row + (ptrdiff_t) index[k] * job->distance;
+    uint16_t raw;
 
-      inside[-i] = x < 0 ? (SUM) channel->border : inside[x];
+    if (index[k] < 0) {
+      line[k] = (SUM) channel[-1 - index[k]].border;
+      continue;
     }
-    for (int i = width; i < width + n - 1 - anchor; i++) {
-      const int x = border_index (i, width, job->border);
+    if (channel->sample_bytes == 1)
+      raw = *sample;
+    else
+      memcpy (&raw, sample, sizeof raw);
+    line[k] = (SUM) (raw >> channel->shift) - (SUM) channel->center;
+  }
+}
 
-      inside[i] = x < 0 ? (SUM) channel->border : inside[x];
-    }
-    NAME (sum_row) ((SUM *) job->state->sums + (size_t) y * job->sums_stride,
-        line, job->state->taps_x, n, width);
+/* Sums of all rows, of n samples from `begin` on. */
+static void
+NAME (row_pass) (const PlaneJob *job, SUM *sums, SUM *line, int begin, int n)
+{
+  const int before = job->x->n / 2 * job->step;
+  const int after = (job->x->n - 1) * job->step - before;
+  const int first = begin - before, last = begin + n + after;
+  const int from = first < 0 ? 0 : first;
+  const int to = last < job->n_samples ? last : job->n_samples;
+
+  for (int y = 0; y < job->height; y++) {
+    const uint8_t *row = job->src + y * job->src_stride;
+
+    if (first < 0)
+      NAME (fill_edge) (line, row, job, job->state->left + (first + before),
+          from - first);
+    NAME (unpack) (line + (from - first),
+        row + (ptrdiff_t) from * job->distance, job->channel, job->distance,
+        to - from);
+    NAME (fill_edge) (line + (to - first), row, job, job->state->right,
+        last - to);
+    NAME (sum_row) (sums + (size_t) y * (size_t) job->slab, line,
+        job->state->taps_x, job->x->n, job->step, n);
   }
 }
 
 /* Rounds to the nearest code (ties to even), clamps, and stores. */
 MULTIVERSION static void
-NAME (pack) (uint8_t *row, const SUM *sums, const SepconvChannel *channel,
-    int n)
+NAME (pack) (uint8_t *row, const SUM *sums, const SUM *offsets,
+    const SepconvChannel *channel, ptrdiff_t distance, int n)
 {
-  const SUM offset = (SUM) channel->offset, top = (SUM) channel->max_code;
-  const ptrdiff_t step = channel->pixel_stride;
+  const SUM top = (SUM) channel->max_code;
   const int shift = channel->shift;
   int codes[RUN];
 
   for (int k = 0; k < RUN; k++) {
-    SUM value = sums[k] + offset;
+    SUM value = sums[k] + offsets[k];
 
     value = value < 0 ? 0 : value > top ? top : value;
     codes[k] = (int) (sizeof (SUM) == sizeof (float) ? rintf ((float) value)
                                                      : rint ((double) value));
   }
-  if (channel->sample_bytes == 1 && step == 1 && shift == 0) {
-    for (int k = 0; k < n; k++)
+  if (channel->sample_bytes == 1 && distance == 1 && shift == 0 && n == RUN) {
+    for (int k = 0; k < RUN; k++)
       row[k] = (uint8_t) codes[k];
   } else if (channel->sample_bytes == 1) {
     for (int k = 0; k < n; k++)
-      row[k * step] = (uint8_t) (codes[k] << shift);
+      row[k * distance] = (uint8_t) (codes[k] << shift);
+  } else if (distance == 2 && n == RUN) {
+    for (int k = 0; k < RUN; k++) {
+      const uint16_t raw = (uint16_t) (codes[k] << shift);
+
+      memcpy (row + 2 * (ptrdiff_t) k, &raw, sizeof raw);
+    }
   } else {
     for (int k = 0; k < n; k++) {
       const uint16_t raw = (uint16_t) (codes[k] << shift);
 
-      memcpy (row + k * step, &raw, sizeof raw);
+      memcpy (row + k * distance, &raw, sizeof raw);
     }
   }
 }
@@ -142,43 +177,75 @@ NAME (sum_column) (SUM *out, const SUM *const *rows, const SUM *taps, int n,
   SUM_RUN (out, n, taps, rows[i] + x);
 }
 
+/* Codes of all rows, of n samples from `begin` on, from their sums: the rows that
+ * neighbouring rows of the result share stay in the first-level cache. */
 static void
-NAME (fill) (void *row, double value, size_t n)
+NAME (column_pass) (const PlaneJob *job, const SUM *sums, int begin, int n)
 {
-  SUM *to = row;
+  const int n_taps = job->y->n, anchor = n_taps / 2;
+  const SUM *offsets = (const SUM *) job->state->offsets + begin;
+  const SUM *rows[COLUMN_ROWS + TAPS_MAX];
 
-  for (size_t i = 0; i < n; i++)
-    to[i] = (SUM) value;
+  for (int first = 0; first < job->height; first += COLUMN_ROWS) {
+    const int last = first + COLUMN_ROWS < job->height ? first + COLUMN_ROWS
+                                                       : job->height;
+
+    for (int i = 0; i < last - first + n_taps - 1; i++) {
+      const int from =
+          border_index (first + i - anchor, job->height, job->border);
+
+      rows[i] = from < 0 ? (const SUM *) job->state->outside + begin
+                         : sums + (size_t) from * (size_t) job->slab;
+    }
+    for (int x = 0; x < n; x += RUN) {
+      uint8_t *to = job->dst + (ptrdiff_t) (begin + x) * job->distance;
+
+      for (int y = first; y < last; y++) {
+        SUM out[RUN];
+
+        NAME (sum_column) (
+            out, rows + (y - first), job->state->taps_y, n_taps, x);
+        NAME (pack) (to + y * job->dst_stride, out, offsets + x, job->channel,
+            job->distance, n - x < RUN ? n - x : RUN);
+      }
+    }
+    if (job->keeps)
+      copy_kept (job, first, last, begin, n);
+  }
 }
 
-/* Walks down a strip of RUN columns at a time: the rows that neighbouring rows of
- * the result share stay in the first-level cache. */
 static void
-NAME (column_pass) (void *user, int worker, int first, int last)
+NAME (filter_slabs) (void *user, int worker, int first, int last)
 {
-  const ChannelJob *job = user;
-  const SepconvChannel *channel = job->channel;
-  const int width = channel->width, n = job->y->n, anchor = n / 2;
-  const SUM *sums = job->state->sums, *rows[MAX_GRAIN + TAPS_MAX];
+  const PlaneJob *job = user;
+  const ReferenceState *state = job->state;
+  SUM *sums = (SUM *) (state->sums + (size_t) worker * state->sums_bytes);
+  SUM *line = (SUM *) (state->lines + (size_t) worker * state->line_bytes);
 
-  (void) worker;
-  for (int i = 0; i < last - first + n - 1; i++) {
-    const int from =
-        border_index (first + i - anchor, job->height, job->border);
+  for (int i = first; i < last; i++) {
+    const int begin = i * job->slab;
+    const int n = job->n_samples - begin < job->slab ? job->n_samples - begin
+                                                     : job->slab;
 
-    rows[i] = from < 0 ? (const SUM *) job->state->outside
-                       : sums + (size_t) from * job->sums_stride;
+    NAME (row_pass) (job, sums, line, begin, n);
+    NAME (column_pass) (job, sums, begin, n);
   }
-  for (int x = 0; x < width; x += RUN) {
-    uint8_t *column = job->dst + (ptrdiff_t) x * channel->pixel_stride;
-    const int n_samples = width - x < RUN ? width - x : RUN;
+}
 
-    for (int y = first; y < last; y++) {
-      SUM out[RUN];
+/* What all slabs read. */
+static void
+NAME (prepare) (const PlaneJob *job)
+{
+  const int padded = (job->n_samples + job->slab - 1) / job->slab * job->slab;
+  const double sum = taps_sum (job->x);
+  SUM *offsets = job->state->offsets, *outside = job->state->outside;
 
-      NAME (sum_column) (out, rows + (y - first), job->state->taps_y, n, x);
-      NAME (pack) (column + y * job->dst_stride, out, channel, n_samples);
-    }
+  NAME (load_taps) (job->state->taps_x, job->x);
+  NAME (load_taps) (job->state->taps_y, job->y);
+  for (int i = 0, c = 0; i < padded; i++) {
+    offsets[i] = (SUM) job->channel[c].offset;
+    outside[i] = (SUM) (sum * job->channel[c].border);
+    c = c + 1 == job->step ? 0 : c + 1;
   }
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* reference: the specification in plain C, and the CPU backend.
  *
- * Two passes a channel: rows into a plane of sums, then columns of that into
- * codes. Rows of either pass are shared among worker threads. Sums are float
- * where that keeps the promised accuracy for the spec, else double; both come
- * from the same text, reference-passes.h. */
+ * A plane is cut into slabs of columns, which worker threads share. In a slab, rows
+ * become sums, and columns of those become codes, while the sums are still in a core's
+ * cache. Interleaved channels at even distances are one row of samples, whose taps are
+ * as many samples apart as there are channels. Sums are float where that keeps the
+ * promised accuracy for the spec, else double; both come from the same text,
+ * reference-passes.h. */
 #include "method.h"
 
 #include "../workers.h"
@@ -17,8 +19,17 @@
 /* Samples that the inner loops keep in registers: two to sixteen vectors. */
 #define RUN 64
 
-/* Rows that a worker takes at a time, at most. */
-#define MAX_GRAIN 64
+/* A slab's sums are to fit a core's second-level cache, and its samples are RUN, or up to
+ * so many RUNs: the more, the fewer are unpacked twice. */
+#define SLAB_BYTES (576 * 1024)
+#define MAX_SLAB_RUNS 4
+#define SLABS_EACH 3 /* of a worker, at least, while there are several RUNs */
+
+/* Rows that a worker copies at a time. */
+#define COPY_ROWS 64
+
+/* Rows that columns are summed for at a time: theirs fit the first-level cache. */
+#define COLUMN_ROWS 64
 
 #ifdef __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -44,34 +55,49 @@
 typedef struct
 {
   Workers *workers;
-  size_t sums_bytes;
-  void *sums;            /* one channel: rows of `width` sums, padded */
-  void *taps_x, *taps_y; /* of the channel, as the sums' type */
-  void *outside;         /* the row of sums beyond the edges, padded */
-  size_t line_bytes;
-  void *lines; /* a row with its borders, per worker */
+  void *taps_x, *taps_y; /* of the plane, as the sums' type */
+  /* A row: of what the sums' samples add up to with the rest, and of sums beyond the
+   * edges. */
+  void *offsets, *outside;
+  int *left, *right; /* edge_index() of samples beyond a row's ends */
+  size_t sums_bytes, line_bytes;
+  uint8_t *sums;  /* a slab, per worker */
+  uint8_t *lines; /* a slab's part of a row with what taps reach, per worker */
 } ReferenceState;
 
-/* One channel's share of a run, handed to the workers. */
+/* One plane's share of a run, or one channel's, handed to the workers. */
 typedef struct
 {
   const ReferenceState *state;
-  const SepconvChannel *channel;
   SepconvBorder border;
   const Taps *x, *y;
-  int height;
-  size_t sums_stride; /* in sums */
+  int width, height;
+  int step;      /* channels: samples from one tap's to the next one's */
+  int n_samples; /* of a row */
+  int slab;      /* samples, a multiple of RUN */
+  const SepconvChannel *channel; /* [step]; what they do not share is below */
+  bool keeps;                    /* some of them are copied */
+  int distance;                  /* bytes from sample to sample */
   const uint8_t *src;
   ptrdiff_t src_stride;
   uint8_t *dst;
   ptrdiff_t dst_stride;
-} ChannelJob;
+} PlaneJob;
 
 static size_t
 round_up (size_t n, size_t multiple)
 {
   return (n + multiple - 1) / multiple * multiple;
 }
+
+static size_t
+max_size (size_t a, size_t b)
+{
+  return a > b ? a : b;
+}
+
+static void copy_kept (
+    const PlaneJob *job, int first, int last, int begin, int n);
 
 #define SUM float
 #define NAME(name) name##_float
@@ -85,85 +111,171 @@ round_up (size_t n, size_t multiple)
 #undef SUM
 #undef NAME
 
+/* Copies the samples of rows [first, last) that belong to channels that are not
+ * filtered, those from `begin` on. */
+static void
+copy_kept (const PlaneJob *job, int first, int last, int begin, int n)
+{
+  const size_t bytes = (size_t) job->channel->sample_bytes;
+
+  for (int c = 0; c < job->step; c++) {
+    if (job->channel[c].filter)
+      continue;
+    for (int y = first; y < last; y++) {
+      const uint8_t *from = job->src + y * job->src_stride;
+      uint8_t *to = job->dst + y * job->dst_stride;
+
+      for (int i = begin + (c - begin % job->step + job->step) % job->step;
+           i < begin + n; i += job->step)
+        memcpy (to + (ptrdiff_t) i * job->distance,
+            from + (ptrdiff_t) i * job->distance, bytes);
+    }
+  }
+}
+
 static void
 copy_rows (void *user, int worker, int first, int last)
 {
-  const ChannelJob *job = user;
-  const SepconvChannel *channel = job->channel;
-  const size_t bytes = (size_t) channel->sample_bytes;
+  const PlaneJob *job = user;
+  const size_t bytes = (size_t) job->channel->sample_bytes;
 
   (void) worker;
-  for (int y = first; y < last; y++) {
-    const uint8_t *from = job->src + y * job->src_stride;
-    uint8_t *to = job->dst + y * job->dst_stride;
-
-    for (int x = 0; x < channel->width; x++)
-      memcpy (to + (ptrdiff_t) x * channel->pixel_stride,
-          from + (ptrdiff_t) x * channel->pixel_stride, bytes);
+  if (job->distance != (int) bytes) {
+    copy_kept (job, first, last, 0, job->n_samples);
+    return;
   }
+  for (int y = first; y < last; y++)
+    memcpy (job->dst + y * job->dst_stride, job->src + y * job->src_stride,
+        (size_t) job->n_samples * bytes);
 }
 
-/* Rows per part: enough work to be worth waking a thread for. */
+/* What stands for the sample that is `i` from a row's first one: which one does, or -1
+ * less the channel whose border value is meant. */
 static int
-grain (int width, int n_taps)
+edge_index (const PlaneJob *job, int i)
 {
-  const int rows = 65536 / (width * (n_taps < 8 ? 1 : n_taps / 8) + 1);
+  const int channel = (i % job->step + job->step) % job->step;
+  const int x =
+      border_index ((i - channel) / job->step, job->width, job->border);
 
-  return rows < 1 ? 1 : rows > MAX_GRAIN ? MAX_GRAIN : rows;
+  return x < 0 ? -1 - channel : x * job->step + channel;
 }
 
 static void
-run_channel (const SepconvPlan *plan, ChannelJob *job)
+find_edges (const PlaneJob *job)
 {
-  const ReferenceState *state = job->state;
-  const SepconvChannel *channel = job->channel;
-  const int width = channel->width;
+  const int before = job->x->n / 2 * job->step;
+  const int after = (job->x->n - 1) * job->step - before;
 
-  job->sums_stride = round_up ((size_t) width, RUN);
-  if (plan->float_holds) {
-    load_taps_float (state->taps_x, job->x);
-    load_taps_float (state->taps_y, job->y);
-    fill_float (
-        state->outside, taps_sum (job->x) * channel->border, job->sums_stride);
-  } else {
-    load_taps_double (state->taps_x, job->x);
-    load_taps_double (state->taps_y, job->y);
-    fill_double (
-        state->outside, taps_sum (job->x) * channel->border, job->sums_stride);
+  for (int i = 0; i < before; i++)
+    job->state->left[i] = edge_index (job, i - before);
+  for (int i = 0; i < after; i++)
+    job->state->right[i] = edge_index (job, job->n_samples + i);
+}
+
+/* Samples of a slab of a plane whose rows have so many, in sums of so many bytes. */
+static int
+slab_samples (int n_samples, int height, size_t sum_bytes, int workers)
+{
+  const size_t fit = SLAB_BYTES / ((size_t) height * RUN * sum_bytes);
+  int runs = fit < 1 ? 1 : fit < MAX_SLAB_RUNS ? (int) fit : MAX_SLAB_RUNS;
+
+  /* As many as keep all workers busy to the end. */
+  while (runs > 1 && n_samples < SLABS_EACH * workers * runs * RUN)
+    runs--;
+  return runs * RUN;
+}
+
+/* Bytes of its sums. */
+static size_t
+slab_bytes (int n_samples, int height, size_t sum_bytes, int workers)
+{
+  return (size_t) height * sum_bytes
+      * (size_t) slab_samples (n_samples, height, sum_bytes, workers);
+}
+
+static void
+filter_plane (const SepconvPlan *plan, PlaneJob *job)
+{
+  const int height = image_plane_height (&plan->layout, job->channel->plane);
+
+  job->slab = slab_samples (job->n_samples, height,
+      plan->float_holds ? sizeof (float) : sizeof (double),
+      workers_count (job->state->workers));
+  find_edges (job);
+  if (plan->float_holds)
+    prepare_float (job);
+  else
+    prepare_double (job);
+  workers_run (job->state->workers,
+      (job->n_samples + job->slab - 1) / job->slab, 1,
+      plan->float_holds ? filter_slabs_float : filter_slabs_double, job);
+}
+
+/* `n` channels from `channel` on, as one row of samples. */
+static void
+run_channels (const SepconvPlan *plan, const SepconvPart *part,
+    const SepconvChannel *channel, int n, int distance)
+{
+  const Image *src = part->src, *dst = part->dst;
+  int filtered = 0;
+  PlaneJob job = {
+    .state = plan->state,
+    .border = plan->border,
+    .x = &plan->taps[channel->plane].x,
+    .y = &plan->taps[channel->plane].y,
+    .width = channel->width,
+    .height = sepconv_channel_height (channel, src),
+    .step = n,
+    .n_samples = channel->width * n,
+    .channel = channel,
+    .distance = distance,
+    .src = sepconv_channel_data (channel, src),
+    .src_stride = src->memory[channel->memory].stride,
+    .dst = sepconv_channel_data (channel, dst),
+    .dst_stride = dst->memory[channel->memory].stride,
+  };
+
+  for (int c = 0; c < n; c++)
+    filtered += channel[c].filter;
+  job.keeps = filtered < n;
+  if (filtered > 0)
+    filter_plane (plan, &job);
+  else
+    workers_run (job.state->workers, job.height, COPY_ROWS, copy_rows, &job);
+}
+
+/* Whether n channels are a row of samples at even distances, and enough of them are to be
+ * filtered for the others to be filtered in vain. */
+static bool
+are_even (const SepconvChannel *channel, int n, int distance)
+{
+  int filtered = 0;
+
+  for (int c = 0; c < n; c++) {
+    if (channel[c].byte_offset != channel->byte_offset + c * distance)
+      return false;
+    filtered += channel[c].filter;
   }
-  workers_run (state->workers, job->height, grain (width, job->x->n),
-      plan->float_holds ? row_pass_float : row_pass_double, job);
-  workers_run (state->workers, job->height, grain (width, job->y->n),
-      plan->float_holds ? column_pass_float : column_pass_double, job);
+  return channel->pixel_stride == n * distance
+      && (filtered == 0 || 2 * filtered >= n);
 }
 
 static bool
 reference_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
-  ReferenceState *state = plan->state;
-  const Image *src = part->src, *dst = part->dst;
-
   (void) fault;
-  for (int i = 0; i < plan->n_channels; i++) {
+  for (int i = 0; i < plan->n_channels;) {
     const SepconvChannel *channel = &plan->channel[i];
-    ChannelJob job = {
-      .state = state,
-      .channel = channel,
-      .border = plan->border,
-      .x = &plan->taps[channel->plane].x,
-      .y = &plan->taps[channel->plane].y,
-      .height = sepconv_channel_height (channel, src),
-      .src = sepconv_channel_data (channel, src),
-      .src_stride = src->memory[channel->memory].stride,
-      .dst = sepconv_channel_data (channel, dst),
-      .dst_stride = dst->memory[channel->memory].stride,
-    };
+    const int n = plan->layout.plane[channel->plane].channels;
+    const int distance = channel->pixel_stride / n;
 
-    if (channel->filter)
-      run_channel (plan, &job);
+    if (are_even (channel, n, distance))
+      run_channels (plan, part, channel, n, distance);
     else
-      workers_run (state->workers, job.height, grain (channel->width, 1),
-          copy_rows, &job);
+      for (int c = 0; c < n; c++)
+        run_channels (plan, part, channel + c, 1, channel->pixel_stride);
+    i += n;
   }
   return true;
 }
@@ -176,19 +288,30 @@ reference_release (SepconvPlan *plan)
   if (state == NULL)
     return;
   workers_free (state->workers);
-  free (state->sums);
-  free (state->taps_x);
-  free (state->taps_y);
-  free (state->outside);
   free (state->lines);
+  free (state->sums);
+  free (state->right);
+  free (state->left);
+  free (state->outside);
+  free (state->offsets);
+  free (state->taps_y);
+  free (state->taps_x);
   free (state);
+}
+
+/* For so many sums, a multiple of RUN: no vector of them lies in two lines of a cache. */
+static void *
+row_new (size_t n)
+{
+  return aligned_alloc (64, n * sizeof (double));
 }
 
 static bool
 reference_prepare (SepconvPlan *plan, Fault *fault)
 {
   ReferenceState *state = calloc (1, sizeof *state);
-  size_t sums = 0, line = 0;
+  size_t row = 0, reach = 0;
+  int workers;
 
   plan->state = state;
   if (state == NULL)
@@ -196,30 +319,36 @@ reference_prepare (SepconvPlan *plan, Fault *fault)
   state->workers = workers_new (WORKERS_MAX, fault);
   if (state->workers == NULL)
     return false;
+  workers = workers_count (state->workers);
 
   for (int p = 0; p < plan->layout.n_planes; p++) {
-    const size_t width = round_up ((size_t) plan->layout.plane[p].width, RUN);
-    const size_t height = (size_t) image_plane_height (&plan->layout, p);
+    const ImagePlane *plane = &plan->layout.plane[p];
+    const int height = image_plane_height (&plan->layout, p);
+    const int samples = plane->width * plane->channels;
 
-    if (sums < width * height)
-      sums = width * height;
-    if (line < width + TAPS_MAX)
-      line = round_up (width + TAPS_MAX, RUN);
+    row = max_size (row, round_up ((size_t) samples, RUN));
+    reach = max_size (reach, TAPS_MAX * (size_t) plane->channels);
+    state->sums_bytes = max_size (state->sums_bytes,
+        max_size (slab_bytes (samples, height, sizeof (float), workers),
+            slab_bytes (samples, height, sizeof (double), workers)));
   }
-  state->line_bytes = line * sizeof (double);
-  state->sums_bytes = sums * sizeof (double);
-  state->sums = malloc (state->sums_bytes);
+  state->line_bytes = (MAX_SLAB_RUNS * RUN + reach) * sizeof (double);
   state->taps_x = malloc (TAPS_MAX * sizeof (double));
   state->taps_y = malloc (TAPS_MAX * sizeof (double));
-  state->outside = malloc (state->line_bytes);
+  state->offsets = row_new (row + MAX_SLAB_RUNS * RUN);
+  state->outside = row_new (row + MAX_SLAB_RUNS * RUN);
+  state->left = malloc (reach * sizeof *state->left);
+  state->right = malloc (reach * sizeof *state->right);
+  state->sums =
+      row_new ((size_t) workers * state->sums_bytes / sizeof (double));
   /* Zeroed, because runs past a line's end are summed and thrown away. */
-  state->lines =
-      calloc ((size_t) workers_count (state->workers), state->line_bytes);
-  if (state->sums == NULL || state->taps_x == NULL || state->taps_y == NULL
-      || state->outside == NULL || state->lines == NULL)
+  state->lines = calloc ((size_t) workers, state->line_bytes);
+  if (state->taps_x == NULL || state->taps_y == NULL || state->offsets == NULL
+      || state->outside == NULL || state->left == NULL || state->right == NULL
+      || state->sums == NULL || state->lines == NULL)
     return fault_set (fault, FAULT_NO_SPACE,
         "Out of memory: %zu MiB for the filter's intermediate sums.",
-        state->sums_bytes >> 20);
+        (size_t) workers * state->sums_bytes >> 20);
   return true;
 }
 
