@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* workers: a few threads that share the rows of an image.
+/* workers: a few threads that share an image, by rows or columns.
  *
  * The threads sleep between jobs. One job at a time: workers_run() may not be
  * called by two threads at once, nor from within a job. */
