@@ -11,7 +11,7 @@
 set -euo pipefail
 
 case ${1--} in
-  -*) sed -n '4,11s/^#[ ]\{0,1\}//p' "$0"; exit ;;
+  -*) sed -n '4,10s/^#[ ]\{0,1\}//p' "$0"; exit ;;
 esac
 export GST_PLUGIN_PATH=$1
 json=${2:-/dev/null}
@@ -49,32 +49,45 @@ through_ffmpeg() {
 }
 
 separator=''
-# row FORMAT PEER ITS-TIME
+# row FORMAT PEER ITS-TIME WITHOUT-A-FILTER [OURS-WITHOUT-A-FILTER]
 row() {
-  local ours
-  ours=$(($(through "$1" cudasepconv backend=cpu sigma=2) - $(through "$1" identity)))
-  printf '%-6s  %-14s %7d   cudasepconv %7d\n' "$1" "$2" "$3" "$ours"
+  local ours its=$(($3 - $4))
+  ours=$(through "$1" cudasepconv backend=cpu sigma=2)
+  ours=$((ours - ${5-$4}))
+  printf '%-6s  %-14s %7d   cudasepconv %7d\n' "$1" "$2" "$its" "$ours"
   printf '%s\n    { "format": "%s", "peer": "%s", "peer_us": %d, "us": %d }' \
-    "$separator" "$1" "$2" "$3" "$ours" >>"$json"
+    "$separator" "$1" "$2" "$its" "$ours" >>"$json"
   separator=,
+}
+
+# peer_row FORMAT ELEMENT...
+peer_row() {
+  local its without
+  gst-inspect-1.0 --exists "$2" || return 0
+  its=$(through "$@")
+  without=$(through "$1" identity)
+  row "$1" "$2" "$its" "$without"
+}
+
+# ffmpeg_row FORMAT PIXEL-FORMAT
+ffmpeg_row() {
+  local its without ours_without
+  [[ -n $(type -P ffmpeg) ]] || return 0
+  its=$(through_ffmpeg "$2" gblur=sigma=2)
+  without=$(through_ffmpeg "$2" null)
+  ours_without=$(through "$1" identity)
+  row "$1" gblur "$its" "$without" "$ours_without"
 }
 
 printf '{\n  "program": "tests/bench/cpu-peers.sh",\n  "date": "%s",\n' \
   "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >"$json"
 printf '  "cpu": "%s",\n  "cores": %d,\n  "rows": [' \
   "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" >>"$json"
-if gst-inspect-1.0 --exists gaussianblur; then
-  row AYUV gaussianblur $(($(through AYUV gaussianblur sigma=2) - $(through AYUV identity)))
-fi
+peer_row AYUV gaussianblur sigma=2
 for format in GRAY8 RGB; do
-  gst-inspect-1.0 --exists cvsmooth || continue
-  row $format cvsmooth $(($(through $format cvsmooth type=gaussian kernel-width=13 \
-    kernel-height=13 color=2) - $(through $format identity)))
+  peer_row $format cvsmooth type=gaussian kernel-width=13 kernel-height=13 color=2
 done
-for format in GRAY8:gray I420:yuv420p GBR:gbrp; do
-  [[ -n $(type -P ffmpeg) ]] || continue
-  pixels=${format#*:}
-  row "${format%:*}" gblur \
-    $(($(through_ffmpeg "$pixels" gblur=sigma=2) - $(through_ffmpeg "$pixels" null)))
-done
+ffmpeg_row GRAY8 gray
+ffmpeg_row I420 yuv420p
+ffmpeg_row GBR gbrp
 printf '\n  ]\n}\n' >>"$json"
