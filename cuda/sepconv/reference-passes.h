@@ -15,35 +15,30 @@ NAME (load_taps) (void *taps, const Taps *from)
     to[i] = (SUM) from->tap[i];
 }
 
-/* Reads n codes, less the center. */
+/* A code, less the center. */
+static inline SUM
+NAME (read_code) (const uint8_t *at, int bytes, int shift, SUM center)
+{
+  return (SUM) (read_raw (at, bytes) >> shift) - center;
+}
+
+/* Reads n of them. */
 MULTIVERSION static void
 NAME (unpack) (SUM *line, const uint8_t *row, const SepconvChannel *channel,
     ptrdiff_t distance, int n)
 {
   const SUM center = (SUM) channel->center;
-  const int shift = channel->shift;
+  const int bytes = channel->sample_bytes, shift = channel->shift;
 
-  if (channel->sample_bytes == 1 && distance == 1 && shift == 0) {
+  if (bytes == 1 && distance == 1)
     for (int k = 0; k < n; k++)
-      line[k] = (SUM) row[k] - center;
-  } else if (channel->sample_bytes == 1) {
+      line[k] = NAME (read_code) (row + k, 1, shift, center);
+  else if (bytes == 2 && distance == 2)
     for (int k = 0; k < n; k++)
-      line[k] = (SUM) (row[k * distance] >> shift) - center;
-  } else if (distance == 2) {
-    for (int k = 0; k < n; k++) {
-      uint16_t raw;
-
-      memcpy (&raw, row + 2 * (ptrdiff_t) k, sizeof raw);
-      line[k] = (SUM) (raw >> shift) - center;
-    }
-  } else {
-    for (int k = 0; k < n; k++) {
-      uint16_t raw;
-
-      memcpy (&raw, row + k * distance, sizeof raw);
-      line[k] = (SUM) (raw >> shift) - center;
-    }
-  }
+      line[k] = NAME (read_code) (row + 2 * (ptrdiff_t) k, 2, shift, center);
+  else
+    for (int k = 0; k < n; k++)
+      line[k] = NAME (read_code) (row + k * distance, bytes, shift, center);
 }
 
 /* 64 bytes of sums, wherever they lie; the compiler splits them to the size of
@@ -89,21 +84,13 @@ NAME (fill_edge) (SUM *line, const uint8_t *row, const PlaneJob *job,
     const int *index, int n)
 {
   const SepconvChannel *channel = job->channel;
+  const SUM center = (SUM) channel->center;
 
-  for (int k = 0; k < n; k++) {
-    const uint8_t *sample = row + (ptrdiff_t) index[k] * job->distance;
-    uint16_t raw;
-
-    if (index[k] < 0) {
-      line[k] = (SUM) channel[-1 - index[k]].border;
-      continue;
-    }
-    if (channel->sample_bytes == 1)
-      raw = *sample;
-    else
-      memcpy (&raw, sample, sizeof raw);
-    line[k] = (SUM) (raw >> channel->shift) - (SUM) channel->center;
-  }
+  for (int k = 0; k < n; k++)
+    line[k] = index[k] < 0
+        ? (SUM) channel[-1 - index[k]].border
+        : NAME (read_code) (row + (ptrdiff_t) index[k] * job->distance,
+              channel->sample_bytes, channel->shift, center);
 }
 
 /* Sums of all rows, of n samples from `begin` on. */
@@ -113,8 +100,7 @@ NAME (row_pass) (const PlaneJob *job, SUM *sums, SUM *line, int begin, int n)
   const int before = job->x->n / 2 * job->step;
   const int after = (job->x->n - 1) * job->step - before;
   const int first = begin - before, last = begin + n + after;
-  const int from = first < 0 ? 0 : first;
-  const int to = last < job->n_samples ? last : job->n_samples;
+  const int from = first < 0 ? 0 : first, to = min_int (last, job->n_samples);
 
   for (int y = 0; y < job->height; y++) {
     const uint8_t *row = job->src + y * job->src_stride;
@@ -138,35 +124,26 @@ NAME (pack) (uint8_t *row, const SUM *sums, const SUM *offsets,
     const SepconvChannel *channel, ptrdiff_t distance, int n)
 {
   const SUM top = (SUM) channel->max_code;
-  const int shift = channel->shift;
-  int codes[RUN];
+  const int bytes = channel->sample_bytes, shift = channel->shift;
+  int raw[RUN];
 
   for (int k = 0; k < RUN; k++) {
     SUM value = sums[k] + offsets[k];
 
     value = value < 0 ? 0 : value > top ? top : value;
-    codes[k] = (int) (sizeof (SUM) == sizeof (float) ? rintf ((float) value)
-                                                     : rint ((double) value));
+    raw[k] = (int) (sizeof (SUM) == sizeof (float) ? rintf ((float) value)
+                                                   : rint ((double) value))
+        << shift;
   }
-  if (channel->sample_bytes == 1 && distance == 1 && shift == 0 && n == RUN) {
+  if (bytes == 1 && distance == 1 && n == RUN)
     for (int k = 0; k < RUN; k++)
-      row[k] = (uint8_t) codes[k];
-  } else if (channel->sample_bytes == 1) {
+      write_raw (row + k, raw[k], 1);
+  else if (bytes == 2 && distance == 2 && n == RUN)
+    for (int k = 0; k < RUN; k++)
+      write_raw (row + 2 * (ptrdiff_t) k, raw[k], 2);
+  else
     for (int k = 0; k < n; k++)
-      row[k * distance] = (uint8_t) (codes[k] << shift);
-  } else if (distance == 2 && n == RUN) {
-    for (int k = 0; k < RUN; k++) {
-      const uint16_t raw = (uint16_t) (codes[k] << shift);
-
-      memcpy (row + 2 * (ptrdiff_t) k, &raw, sizeof raw);
-    }
-  } else {
-    for (int k = 0; k < n; k++) {
-      const uint16_t raw = (uint16_t) (codes[k] << shift);
-
-      memcpy (row + k * distance, &raw, sizeof raw);
-    }
-  }
+      write_raw (row + k * distance, raw[k], bytes);
 }
 
 /* rows[i]: sums of the row that tap i weighs. */
@@ -187,8 +164,7 @@ NAME (column_pass) (const PlaneJob *job, const SUM *sums, int begin, int n)
   const SUM *rows[COLUMN_ROWS + TAPS_MAX];
 
   for (int first = 0; first < job->height; first += COLUMN_ROWS) {
-    const int last = first + COLUMN_ROWS < job->height ? first + COLUMN_ROWS
-                                                       : job->height;
+    const int last = min_int (first + COLUMN_ROWS, job->height);
 
     for (int i = 0; i < last - first + n_taps - 1; i++) {
       const int from =
@@ -206,11 +182,10 @@ NAME (column_pass) (const PlaneJob *job, const SUM *sums, int begin, int n)
         NAME (sum_column) (
             out, rows + (y - first), job->state->taps_y, n_taps, x);
         NAME (pack) (to + y * job->dst_stride, out, offsets + x, job->channel,
-            job->distance, n - x < RUN ? n - x : RUN);
+            job->distance, min_int (n - x, RUN));
       }
     }
-    if (job->keeps)
-      copy_kept (job, first, last, begin, n);
+    copy_kept (job, first, last, begin, n);
   }
 }
 
@@ -224,8 +199,7 @@ NAME (filter_slabs) (void *user, int worker, int first, int last)
 
   for (int i = first; i < last; i++) {
     const int begin = i * job->slab;
-    const int n = job->n_samples - begin < job->slab ? job->n_samples - begin
-                                                     : job->slab;
+    const int n = min_int (job->n_samples - begin, job->slab);
 
     NAME (row_pass) (job, sums, line, begin, n);
     NAME (column_pass) (job, sums, begin, n);

@@ -71,12 +71,11 @@ typedef struct
   const ReferenceState *state;
   SepconvBorder border;
   const Taps *x, *y;
-  int width, height;
+  int height;
   int step;      /* channels: samples from one tap's to the next one's */
   int n_samples; /* of a row */
   int slab;      /* samples, a multiple of RUN */
   const SepconvChannel *channel; /* [step]; what they do not share is below */
-  bool keeps;                    /* some of them are copied */
   int distance;                  /* bytes from sample to sample */
   const uint8_t *src;
   ptrdiff_t src_stride;
@@ -96,20 +95,34 @@ max_size (size_t a, size_t b)
   return a > b ? a : b;
 }
 
-static void copy_kept (
-    const PlaneJob *job, int first, int last, int begin, int n);
+static int
+min_int (int a, int b)
+{
+  return a < b ? a : b;
+}
 
-#define SUM float
-#define NAME(name) name##_float
-#include "reference-passes.h"
-#undef SUM
-#undef NAME
+/* A sample as it lies in memory, of 1 or 2 bytes. */
+static inline int
+read_raw (const uint8_t *at, int bytes)
+{
+  uint16_t raw;
 
-#define SUM double
-#define NAME(name) name##_double
-#include "reference-passes.h"
-#undef SUM
-#undef NAME
+  if (bytes == 1)
+    return *at;
+  memcpy (&raw, at, sizeof raw);
+  return raw;
+}
+
+static inline void
+write_raw (uint8_t *at, int value, int bytes)
+{
+  const uint16_t raw = (uint16_t) value;
+
+  if (bytes == 1)
+    *at = (uint8_t) value;
+  else
+    memcpy (at, &raw, sizeof raw);
+}
 
 /* Copies the samples of rows [first, last) that belong to channels that are not
  * filtered, those from `begin` on. */
@@ -133,6 +146,18 @@ copy_kept (const PlaneJob *job, int first, int last, int begin, int n)
   }
 }
 
+#define SUM float
+#define NAME(name) name##_float
+#include "reference-passes.h"
+#undef SUM
+#undef NAME
+
+#define SUM double
+#define NAME(name) name##_double
+#include "reference-passes.h"
+#undef SUM
+#undef NAME
+
 static void
 copy_rows (void *user, int worker, int first, int last)
 {
@@ -155,8 +180,8 @@ static int
 edge_index (const PlaneJob *job, int i)
 {
   const int channel = (i % job->step + job->step) % job->step;
-  const int x =
-      border_index ((i - channel) / job->step, job->width, job->border);
+  const int x = border_index (
+      (i - channel) / job->step, job->channel->width, job->border);
 
   return x < 0 ? -1 - channel : x * job->step + channel;
 }
@@ -212,19 +237,27 @@ filter_plane (const SepconvPlan *plan, PlaneJob *job)
       plan->float_holds ? filter_slabs_float : filter_slabs_double, job);
 }
 
+static int
+count_filtered (const SepconvChannel *channel, int n)
+{
+  int filtered = 0;
+
+  for (int c = 0; c < n; c++)
+    filtered += channel[c].filter;
+  return filtered;
+}
+
 /* `n` channels from `channel` on, as one row of samples. */
 static void
 run_channels (const SepconvPlan *plan, const SepconvPart *part,
     const SepconvChannel *channel, int n, int distance)
 {
   const Image *src = part->src, *dst = part->dst;
-  int filtered = 0;
   PlaneJob job = {
     .state = plan->state,
     .border = plan->border,
     .x = &plan->taps[channel->plane].x,
     .y = &plan->taps[channel->plane].y,
-    .width = channel->width,
     .height = sepconv_channel_height (channel, src),
     .step = n,
     .n_samples = channel->width * n,
@@ -236,10 +269,7 @@ run_channels (const SepconvPlan *plan, const SepconvPart *part,
     .dst_stride = dst->memory[channel->memory].stride,
   };
 
-  for (int c = 0; c < n; c++)
-    filtered += channel[c].filter;
-  job.keeps = filtered < n;
-  if (filtered > 0)
+  if (count_filtered (channel, n) > 0)
     filter_plane (plan, &job);
   else
     workers_run (job.state->workers, job.height, COPY_ROWS, copy_rows, &job);
@@ -250,13 +280,11 @@ run_channels (const SepconvPlan *plan, const SepconvPart *part,
 static bool
 are_even (const SepconvChannel *channel, int n, int distance)
 {
-  int filtered = 0;
+  const int filtered = count_filtered (channel, n);
 
-  for (int c = 0; c < n; c++) {
+  for (int c = 0; c < n; c++)
     if (channel[c].byte_offset != channel->byte_offset + c * distance)
       return false;
-    filtered += channel[c].filter;
-  }
   return channel->pixel_stride == n * distance
       && (filtered == 0 || 2 * filtered >= n);
 }

@@ -189,9 +189,8 @@ cost_of_strips (StripPlane *const *planes, int n_planes, int strip_rows,
   double blocks;
 
   if (load->order == GPU_BESIDE_KERNELS) {
-    const double most = load->at_once;
-    const double least = fmax (LEAST_BLOCKS_BESIDE,
-        most * (load->counts ? LEAST_LOAD_COUNTING : LEAST_LOAD_BESIDE));
+    const double part = load->counts ? LEAST_LOAD_COUNTING : LEAST_LOAD_BESIDE;
+    const double least = fmax (part * load->at_once, LEAST_BLOCKS_BESIDE);
 
     return work_of_strips (planes, n_planes, begin) / load->multiprocessors
         * fmax (1.0, least / each);
