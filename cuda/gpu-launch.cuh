@@ -30,6 +30,24 @@ gpu_count_shared (uint32_t address)
   asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(address) : "memory");
 }
 
+/* The same with any value. */
+__device__ __forceinline__ void
+gpu_add_shared (uint32_t address, uint32_t value)
+{
+  asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(address), "r"(value)
+               : "memory");
+}
+
+/* The same in global memory, which the compiler may not know that it is. */
+__device__ __forceinline__ void
+gpu_add_global (unsigned long long *to, unsigned long long value)
+{
+  asm volatile(
+      "red.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global (to)),
+      "l"(value)
+      : "memory");
+}
+
 /* Queues a kernel that takes one struct. To be wrapped in GPU_CHECK. */
 template <typename Frame>
 static cudaError_t

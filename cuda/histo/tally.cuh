@@ -3,11 +3,15 @@
  * while it has them, and what it counted is added to a plan's sums: neither a second
  * kernel nor the image a second time.
  *
- * A block has 32 counters for each code, one a bank of shared memory, as lane.cu has
- * them: no content makes conflicts. Channels that alternate byte by byte share them, by
- * neighbouring lanes taking turns. A sample takes two instructions: one finds the
- * counter, as the sum of four products of bytes, three of which are zero, and where the
- * lane's counters begin; one counts.
+ * A block has 32 words for each code, one a bank of shared memory, as lane.cu has them: no
+ * content makes conflicts. Channels that alternate byte by byte share them, by neighbouring
+ * lanes taking turns. A sample takes two instructions: one finds the word, as the sum of
+ * four products of bytes, three of which are zero, and where the lane's words begin; one
+ * counts.
+ *
+ * Of four channels three are counted, in turns of their own: four lanes have twelve samples
+ * of a pixel each then, and four words, of which each has a counter of 16 bits for each of
+ * two channels. See TallyLane.
  *
  * Blocks leave without waiting for what they add: each sum's high bits count who has
  * added. The launch's last block, which begins when all others have, waits for all of
@@ -22,6 +26,12 @@
 /* Of a block. */
 #define TALLY_SHARED_BYTES ((int) (TALLY_CODES * 32 * sizeof (uint32_t)))
 
+/* Channels of a plane that are counted at most. */
+#define TALLY_CHANNELS 3
+/* Pixels of four channels that a block may count: an eighth of them share a counter of 16
+ * bits at most. */
+#define TALLY_MOST_PIXELS (8 * 65535)
+
 /* What a launch needs to count an image, all of which it makes. */
 struct HistoTally
 {
@@ -34,48 +44,112 @@ struct HistoTally
   unsigned adders[HISTO_MAX_CHANNELS];
 };
 
+/* Counts one byte, of the channel of C that begins at `channel`, where TallyLane does. */
+template <int C>
+__device__ __forceinline__ void
+tally_count_byte (uint32_t *counters, uint8_t byte, int channel, int skipped)
+{
+  const uint32_t lane = threadIdx.x % 32;
+
+  if (C == 4 && channel == skipped)
+    return;
+  if (C == 4 && channel > skipped)
+    channel--;
+  atomicAdd (
+      &counters[32 * byte + ((lane & ~(C - 1u)) | (uint32_t) channel)], 1u);
+}
+
 /* A lane's counting of bytes of C channels, of which those at a multiple of C are the
- * first channel's. C 0: it counts nothing. */
+ * first channel's. C 0: it counts nothing.
+ *
+ * Of four channels one is not counted; let the others be c = 0, 1, 2. In turns k = 0 and 1
+ * lane l of four counts channel (l + k) % 3 of its pixel in half k of its own word; in turn
+ * 2, channel (l + 2) % 3 in its neighbour's, l ^ 1, the upper half if l is even. So the low
+ * half of word l is channel l % 3 and the high half channel (l + 1) % 3, whoever counts
+ * there, and no two lanes are at the same word. */
 template <int C> struct TallyLane
 {
   static_assert (C == 1 || C == 2 || C == 4, "a word has whole pixels");
+  static constexpr int TURNS = C == 4 ? 3 : 4; /* of a word */
+  static constexpr int WORDS = C == 4 ? 3 : C;
+  static constexpr int HALVES = C == 4 ? 3 : 1;
+
   uint32_t *counters; /* the block's */
-  /* By turn: the shared address of the lane's counter of code 0; and what has the byte
-   * of a word that it is the turn of multiplied by the bytes that a code's counters take. */
-  uint32_t at[C], factor[4];
+  int skipped;        /* of four channels, the one that is not counted */
+  /* By turn: the shared address of the lane's word of code 0; what has the byte of a word
+   * that it is the turn of multiplied by the bytes that a code's words take; and one, in the
+   * half that it is counted in. */
+  uint32_t at[WORDS], factor[TURNS], one[HALVES];
 
   __device__ __forceinline__ void
-  begin (uint32_t *shared)
+  begin (uint32_t *shared, int not_counted)
   {
     const uint32_t lane = threadIdx.x % 32;
 
     counters = shared;
+    skipped = not_counted;
 #pragma unroll
-    for (uint32_t k = 0; k < C; k++)
-      at[k] = gpu_shared_address (
-          shared + ((lane & ~(C - 1u)) | ((lane + k) & (C - 1u))));
+    for (uint32_t k = 0; k < TURNS; k++) {
+      uint32_t word = (lane & ~(C - 1u)) | ((lane + k) & (C - 1u));
+      uint32_t byte = (k & ~(C - 1u)) | ((lane + k) & (C - 1u));
+      uint32_t half = 0;
+
+      if constexpr (C == 4) {
+        word = k < 2 ? lane : lane ^ 1;
+        byte = (lane % 4 + k) % 3;
+        byte += byte >= (uint32_t) skipped;
+        half = k < 2 ? k : 1 - lane % 2;
+      }
+      at[k % WORDS] = gpu_shared_address (shared + word);
+      factor[k] = 128u << 8 * byte;
+      one[k % HALVES] = 1u << 16 * half;
+    }
+  }
+
+  /* The constant is worth an instruction of its own: it is quicker. */
+  __device__ __forceinline__ void
+  count (uint32_t bytes) const
+  {
 #pragma unroll
-    for (uint32_t k = 0; k < 4; k++)
-      factor[k] = 128u << 8 * ((k & ~(C - 1u)) | ((lane + k) & (C - 1u)));
+    for (int k = 0; k < TURNS; k++) {
+      const uint32_t address = __dp4a (bytes, factor[k], at[k % WORDS]);
+
+      if constexpr (HALVES == 1)
+        gpu_count_shared (address);
+      else
+        gpu_add_shared (address, one[k]);
+    }
+  }
+
+  /* Undoes count(), n times. */
+  __device__ __forceinline__ void
+  take_away (uint32_t bytes, uint32_t n) const
+  {
+#pragma unroll
+    for (int k = 0; k < TURNS; k++)
+      gpu_add_shared (
+          __dp4a (bytes, factor[k], at[k % WORDS]), 0 - n * one[k % HALVES]);
   }
 
   __device__ __forceinline__ void
   count (const uint4 &bytes) const
   {
-    const uint32_t word[4] = { bytes.x, bytes.y, bytes.z, bytes.w };
-
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-#pragma unroll
-      for (int k = 0; k < 4; k++)
-        gpu_count_shared (__dp4a (word[i], factor[k], at[k % C]));
+    count (bytes.x);
+    count (bytes.y);
+    count (bytes.z);
+    count (bytes.w);
   }
 };
 
 template <> struct TallyLane<0>
 {
   __device__ __forceinline__ void
-  begin (uint32_t *)
+  begin (uint32_t *, int)
+  {
+  }
+
+  __device__ __forceinline__ void
+  count (uint32_t) const
   {
   }
 
@@ -85,58 +159,44 @@ template <> struct TallyLane<0>
   }
 };
 
-/* Counts one byte, of the channel of C that begins at `channel`. */
-template <int C>
-__device__ __forceinline__ void
-tally_count_byte (uint32_t *counters, uint8_t byte, int channel)
-{
-  const uint32_t lane = threadIdx.x % 32;
-
-  atomicAdd (
-      &counters[32 * byte + ((lane & ~(C - 1u)) | (uint32_t) channel)], 1u);
-}
-
-/* Zeroes the block's counters: all its threads. A barrier must follow. */
+/* Zeroes the counters of a block of N threads, all of which call this. A barrier must
+ * follow. */
+template <int N>
 __device__ __forceinline__ void
 tally_clear (uint32_t *counters)
 {
-  for (int i = threadIdx.x; i < TALLY_SHARED_BYTES / (int) sizeof (uint4);
-       i += blockDim.x)
-    ((uint4 *) counters)[i] = make_uint4 (0, 0, 0, 0);
+#pragma unroll
+  for (int i = 0; i < TALLY_SHARED_BYTES / (int) sizeof (uint4); i += N)
+    ((uint4 *) counters)[i + threadIdx.x] = make_uint4 (0, 0, 0, 0);
 }
 
-/* Adds up the counters of a code by C channels, to the first C of `sum`. */
+/* Adds up the counters of a code of C channels, by those that are counted. */
+template <int C>
 __device__ __forceinline__ void
 tally_add_code (
-    const uint32_t *counters, int code, int channels, uint32_t (&sum)[4])
+    const uint32_t *counters, int code, uint32_t (&sum)[TALLY_CHANNELS])
 {
-  uint4 all = make_uint4 (0, 0, 0, 0);
+  const uint4 *words = (const uint4 *) counters + 8 * code;
 
   /* Each lane of a warp in an order of its own, so that they are at different banks. */
 #pragma unroll
   for (int i = 0; i < 8; i++) {
-    const uint4 four = ((const uint4 *) counters)[8 * code + (i + code) % 8];
+    const uint4 four = words[i ^ (code & 7)];
 
-    all.x += four.x;
-    all.y += four.y;
-    all.z += four.z;
-    all.w += four.w;
+    if constexpr (C == 4) {
+      sum[0] += (four.x & 0xffff) + (four.z >> 16) + (four.w & 0xffff);
+      sum[1] += (four.x >> 16) + (four.y & 0xffff) + (four.w >> 16);
+      sum[2] += (four.y >> 16) + (four.z & 0xffff);
+    } else {
+      sum[0] += four.x + four.z;
+      sum[C - 1] += four.y + four.w;
+    }
   }
-  if (channels < 4) {
-    all.x += all.z;
-    all.y += all.w;
-  }
-  if (channels < 2)
-    all.x += all.y;
-  sum[0] += all.x;
-  sum[1] += all.y;
-  sum[2] += all.z;
-  sum[3] += all.w;
 }
 
 /* The last that the launch's last block does: takes the sums to the result when all
- * blocks have added to them, and leaves zeros for the launch after the next. */
-__device__ __forceinline__ void
+ * blocks have added to them, and leaves zeros for a later launch. */
+static __device__ __noinline__ void
 tally_finish (const HistoTally &tally)
 {
   const int step = (int) blockDim.x;
@@ -186,36 +246,75 @@ tally_finish (const HistoTally &tally)
   }
 }
 
-/* The last that a block does of a launch that counts, all its threads: adds what it has
- * counted. `counter`: which of the plan's channels each of its channels is, or -1;
- * `block`: its number among those that add to the same; `turns`: what *tally.turns was a
- * little before. Not inline, lest it change the registers of all that comes before it. */
-static __device__ __noinline__ void
-tally_end (const HistoTally &tally, const signed char *counter, int channels,
-    unsigned block, unsigned turns, const uint32_t *shared)
+/* The first of the codes that a bin has. */
+__device__ __forceinline__ int
+tally_first_code (int bin, int bins)
 {
-  const unsigned long long one = 1ull << COUNTERS_SAMPLE_BITS;
-  unsigned long long *const sums =
-      tally.sums + (size_t) (block % TALLY_REPLICAS) * (size_t) tally.n;
-  const int bins = tally.bins;
+  return (bin * TALLY_CODES + bins - 1) / bins;
+}
+
+/* Adds what a block of N threads has counted to `sums`, the n-th channel's from at<n> on,
+ * if that is not negative: all its threads. `had`: what *turns was a little before. Not
+ * inline, lest it change the registers of all that comes before it; and all by value, which
+ * a function that is called would read from memory. */
+template <int C, int N>
+static __device__ __noinline__ void
+tally_add (const uint32_t *counters, unsigned long long *sums, int at0, int at1,
+    int at2, int bins, const volatile unsigned *turns, unsigned turn,
+    unsigned had)
+{
+  constexpr int AT_ONCE = TALLY_CODES / N;
+  const int at[TALLY_CHANNELS] = { at0, at1, at2 };
+  uint32_t sum[AT_ONCE][TALLY_CHANNELS] = {};
 
   __syncthreads ();
-  for (int bin = threadIdx.x; bin < bins; bin += blockDim.x) {
-    const int last = ((bin + 1) * TALLY_CODES + bins - 1) / bins;
-    uint32_t sum[4] = {};
-
-    for (int code = (bin * TALLY_CODES + bins - 1) / bins; code < last; code++)
-      tally_add_code (shared, code, channels, sum);
-    /* Mostly it has been so for long. Whoever said so had zeroed the sums before, in the
-     * L2, where atomics are done. It may be past the launch's turn where a block adds
-     * nothing: nobody waits for that one. */
-    while ((int) (turns - tally.turn) < 0)
-      turns = *tally.turns;
+  if (bins == TALLY_CODES) {
 #pragma unroll
-    for (int c = 0; c < 4; c++)
-      if (c < channels && counter[c] >= 0)
-        atomicAdd (&sums[counter[c] * bins + bin], one + sum[c]);
+    for (int i = 0; i < AT_ONCE; i++)
+      tally_add_code<C> (counters, i * N + threadIdx.x, sum[i]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) {
+      const int bin = i * N + threadIdx.x;
+      const int last = bin < bins ? tally_first_code (bin + 1, bins) : 0;
+
+#pragma unroll 1
+      for (int code = tally_first_code (bin, bins); code < last; code++)
+        tally_add_code<C> (counters, code, sum[i]);
+    }
   }
+  /* Mostly it has been so for long. Whoever said so had zeroed the sums before, in the L2,
+   * where atomics are done. It may be past the launch's turn where a block adds nothing:
+   * nobody waits for that one. */
+  while ((int) (had - turn) < 0)
+    had = *turns;
+#pragma unroll
+  for (int i = 0; i < AT_ONCE; i++)
+#pragma unroll
+    for (int c = 0; c < min (C, TALLY_CHANNELS); c++)
+      if (at[c] >= 0 && (int) (i * N + threadIdx.x) < bins)
+        gpu_add_global (&sums[at[c] + i * N + threadIdx.x],
+            (1ull << COUNTERS_SAMPLE_BITS) + sum[i][c]);
+}
+
+/* The last that a block of N threads does, all of them, of a launch that counts. `counter`:
+ * which of the plan's channels each of its C channels is, or -1; `skipped`: as TallyLane has
+ * it; `block`: its number among those that add to the same; `turns`: what *tally.turns was a
+ * little before. */
+template <int C, int N>
+__device__ __forceinline__ void
+tally_end (const HistoTally &tally, const signed char *counter, int skipped,
+    unsigned block, unsigned turns, const uint32_t *counters)
+{
+  unsigned long long *const sums =
+      tally.sums + (size_t) (block % TALLY_REPLICAS) * (size_t) tally.n;
+  int at[TALLY_CHANNELS] = { -1, -1, -1 };
+
+#pragma unroll
+  for (int c = 0; c < min (C, TALLY_CHANNELS); c++)
+    at[c] = tally.bins * counter[C == 4 && c >= skipped ? c + 1 : c];
+  tally_add<C, N> (counters, sums, at[0], at[1], at[2], tally.bins, tally.turns,
+      tally.turn, turns);
   if (blockIdx.x == gridDim.x - 1) {
     __syncthreads ();
     tally_finish (tally);

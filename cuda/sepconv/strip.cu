@@ -216,7 +216,8 @@ find_heights (StripPlane *const *planes, StripHeights *heights)
     int side[2];
 
     height = count_strips (count_strips (rows, n), STRIP_ROWS) * STRIP_ROWS;
-    if (height == last)
+    if (height == last
+        || (task->load.most_rows > 0 && height > task->load.most_rows))
       continue;
     side[0] = height;
     side[1] = height * 7 / 8 / STRIP_ROWS * STRIP_ROWS;

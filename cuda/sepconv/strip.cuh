@@ -613,7 +613,7 @@ strip_write_rows (const StripPlane &plane, int y, int last, int step, int at,
 template <int C>
 static __device__ __noinline__ void
 strip_count_rows (const StripPlane &plane, int y, int last, int step, int at,
-    uint32_t *counters)
+    uint32_t *counters, int skipped)
 {
   const int n = min (plane.row_bytes - at, 16);
 
@@ -621,7 +621,7 @@ strip_count_rows (const StripPlane &plane, int y, int last, int step, int at,
     const uint8_t *row = plane.dst + y * plane.dst_stride + at;
 
     for (int i = 0; i < n; i++)
-      tally_count_byte<C> (counters, row[i], i % C);
+      tally_count_byte<C> (counters, row[i], i % C, skipped);
   }
 }
 
@@ -733,8 +733,8 @@ template <int CHUNKS, int PITCH, int APART, int COUNTED> struct StripWriter
           at, part_of (rows) + (r - (int) threadIdx.x / CHUNKS) * PITCH,
           ROWS * PITCH);
       if constexpr (COUNTED > 0)
-        strip_count_rows<COUNTED> (
-            plane, y + r, min (last, y + STRIP_ROWS), ROWS, at, tally.counters);
+        strip_count_rows<COUNTED> (plane, y + r, min (last, y + STRIP_ROWS),
+            ROWS, at, tally.counters, tally.skipped);
     }
     to += STRIP_ROWS * stride;
   }
@@ -804,9 +804,10 @@ bool strip_occupancy (
 struct StripLoad
 {
   GpuOrder order;
-  int counts;  /* whether a block adds what it has counted at its end */
-  int above;   /* rows that a strip sums above those of its result */
-  int at_once; /* blocks on a multiprocessor */
+  int counts;    /* whether a block adds what it has counted at its end */
+  int above;     /* rows that a strip sums above those of its result */
+  int most_rows; /* of a strip, at least STRIP_ROWS; 0: any */
+  int at_once;   /* blocks on a multiprocessor */
   int multiprocessors;
 };
 

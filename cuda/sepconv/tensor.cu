@@ -52,6 +52,7 @@ struct TensorPlane
   float sums_start[2];                     /* takes 1024 and the centre off */
   float result_start[IMAGE_MAX_CHANNELS];  /* the offset and TENSOR_ABOVE */
   signed char counter[IMAGE_MAX_CHANNELS]; /* for tally_end() */
+  signed char skipped;                     /* for TallyLane::begin() */
 };
 
 struct TensorFrame
@@ -62,6 +63,16 @@ struct TensorFrame
   int n_planes;
   TensorPlane plane[IMAGE_MAX_PLANES];
   HistoTally tally; /* of a launch that counts */
+};
+
+/* Whether a launch counts its result, and when: when it is written, or before, when it is
+ * put where it is written from, which takes less time but not every frame. */
+enum Counting
+{
+  COUNT_NOT,
+  COUNT_WRITTEN,
+  COUNT_PUT,
+  N_COUNTINGS
 };
 
 /* The steps along x where there are so many along y: windows begin with 16 bytes of a
@@ -90,6 +101,14 @@ blocks_at_once (int steps, int bytes, bool four, bool wide)
   if (bytes == 1)
     return 3;
   return steps == 3 ? 4 : steps == 5 ? 2 : 3;
+}
+
+/* Whether there are kernels that count results when they are put: where warps have all
+ * channels of their pixels, and the registers that it takes. */
+static constexpr bool
+counts_put (int steps, bool four)
+{
+  return steps == 2 || (steps == 3 && four);
 }
 
 /* Whether the warps of a block have one channel each of the same pixels, and not all
@@ -122,7 +141,8 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Shape
   static constexpr int CHUNKS = (OUT_BLOCKS + KX - 1) * BLOCK_CHUNKS;
   static constexpr int PITCH = strip_pitch (CHUNKS);
   static constexpr int OUT_PITCH = strip_pitch (OUT_CHUNKS);
-  static constexpr int PIXELS = OUT_BLOCKS * TENSOR_STEP; /* of a block */
+  static constexpr int PIXELS = OUT_BLOCKS * TENSOR_STEP;  /* of a block */
+  static constexpr int WARP_PIXELS = BLOCKS * TENSOR_STEP; /* of a warp */
   /* Bytes from one channel's results to the next one's, if SPLIT. */
   static constexpr int APART = SPLIT ? PIXELS : 0;
   static constexpr int STAGE_BYTES = STRIP_ROWS * PITCH;
@@ -193,6 +213,18 @@ template <int N, bool KEPT> struct Starts
           start[c][i] = ((const volatile float *) at)[4 * c + i];
   }
 
+  /* With the same for all, if they are KEPT. */
+  __device__ __forceinline__ void
+  replace (float value)
+  {
+    static_assert (KEPT, "only this warp's are replaced");
+#pragma unroll
+    for (int c = 0; c < N; c++)
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        start[c][i] = value;
+  }
+
   __device__ __forceinline__ void
   get (int c, float (&to)[4]) const
   {
@@ -244,7 +276,7 @@ template <int N> struct Fragments<N, true>
   }
 };
 
-template <int KS, int PARTS, int BYTES, int C, bool WIDE, bool COUNTS>
+template <int KS, int PARTS, int BYTES, int C, bool WIDE, Counting COUNTS>
 struct Strip
 {
   typedef Shape<KS, PARTS, BYTES, C, WIDE> S;
@@ -256,7 +288,8 @@ struct Strip
   uint32_t rows[S::TILES][KS][4];
   Starts<S::OWN_SETS, S::OWN <= 2> sums_start;
   /* With those as well, the kernel of 33 taps that counts spills more registers. */
-  Starts<S::OWN, S::KEEPS_STARTS && !(COUNTS && KS == 3)> result_start;
+  Starts<S::OWN, S::KEEPS_STARTS && !(COUNTS != COUNT_NOT && KS == 3)>
+      result_start;
   int shift;
   uint32_t most; /* most_codes() */
   /* If SPLIT: where that is in shared memory, to be read from there once as if it could
@@ -327,6 +360,13 @@ struct Strip
     result_start.load ();
     if constexpr (S::SPLIT)
       most = *most_at;
+  }
+
+  /* From now on: whatever is added to it, the result is below zero. */
+  __device__ __forceinline__ void
+  put_zeros ()
+  {
+    result_start.replace (-1e30f);
   }
 
   __device__ __forceinline__ void
@@ -448,9 +488,12 @@ struct Strip
             sums[i][k % 2][k / 2 * 2], sums[i][k % 2][k / 2 * 2 + 1]);
   }
 
+  /* Puts 16 rows of the result to `out`, this lane's part of the block's, and has them
+   * counted. */
+  template <int COUNTED>
   __device__ __forceinline__ void
   put_rows (const float (&result)[S::TILES][2][4], const TensorOrder &order,
-      uint8_t *out) const
+      uint8_t *out, const TallyLane<COUNTED> &tally) const
   {
 #pragma unroll
     for (int r = 0; r < 2; r++)
@@ -470,6 +513,9 @@ struct Strip
         for (int q = 0; q < N; q++)
           *(uint32_t *) (out + 8 * r * S::OUT_PITCH + 16 * (j * N + q)) =
               chunk[q];
+#pragma unroll
+        for (int q = 0; q < N; q++)
+          tally.count (chunk[q]);
       }
   }
 
@@ -482,10 +528,11 @@ struct Strip
     sum_rows<false> (order, window, none);
   }
 
-  /* Puts the 16 rows of the result that are completed to `out`, this lane's part of the
-   * block's. */
+  /* put_rows() for the 16 that are completed. */
+  template <int COUNTED>
   __device__ __forceinline__ void
-  complete_rows (const TensorOrder &order, uint8_t *out) const
+  complete_rows (const TensorOrder &order, uint8_t *out,
+      const TallyLane<COUNTED> &tally) const
   {
     float result[S::TILES][2][4];
 
@@ -493,13 +540,14 @@ struct Strip
 #pragma unroll
     for (int q = 0; q < KS; q++)
       add_rows (result, q, q);
-    put_rows (result, order, out);
+    put_rows (result, order, out, tally);
   }
 
   /* Both. */
+  template <int COUNTED>
   __device__ __forceinline__ void
-  take_and_complete (
-      const TensorOrder &order, const uint8_t *window, uint8_t *out)
+  take_and_complete (const TensorOrder &order, const uint8_t *window,
+      uint8_t *out, const TallyLane<COUNTED> &tally)
   {
     if constexpr (S::BETWEEN) {
       float result[S::TILES][2][4];
@@ -507,17 +555,17 @@ struct Strip
       start_result (result);
       sum_rows<true> (order, window, result);
       add_rows (result, KS - 1, KS - 1);
-      put_rows (result, order, out);
+      put_rows (result, order, out, tally);
     } else {
       take_rows (order, window);
-      complete_rows (order, out);
+      complete_rows (order, out, tally);
     }
   }
 };
 
 /* A block's way down its strip: a step takes a stage of the window in and puts out the
  * rows that this completes, which are written a step later. */
-template <int KS, int PARTS, int BYTES, int C, bool WIDE, bool COUNTS>
+template <int KS, int PARTS, int BYTES, int C, bool WIDE, Counting COUNTS>
 struct March
 {
   typedef Shape<KS, PARTS, BYTES, C, WIDE> S;
@@ -532,9 +580,13 @@ struct March
   int x, y, start, steps;
   /* As many pixels as taps reach to a side. */
   StripReader<S::PIXEL, (TENSOR_STEP / 2 * (KS - 1) + 31) / 32> reader;
-  StripWriter<S::OUT_CHUNKS, S::OUT_PITCH, S::APART, COUNTS ? C : 0> writer;
+  StripWriter<S::OUT_CHUNKS, S::OUT_PITCH, S::APART,
+      COUNTS == COUNT_WRITTEN ? C : 0>
+      writer;
   Strip<KS, PARTS, BYTES, C, WIDE, COUNTS> strip;
-  unsigned turns; /* for tally_end() */
+  unsigned turns;                               /* for tally_end() */
+  TallyLane<COUNTS == COUNT_PUT ? C : 0> tally; /* of what is put */
+  uint32_t *counters; /* in shared memory, of a launch that COUNTS */
 
   __device__ __forceinline__
   March (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
@@ -590,10 +642,47 @@ struct March
     }
     writer.begin (plane.strip, start, x * S::PIXEL);
     strip.begin ();
-    if constexpr (COUNTS)
-      tally_clear (writer.tally.counters);
+    if constexpr (COUNTS != COUNT_NOT)
+      tally_clear<STRIP_THREADS> (counters);
     __syncthreads ();
     strip.load_starts ();
+    if constexpr (COUNTS == COUNT_PUT && C < 4)
+      if (is_outside ())
+        strip.put_zeros ();
+  }
+
+  /* Whether all that the warp puts is beyond the rows' ends. */
+  __device__ __forceinline__ bool
+  is_outside () const
+  {
+    /* Not x, which would keep a register for it all the way. */
+    return strip_place (plane.strip).column * S::PIXELS
+        + S::WARP_PIXELS * ((int) threadIdx.x / TENSOR_LANES)
+        >= plane.strip.width;
+  }
+
+  /* Takes away what has been counted of pixels outside the image: where a warp is, all, which
+   * are zeros; else the rows of the last step that are not the place's. */
+  __device__ __forceinline__ void
+  take_away ()
+  {
+    constexpr int WORDS = 2 * S::WARP_CHUNKS; /* that a lane puts in a step */
+    const int row = threadIdx.x % TENSOR_LANES / 4;
+    const int rows = (place.last - start) % STRIP_ROWS;
+
+    if (C < 4 && is_outside ()) {
+      tally.take_away (0, WORDS * (steps - (KS - 1)));
+      return;
+    }
+    if (rows == 0)
+      return;
+#pragma unroll 1
+    for (int r = 0; r < STRIP_ROWS; r += 8)
+#pragma unroll 1
+      for (int i = 0; i < S::WARP_CHUNKS && r + row >= rows; i++)
+        tally.take_away (*(const uint32_t *) (out + out_of (steps - 1)
+                             + r * S::OUT_PITCH + 16 * i),
+            1);
   }
 
   /* The rows that all warps put into the other buffer a step before. */
@@ -628,11 +717,11 @@ struct March
       write_before (step);
     if (!FIRST && S::BETWEEN && (S::FIRST_APART || step >= KS - 1)) {
       strip.take_and_complete (
-          plane.order, window + stage, out + out_of (step));
+          plane.order, window + stage, out + out_of (step), tally);
     } else {
       strip.take_rows (plane.order, window + stage);
       if (!FIRST && (S::FIRST_APART || step >= KS - 1))
-        strip.complete_rows (plane.order, out + out_of (step));
+        strip.complete_rows (plane.order, out + out_of (step), tally);
     }
   }
 
@@ -697,7 +786,7 @@ struct March
         copy_async_commit ();
         writer.write_whole (outs + (1 - i % 2) * S::OUT_BYTES);
         strip.take_and_complete (
-            plane.order, window + stage, out + i % 2 * S::OUT_BYTES);
+            plane.order, window + stage, out + i % 2 * S::OUT_BYTES, tally);
         if (i % 2 == 1)
           at = next;
       }
@@ -724,14 +813,16 @@ struct March
     }
     __syncthreads ();
     /* Known by the time that it is needed. */
-    if constexpr (COUNTS)
+    if constexpr (COUNTS != COUNT_NOT)
       turns = *frame.tally.turns;
     write_before (steps);
+    if constexpr (COUNTS == COUNT_PUT)
+      take_away ();
   }
 };
 
 /* `counters`: in shared memory, of a launch that COUNTS. Returns its `turns`. */
-template <int KS, int PARTS, int BYTES, int C, bool WIDE, bool COUNTS>
+template <int KS, int PARTS, int BYTES, int C, bool WIDE, Counting COUNTS>
 __device__ __forceinline__ unsigned
 march (const TensorFrame &frame, const TensorPlane &plane, uint8_t *shared,
     uint32_t *counters)
@@ -739,7 +830,10 @@ march (const TensorFrame &frame, const TensorPlane &plane, uint8_t *shared,
   typedef Shape<KS, PARTS, BYTES, C, WIDE> S;
   March<KS, PARTS, BYTES, C, WIDE, COUNTS> way (plane, frame.border, shared);
 
-  way.writer.tally.begin (counters);
+  if constexpr (COUNTS != COUNT_NOT)
+    way.counters = counters;
+  way.writer.tally.begin (counters, plane.skipped);
+  way.tally.begin (counters, plane.skipped);
   way.turns = 0;
   if (plane.strip.filter)
     way.run (frame);
@@ -759,16 +853,17 @@ march (const TensorFrame &frame, const TensorPlane &plane, uint8_t *shared,
 
 /* FOUR: of planes of four channels, which want other registers than the others. COUNTS:
  * the result, of which it then is all, on the way; empty where no launch MAY_COUNT. */
-template <int KS, int PARTS, int BYTES, bool FOUR, bool WIDE, bool COUNTS>
+template <int KS, int PARTS, int BYTES, bool FOUR, bool WIDE, Counting COUNTS>
 static __global__ void
 __launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
     tensor_strips (STRIP_PARAMETER TensorFrame frame)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
-  if constexpr (MAY_COUNT || !COUNTS) {
+  if constexpr (MAY_COUNT || COUNTS == COUNT_NOT) {
     GPU_DYNAMIC_SHARED (uint8_t, memory);
     uint32_t *const counters = (uint32_t *) memory;
-    uint8_t *const shared = memory + (COUNTS ? TALLY_SHARED_BYTES : 0);
+    uint8_t *const shared =
+        memory + (COUNTS == COUNT_NOT ? 0 : TALLY_SHARED_BYTES);
     unsigned turns;
     int p = 0;
 
@@ -788,11 +883,17 @@ __launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
     else
       turns = march<KS, PARTS, BYTES, 2, WIDE, COUNTS> (
           frame, plane, shared, counters);
-    if constexpr (COUNTS)
-      tally_end (frame.tally, plane.counter, plane.strip.channels,
+    if constexpr (COUNTS == COUNT_NOT)
+      gpu_end_in_turn ();
+    else if constexpr (FOUR)
+      tally_end<4, STRIP_THREADS> (frame.tally, plane.counter, plane.skipped,
+          blockIdx.x - (unsigned) plane.strip.first_block, turns, counters);
+    else if (plane.strip.channels == 1)
+      tally_end<1, STRIP_THREADS> (frame.tally, plane.counter, plane.skipped,
           blockIdx.x - (unsigned) plane.strip.first_block, turns, counters);
     else
-      gpu_end_in_turn ();
+      tally_end<2, STRIP_THREADS> (frame.tally, plane.counter, plane.skipped,
+          blockIdx.x - (unsigned) plane.strip.first_block, turns, counters);
   }
 #endif
 }
@@ -804,9 +905,8 @@ __launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
 
 struct Variant
 {
-  void (*kernel) (TensorFrame);
-  /* The one that counts, with TALLY_SHARED_BYTES more; NULL if there is none. */
-  void (*counting) (TensorFrame);
+  /* NULL where there is none. Those that count have TALLY_SHARED_BYTES more. */
+  void (*kernel[N_COUNTINGS]) (TensorFrame);
   int steps, parts, sample_bytes;
   bool four;  /* channels in all planes; else one or two in each */
   bool wide;  /* as Shape is */
@@ -816,12 +916,13 @@ struct Variant
 
 /* Only the most usual ones count: bytes, and taps that take no second part; where launches
  * overlap, since they gain nothing in order. */
-template <int KS, int PARTS, int BYTES, bool FOUR, bool WIDE>
+template <int KS, int PARTS, int BYTES, bool FOUR, bool WIDE, Counting COUNTS>
 static constexpr auto
 counting_kernel () -> void (*) (TensorFrame)
 {
-  if constexpr (PARTS == 1 && BYTES == 1)
-    return tensor_strips<KS, PARTS, BYTES, FOUR, WIDE, true>;
+  if constexpr (PARTS == 1 && BYTES == 1
+      && (COUNTS == COUNT_WRITTEN || counts_put (KS, FOUR)))
+    return tensor_strips<KS, PARTS, BYTES, FOUR, WIDE, COUNTS>;
   else
     return NULL;
 }
@@ -835,9 +936,11 @@ variant ()
   constexpr int shared = S1::SHARED > S2::SHARED ? S1::SHARED : S2::SHARED;
 
   static_assert (WIDE || shared <= LEAST_SHARED, "all GPUs have it");
-  return { tensor_strips<KS, PARTS, BYTES, false, WIDE, false>,
-    counting_kernel<KS, PARTS, BYTES, false, WIDE> (), KS, PARTS, BYTES, false,
-    WIDE, shared, { 0, S1::PIXELS, S2::PIXELS, 0, 0 } };
+  return { { tensor_strips<KS, PARTS, BYTES, false, WIDE, COUNT_NOT>,
+               counting_kernel<KS, PARTS, BYTES, false, WIDE, COUNT_WRITTEN> (),
+               counting_kernel<KS, PARTS, BYTES, false, WIDE, COUNT_PUT> () },
+    KS, PARTS, BYTES, false, WIDE, shared,
+    { 0, S1::PIXELS, S2::PIXELS, 0, 0 } };
 }
 
 template <int KS, int PARTS, bool WIDE = false>
@@ -847,9 +950,10 @@ variant_of_four ()
   typedef Shape<KS, PARTS, 1, 4, WIDE> S;
 
   static_assert (WIDE || S::SHARED <= LEAST_SHARED, "all GPUs have it");
-  return { tensor_strips<KS, PARTS, 1, true, WIDE, false>,
-    counting_kernel<KS, PARTS, 1, true, WIDE> (), KS, PARTS, 1, true, WIDE,
-    S::SHARED, { 0, 0, 0, 0, S::PIXELS } };
+  return { { tensor_strips<KS, PARTS, 1, true, WIDE, COUNT_NOT>,
+               counting_kernel<KS, PARTS, 1, true, WIDE, COUNT_WRITTEN> (),
+               counting_kernel<KS, PARTS, 1, true, WIDE, COUNT_PUT> () },
+    KS, PARTS, 1, true, WIDE, S::SHARED, { 0, 0, 0, 0, S::PIXELS } };
 }
 
 /* In the order of steps and parts, and wide ones first. Samples of two bytes always have
@@ -894,10 +998,9 @@ struct TensorState
   unsigned revision; /* of the plan that the fragments are of */
   unsigned chosen;   /* that the variant is of */
   const Variant *variant;
-  StripOccupancy occupancy; /* its */
-  /* And of its kernel that counts, which is worth it if as many run at once. */
-  StripOccupancy counting;
-  StripHeights heights[2]; /* and of launches that count */
+  StripOccupancy
+      occupancy[N_COUNTINGS]; /* of its kernels; no blocks: there is none */
+  StripHeights heights[2];    /* and of launches that count */
   struct
   {
     int reach;
@@ -1044,14 +1147,18 @@ plane_fragments (const SepconvPlan *plan)
   return 2 * count_sets (plan->layout.plane[0].channels) * AXIS_FRAGMENTS;
 }
 
-/* Bytes of a block that counts, or 0 where there is no such kernel on this GPU. */
+/* Bytes of shared memory of a block, or 0 where there is no such kernel on this GPU. */
 static int
-counting_shared (const SepconvPlan *plan, const Variant *variant)
+kernel_shared (
+    const SepconvPlan *plan, const Variant *variant, Counting counting)
 {
-  const int shared = variant->shared + TALLY_SHARED_BYTES;
+  const int shared =
+      variant->shared + (counting == COUNT_NOT ? 0 : TALLY_SHARED_BYTES);
 
-  return variant->counting != NULL && gpu_overlaps_kernels (plan->gpu)
-          && shared <= (int) gpu_shared_memory (plan->gpu)
+  return counting == COUNT_NOT
+          || (variant->kernel[counting] != NULL
+              && gpu_overlaps_kernels (plan->gpu)
+              && shared <= (int) gpu_shared_memory (plan->gpu))
       ? shared
       : 0;
 }
@@ -1062,23 +1169,30 @@ choose (SepconvPlan *plan, Fault *fault)
 {
   TensorState *state = (TensorState *) plan->state;
   const Variant *variant;
-  int shared;
 
   if (state->chosen == plan->revision)
     return true;
   variant = choose_variant (plan);
-  shared = counting_shared (plan, variant);
-  if (!strip_occupancy (&state->occupancy, (const void *) variant->kernel,
-          variant->shared, fault)
-      || (shared > 0
-          && !strip_occupancy (&state->counting,
-              (const void *) variant->counting, shared, fault)))
-    return false;
-  if (shared == 0)
-    state->counting = StripOccupancy ();
+  for (int i = 0; i < N_COUNTINGS; i++) {
+    const int shared = kernel_shared (plan, variant, (Counting) i);
+
+    if (shared == 0)
+      state->occupancy[i] = StripOccupancy ();
+    else if (!strip_occupancy (&state->occupancy[i],
+                 (const void *) variant->kernel[i], shared, fault))
+      return false;
+  }
   state->variant = variant;
   state->chosen = plan->revision;
   return true;
+}
+
+/* Whether to count is worth it: if as many blocks run at once. */
+static bool
+has_kernel (const TensorState *state, Counting counting)
+{
+  return state->occupancy[counting].blocks
+      >= state->occupancy[COUNT_NOT].blocks;
 }
 
 static bool
@@ -1086,8 +1200,10 @@ tensor_counts (SepconvPlan *plan, const HistoPlan *histo)
 {
   const TensorState *state = (const TensorState *) plan->state;
 
-  if (!choose (plan, NULL) || state->counting.blocks < state->occupancy.blocks
-      || histo->bins > TALLY_CODES)
+  if (!choose (plan, NULL) || !has_kernel (state, COUNT_WRITTEN)
+      || histo->bins > TALLY_CODES
+      || (plan->layout.plane[0].channels > TALLY_CHANNELS
+          && histo->n_channels > TALLY_CHANNELS))
     return false;
   /* Planes that are copied are not looked at. */
   for (int i = 0; i < histo->n_channels; i++)
@@ -1152,9 +1268,12 @@ describe (
     memcpy (plane->sums_start, state->plane[p].sums_start,
         sizeof plane->sums_start);
   }
-  for (int i = 0; part->histo != NULL && i < channels; i++)
+  for (int i = 0; part->histo != NULL && i < channels; i++) {
     plane->counter[i] = (signed char) histo_find_channel (
         part->histo->channel, part->histo->n_channels, p, i);
+    if (plane->counter[i] < 0)
+      plane->skipped = (signed char) i;
+  }
   plane->fragments =
       (const uint4 *) state->fragments.device + p * plane_fragments (plan);
   plane->strip.columns =
@@ -1180,6 +1299,25 @@ describe_tally (const SepconvPart *part, int blocks, TensorFrame *frame)
   }
 }
 
+/* How a launch counts that does: when results are put, if all are written that a block puts,
+ * but for what March::take_away() knows of one or two channels. */
+static Counting
+counting_of (const TensorState *state, const TensorFrame *frame)
+{
+  bool put = has_kernel (state, COUNT_PUT);
+
+  for (int p = 0; p < frame->n_planes && put; p++) {
+    const StripPlane *plane = &frame->plane[p].strip;
+    const int pixels = state->variant->pixels[plane->channels]
+        / (plane->channels == 4 ? 1 : STRIP_WARPS);
+
+    put = !plane->filter
+        || (!plane->keeps && plane->width % pixels == 0
+            && plane->result.first % STRIP_ROWS == 0);
+  }
+  return put ? COUNT_PUT : COUNT_WRITTEN;
+}
+
 static bool
 tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
@@ -1188,6 +1326,7 @@ tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   StripPlane *planes[IMAGE_MAX_PLANES];
   const Variant *variant;
   StripLoad load = StripLoad ();
+  Counting counting = COUNT_NOT;
   bool ok = false;
   int blocks;
 
@@ -1207,7 +1346,9 @@ tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   load.order = part->order;
   load.counts = part->histo != NULL;
   load.above = (variant->steps - 1) * STRIP_ROWS;
-  load.at_once = state->occupancy.blocks;
+  if (load.counts && variant->four)
+    load.most_rows = TALLY_MOST_PIXELS / variant->pixels[4];
+  load.at_once = state->occupancy[COUNT_NOT].blocks;
   load.multiprocessors = gpu_multiprocessors (plan->gpu);
   frame.early = load.at_once * load.multiprocessors;
   blocks = strip_lay_out (
@@ -1218,13 +1359,11 @@ tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
       return part->histo->method->ops->run (part->histo, part->dst,
           part->counted, part->stream, part->order, fault);
     describe_tally (part, blocks, &frame);
+    counting = counting_of (state, &frame);
   }
   if (blocks > 0)
-    GPU_CHECK (gpu_launch_early (plan->gpu,
-                   part->histo != NULL ? variant->counting : variant->kernel,
-                   blocks, STRIP_THREADS,
-                   (size_t) (part->histo != NULL ? state->counting.shared
-                                                 : variant->shared),
+    GPU_CHECK (gpu_launch_early (plan->gpu, variant->kernel[counting], blocks,
+                   STRIP_THREADS, (size_t) state->occupancy[counting].shared,
                    part->stream, frame),
         fault);
   if (part->histo != NULL)
@@ -1239,7 +1378,6 @@ tensor_prepare (SepconvPlan *plan, Fault *fault)
 {
   TensorState *state = (TensorState *) calloc (1, sizeof *state);
   bool ok = false;
-  int shared;
 
   plan->state = state;
   if (state == NULL)
@@ -1247,15 +1385,14 @@ tensor_prepare (SepconvPlan *plan, Fault *fault)
   for (int i = 0; i < N_VARIANTS; i++) {
     if (variants[i].wide && !has_room_for (plan, &variants[i]))
       continue;
-    GPU_CHECK (
-        cudaFuncSetAttribute ((const void *) variants[i].kernel,
-            cudaFuncAttributeMaxDynamicSharedMemorySize, variants[i].shared),
-        fault);
-    shared = counting_shared (plan, &variants[i]);
-    if (shared > 0)
-      GPU_CHECK (cudaFuncSetAttribute ((const void *) variants[i].counting,
-                     cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
-          fault);
+    for (int k = 0; k < N_COUNTINGS; k++) {
+      const int shared = kernel_shared (plan, &variants[i], (Counting) k);
+
+      if (shared > 0)
+        GPU_CHECK (cudaFuncSetAttribute ((const void *) variants[i].kernel[k],
+                       cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+            fault);
+    }
   }
   ok = staging_init (&state->fragments,
       plan->layout.n_planes * plane_fragments (plan) * sizeof (uint4), fault);

@@ -30,6 +30,18 @@ gpu_count_shared (uint32_t address)
   ++*(uint32_t *) (emulated_dynamic_shared + address);
 }
 
+static inline void
+gpu_add_shared (uint32_t address, uint32_t value)
+{
+  *(uint32_t *) (emulated_dynamic_shared + address) += value;
+}
+
+static inline void
+gpu_add_global (unsigned long long *to, unsigned long long value)
+{
+  *to += value;
+}
+
 /* Queues all of the kernel's blocks, which run one after the other; an error for what
  * no GPU takes, or not before the kernel was set up for it. */
 cudaError_t emulated_launch (const void *kernel, dim3 grid, dim3 block,

@@ -18,6 +18,8 @@ static const Effort quick_effort = { 300, 60, 4e5 };
 
 typedef struct
 {
+  int n_runs;     /* up to N_RUNS */
+  bool any_noise; /* in most pictures, whatever the case's content */
   SepconvPlan *plan;
   HistoPlan *histo;
   HistoSpec spec;
@@ -38,6 +40,9 @@ make_case (Case *c, int index, const Effort *effort, Random *random)
 
   case_any_row (c, kind, effort->max_width,
       random_int (random, 1, effort->max_height), random);
+  /* Whole parts of a row, as blocks of threads may have them. */
+  if (random_chance (random, 50))
+    case_set_layout (c, kind, (c->width + 63) / 64 * 64, c->height);
   case_make_spec (c, (SepconvBorder) (index % N_BORDERS), effort, random);
   if (random_chance (random, 10))
     return;
@@ -91,12 +96,11 @@ begin (Series *series, const Case *c, const MethodSubject *subject,
 
   series->plan = sepconv_plan_new (&c->spec, &c->layout,
       subject->method->backend, subject->method, device->gpu, fault);
-  make_histo_spec (c, &series->spec, random);
   series->histo = histo_plan_new (&series->spec, &c->layout,
       subject->method->backend, NULL, device->gpu, fault);
   if (series->plan == NULL || series->histo == NULL)
     return false;
-  for (int i = 0; i < N_RUNS; i++) {
+  for (int i = 0; i < series->n_runs; i++) {
     if (random_chance (random, 50)) {
       picture_new_packed (&series->src[i], &c->layout, random);
       picture_new_packed (&series->dst[i], &c->layout, random);
@@ -105,7 +109,9 @@ begin (Series *series, const Case *c, const MethodSubject *subject,
       picture_new (&series->dst[i], &c->layout, false, random);
     }
     picture_paint (&series->src[i],
-        random_chance (random, 70) ? CONTENT_NOISE : c->content, random);
+        series->any_noise && random_chance (random, 70) ? CONTENT_NOISE
+                                                        : c->content,
+        random);
     series->result[i] = histo_result_new (series->histo, fault);
     if (series->result[i] == NULL
         || !device_picture_new (
@@ -134,7 +140,7 @@ static bool
 queue_and_fetch (
     Series *series, const Device *device, GpuOrder order, Fault *fault)
 {
-  for (int i = 0; i < N_RUNS; i++) {
+  for (int i = 0; i < series->n_runs; i++) {
     const Image *from = &series->from[i].image, *to = &series->to[i].image;
 
     if (i == COUNTED_AFTER
@@ -146,7 +152,7 @@ queue_and_fetch (
                 series->result[i], device->stream, order, fault))
       return false;
   }
-  for (int i = 0; i < N_RUNS; i++)
+  for (int i = 0; i < series->n_runs; i++)
     if (!device_picture_fetch (&series->to[i], device, series->dst[i].block,
             series->dst[i].bytes, fault))
       return false;
@@ -174,46 +180,74 @@ limit (const Device *device, int multiprocessors)
     gpu_limit_multiprocessors (device->gpu, multiprocessors);
 }
 
+/* Runs the series, if the method supports the case, as for a GPU of so many multiprocessors,
+ * or with 0 as it is. */
 static void
-counting_case (Check *check, Random *random, int index, const void *data)
+check_series (Check *check, const MethodSubject *subject, const Case *c,
+    Series *series, GpuOrder order, int multiprocessors, Random *random)
 {
-  const MethodSubject *subject = data;
-  const Effort *effort = check->quick ? &quick_effort : &normal_effort;
-  const GpuOrder order =
-      random_chance (random, 70) ? GPU_BESIDE_KERNELS : GPU_AFTER_KERNELS;
-  Case *c = case_new ();
-  Series series;
   Fault fault;
 
-  make_case (c, index, effort, random);
   case_describe (check, c);
   if (!sepconv_method_supports (
           subject->method, &c->spec, &c->layout, NULL, NULL)) {
     check->unsupported++;
-    case_free (c);
     return;
   }
-  memset (&series, 0, sizeof series);
   fault_clear (&fault);
-  if (random_chance (random, 50))
-    limit (subject->device, 1);
-  if (!EXPECT (check, begin (&series, c, subject, random, &fault), "%s (%s)",
+  limit (subject->device, multiprocessors);
+  if (!EXPECT (check, begin (series, c, subject, random, &fault), "%s (%s)",
           fault.message, fault.detail)) {
     /* Nothing to run. */
-  } else if (!sepconv_plan_counts (series.plan, series.histo)) {
-    expect_refusal (check, subject, &series);
+  } else if (!sepconv_plan_counts (series->plan, series->histo)) {
+    expect_refusal (check, subject, series);
   } else if (EXPECT (check,
-                 queue_and_fetch (&series, subject->device, order, &fault),
+                 queue_and_fetch (series, subject->device, order, &fault),
                  "%s (%s)", fault.message, fault.detail)) {
-    for (int i = 0; i < N_RUNS; i++) {
+    for (int i = 0; i < series->n_runs; i++) {
       histo_expect_counts (
-          check, &series.spec, &series.dst[i].image, series.result[i]);
-      device_expect_as_alone (check, subject->device, series.plan, &c->layout,
-          &series.src[i], &series.dst[i], i, "when it is counted", random);
+          check, &series->spec, &series->dst[i].image, series->result[i]);
+      device_expect_as_alone (check, subject->device, series->plan, &c->layout,
+          &series->src[i], &series->dst[i], i, "when it is counted", random);
     }
   }
-  end (&series);
+  end (series);
   limit (subject->device, 0);
+}
+
+static void
+counting_case (Check *check, Random *random, int index, const void *data)
+{
+  const Effort *effort = check->quick ? &quick_effort : &normal_effort;
+  const GpuOrder order =
+      random_chance (random, 70) ? GPU_BESIDE_KERNELS : GPU_AFTER_KERNELS;
+  Series series = { .n_runs = N_RUNS, .any_noise = true };
+  Case *c = case_new ();
+
+  make_case (c, index, effort, random);
+  make_histo_spec (c, &series.spec, random);
+  check_series (
+      check, data, c, &series, order, random_chance (random, 50), random);
+  case_free (c);
+}
+
+/* A flat picture, so high that counters of 16 bits would overflow if a block had all of
+ * it. */
+static void
+tall_case (Check *check, Random *random, int index, const void *data)
+{
+  Series series = { .n_runs = 1, .spec = { .bins = 256, .channels = { 7 } } };
+  Case *c = case_new ();
+
+  case_set_layout (
+      c, layout_kind_by_name ("ayuv"), 64, random_int (random, 16500, 17000));
+  c->shape = "blur";
+  c->content = CONTENT_FLAT;
+  c->spec.scale = 1.0;
+  c->spec.plane[0].channels = 7;
+  taps_gaussian (&c->x[0], 1.0, index == 0 ? 3 : 9);
+  c->spec.plane[0].x = c->spec.plane[0].y = &c->x[0];
+  check_series (check, data, c, &series, GPU_BESIDE_KERNELS, 1, random);
   case_free (c);
 }
 
@@ -222,6 +256,7 @@ check_counting (Check *check, const void *data)
 {
   device_check_method (
       check, data, (check->quick ? 4 : 10) * N_BORDERS, counting_case);
+  device_check_method (check, data, 2, tall_case);
 }
 
 void
