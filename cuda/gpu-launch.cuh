@@ -23,14 +23,7 @@ gpu_shared_address (const void *pointer)
   return (uint32_t) __cvta_generic_to_shared (pointer);
 }
 
-/* Adds 1 to the word at such an address, as one of many threads. */
-__device__ __forceinline__ void
-gpu_count_shared (uint32_t address)
-{
-  asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(address) : "memory");
-}
-
-/* The same with any value. */
+/* Adds to the word at such an address, as one of many threads. */
 __device__ __forceinline__ void
 gpu_add_shared (uint32_t address, uint32_t value)
 {

@@ -106,19 +106,15 @@ template <int C> struct TallyLane
     }
   }
 
-  /* The constant is worth an instruction of its own: it is quicker. */
+  /* The constant is worth telling: the atomic has an instruction of its own for it, which is
+   * quicker. */
   __device__ __forceinline__ void
   count (uint32_t bytes) const
   {
 #pragma unroll
-    for (int k = 0; k < TURNS; k++) {
-      const uint32_t address = __dp4a (bytes, factor[k], at[k % WORDS]);
-
-      if constexpr (HALVES == 1)
-        gpu_count_shared (address);
-      else
-        gpu_add_shared (address, one[k]);
-    }
+    for (int k = 0; k < TURNS; k++)
+      gpu_add_shared (__dp4a (bytes, factor[k], at[k % WORDS]),
+          HALVES == 1 ? 1 : one[k % HALVES]);
   }
 
   /* Undoes count(), n times. */

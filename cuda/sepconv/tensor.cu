@@ -111,6 +111,14 @@ counts_put (int steps, bool four)
   return steps == 2 || (steps == 3 && four);
 }
 
+/* Whether warps beyond the rows' ends put zeros, if results are counted then: else there
+ * are none. It takes starts in registers. */
+static constexpr bool
+puts_zeros (int channels)
+{
+  return channels < 4;
+}
+
 /* Whether the warps of a block have one channel each of the same pixels, and not all
  * channels of pixels of their own: there are as many, and many taps. A warp's window is
  * then 3 times as wide as its result with 129 taps instead of 9 times, and its fragments
@@ -169,6 +177,7 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Shape
   /* So many at a time: sums move up by one place each step, but from register to
    * register only after all that are taken at a time. */
   static constexpr int LEAN_STEPS = SPLIT && KS == 5 ? 4 : 2;
+  static constexpr bool PUTS_ZEROS = puts_zeros (C);
   static constexpr int SETS = count_sets (C);
   static constexpr int OWN_SETS = SPLIT ? 1 : SETS; /* of a warp */
   /* Of a set, in shared memory. */
@@ -288,7 +297,7 @@ struct Strip
   uint32_t rows[S::TILES][KS][4];
   Starts<S::OWN_SETS, S::OWN <= 2> sums_start;
   /* With those as well, the kernel of 33 taps that counts spills more registers. */
-  Starts<S::OWN, S::KEEPS_STARTS && !(COUNTS != COUNT_NOT && KS == 3)>
+  Starts<S::OWN, S::KEEPS_STARTS && (COUNTS == COUNT_NOT || KS != 3)>
       result_start;
   int shift;
   uint32_t most; /* most_codes() */
@@ -646,7 +655,7 @@ struct March
       tally_clear<STRIP_THREADS> (counters);
     __syncthreads ();
     strip.load_starts ();
-    if constexpr (COUNTS == COUNT_PUT && C < 4)
+    if constexpr (COUNTS == COUNT_PUT && S::PUTS_ZEROS)
       if (is_outside ())
         strip.put_zeros ();
   }
@@ -670,7 +679,7 @@ struct March
     const int row = threadIdx.x % TENSOR_LANES / 4;
     const int rows = (place.last - start) % STRIP_ROWS;
 
-    if (C < 4 && is_outside ()) {
+    if (S::PUTS_ZEROS && is_outside ()) {
       tally.take_away (0, WORDS * (steps - (KS - 1)));
       return;
     }
@@ -843,6 +852,15 @@ march (const TensorFrame &frame, const TensorPlane &plane, uint8_t *shared,
   return way.turns;
 }
 
+template <int C>
+__device__ __forceinline__ void
+end_counting (const HistoTally &tally, const TensorPlane &plane, unsigned turns,
+    const uint32_t *counters)
+{
+  tally_end<C, STRIP_THREADS> (tally, plane.counter, plane.skipped,
+      blockIdx.x - (unsigned) plane.strip.first_block, turns, counters);
+}
+
 #endif
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * GPU_EARLY_CAPABILITY
@@ -886,14 +904,11 @@ __launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
     if constexpr (COUNTS == COUNT_NOT)
       gpu_end_in_turn ();
     else if constexpr (FOUR)
-      tally_end<4, STRIP_THREADS> (frame.tally, plane.counter, plane.skipped,
-          blockIdx.x - (unsigned) plane.strip.first_block, turns, counters);
+      end_counting<4> (frame.tally, plane, turns, counters);
     else if (plane.strip.channels == 1)
-      tally_end<1, STRIP_THREADS> (frame.tally, plane.counter, plane.skipped,
-          blockIdx.x - (unsigned) plane.strip.first_block, turns, counters);
+      end_counting<1> (frame.tally, plane, turns, counters);
     else
-      tally_end<2, STRIP_THREADS> (frame.tally, plane.counter, plane.skipped,
-          blockIdx.x - (unsigned) plane.strip.first_block, turns, counters);
+      end_counting<2> (frame.tally, plane, turns, counters);
   }
 #endif
 }
@@ -998,9 +1013,9 @@ struct TensorState
   unsigned revision; /* of the plan that the fragments are of */
   unsigned chosen;   /* that the variant is of */
   const Variant *variant;
-  StripOccupancy
-      occupancy[N_COUNTINGS]; /* of its kernels; no blocks: there is none */
-  StripHeights heights[2];    /* and of launches that count */
+  /* Of its kernels; no blocks: there is none. */
+  StripOccupancy occupancy[N_COUNTINGS];
+  StripHeights heights[2]; /* and of launches that count */
   struct
   {
     int reach;
@@ -1300,7 +1315,7 @@ describe_tally (const SepconvPart *part, int blocks, TensorFrame *frame)
 }
 
 /* How a launch counts that does: when results are put, if all are written that a block puts,
- * but for what March::take_away() knows of one or two channels. */
+ * but for what March::take_away() knows. */
 static Counting
 counting_of (const TensorState *state, const TensorFrame *frame)
 {
@@ -1309,7 +1324,7 @@ counting_of (const TensorState *state, const TensorFrame *frame)
   for (int p = 0; p < frame->n_planes && put; p++) {
     const StripPlane *plane = &frame->plane[p].strip;
     const int pixels = state->variant->pixels[plane->channels]
-        / (plane->channels == 4 ? 1 : STRIP_WARPS);
+        / (puts_zeros (plane->channels) ? STRIP_WARPS : 1);
 
     put = !plane->filter
         || (!plane->keeps && plane->width % pixels == 0

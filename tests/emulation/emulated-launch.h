@@ -25,12 +25,6 @@ gpu_shared_address (const void *pointer)
 
 /* Threads switch only where they wait for each other. */
 static inline void
-gpu_count_shared (uint32_t address)
-{
-  ++*(uint32_t *) (emulated_dynamic_shared + address);
-}
-
-static inline void
 gpu_add_shared (uint32_t address, uint32_t value)
 {
   *(uint32_t *) (emulated_dynamic_shared + address) += value;

@@ -23,7 +23,8 @@ bench_report_begin (BenchReport *report, const Device *device,
   bench_json_array (report->json, "rows");
   printf ("us: a frame's share of a series that may overlap; in order: of one "
           "that may not. copy/x,\nNPP/x: their time, in order, over the "
-          "method's. counting: us with 256 bins of each channel on the way.\n"
+          "method's. counting: us with 256 bins of each channel on the way,\n"
+          "but for a fourth one's.\n"
           "L2: one pair of frames again and again.\n");
 }
 
