@@ -10,6 +10,14 @@ typedef struct
   gpointer frame;
 } Entry;
 
+/* What threads wait for. A GCond asks the kernel to wake them even where there is none,
+ * which takes as long as the rest of a frame's way through the queue. */
+typedef struct
+{
+  GCond cond;
+  gboolean awaited; /* by threads that nobody has woken yet */
+} Bell;
+
 struct _GstFrameQueue
 {
   GstPad *pad;
@@ -17,8 +25,10 @@ struct _GstFrameQueue
   gpointer user_data;
   GThread *pusher;
 
-  GMutex lock; /* protects all below, from both threads and flushes */
-  GCond changed;
+  GMutex lock;        /* protects all below, from both threads and flushes */
+  Bell arrived;       /* an entry, or the end: the pusher's */
+  Bell room;          /* for one more, or no sense in waiting */
+  Bell changed;       /* `pending`, `finishing` or `flushing` */
   GArray *ring;       /* of Entry, used as a ring; grows, never shrinks */
   guint head;         /* of the oldest entry in it */
   guint queued;       /* entries in it */
@@ -31,6 +41,24 @@ struct _GstFrameQueue
   gboolean flushing;
   gboolean quit;
 };
+
+/* With the lock held, let go meanwhile. */
+static void
+await (GstFrameQueue *self, Bell *bell)
+{
+  bell->awaited = TRUE;
+  g_cond_wait (&bell->cond, &self->lock);
+}
+
+/* With the lock held. */
+static void
+ring_bell (Bell *bell)
+{
+  if (!bell->awaited)
+    return;
+  bell->awaited = FALSE;
+  g_cond_broadcast (&bell->cond);
+}
 
 /* The entry that is `n` after the oldest. */
 static Entry *
@@ -45,7 +73,7 @@ static gboolean
 take (GstFrameQueue *self, Entry *entry)
 {
   while (self->queued > 0 && self->finishing)
-    g_cond_wait (&self->changed, &self->lock);
+    await (self, &self->changed);
   if (self->queued == 0)
     return FALSE;
   *entry = *entry_at (self, 0);
@@ -65,27 +93,42 @@ finish (GstFrameQueue *self, Entry *entry, gboolean drop)
       || self->finish (entry->frame, buffer, self->user_data);
 }
 
-/* Waits for one frame, and pushes it unless that has lost its point. */
+/* With the lock held, by the thread that finishes a frame. */
+static void
+end_finish (GstFrameQueue *self)
+{
+  self->finishing = FALSE;
+  ring_bell (&self->changed);
+}
+
+/* With the lock held: an entry is done with. */
+static void
+end_entry (GstFrameQueue *self)
+{
+  self->pending--;
+  ring_bell (&self->room);
+  ring_bell (&self->changed);
+}
+
+/* With the lock held, let go meanwhile: waits for one frame, and pushes it unless that
+ * has lost its point. */
 static void
 handle_entry (GstFrameQueue *self, Entry entry)
 {
+  const gboolean drop = self->flushing || self->flow != GST_FLOW_OK;
   GstFlowReturn flow = GST_FLOW_OK;
   guint epoch, forgets;
   gboolean ok, wanted;
 
-  g_mutex_lock (&self->lock);
-  wanted = !self->flushing && self->flow == GST_FLOW_OK;
   g_mutex_unlock (&self->lock);
-  ok = finish (self, &entry, !wanted);
-
+  ok = finish (self, &entry, drop);
   g_mutex_lock (&self->lock);
-  self->finishing = FALSE;
+  end_finish (self);
   if (!ok && !self->flushing)
     self->flow = GST_FLOW_ERROR;
   wanted = ok && !self->flushing && self->flow == GST_FLOW_OK;
   epoch = self->epoch;
   forgets = self->forgets;
-  g_cond_broadcast (&self->changed);
   g_mutex_unlock (&self->lock);
 
   if (wanted && entry.buffer != NULL)
@@ -100,9 +143,7 @@ handle_entry (GstFrameQueue *self, Entry entry)
     GST_DEBUG_OBJECT (self->pad, "flow is now %s", gst_flow_get_name (flow));
     self->flow = flow;
   }
-  self->pending--;
-  g_cond_broadcast (&self->changed);
-  g_mutex_unlock (&self->lock);
+  end_entry (self);
 }
 
 /* With the lock held, let go meanwhile: drops what is queued, on a thread that
@@ -117,9 +158,8 @@ drop_queued (GstFrameQueue *self)
     finish (self, &entry, TRUE);
     gst_clear_buffer (&entry.buffer);
     g_mutex_lock (&self->lock);
-    self->finishing = FALSE;
-    self->pending--;
-    g_cond_broadcast (&self->changed);
+    end_finish (self);
+    end_entry (self);
   }
 }
 
@@ -133,11 +173,8 @@ handled_within_push (GstFrameQueue *self)
 
   if (g_thread_self () != self->pusher)
     return FALSE;
-  while (take (self, &entry)) {
-    g_mutex_unlock (&self->lock);
+  while (take (self, &entry))
     handle_entry (self, entry);
-    g_mutex_lock (&self->lock);
-  }
   return TRUE;
 }
 
@@ -149,15 +186,12 @@ push_frames (gpointer data)
 
   g_mutex_lock (&self->lock);
   for (;;) {
-    if (take (self, &entry)) {
-      g_mutex_unlock (&self->lock);
+    if (take (self, &entry))
       handle_entry (self, entry);
-      g_mutex_lock (&self->lock);
-    } else if (self->quit) {
+    else if (self->quit)
       break;
-    } else {
-      g_cond_wait (&self->changed, &self->lock);
-    }
+    else
+      await (self, &self->arrived);
   }
   g_mutex_unlock (&self->lock);
   return NULL;
@@ -181,7 +215,9 @@ gst_frame_queue_new (
   self->ring = g_array_new (FALSE, FALSE, sizeof (Entry));
   g_array_set_size (self->ring, 8);
   g_mutex_init (&self->lock);
-  g_cond_init (&self->changed);
+  g_cond_init (&self->arrived.cond);
+  g_cond_init (&self->room.cond);
+  g_cond_init (&self->changed.cond);
   return self;
 }
 
@@ -189,7 +225,9 @@ void
 gst_frame_queue_free (GstFrameQueue *self)
 {
   g_array_unref (self->ring);
-  g_cond_clear (&self->changed);
+  g_cond_clear (&self->changed.cond);
+  g_cond_clear (&self->room.cond);
+  g_cond_clear (&self->arrived.cond);
   g_mutex_clear (&self->lock);
   g_free (self);
 }
@@ -210,7 +248,9 @@ gst_frame_queue_stop (GstFrameQueue *self)
     return;
   g_mutex_lock (&self->lock);
   self->quit = self->flushing = TRUE;
-  g_cond_broadcast (&self->changed);
+  ring_bell (&self->arrived);
+  ring_bell (&self->room);
+  ring_bell (&self->changed);
   g_mutex_unlock (&self->lock);
   g_thread_join (self->pusher);
   self->pusher = NULL;
@@ -225,7 +265,7 @@ gst_frame_queue_wait_for_room (GstFrameQueue *self, guint depth)
   if (!handled_within_push (self))
     while (
         self->pending >= depth && self->flow == GST_FLOW_OK && !self->flushing)
-      g_cond_wait (&self->changed, &self->lock);
+      await (self, &self->room);
   flow = self->flushing ? GST_FLOW_FLUSHING : self->flow;
   g_mutex_unlock (&self->lock);
   return flow;
@@ -256,7 +296,7 @@ gst_frame_queue_put (GstFrameQueue *self, GstBuffer *buffer, gpointer frame)
   *entry_at (self, self->queued) = entry;
   self->queued++;
   self->pending++;
-  g_cond_broadcast (&self->changed);
+  ring_bell (&self->arrived);
   g_mutex_unlock (&self->lock);
 }
 
@@ -274,7 +314,7 @@ gst_frame_queue_drain (GstFrameQueue *self)
         if (!self->finishing)
           break;
       }
-      g_cond_wait (&self->changed, &self->lock);
+      await (self, &self->changed);
     }
   flow = self->flushing ? GST_FLOW_FLUSHING : self->flow;
   g_mutex_unlock (&self->lock);
@@ -301,12 +341,13 @@ gst_frame_queue_set_flushing (GstFrameQueue *self, gboolean flushing)
      * that is under way must be over: it could still deliver its frame. */
     if (!handled_within_push (self))
       while (self->pending > 0)
-        g_cond_wait (&self->changed, &self->lock);
+        await (self, &self->changed);
     self->flow = GST_FLOW_OK;
     self->epoch++;
   }
   self->flushing = flushing;
-  g_cond_broadcast (&self->changed);
+  ring_bell (&self->room);
+  ring_bell (&self->changed);
   g_mutex_unlock (&self->lock);
 }
 

@@ -18,27 +18,30 @@ on_buffer (gpointer owner, GstBuffer *buffer)
   if (course->count < MAX_FRAMES)
     course->stamps[course->count] = now;
   course->count++;
-  g_cond_signal (&course->arrived);
+  /* To wake nobody costs a call of the kernel. */
+  if (course->count == course->awaited)
+    g_cond_signal (&course->arrived);
   g_mutex_unlock (&course->lock);
   return GST_FLOW_OK;
 }
 
 static void
-reset (PushCourse *course)
+reset (PushCourse *course, guint n)
 {
   g_mutex_lock (&course->lock);
   course->count = 0;
+  course->awaited = n;
   g_mutex_unlock (&course->lock);
 }
 
 static gboolean
-wait_for_frames (PushCourse *course, guint n)
+wait_for_frames (PushCourse *course)
 {
   const gint64 end = g_get_monotonic_time () + TIMEOUT_US;
   gboolean ok = TRUE;
 
   g_mutex_lock (&course->lock);
-  while (course->count < n && ok)
+  while (course->count < course->awaited && ok)
     ok = g_cond_wait_until (&course->arrived, &course->lock, end);
   g_mutex_unlock (&course->lock);
   return ok;
@@ -88,11 +91,11 @@ push_frame (PushCourse *course)
 gboolean
 push_course_push (PushCourse *course, guint n)
 {
-  reset (course);
+  reset (course, n);
   for (guint i = 0; i < n; i++)
     if (!push_frame (course))
       return FALSE;
-  return wait_for_frames (course, n);
+  return wait_for_frames (course);
 }
 
 gboolean

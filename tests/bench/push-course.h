@@ -17,7 +17,8 @@ typedef struct
 
   GMutex lock; /* protects all below, from the element's pusher */
   GCond arrived;
-  guint count; /* frames that came out of the last push */
+  guint count;   /* frames that came out of the last push */
+  guint awaited; /* of so many */
   gdouble *stamps;
 } PushCourse;
 
