@@ -13,6 +13,8 @@
 /* How long to sleep before looking again: a part of the time waited so far. */
 #define NAP_PART 0.125
 #define NAP_MAX_NS 1e6
+/* From one look to the next: other threads want the driver, too. */
+#define LOOK_PAUSE_NS 500
 
 /* The runtime is linked statically; the driver is looked up when first needed,
  * so that nothing here keeps a program from loading where there is none. */
@@ -529,6 +531,22 @@ gpu_event_synchronize (GpuEvent event, double nap_ns, Fault *fault)
     if (nap > NAP_MAX_NS)
       nap = NAP_MAX_NS;
     host_clock_sleep_until (now + nap);
+  }
+}
+
+bool
+gpu_event_look (GpuEvent event, double ns, bool *done, Fault *fault)
+{
+  const double start = host_clock_ns ();
+  double now = start;
+
+  for (;;) {
+    if (!gpu_event_query (event, done, fault))
+      return false;
+    if (*done || now - start >= ns)
+      return true;
+    for (const double last = now; now - last < LOOK_PAUSE_NS;)
+      now = host_clock_ns ();
   }
 }
 

@@ -40,6 +40,14 @@
 #define EARLIER_IN_SERIES 0.97
 /* A frame that is alone is looked for more often: it is few, and awaited. */
 #define NAP_ALONE_NS 2e3
+/* What a nap may take, however short it is meant to be; and with waking the thread that
+ * submits frames, if that sleeps by then, until the next one reaches the GPU. Where all
+ * that are under way are done sooner than that, the thread looks instead of napping, for as
+ * long as a nap takes. */
+#define NAP_TAKES_NS 30e3
+#define RUN_DRY_NS 90e3
+/* What a frame counts for in the mean time from one end to the next. */
+#define PACE_PART (1.0 / 16)
 /* No guess is longer: the gain would be small, and a wrong one felt. */
 #define GUESS_MAX_NS 5e6
 
@@ -101,6 +109,7 @@ struct Ring
   /* The waiting thread's own. Guesses are low, and 0 while there is none. */
   double alone_ns, series_ns;
   double last_end_ns; /* when the frame before was seen to have ended */
+  double pace_ns;     /* from one end to the next, of late */
 
   pthread_mutex_t lock; /* protects all below, from both threads */
   pthread_cond_t freed;
@@ -753,6 +762,24 @@ learn (double *guess_ns, double ns)
     *guess_ns = GUESS_MAX_NS;
 }
 
+/* Notes that a frame has ended. Longer pauses say no more, and must not count for long. */
+static void
+note_end (Ring *ring)
+{
+  const double now = host_clock_ns ();
+  const double ns = fmin (now - ring->last_end_ns, 2.0 * RUN_DRY_NS);
+
+  ring->pace_ns += PACE_PART * (ns - ring->pace_ns);
+  ring->last_end_ns = now;
+}
+
+/* Whether the GPU may run dry while this thread naps. */
+static bool
+is_hurried (const Ring *ring, const RingSlot *slot)
+{
+  return !slot->alone && (ring->depth - 1) * ring->pace_ns < RUN_DRY_NS;
+}
+
 /* Waits for the event that ends the slot's frame. The first frames meet costs of
  * their own, and one submitted to an idle GPU beside a frame that was about to
  * leave tells of neither case. */
@@ -763,14 +790,16 @@ wait_for_end (Ring *ring, RingSlot *slot, bool first, Fault *fault)
   const bool typical = slot->submit_ns <= start;
   double *guess = slot->alone ? &ring->alone_ns : &ring->series_ns;
   const bool dozed = typical && doze (start, *guess);
-  bool done;
+  bool done, seen = false;
 
   if (!gpu_event_query (slot->finished, &done, fault)
-      || (!done
+      || (!done && is_hurried (ring, slot)
+          && !gpu_event_look (slot->finished, NAP_TAKES_NS, &seen, fault))
+      || (!done && !seen
           && !gpu_event_synchronize (
               slot->finished, slot->alone ? NAP_ALONE_NS : GPU_NAP_NS, fault)))
     return false;
-  ring->last_end_ns = host_clock_ns ();
+  note_end (ring);
   if (done && dozed)
     *guess *= slot->alone ? EARLIER_ALONE : EARLIER_IN_SERIES;
   else if (!done && typical && !first)

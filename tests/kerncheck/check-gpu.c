@@ -225,6 +225,7 @@ check_events (Check *check, const void *data)
   Device device;
   uint8_t *memory;
   double ns = -1.0;
+  bool done = false;
   Fault fault;
 
   (void) data;
@@ -240,11 +241,14 @@ check_events (Check *check, const void *data)
           && gpu_copy_rows (memory, (ptrdiff_t) half, memory + half,
               (ptrdiff_t) half, half, 1, GPU_COPY_DEVICE, device.stream, &fault)
           && gpu_event_record (end, device.stream, &fault)
+          && gpu_event_look (end, 0.0, &done, &fault)
+          && gpu_event_look (end, 5e9, &done, &fault)
           && gpu_stream_wait_event (other, end, &fault)
           && gpu_stream_synchronize (other, &fault)
           && gpu_event_synchronize (end, GPU_NAP_NS, &fault)
           && gpu_event_elapsed (start, end, &ns, &fault),
       "%s (%s)", fault.message, fault.detail);
+  EXPECT (check, done, "the event was not seen within 5 s");
   EXPECT (check, ns > 100.0 && ns < 1e9, "copying 8 MiB took %g ns", ns);
   gpu_event_free (start);
   gpu_event_free (end);

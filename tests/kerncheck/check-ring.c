@@ -99,7 +99,8 @@ typedef struct
   Gpu *gpu;
   int n;
   Frame frames[MAX_FRAMES];
-  Random pace; /* of the thread that waits */
+  Random pace;  /* of the thread that waits */
+  bool hurries; /* that thread never sleeps by itself */
 
   pthread_mutex_t lock; /* protects the two below */
   pthread_cond_t grown;
@@ -122,7 +123,7 @@ finish_frame (Flow *flow, Frame *frame)
     verdict_by_oracle (&frame->verdict, &frame->c->spec, &frame->original.image,
         &frame->dst.image);
   }
-  if (random_chance (&flow->pace, 10))
+  if (!flow->hurries && random_chance (&flow->pace, 10))
     sleep_ms (1);
   ring_release (flow->ring, frame->slot);
 }
@@ -341,6 +342,40 @@ check_order (Check *check, const void *data)
   if (!device_enter (check, *(const Backend *) data, &device))
     return;
   check_cases (check, MAX_DEPTH, copy_case, &device);
+  device_leave (&device);
+}
+
+/* Frames that take next to nothing, one after the other: those that the waiting thread
+ * looks for instead of sleeping. */
+static void
+series_case (Check *check, Random *random, int index, const void *data)
+{
+  const Device *device = data;
+  const int depth = index % MAX_DEPTH + 1;
+  Image layout;
+  Flow *flow;
+
+  layout_make (layout_kind_by_name ("gray8"), 16, 4, &layout);
+  check_describe (check, "depth %d", depth);
+  flow = flow_new (check, device, &layout, depth, MAX_FRAMES, random);
+  if (flow == NULL)
+    return;
+  flow->hurries = true;
+  for (int i = 0; i < MAX_FRAMES; i++)
+    prepare_frame (check, &flow->frames[i], device, &layout, NULL, random);
+  run_flow (check, flow, NULL, random);
+  flow_free (check, flow);
+}
+
+static void
+check_series (Check *check, const void *data)
+{
+  Device device;
+
+  if (!device_enter (check, *(const Backend *) data, &device))
+    return;
+  check_cases (
+      check, check->quick ? MAX_DEPTH : 10 * MAX_DEPTH, series_case, &device);
   device_leave (&device);
 }
 
@@ -808,6 +843,7 @@ check_ring_add (void)
     const Backend *where = &backends[i];
 
     kerncheck_add (check_order, where, NULL, "%s/order", prefix);
+    kerncheck_add (check_series, where, NULL, "%s/series", prefix);
     kerncheck_add (check_filter, where, NULL, "%s/filter", prefix);
     kerncheck_add (check_full, where, NULL, "%s/full", prefix);
     kerncheck_add (check_stats, where, NULL, "%s/stats", prefix);
