@@ -175,6 +175,78 @@ histo_metas_keep_counts (void)
   g_bytes_unref (data);
 }
 
+#define KEPT 14
+#define RECOUNTED 8 /* from this one on, with other bins */
+
+static void
+expect_kept (GstBuffer *const *kept, const GstVideoInfo *info, int first)
+{
+  for (int i = first; i < KEPT; i++)
+    expect_counts (gst_buffer_get_video_histogram_meta (kept[i]), kept[i], info,
+        i < RECOUNTED ? "planes=all bins=256" : "planes=all bins=100");
+}
+
+/* Of more frames than are in flight, while others are counted, otherwise, or no
+ * more. */
+static void
+histo_metas_keep_many (void)
+{
+  static const char *const formats[] = { "NV12", "BGRA", "GRAY16_LE" };
+
+  for (guint f = 0; f < G_N_ELEMENTS (formats); f++) {
+    GstBuffer *kept[KEPT];
+    GstVideoInfo info;
+    Filter filter;
+
+    filter_start (&filter,
+        "cudahisto interval=0 attach-meta=true ring-depth=3 planes=all", &info,
+        formats[f], 37, 21, NULL);
+    for (int i = 0; i < KEPT; i++) {
+      if (i == RECOUNTED)
+        settings_apply (filter.element, "bins=100");
+      kept[i] = filter_process (&filter, picture_new (&info, (guint) i));
+    }
+    expect_kept (kept, &info, 0);
+    /* Some let go, in another order than they came in. */
+    for (int i = 0; i < RECOUNTED / 2; i++) {
+      gst_buffer_unref (kept[i * 5 % (RECOUNTED / 2)]);
+      gst_buffer_unref (filter_process (&filter, picture_new (&info, 50)));
+    }
+    expect_kept (kept, &info, RECOUNTED / 2);
+    filter_close (&filter);
+    expect_kept (kept, &info, RECOUNTED / 2);
+    for (int i = RECOUNTED / 2; i < KEPT; i++)
+      gst_buffer_unref (kept[i]);
+  }
+}
+
+/* Asked for and not, with frames on their way. */
+static void
+histo_metas_by_turns (void)
+{
+  GstVideoInfo info;
+  Filter filter;
+
+  filter_start (&filter, "cudahisto interval=0 ring-depth=2", &info, "I420", 37,
+      21, NULL);
+  for (int i = 0; i < 12; i++) {
+    GstVideoHistogramMeta *meta;
+    GstBuffer *out;
+
+    settings_apply (
+        filter.element, i % 3 == 1 ? "attach-meta=true" : "attach-meta=false");
+    out = filter_process (&filter, picture_new (&info, (guint) i));
+    meta = gst_buffer_get_video_histogram_meta (out);
+    expect ((meta != NULL) == (i % 3 == 1), "meta of frame %d: %p", i,
+        (void *) meta);
+    if (meta != NULL)
+      expect_counts (meta, out, &info, "");
+    gst_message_unref (histo_message (&filter));
+    gst_buffer_unref (out);
+  }
+  filter_close (&filter);
+}
+
 static void
 histo_metas_none (void)
 {
@@ -382,6 +454,8 @@ const Test tests_histo_metas[] = {
   { "histo-metas-copy", histo_metas_copy, VARIANT_BOTH },
   { "histo-metas-region", histo_metas_region, VARIANT_BOTH },
   { "histo-metas-keep-counts", histo_metas_keep_counts, VARIANT_BOTH },
+  { "histo-metas-keep-many", histo_metas_keep_many, VARIANT_BOTH },
+  { "histo-metas-by-turns", histo_metas_by_turns, VARIANT_BOTH },
   { "histo-metas-none", histo_metas_none, VARIANT_BOTH },
   { "histo-metas-are-registered", histo_metas_are_registered, VARIANT_ANY },
   { "histo-metas-through-tee", histo_metas_through_tee, VARIANT_BOTH },
