@@ -208,7 +208,7 @@ gpu_event_synchronize (GpuEvent event, double nap_ns, Fault *fault)
 }
 
 bool
-gpu_event_look (GpuEvent event, double ns, bool *done, Fault *fault)
+gpu_event_poll (GpuEvent event, double ns, bool *done, Fault *fault)
 {
   (void) ns;
   return gpu_event_query (event, done, fault);

@@ -13,8 +13,8 @@
 /* How long to sleep before looking again: a part of the time waited so far. */
 #define NAP_PART 0.125
 #define NAP_MAX_NS 1e6
-/* From one look to the next: other threads want the driver, too. */
-#define LOOK_PAUSE_NS 500
+/* Between two polls: other threads want the driver, too. */
+#define POLL_PAUSE_NS 500
 
 /* The runtime is linked statically; the driver is looked up when first needed,
  * so that nothing here keeps a program from loading where there is none. */
@@ -535,7 +535,7 @@ gpu_event_synchronize (GpuEvent event, double nap_ns, Fault *fault)
 }
 
 bool
-gpu_event_look (GpuEvent event, double ns, bool *done, Fault *fault)
+gpu_event_poll (GpuEvent event, double ns, bool *done, Fault *fault)
 {
   const double start = host_clock_ns ();
   double now = start;
@@ -545,7 +545,7 @@ gpu_event_look (GpuEvent event, double ns, bool *done, Fault *fault)
       return false;
     if (*done || now - start >= ns)
       return true;
-    for (const double last = now; now - last < LOOK_PAUSE_NS;)
+    for (const double last = now; now - last < POLL_PAUSE_NS;)
       now = host_clock_ns ();
   }
 }

@@ -139,9 +139,9 @@ bool gpu_event_record (GpuEvent event, GpuStream stream, Fault *fault);
  * a millisecond. Sleeping itself takes some microseconds more. */
 #define GPU_NAP_NS 8e3
 bool gpu_event_synchronize (GpuEvent event, double nap_ns, Fault *fault);
-/* Keeps a core busy until the event has come, *done, but no longer than `ns`: for what comes
- * sooner than a nap ends. */
-bool gpu_event_look (GpuEvent event, double ns, bool *done, Fault *fault);
+/* Polls until the event has come, *done, but no longer than `ns`, which takes a core: for
+ * what comes sooner than a nap ends. */
+bool gpu_event_poll (GpuEvent event, double ns, bool *done, Fault *fault);
 /* Whether it has come, without waiting. */
 bool gpu_event_query (GpuEvent event, bool *done, Fault *fault);
 /* Nanoseconds from one completed event to another. */

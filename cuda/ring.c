@@ -42,8 +42,8 @@
 #define NAP_ALONE_NS 2e3
 /* What a nap may take, however short it is meant to be; and with waking the thread that
  * submits frames, if that sleeps by then, until the next one reaches the GPU. Where all
- * that are under way are done sooner than that, the thread looks instead of napping, for as
- * long as a nap takes. */
+ * that are under way are done sooner than that, the thread polls instead, for as long as a
+ * nap takes. */
 #define NAP_TAKES_NS 30e3
 #define RUN_DRY_NS 90e3
 /* What a frame counts for in the mean time from one end to the next. */
@@ -794,7 +794,7 @@ wait_for_end (Ring *ring, RingSlot *slot, bool first, Fault *fault)
 
   if (!gpu_event_query (slot->finished, &done, fault)
       || (!done && is_hurried (ring, slot)
-          && !gpu_event_look (slot->finished, NAP_TAKES_NS, &seen, fault))
+          && !gpu_event_poll (slot->finished, NAP_TAKES_NS, &seen, fault))
       || (!done && !seen
           && !gpu_event_synchronize (
               slot->finished, slot->alone ? NAP_ALONE_NS : GPU_NAP_NS, fault)))

@@ -16,7 +16,7 @@ typedef struct
 {
   GCond cond;
   gboolean awaited; /* by threads that nobody has woken yet */
-} Bell;
+} Condition;
 
 struct _GstFrameQueue
 {
@@ -26,9 +26,9 @@ struct _GstFrameQueue
   GThread *pusher;
 
   GMutex lock;        /* protects all below, from both threads and flushes */
-  Bell arrived;       /* an entry, or the end: the pusher's */
-  Bell room;          /* for one more, or no sense in waiting */
-  Bell changed;       /* `pending`, `finishing` or `flushing` */
+  Condition arrived;  /* an entry, or the end: the pusher's */
+  Condition room;     /* for one more, or no sense in waiting */
+  Condition changed;  /* `pending`, `finishing` or `flushing` */
   GArray *ring;       /* of Entry, used as a ring; grows, never shrinks */
   guint head;         /* of the oldest entry in it */
   guint queued;       /* entries in it */
@@ -44,20 +44,20 @@ struct _GstFrameQueue
 
 /* With the lock held, let go meanwhile. */
 static void
-await (GstFrameQueue *self, Bell *bell)
+wait_on (GstFrameQueue *self, Condition *condition)
 {
-  bell->awaited = TRUE;
-  g_cond_wait (&bell->cond, &self->lock);
+  condition->awaited = TRUE;
+  g_cond_wait (&condition->cond, &self->lock);
 }
 
 /* With the lock held. */
 static void
-ring_bell (Bell *bell)
+wake (Condition *condition)
 {
-  if (!bell->awaited)
+  if (!condition->awaited)
     return;
-  bell->awaited = FALSE;
-  g_cond_broadcast (&bell->cond);
+  condition->awaited = FALSE;
+  g_cond_broadcast (&condition->cond);
 }
 
 /* The entry that is `n` after the oldest. */
@@ -73,7 +73,7 @@ static gboolean
 take (GstFrameQueue *self, Entry *entry)
 {
   while (self->queued > 0 && self->finishing)
-    await (self, &self->changed);
+    wait_on (self, &self->changed);
   if (self->queued == 0)
     return FALSE;
   *entry = *entry_at (self, 0);
@@ -98,7 +98,7 @@ static void
 end_finish (GstFrameQueue *self)
 {
   self->finishing = FALSE;
-  ring_bell (&self->changed);
+  wake (&self->changed);
 }
 
 /* With the lock held: an entry is done with. */
@@ -106,8 +106,8 @@ static void
 end_entry (GstFrameQueue *self)
 {
   self->pending--;
-  ring_bell (&self->room);
-  ring_bell (&self->changed);
+  wake (&self->room);
+  wake (&self->changed);
 }
 
 /* With the lock held, let go meanwhile: waits for one frame, and pushes it unless that
@@ -191,7 +191,7 @@ push_frames (gpointer data)
     else if (self->quit)
       break;
     else
-      await (self, &self->arrived);
+      wait_on (self, &self->arrived);
   }
   g_mutex_unlock (&self->lock);
   return NULL;
@@ -248,9 +248,9 @@ gst_frame_queue_stop (GstFrameQueue *self)
     return;
   g_mutex_lock (&self->lock);
   self->quit = self->flushing = TRUE;
-  ring_bell (&self->arrived);
-  ring_bell (&self->room);
-  ring_bell (&self->changed);
+  wake (&self->arrived);
+  wake (&self->room);
+  wake (&self->changed);
   g_mutex_unlock (&self->lock);
   g_thread_join (self->pusher);
   self->pusher = NULL;
@@ -265,7 +265,7 @@ gst_frame_queue_wait_for_room (GstFrameQueue *self, guint depth)
   if (!handled_within_push (self))
     while (
         self->pending >= depth && self->flow == GST_FLOW_OK && !self->flushing)
-      await (self, &self->room);
+      wait_on (self, &self->room);
   flow = self->flushing ? GST_FLOW_FLUSHING : self->flow;
   g_mutex_unlock (&self->lock);
   return flow;
@@ -296,7 +296,7 @@ gst_frame_queue_put (GstFrameQueue *self, GstBuffer *buffer, gpointer frame)
   *entry_at (self, self->queued) = entry;
   self->queued++;
   self->pending++;
-  ring_bell (&self->arrived);
+  wake (&self->arrived);
   g_mutex_unlock (&self->lock);
 }
 
@@ -314,7 +314,7 @@ gst_frame_queue_drain (GstFrameQueue *self)
         if (!self->finishing)
           break;
       }
-      await (self, &self->changed);
+      wait_on (self, &self->changed);
     }
   flow = self->flushing ? GST_FLOW_FLUSHING : self->flow;
   g_mutex_unlock (&self->lock);
@@ -341,13 +341,13 @@ gst_frame_queue_set_flushing (GstFrameQueue *self, gboolean flushing)
      * that is under way must be over: it could still deliver its frame. */
     if (!handled_within_push (self))
       while (self->pending > 0)
-        await (self, &self->changed);
+        wait_on (self, &self->changed);
     self->flow = GST_FLOW_OK;
     self->epoch++;
   }
   self->flushing = flushing;
-  ring_bell (&self->room);
-  ring_bell (&self->changed);
+  wake (&self->room);
+  wake (&self->changed);
   g_mutex_unlock (&self->lock);
 }
 

@@ -346,7 +346,7 @@ check_order (Check *check, const void *data)
 }
 
 /* Frames that take next to nothing, one after the other: those that the waiting thread
- * looks for instead of sleeping. */
+ * polls for instead of sleeping. */
 static void
 series_case (Check *check, Random *random, int index, const void *data)
 {
