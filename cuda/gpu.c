@@ -13,7 +13,7 @@
 /* How long to sleep before looking again: a part of the time waited so far. */
 #define NAP_PART 0.125
 #define NAP_MAX_NS 1e6
-/* Between two polls: other threads want the driver, too. */
+/* Before each poll: other threads want the driver, too. */
 #define POLL_PAUSE_NS 500
 
 /* The runtime is linked statically; the driver is looked up when first needed,
@@ -537,17 +537,17 @@ gpu_event_synchronize (GpuEvent event, double nap_ns, Fault *fault)
 bool
 gpu_event_poll (GpuEvent event, double ns, bool *done, Fault *fault)
 {
-  const double start = host_clock_ns ();
-  double now = start;
+  const double end = host_clock_ns () + ns;
 
-  for (;;) {
+  do {
+    const double next = host_clock_ns () + POLL_PAUSE_NS;
+
+    while (host_clock_ns () < next)
+      ;
     if (!gpu_event_query (event, done, fault))
       return false;
-    if (*done || now - start >= ns)
-      return true;
-    for (const double last = now; now - last < POLL_PAUSE_NS;)
-      now = host_clock_ns ();
-  }
+  } while (!*done && host_clock_ns () < end);
+  return true;
 }
 
 bool

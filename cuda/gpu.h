@@ -140,7 +140,7 @@ bool gpu_event_record (GpuEvent event, GpuStream stream, Fault *fault);
 #define GPU_NAP_NS 8e3
 bool gpu_event_synchronize (GpuEvent event, double nap_ns, Fault *fault);
 /* Polls until the event has come, *done, but no longer than `ns`, which takes a core: for
- * what comes sooner than a nap ends. */
+ * what had not come just now, and does sooner than a nap ends. */
 bool gpu_event_poll (GpuEvent event, double ns, bool *done, Fault *fault);
 /* Whether it has come, without waiting. */
 bool gpu_event_query (GpuEvent event, bool *done, Fault *fault);

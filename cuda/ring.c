@@ -780,7 +780,21 @@ is_hurried (const Ring *ring, const RingSlot *slot)
   return !slot->alone && (ring->depth - 1) * ring->pace_ns < RUN_DRY_NS;
 }
 
-/* Waits for the event that ends the slot's frame. The first frames meet costs of
+/* Waits for the event that ends the slot's frame, which had not come just now. */
+static bool
+wait_for_event (const Ring *ring, const RingSlot *slot, Fault *fault)
+{
+  bool done = false;
+
+  if (is_hurried (ring, slot)
+      && !gpu_event_poll (slot->finished, NAP_TAKES_NS, &done, fault))
+    return false;
+  return done
+      || gpu_event_synchronize (
+          slot->finished, slot->alone ? NAP_ALONE_NS : GPU_NAP_NS, fault);
+}
+
+/* Waits for the end of the slot's frame, and learns from it. The first frames meet costs of
  * their own, and one submitted to an idle GPU beside a frame that was about to
  * leave tells of neither case. */
 static bool
@@ -790,14 +804,10 @@ wait_for_end (Ring *ring, RingSlot *slot, bool first, Fault *fault)
   const bool typical = slot->submit_ns <= start;
   double *guess = slot->alone ? &ring->alone_ns : &ring->series_ns;
   const bool dozed = typical && doze (start, *guess);
-  bool done, seen = false;
+  bool done;
 
   if (!gpu_event_query (slot->finished, &done, fault)
-      || (!done && is_hurried (ring, slot)
-          && !gpu_event_poll (slot->finished, NAP_TAKES_NS, &seen, fault))
-      || (!done && !seen
-          && !gpu_event_synchronize (
-              slot->finished, slot->alone ? NAP_ALONE_NS : GPU_NAP_NS, fault)))
+      || (!done && !wait_for_event (ring, slot, fault)))
     return false;
   note_end (ring);
   if (done && dozed)

@@ -220,7 +220,7 @@ histo_metas_keep_many (void)
   }
 }
 
-/* Asked for and not, with frames on their way. */
+/* Asked for and not, frame by frame. */
 static void
 histo_metas_by_turns (void)
 {

@@ -207,13 +207,8 @@ copy_case (Check *check, Random *random, int index, const void *data)
 static void
 check_copy (Check *check, const void *data)
 {
-  Device device;
-
   (void) data;
-  if (!device_enter (check, BACKEND_CUDA, &device))
-    return;
-  check_cases (check, check->quick ? 10 : 100, copy_case, &device);
-  device_leave (&device);
+  device_check_cases (check, BACKEND_CUDA, check->quick ? 10 : 100, copy_case);
 }
 
 static void

@@ -283,13 +283,9 @@ crossing_case (Check *check, Random *random, int index, const void *data)
 static void
 check_crossings (Check *check, const void *data)
 {
-  Device device;
-
   (void) data;
-  if (!device_enter (check, BACKEND_CUDA, &device))
-    return;
-  check_cases (check, check->quick ? 60 : 600, crossing_case, &device);
-  device_leave (&device);
+  device_check_cases (
+      check, BACKEND_CUDA, check->quick ? 60 : 600, crossing_case);
 }
 
 /* Without a GPU nothing is in its memory; frames that pass are copied. */

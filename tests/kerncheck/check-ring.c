@@ -312,37 +312,41 @@ run_flow (Check *check, Flow *flow, SepconvPlan *plan, Random *random)
   pthread_join (thread, NULL);
 }
 
+/* Copies n frames, which the waiting thread is in a hurry for or not. */
 static void
-copy_case (Check *check, Random *random, int index, const void *data)
+copy_frames (Check *check, const Device *device, const Image *layout, int depth,
+    int n, bool hurries, Random *random)
 {
-  const Device *device = data;
-  const LayoutKind *kind = layout_kind_any (random);
-  const int depth = index % MAX_DEPTH + 1, n = check->quick ? 12 : MAX_FRAMES;
-  Image layout;
-  Flow *flow;
+  Flow *flow = flow_new (check, device, layout, depth, n, random);
 
-  layout_make (kind, random_int (random, 1, check->quick ? 40 : 500),
-      random_int (random, 1, check->quick ? 30 : 200), &layout);
-  check_describe (check, "depth %d of %s %dx%d", depth, kind->name,
-      layout.plane[0].width, layout.memory[0].height);
-  flow = flow_new (check, device, &layout, depth, n, random);
   if (flow == NULL)
     return;
+  flow->hurries = hurries;
   for (int i = 0; i < n; i++)
-    prepare_frame (check, &flow->frames[i], device, &layout, NULL, random);
+    prepare_frame (check, &flow->frames[i], device, layout, NULL, random);
   run_flow (check, flow, NULL, random);
   flow_free (check, flow);
 }
 
 static void
+copy_case (Check *check, Random *random, int index, const void *data)
+{
+  const LayoutKind *kind = layout_kind_any (random);
+  const int depth = index % MAX_DEPTH + 1;
+  Image layout;
+
+  layout_make (kind, random_int (random, 1, check->quick ? 40 : 500),
+      random_int (random, 1, check->quick ? 30 : 200), &layout);
+  check_describe (check, "depth %d of %s %dx%d", depth, kind->name,
+      layout.plane[0].width, layout.memory[0].height);
+  copy_frames (check, data, &layout, depth, check->quick ? 12 : MAX_FRAMES,
+      false, random);
+}
+
+static void
 check_order (Check *check, const void *data)
 {
-  Device device;
-
-  if (!device_enter (check, *(const Backend *) data, &device))
-    return;
-  check_cases (check, MAX_DEPTH, copy_case, &device);
-  device_leave (&device);
+  device_check_cases (check, *(const Backend *) data, MAX_DEPTH, copy_case);
 }
 
 /* Frames that take next to nothing, one after the other: those that the waiting thread
@@ -350,33 +354,19 @@ check_order (Check *check, const void *data)
 static void
 series_case (Check *check, Random *random, int index, const void *data)
 {
-  const Device *device = data;
   const int depth = index % MAX_DEPTH + 1;
   Image layout;
-  Flow *flow;
 
   layout_make (layout_kind_by_name ("gray8"), 16, 4, &layout);
   check_describe (check, "depth %d", depth);
-  flow = flow_new (check, device, &layout, depth, MAX_FRAMES, random);
-  if (flow == NULL)
-    return;
-  flow->hurries = true;
-  for (int i = 0; i < MAX_FRAMES; i++)
-    prepare_frame (check, &flow->frames[i], device, &layout, NULL, random);
-  run_flow (check, flow, NULL, random);
-  flow_free (check, flow);
+  copy_frames (check, data, &layout, depth, MAX_FRAMES, true, random);
 }
 
 static void
 check_series (Check *check, const void *data)
 {
-  Device device;
-
-  if (!device_enter (check, *(const Backend *) data, &device))
-    return;
-  check_cases (
-      check, check->quick ? MAX_DEPTH : 10 * MAX_DEPTH, series_case, &device);
-  device_leave (&device);
+  device_check_cases (check, *(const Backend *) data,
+      check->quick ? MAX_DEPTH : 10 * MAX_DEPTH, series_case);
 }
 
 static void
@@ -427,12 +417,7 @@ filter_case (Check *check, Random *random, int index, const void *data)
 static void
 check_filter (Check *check, const void *data)
 {
-  Device device;
-
-  if (!device_enter (check, *(const Backend *) data, &device))
-    return;
-  check_cases (check, MAX_DEPTH, filter_case, &device);
-  device_leave (&device);
+  device_check_cases (check, *(const Backend *) data, MAX_DEPTH, filter_case);
 }
 
 /* A small picture in and out, for what is not about pixels. */

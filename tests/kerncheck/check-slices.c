@@ -253,14 +253,9 @@ slices_case (Check *check, Random *random, int index, const void *data)
 static void
 check_slices (Check *check, const void *data)
 {
-  Device device;
-
   (void) data;
-  if (!device_enter (check, BACKEND_CUDA, &device))
-    return;
-  check_cases (
-      check, N_LAYOUTS * (check->quick ? 20 : 200), slices_case, &device);
-  device_leave (&device);
+  device_check_cases (
+      check, BACKEND_CUDA, N_LAYOUTS * (check->quick ? 20 : 200), slices_case);
 }
 
 /* Small frames are not cut; the larger a frame, the more slices pay. */

@@ -583,12 +583,8 @@ check_transfers (Check *check, const void *data)
 {
   const Backend backend = *(const Backend *) data;
   const int n = backend == BACKEND_CPU ? MAX_DEPTH : MAX_DEPTH * N_SIZES;
-  Device device;
 
-  if (!device_enter (check, backend, &device))
-    return;
-  check_cases (check, check->quick ? 4 : n, transfer_case, &device);
-  device_leave (&device);
+  device_check_cases (check, backend, check->quick ? 4 : n, transfer_case);
 }
 
 void

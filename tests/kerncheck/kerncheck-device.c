@@ -133,6 +133,17 @@ device_add_for_methods (CheckFunction function, const char *what, bool gpu_only)
 }
 
 void
+device_check_cases (Check *check, Backend backend, int n, CheckCase function)
+{
+  Device device;
+
+  if (!device_enter (check, backend, &device))
+    return;
+  check_cases (check, n, function, &device);
+  device_leave (&device);
+}
+
+void
 device_check_method (
     Check *check, const SepconvMethod *method, int n, CheckCase function)
 {

@@ -37,6 +37,10 @@ typedef struct
 void device_add_for_methods (
     CheckFunction function, const char *what, bool gpu_only);
 
+/* check_cases() with the Device of a backend, unless device_enter() skips the check. */
+void device_check_cases (
+    Check *check, Backend backend, int n, CheckCase function);
+
 /* check_cases() with a MethodSubject, where the method runs. Skips the check by name if
  * it does not, or supports none of the cases. */
 void device_check_method (
