@@ -35,6 +35,6 @@ alarms_update (Alarms *alarms, const AlarmSettings *settings,
       exceeds (alarms->too_bright, alarms->level - settings->bright, h);
   alarms->flat = exceeds (alarms->flat, settings->flat - alarms->spread, h);
   alarms->changing =
-      exceeds (was_changing, alarms->distance - settings->change, calm);
+      alarms->distance > settings->change - (was_changing ? calm : 0.0);
   alarms->scene_change = alarms->changing && !was_changing;
 }

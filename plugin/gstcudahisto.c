@@ -76,7 +76,7 @@ struct _GstCudaHisto
   GstHistoModes modes;
   gboolean touched; /* something that the mode's plan follows has changed */
 
-  /* Of the streaming thread; the pusher reads mode. */
+  /* Of the streaming thread. */
   GstCudaHistoMode mode;
   GstHistoModes made;        /* what the plans below are made for */
   EqualizePlan *equalize;    /* of that mode, else NULL */
@@ -207,6 +207,20 @@ follow_settings (GstCudaHisto *self, Fault *fault)
   return FALSE;
 }
 
+/* Frames pass as they are until follow_settings() is called. */
+static void
+rest (GstCudaHisto *self)
+{
+  GstGpuFilter *filter = GST_GPU_FILTER (self);
+
+  if (self->mode != GST_CUDA_HISTO_ANALYZE) {
+    gst_gpu_filter_drain (filter);
+    release_mode (filter);
+    self->mode = GST_CUDA_HISTO_ANALYZE;
+  }
+  gst_gpu_filter_set_active_method (filter, "none");
+}
+
 static gboolean
 gst_cuda_histo_prepare (
     GstGpuFilter *filter, GstGpuFilterUse *use, Fault *fault)
@@ -218,9 +232,10 @@ gst_cuda_histo_prepare (
   told = gst_histo_counter_is_wanted (&self->counter);
   idle = self->modes.mode == GST_CUDA_HISTO_ANALYZE && !told;
   GST_OBJECT_UNLOCK (self);
+  gst_histo_counter_set_told (&self->counter, told);
   if (idle) {
+    rest (self);
     *use = GST_GPU_FILTER_PASS;
-    gst_gpu_filter_set_active_method (filter, "none");
     return TRUE;
   }
   if (!follow_settings (self, fault))
@@ -267,10 +282,11 @@ gst_cuda_histo_compute (
           self->overlay, result, part->src, part->dst, part->stream, fault);
 }
 
-static void
+static GstMessage *
 gst_cuda_histo_finish (GstGpuFilter *filter, guint place, GstBuffer **buffer)
 {
-  gst_histo_counter_tell (&GST_CUDA_HISTO (filter)->counter, place, buffer);
+  return gst_histo_counter_tell (
+      &GST_CUDA_HISTO (filter)->counter, place, buffer);
 }
 
 /* What running time was says nothing of what has been counted. */

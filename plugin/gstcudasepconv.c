@@ -318,14 +318,18 @@ gst_cuda_sepconv_prepare (
   self->order = order;
   if (changed) {
     ok = build_spec (self, fault);
-    self->have_spec = ok;
+    self->have_spec = TRUE;
     self->dirty = FALSE;
   }
   told = self->histogram && gst_histo_counter_is_wanted (&self->counter);
   GST_OBJECT_UNLOCK (self);
   gst_gpu_filter_set_reports (filter, told);
-  if (!ok || (told && !gst_histo_counter_follow (&self->counter, NULL, fault)))
+  gst_histo_counter_set_told (&self->counter, told);
+  if (!ok
+      || (told && !gst_histo_counter_follow (&self->counter, NULL, fault))) {
+    self->have_spec = FALSE;
     return FALSE;
+  }
 
   if (changed)
     self->identity = sepconv_is_identity (&self->spec, layout);
@@ -391,10 +395,11 @@ gst_cuda_sepconv_conclude (
       != NULL;
 }
 
-static void
+static GstMessage *
 gst_cuda_sepconv_finish (GstGpuFilter *filter, guint place, GstBuffer **buffer)
 {
-  gst_histo_counter_tell (&GST_CUDA_SEPCONV (filter)->counter, place, buffer);
+  return gst_histo_counter_tell (
+      &GST_CUDA_SEPCONV (filter)->counter, place, buffer);
 }
 
 static void

@@ -10,6 +10,13 @@ typedef struct
   gpointer frame;
 } Entry;
 
+/* An entry whose frame has been finished. */
+typedef struct
+{
+  GstBuffer *buffer; /* NULL: not to be pushed, or no longer */
+  guint epoch;       /* that it was finished in */
+} Finished;
+
 /* What threads wait for. A GCond asks the kernel to wake them even where there is none,
  * which takes as long as the rest of a frame's way through the queue. */
 typedef struct
@@ -34,6 +41,7 @@ struct _GstFrameQueue
   guint queued;       /* entries in it */
   guint pending;      /* those, and the one that the pusher has */
   gboolean finishing; /* a thread waits for a frame's end: one at a time */
+  Finished *posting;  /* whose message the pusher is posting; else NULL */
   GstFlowReturn flow;
   guint epoch;             /* grows with each flush: older pushes say nothing */
   guint forgets;           /* grows with each gst_frame_queue_forget() */
@@ -83,22 +91,26 @@ take (GstFrameQueue *self, Entry *entry)
   return TRUE;
 }
 
-/* Waits for the end of the entry's frame. */
-static gboolean
+/* With the lock held, let go meanwhile: waits for the end of the frame of the entry that was
+ * taken, keeping its buffer if it is to be pushed. Returns a message to post, or NULL. */
+static GstMessage *
 finish (GstFrameQueue *self, Entry *entry, gboolean drop)
 {
   GstBuffer **buffer = drop || entry->buffer == NULL ? NULL : &entry->buffer;
+  GstMessage *message = NULL;
+  gboolean ok;
 
-  return entry->frame == NULL
-      || self->finish (entry->frame, buffer, self->user_data);
-}
-
-/* With the lock held, by the thread that finishes a frame. */
-static void
-end_finish (GstFrameQueue *self)
-{
+  g_mutex_unlock (&self->lock);
+  ok = entry->frame == NULL
+      || self->finish (entry->frame, buffer, &message, self->user_data);
+  if (drop || !ok)
+    gst_clear_buffer (&entry->buffer);
+  g_mutex_lock (&self->lock);
   self->finishing = FALSE;
   wake (&self->changed);
+  if (!ok && !self->flushing)
+    self->flow = GST_FLOW_ERROR;
+  return message;
 }
 
 /* With the lock held: an entry is done with. */
@@ -110,32 +122,34 @@ end_entry (GstFrameQueue *self)
   wake (&self->changed);
 }
 
-/* With the lock held, let go meanwhile: waits for one frame, and pushes it unless that
- * has lost its point. */
+/* With the lock held, let go meanwhile. */
 static void
-handle_entry (GstFrameQueue *self, Entry entry)
+post (GstFrameQueue *self, GstMessage *message)
 {
-  const gboolean drop = self->flushing || self->flow != GST_FLOW_OK;
-  GstFlowReturn flow = GST_FLOW_OK;
-  guint epoch, forgets;
-  gboolean ok, wanted;
-
   g_mutex_unlock (&self->lock);
-  ok = finish (self, &entry, drop);
+  gst_element_post_message (
+      GST_ELEMENT (GST_OBJECT_PARENT (self->pad)), message);
   g_mutex_lock (&self->lock);
-  end_finish (self);
-  if (!ok && !self->flushing)
-    self->flow = GST_FLOW_ERROR;
-  wanted = ok && !self->flushing && self->flow == GST_FLOW_OK;
-  epoch = self->epoch;
-  forgets = self->forgets;
+}
+
+/* With the lock held, let go meanwhile: pushes the buffer, if there still is one, unless
+ * that has lost its point. */
+static void
+push (GstFrameQueue *self, Finished *finished)
+{
+  GstBuffer *buffer = g_steal_pointer (&finished->buffer);
+  const guint epoch = finished->epoch, forgets = self->forgets;
+  const gboolean wanted =
+      !self->flushing && self->flow == GST_FLOW_OK && epoch == self->epoch;
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  if (buffer == NULL)
+    return;
   g_mutex_unlock (&self->lock);
-
-  if (wanted && entry.buffer != NULL)
-    flow = gst_pad_push (self->pad, entry.buffer);
+  if (wanted)
+    flow = gst_pad_push (self->pad, buffer);
   else
-    gst_clear_buffer (&entry.buffer);
-
+    gst_buffer_unref (buffer);
   g_mutex_lock (&self->lock);
   /* Special successes are of one push, and no reason to stop. */
   if (flow < GST_FLOW_OK && !self->flushing && epoch == self->epoch
@@ -143,6 +157,23 @@ handle_entry (GstFrameQueue *self, Entry entry)
     GST_DEBUG_OBJECT (self->pad, "flow is now %s", gst_flow_get_name (flow));
     self->flow = flow;
   }
+}
+
+/* On the pusher, with the lock held, let go meanwhile: waits for one frame, says what there
+ * is to say of it, and pushes it. */
+static void
+handle_entry (GstFrameQueue *self, Entry entry)
+{
+  const gboolean drop = self->flushing || self->flow != GST_FLOW_OK;
+  GstMessage *message = finish (self, &entry, drop);
+  Finished finished = { entry.buffer, self->epoch };
+
+  if (message != NULL) {
+    self->posting = &finished;
+    post (self, message);
+    self->posting = NULL;
+  }
+  push (self, &finished);
   end_entry (self);
 }
 
@@ -154,18 +185,18 @@ drop_queued (GstFrameQueue *self)
   Entry entry;
 
   while (take (self, &entry)) {
-    g_mutex_unlock (&self->lock);
-    finish (self, &entry, TRUE);
-    gst_clear_buffer (&entry.buffer);
-    g_mutex_lock (&self->lock);
-    end_finish (self);
+    GstMessage *message = finish (self, &entry, TRUE);
+
+    if (message != NULL)
+      post (self, message);
     end_entry (self);
   }
 }
 
-/* With the lock held, let go meanwhile: whether this is the pusher, inside a
- * push whose receiver has come back here. It has then handled what was queued
- * itself; the frame that it is pushing is not waited for. */
+/* With the lock held, let go meanwhile: whether this is the pusher, inside a push or a
+ * message whose receiver has come back here. It has then handled what was queued
+ * itself, behind the frame that the message is of; the frame that it is pushing is not
+ * waited for. */
 static gboolean
 handled_within_push (GstFrameQueue *self)
 {
@@ -173,6 +204,8 @@ handled_within_push (GstFrameQueue *self)
 
   if (g_thread_self () != self->pusher)
     return FALSE;
+  if (self->posting != NULL)
+    push (self, g_steal_pointer (&self->posting));
   while (take (self, &entry))
     handle_entry (self, entry);
   return TRUE;
@@ -235,10 +268,15 @@ gst_frame_queue_free (GstFrameQueue *self)
 gboolean
 gst_frame_queue_start (GstFrameQueue *self, const gchar *thread_name)
 {
+  gboolean started;
+
+  g_mutex_lock (&self->lock);
   self->flow = GST_FLOW_OK;
   self->flushing = self->quit = FALSE;
   self->pusher = g_thread_try_new (thread_name, push_frames, self, NULL);
-  return self->pusher != NULL;
+  started = self->pusher != NULL;
+  g_mutex_unlock (&self->lock);
+  return started;
 }
 
 void
@@ -253,7 +291,9 @@ gst_frame_queue_stop (GstFrameQueue *self)
   wake (&self->changed);
   g_mutex_unlock (&self->lock);
   g_thread_join (self->pusher);
+  g_mutex_lock (&self->lock);
   self->pusher = NULL;
+  g_mutex_unlock (&self->lock);
 }
 
 GstFlowReturn

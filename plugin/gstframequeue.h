@@ -16,23 +16,26 @@ typedef struct _GstFrameQueue GstFrameQueue;
 
 /* Waits until the frame's buffer is ready to be pushed, and frees `frame`. It may put
  * another buffer in its place; `buffer` is NULL if there is none, or if the frame is
- * about to be dropped.
- * FALSE if it never will be ready: an error has been posted. Called on the pusher. */
-typedef gboolean (*GstFrameQueueFinish) (
-    gpointer frame, GstBuffer **buffer, gpointer user_data);
+ * about to be dropped. What it puts into `*message`, NULL before, is posted ahead of the
+ * push. FALSE if the buffer never will be ready, with an error as the message.
+ * Called on the pusher, or on a thread that drops frames. Nothing that others' code is run by
+ * may be called from it: threads that drain wait for its end even while flushing. */
+typedef gboolean (*GstFrameQueueFinish) (gpointer frame, GstBuffer **buffer,
+    GstMessage **message, gpointer user_data);
 
-/* Pushes on `pad`, which must outlive the queue. */
+/* Pushes on `pad`, of the element that posts; it must outlive the queue. */
 GstFrameQueue *gst_frame_queue_new (
     GstPad *pad, GstFrameQueueFinish finish, gpointer user_data);
 void gst_frame_queue_free (GstFrameQueue *self);
 
 /* Starts the pusher; not flushing, flow OK. FALSE: no thread can be had. */
 gboolean gst_frame_queue_start (GstFrameQueue *self, const gchar *thread_name);
-/* Drops what is left and ends the pusher. No thread may be in a call below. */
+/* Drops what is left and ends the pusher. Calls of the streaming thread that wait return,
+ * and may go on to be made: there is nothing in the queue unless they put it there. */
 void gst_frame_queue_stop (GstFrameQueue *self);
 
-/* The calls that wait may also be made from within a push, by a receiver that
- * sends something upstream: the frames behind are then handled on the spot.
+/* The calls that wait may also be made from within a push or the posting of a message, by a
+ * receiver that sends something upstream: the frames behind are then handled on the spot.
  *
  * Streaming thread: blocks until fewer than `depth` frames are in the queue or
  * being pushed. Returns what downstream said last, or FLUSHING. */

@@ -71,6 +71,7 @@ typedef struct
 
   /* Of the streaming thread, and of start and stop while it rests. */
   GstFrameQueue *queue;
+  gint started;     /* atomic: caps may be set */
   gboolean discont; /* a frame was skipped: mark the next */
   gint told;    /* atomic: upstream or the application knows of a bad flow */
   gint patient; /* atomic: upstream says that it is not live */
@@ -274,12 +275,15 @@ gst_gpu_filter_set_active_method (GstGpuFilter *self, const gchar *name)
   set_active (self, &PRIVATE (self)->active_method, name, PROP_ACTIVE_METHOD);
 }
 
-/* Posts a fault as the element's error. */
-static void
-post_fault (GstGpuFilter *self, const Fault *fault)
+/* A fault as the element's error. */
+static GstMessage *
+fault_message (GstGpuFilter *self, const Fault *fault)
 {
   GQuark domain = GST_RESOURCE_ERROR;
   gint code = GST_RESOURCE_ERROR_FAILED;
+  gchar *path, *debug;
+  GstMessage *message;
+  GError *error;
 
   switch (fault->kind) {
     case FAULT_SETTINGS:
@@ -299,9 +303,20 @@ post_fault (GstGpuFilter *self, const Fault *fault)
     default:
       break;
   }
-  gst_element_message_full (GST_ELEMENT (self), GST_MESSAGE_ERROR, domain, code,
-      g_strdup (fault->message), g_strdup (fault->detail), __FILE__,
-      GST_FUNCTION, __LINE__);
+  path = gst_object_get_path_string (GST_OBJECT (self));
+  debug = g_strdup_printf ("%s:\n%s", path, fault->detail);
+  error = g_error_new_literal (domain, code, fault->message);
+  message = gst_message_new_error (GST_OBJECT (self), error, debug);
+  g_error_free (error);
+  g_free (debug);
+  g_free (path);
+  return message;
+}
+
+static void
+post_fault (GstGpuFilter *self, const Fault *fault)
+{
+  gst_element_post_message (GST_ELEMENT (self), fault_message (self, fault));
 }
 
 /* Life cycle of backend, ring and what the subclass made */
@@ -632,6 +647,7 @@ gst_gpu_filter_start (GstBaseTransform *trans)
     GST_ELEMENT_ERROR (self, RESOURCE, FAILED,
         ("The system gives no thread to push frames from."), (NULL));
   }
+  g_atomic_int_set (&priv->started, started);
   return started;
 }
 
@@ -641,7 +657,11 @@ gst_gpu_filter_stop (GstBaseTransform *trans)
   GstGpuFilter *self = GST_GPU_FILTER (trans);
 
   gst_frame_queue_stop (PRIVATE (self)->queue);
+  /* Serialized queries still come, and may make the base class negotiate. */
+  GST_PAD_STREAM_LOCK (trans->sinkpad);
+  g_atomic_int_set (&PRIVATE (self)->started, FALSE);
   close_backend (self);
+  GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   return TRUE;
 }
 
@@ -653,6 +673,8 @@ gst_gpu_filter_set_info (GstVideoFilter *filter, GstCaps *incaps,
   GstGpuFilterPrivate *priv = PRIVATE (self);
 
   (void) out_info;
+  if (!g_atomic_int_get (&priv->started))
+    return FALSE;
   release_frames (self);
   priv->info = *in_info;
   priv->in_gpu = gst_gpu_caps_are_on_gpu (incaps);
@@ -859,9 +881,10 @@ submit (GstGpuFilter *self, Flight *flight, Fault *fault)
   return TRUE;
 }
 
-/* A GstFrameQueueFinish: on the pusher. */
+/* A GstFrameQueueFinish. */
 static gboolean
-finish_frame (gpointer frame, GstBuffer **buffer, gpointer user_data)
+finish_frame (gpointer frame, GstBuffer **buffer, GstMessage **message,
+    gpointer user_data)
 {
   GstGpuFilter *self = user_data;
   GstGpuFilterPrivate *priv = PRIVATE (self);
@@ -877,7 +900,7 @@ finish_frame (gpointer frame, GstBuffer **buffer, gpointer user_data)
   land (flight);
   ring_release (priv->ring, flight->slot);
   if (!ok) {
-    post_fault (self, &fault);
+    *message = fault_message (self, &fault);
     g_atomic_int_set (&priv->told, TRUE);
     return FALSE;
   }
@@ -886,7 +909,7 @@ finish_frame (gpointer frame, GstBuffer **buffer, gpointer user_data)
   if (flight->writes)
     gst_gpu_memory_set_complete (*buffer);
   if (flight->reports)
-    klass->finish (self, flight->place, buffer);
+    *message = klass->finish (self, flight->place, buffer);
   return TRUE;
 }
 

@@ -96,8 +96,9 @@ struct _GstGpuFilterClass
 
   /* The work on a frame is done; *buffer is about to be pushed, and may be replaced
    * by another of the same frame. On the pusher; in order. Only for frames that were
-   * wanted while gst_gpu_filter_set_reports() was TRUE. May be NULL. */
-  void (*finish) (GstGpuFilter *self, guint place, GstBuffer **buffer);
+   * wanted while gst_gpu_filter_set_reports() was TRUE. Returns a message to post ahead of
+   * it (which must not be done here: its receiver may seek), or NULL. */
+  GstMessage *(*finish) (GstGpuFilter *self, guint place, GstBuffer **buffer);
 
   /* After a flush: running time may start anew, and no frame is on its way. May be
    * NULL. */

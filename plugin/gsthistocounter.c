@@ -90,6 +90,16 @@ gst_histo_counter_forget (GstHistoCounter *self)
   memset (&self->report, 0, sizeof self->report);
 }
 
+void
+gst_histo_counter_set_told (GstHistoCounter *self, gboolean told)
+{
+  if (self->told && !told) {
+    gst_gpu_filter_drain (self->filter);
+    gst_histo_counter_forget (self);
+  }
+  self->told = told;
+}
+
 static gboolean
 make_plan (GstHistoCounter *self, guint wanted, Fault *fault)
 {
@@ -187,8 +197,9 @@ gst_histo_counter_wants (GstHistoCounter *self, const GstBuffer *buffer)
   if (interval == 0 || !GST_CLOCK_TIME_IS_VALID (time))
     return TRUE;
   slot = time / interval + 1;
-  if (slot == self->last_slot)
+  if (slot == self->last_slot && interval == self->last_interval)
     return FALSE;
+  self->last_interval = interval;
   self->last_slot = slot;
   return TRUE;
 }
@@ -215,8 +226,8 @@ gst_histo_counter_get_result (GstHistoCounter *self, guint place)
   return self->results[place];
 }
 
-static void
-post_report (
+static GstMessage *
+make_message (
     GstHistoCounter *self, const HistoResult *result, const GstBuffer *buffer)
 {
   const GstSegment *segment = &GST_BASE_TRANSFORM (self->filter)->segment;
@@ -234,15 +245,15 @@ post_report (
       "stream-time", GST_TYPE_CLOCK_TIME, stream_time, "running-time",
       GST_TYPE_CLOCK_TIME, running_time, "duration", GST_TYPE_CLOCK_TIME,
       GST_BUFFER_DURATION (buffer), NULL);
-  gst_element_post_message (GST_ELEMENT (self->filter),
-      gst_message_new_element (GST_OBJECT (self->filter), structure));
+  return gst_message_new_element (GST_OBJECT (self->filter), structure);
 }
 
 /* Segments change with no frame in flight, so the one of now is the frame's. */
-void
+GstMessage *
 gst_histo_counter_tell (GstHistoCounter *self, guint place, GstBuffer **buffer)
 {
   const HistoResult *result = self->results[place];
+  GstMessage *message = NULL;
   GstHistoSettings settings;
 
   GST_OBJECT_LOCK (self->filter);
@@ -257,14 +268,15 @@ gst_histo_counter_tell (GstHistoCounter *self, guint place, GstBuffer **buffer)
           (gsize) self->components.n_components
               * (gsize) self->components.bins);
     gst_histo_components_copy (&self->components, result, self->last);
-    post_report (self, result, *buffer);
+    message = make_message (self, result, *buffer);
   } else {
     /* Statistics and alarms are of messages. */
     gst_histo_counter_forget (self);
   }
   if (settings.attach_meta) {
-    /* The memory stays the same. */
+    /* The memory stays the same, unless it can't be shared. */
     *buffer = gst_buffer_make_writable (*buffer);
     gst_histo_components_attach (&self->components, result, *buffer);
   }
+  return message;
 }

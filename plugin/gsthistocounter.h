@@ -45,7 +45,9 @@ typedef struct
   HistoPlan *plan; /* of the settings, unless dirty */
   HistoResult **results;
   guint n_results;
-  guint64 last_slot; /* the interval that the last wanted frame was in, + 1 */
+  gboolean told;
+  GstClockTime last_interval; /* as it was for the last frame */
+  guint64 last_slot; /* which of those the last wanted frame was in, + 1 */
 
   /* Of the pusher, and of others while no frame is in flight. */
   GstHistoReport report;
@@ -74,6 +76,9 @@ void gst_histo_counter_restart (GstHistoCounter *self);
 /* Frames from now on do not compare with those before. The pusher, or no frame is in
  * flight. */
 void gst_histo_counter_forget (GstHistoCounter *self);
+/* Streaming thread: whether the frames from now on are told of at all. Those before ones
+ * that are not are forgotten. */
+void gst_histo_counter_set_told (GstHistoCounter *self, gboolean told);
 
 /* Streaming thread: whether a frame is to be told of, as the first in its interval of
  * running time. To be asked once for each. */
@@ -86,8 +91,9 @@ const HistoResult *gst_histo_counter_count (GstHistoCounter *self,
 /* For who counts it otherwise; they are made by gst_histo_counter_follow(). */
 HistoPlan *gst_histo_counter_get_plan (GstHistoCounter *self);
 HistoResult *gst_histo_counter_get_result (GstHistoCounter *self, guint place);
-/* Pusher: tells of the frame in this place, which has been counted. */
-void gst_histo_counter_tell (
+/* Pusher: tells of the frame in this place, which has been counted. Returns the message
+ * that is to be posted, or NULL. */
+GstMessage *gst_histo_counter_tell (
     GstHistoCounter *self, guint place, GstBuffer **buffer);
 
 G_END_DECLS

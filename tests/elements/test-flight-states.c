@@ -147,8 +147,71 @@ flight_stop_blocked (void)
   }
 }
 
+/* What upstream asks for a pool with, as often as it can. */
+typedef struct
+{
+  GstPad *upstream, *src;
+  GstCaps *caps;
+  gint stop;
+} Asking;
+
+static gpointer
+ask_for_pools (gpointer user)
+{
+  Asking *asking = user;
+
+  while (!g_atomic_int_get (&asking->stop)) {
+    GstQuery *query = gst_query_new_allocation (asking->caps, TRUE);
+
+    gst_pad_mark_reconfigure (asking->src);
+    gst_pad_peer_query (asking->upstream, query);
+    gst_query_unref (query);
+  }
+  return NULL;
+}
+
+/* Such queries reach a pad that is not active, and make the base class negotiate: what
+ * stopping frees is not made anew, nor freed twice. */
+static void
+flight_stop_queried (void)
+{
+  static const char *const settings[] = { "sigma=1", "cudahisto interval=0",
+    "cudahisto mode=equalize" };
+
+  for (guint round = 0; round < 60; round++) {
+    Flight *flight = flight_open (
+        settings[round % G_N_ELEMENTS (settings)], "I420", 34, 18, NULL);
+    GstElement *element = flight->filter.element;
+    Asking asking = { flight->filter.harness->srcpad,
+      gst_element_get_static_pad (element, "src"),
+      video_caps ("I420", 34, 18, NULL), FALSE };
+    gpointer result;
+    char *active;
+    Task *task;
+
+    for (guint64 n = 0; n < 3; n++)
+      flight_push (flight, n);
+    task = task_start (ask_for_pools, &asking);
+    g_usleep (round % 8 * 250);
+    result = task_end (task_start (stop_half_way, element), "stopping");
+    g_usleep (1000);
+    g_atomic_int_set (&asking.stop, TRUE);
+    task_end (task, "asking for pools");
+    expect (GPOINTER_TO_INT (result) == GST_STATE_CHANGE_SUCCESS,
+        "stopping failed");
+    active = filter_get (&flight->filter, "active-backend");
+    expect (
+        g_str_equal (active, "none"), "stopped, it has the backend %s", active);
+    g_free (active);
+    gst_caps_unref (asking.caps);
+    gst_object_unref (asking.src);
+    flight_close (flight);
+  }
+}
+
 const Test tests_flight_states[] = {
   { "flight-stop-paused", flight_stop_paused, VARIANT_BOTH },
+  { "flight-stop-queried", flight_stop_queried, VARIANT_BOTH },
   { "flight-stop-blocked", flight_stop_blocked, VARIANT_BOTH },
   { 0 },
 };

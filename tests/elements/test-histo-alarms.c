@@ -210,6 +210,44 @@ histo_alarms_scenes (void)
   filter_close (&filter);
 }
 
+/* With a threshold of 0 any change is one, after any frame that is the same as before. */
+static void
+histo_alarms_scenes_from_zero (void)
+{
+  static const char *const settings[] = { "alarm-scene=0",
+    "alarm-scene=0 alarm-hysteresis=0", "alarm-scene=0 alarm-hysteresis=1" };
+
+  for (guint s = 0; s < G_N_ELEMENTS (settings); s++) {
+    guint8 codes[SAMPLES] = { 0 };
+    Filter filter;
+
+    open_grey (&filter, settings[s]);
+    for (guint n = 0; n < 12; n++) {
+      GstMessage *message;
+
+      codes[0] = (guint8) (n / 3 * 3);
+      codes[1] = n % 3 == 1 ? 1 : 0;
+      message = message_of (&filter, codes);
+      test_context ("frame %u with %s", n, settings[s]);
+      /* Two changes in a row are one. */
+      expect (histo_flag (message, "scene-change") == (n == 1),
+          "scene-change is %d", n != 1);
+      gst_message_unref (message);
+    }
+    for (guint n = 0; n < 12; n++) {
+      GstMessage *message;
+
+      codes[0] = (guint8) (n / 3);
+      message = message_of (&filter, codes);
+      test_context ("later frame %u with %s", n, settings[s]);
+      expect (histo_flag (message, "scene-change") == (n % 3 == 0 && n > 0),
+          "scene-change is %d", n % 3 != 0);
+      gst_message_unref (message);
+    }
+    filter_close (&filter);
+  }
+}
+
 /* The same share of all codes, wherever they are, is the same scene. */
 static void
 histo_alarms_moved_picture (void)
@@ -353,6 +391,8 @@ const Test tests_histo_alarms[] = {
       VARIANT_BOTH },
   { "histo-alarms-walk-spreads", histo_alarms_walk_spreads, VARIANT_BOTH },
   { "histo-alarms-scenes", histo_alarms_scenes, VARIANT_BOTH },
+  { "histo-alarms-scenes-from-zero", histo_alarms_scenes_from_zero,
+      VARIANT_BOTH },
   { "histo-alarms-moved-picture", histo_alarms_moved_picture, VARIANT_BOTH },
   { "histo-alarms-compare-counted-frames", histo_alarms_compare_counted_frames,
       VARIANT_BOTH },

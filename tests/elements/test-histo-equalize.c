@@ -683,6 +683,42 @@ histo_equalize_new_caps (void)
   filter_close (&filter);
 }
 
+/* And so do frames after others that passed as they were, with nobody told of any. */
+static void
+histo_equalize_after_rest (void)
+{
+  static const char *const settings[] = { "smoothing=0.9",
+    "smoothing=0.9 equalizer=clahe tiles-x=1 tiles-y=1" };
+
+  for (guint s = 0; s < G_N_ELEMENTS (settings); s++) {
+    char *all = g_strconcat (MODE "post-messages=false ", settings[s], NULL);
+    Table table = { 0 };
+    GstVideoInfo info;
+    Filter filter;
+
+    filter_start (&filter, all, &info, "I420", 66, 36, NULL);
+    table_init (&table, &info);
+    for (guint n = 0; n < 9; n++) {
+      GstBuffer *in = low_contrast (&info, n, n < 4 ? 0.1 : 0.6, 0.2), *out;
+
+      if (n % 4 == 3) {
+        settings_apply (filter.element, "mode=analyze");
+        gst_buffer_unref (filter_process (&filter, gst_buffer_ref (in)));
+        settings_apply (filter.element, "mode=equalize");
+        table.frames = 0;
+      }
+      out = filter_process (&filter, gst_buffer_ref (in));
+      table_follow (&table, in, &info, settings[s]);
+      expect_mapped (&table, in, out, &info, 1.0, ROUNDED_TWICE);
+      gst_buffer_unref (in);
+      gst_buffer_unref (out);
+    }
+    filter_close (&filter);
+    g_free (table.code);
+    g_free (all);
+  }
+}
+
 /* ---- tiles --------------------------------------------------------------- */
 
 /* One tile is one table. */
@@ -840,6 +876,7 @@ const Test tests_histo_equalize[] = {
       VARIANT_BOTH },
   { "histo-equalize-smoothing", histo_equalize_smoothing, VARIANT_BOTH },
   { "histo-equalize-flush", histo_equalize_flush, VARIANT_BOTH },
+  { "histo-equalize-after-rest", histo_equalize_after_rest, VARIANT_BOTH },
   { "histo-equalize-new-caps", histo_equalize_new_caps, VARIANT_BOTH },
   { "histo-equalize-clahe-one-tile", histo_equalize_clahe_one_tile,
       VARIANT_BOTH },

@@ -254,6 +254,44 @@ histo_flight_forgets (void)
   filter_close (&filter);
 }
 
+/* Nor is what comes after frames that nobody was told of. */
+static void
+histo_flight_forgets_at_rest (void)
+{
+  static const struct
+  {
+    const char *settings, *off, *on;
+  } rows[] = {
+    { "cudahisto interval=0", "post-messages=false", "post-messages=true" },
+    { "cudahisto interval=0 mode=equalize", "post-messages=false",
+        "post-messages=true" },
+    { "cudahisto interval=0 mode=overlay", "post-messages=false",
+        "post-messages=true" },
+    { "cudasepconv sigma=1 histogram=true histogram-interval=0",
+        "histogram=false", "histogram=true" },
+    { "cudasepconv sigma=0 histogram=true histogram-interval=0",
+        "histogram=false", "histogram=true" },
+  };
+
+  for (guint r = 0; r < G_N_ELEMENTS (rows); r++) {
+    GstBuffer *picture;
+    GstVideoInfo info;
+    Filter filter;
+
+    filter_start (&filter, rows[r].settings, &info, "GRAY8", 16, 8, NULL);
+    picture = gst_buffer_new_allocate (NULL, info.size, NULL);
+    gst_buffer_memset (picture, 0, 100, info.size);
+    expect (distance_of_grey (&filter, &info, 10) == 0.0, "at first");
+    expect (distance_of_grey (&filter, &info, 200) == 1.0, "in between");
+    settings_apply (filter.element, rows[r].off);
+    gst_buffer_unref (filter_process (&filter, picture));
+    settings_apply (filter.element, rows[r].on);
+    expect (distance_of_grey (&filter, &info, 10) == 0.0, "after a rest");
+    expect (distance_of_grey (&filter, &info, 200) == 1.0, "after that");
+    filter_close (&filter);
+  }
+}
+
 /* A setting that is what it was, and another way to the same counts, are no
  * reason to lose the last frame. */
 static void
@@ -279,6 +317,124 @@ histo_flight_remembers (void)
       forgetful->len == 0, "the last frame is forgotten by%s", forgetful->str);
   g_string_free (forgetful, TRUE);
   filter_close (&filter);
+}
+
+/* ---- who hears of a frame ------------------------------------------------ */
+
+/* What is done when the message of a frame is posted, on the thread that pushes. */
+typedef struct
+{
+  Flight *flight;
+  guint64 number; /* of the frame */
+  void (*act) (Flight *flight);
+  gint entered, free; /* it waits for the latter, and has done it */
+  gint done;
+} Hearer;
+
+static GstBusSyncReply
+on_message (GstBus *bus, GstMessage *message, gpointer user)
+{
+  Hearer *hearer = user;
+
+  (void) bus;
+  if (!gst_message_has_name (message, "cudahisto")
+      || number_of (message) != hearer->number)
+    return GST_BUS_PASS;
+  g_atomic_int_set (&hearer->entered, TRUE);
+  while (!g_atomic_int_get (&hearer->free))
+    g_usleep (100);
+  hearer->act (hearer->flight);
+  g_atomic_int_set (&hearer->done, TRUE);
+  return GST_BUS_PASS;
+}
+
+static void
+await_flag (gint *flag, const char *what)
+{
+  const gint64 end =
+      g_get_monotonic_time () + FLIGHT_SECONDS * G_TIME_SPAN_SECOND;
+
+  while (!g_atomic_int_get (flag) && g_get_monotonic_time () < end)
+    g_usleep (100);
+  expect (g_atomic_int_get (flag), "%s", what);
+}
+
+static void
+seek (Flight *flight)
+{
+  flight_flush (flight);
+}
+
+/* An application seeks when it hears of a frame: that frame and those behind it are gone,
+ * the next ones come, and nothing waits for itself. */
+static void
+histo_flight_seek_at_message (void)
+{
+  static const char *const settings[] = { "cudahisto interval=0",
+    "cudahisto interval=0 attach-meta=true",
+    "cudahisto interval=0 mode=equalize",
+    "cudasepconv sigma=1 histogram=true histogram-interval=0" };
+
+  for (guint s = 0; s < G_N_ELEMENTS (settings); s++)
+    for (guint depth = 1; depth <= 5; depth++) {
+      char *all = g_strdup_printf ("%s ring-depth=%u", settings[s], depth);
+      Flight *flight = flight_open (all, "NV12", 40, 22, NULL);
+      Hearer hearer = { flight, 2, seek, FALSE, FALSE, FALSE };
+      Pushes pushes = { flight, 0, 20, 0 };
+      GstFlowReturn flow;
+      Task *task;
+
+      gst_bus_set_sync_handler (flight->filter.bus, on_message, &hearer, NULL);
+      task = task_start (push_frames, &pushes);
+      await_flag (&hearer.entered, "no message");
+      /* Upstream has come to wait in the filter by now, or does so during the flush. */
+      if (depth % 2)
+        g_usleep (2000);
+      g_atomic_int_set (&hearer.free, TRUE);
+      flow = GPOINTER_TO_INT (task_end (task, "pushing"));
+      await_flag (&hearer.done, "the seek does not come back");
+      expect (flow == GST_FLOW_FLUSHING || flow == GST_FLOW_OK,
+          "upstream got %s", gst_flow_get_name (flow));
+      gst_bus_set_sync_handler (flight->filter.bus, NULL, NULL, NULL);
+      flight_send (flight, gst_event_new_eos ());
+      expect (strstr (flight->log->str, " 2 ") == NULL,
+          "a frame from before the flush came after it: %s", flight->log->str);
+      filter_expect_silence (&flight->filter);
+      flight_close (flight);
+      g_free (all);
+    }
+}
+
+static void
+send_word (Flight *flight)
+{
+  flight_send (flight,
+      gst_event_new_custom (
+          GST_EVENT_CUSTOM_DOWNSTREAM, gst_structure_new_empty ("word")));
+}
+
+/* It sends an event after the frames that upstream has sent: it comes behind them. */
+static void
+histo_flight_event_at_message (void)
+{
+  for (guint n = 0; n < 4; n++) {
+    static const char *const logs[] = { "0 word 4", "0 1 word 4",
+      "0 1 2 word 4", "0 1 2 3 word 4" };
+    Flight *flight =
+        flight_open ("cudahisto interval=0 ring-depth=6", "NV12", 40, 22, NULL);
+    Hearer hearer = { flight, 0, send_word, FALSE, FALSE, FALSE };
+
+    gst_bus_set_sync_handler (flight->filter.bus, on_message, &hearer, NULL);
+    for (guint i = 0; i <= n; i++)
+      flight_push (flight, i);
+    g_atomic_int_set (&hearer.free, TRUE);
+    await_flag (&hearer.done, "the event does not come through");
+    flight_push (flight, 4);
+    flight_await (flight, n + 2);
+    flight_expect_log (flight, logs[n]);
+    gst_bus_set_sync_handler (flight->filter.bus, NULL, NULL, NULL);
+    flight_close (flight);
+  }
 }
 
 /* ---- settings ------------------------------------------------------------ */
@@ -504,6 +660,12 @@ const Test tests_histo_flight[] = {
   { "histo-flight-flush", histo_flight_flush, VARIANT_BOTH },
   { "histo-flight-renegotiation", histo_flight_renegotiation, VARIANT_BOTH },
   { "histo-flight-forgets", histo_flight_forgets, VARIANT_BOTH },
+  { "histo-flight-forgets-at-rest", histo_flight_forgets_at_rest,
+      VARIANT_BOTH },
+  { "histo-flight-seek-at-message", histo_flight_seek_at_message,
+      VARIANT_BOTH },
+  { "histo-flight-event-at-message", histo_flight_event_at_message,
+      VARIANT_BOTH },
   { "histo-flight-remembers", histo_flight_remembers, VARIANT_BOTH },
   { "histo-flight-settings", histo_flight_settings, VARIANT_BOTH },
   { "histo-flight-ways", histo_flight_ways, VARIANT_BOTH },

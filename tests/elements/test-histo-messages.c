@@ -384,6 +384,11 @@ histo_messages_interval_changes (void)
     process_one (&filter, &info, n);
   gst_message_unref (histo_message (&filter));
   histo_expect_silence (&filter);
+  /* The second one of either interval. */
+  settings_apply (filter.element, "interval=1200000000");
+  process_one (&filter, &info, 60);
+  gst_message_unref (histo_message (&filter));
+  histo_expect_silence (&filter);
   filter_close (&filter);
 }
 
