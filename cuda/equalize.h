@@ -49,7 +49,8 @@
  * the tiles do not divide are extended on the right and at the bottom by reflection
  * about the last sample, to the next multiple along both axes, and by a whole
  * multiple more along the axis that was one. clip is the integer part of
- * clip_limit N / n, but no less than 1, or no limit where clip_limit is 0. Of c
+ * clip_limit N / n, but no less than 1, or no limit where clip_limit is 0 (OpenCV's
+ * is 1 from 2^31 on). Of c
  * clipped samples each bin gets floor (c / n), and one more each of the bins 0, s,
  * 2 s... with s = max (floor (n / r), 1), for the remaining r.
  *

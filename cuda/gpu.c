@@ -187,15 +187,18 @@ static Gpu *
 open_device (int id, Fault *fault)
 {
   Gpu *gpu = new_gpu (id, fault);
+  const char *call = "cuDeviceGet";
   CUresult status;
 
   if (gpu == NULL)
     return NULL;
   status = driver.device_get (&gpu->device, id);
-  if (status == CUDA_SUCCESS)
+  if (status == CUDA_SUCCESS) {
+    call = "cuDevicePrimaryCtxRetain";
     status = driver.context_retain (&gpu->context, gpu->device);
+  }
   if (status != CUDA_SUCCESS) {
-    driver_fault (fault, status, "cuDevicePrimaryCtxRetain");
+    driver_fault (fault, status, call);
     free (gpu);
     return NULL;
   }

@@ -60,9 +60,13 @@ image_validate (const Image *image, Fault *fault)
         "An image has 1 to %d planes and memories, not %d and %d.",
         IMAGE_MAX_PLANES, image->n_planes, image->n_memories);
   for (int m = 0; m < image->n_memories; m++)
-    if (image->memory[m].height < 1)
-      return fault_set (fault, FAULT_SETTINGS, "Memory %d has %d rows.", m,
-          image->memory[m].height);
+    if (image->memory[m].height < 1
+        || image->memory[m].height > IMAGE_MAX_HEIGHT
+        || image->memory[m].row_bytes > IMAGE_MAX_ROW_BYTES)
+      return fault_set (fault, FAULT_SETTINGS,
+          "Memory %d has %d rows of %zu bytes, of at most %d and %d.", m,
+          image->memory[m].height, image->memory[m].row_bytes, IMAGE_MAX_HEIGHT,
+          IMAGE_MAX_ROW_BYTES);
   for (int p = 0; p < image->n_planes; p++)
     if (!validate_plane (image, p, fault))
       return false;

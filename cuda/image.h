@@ -33,13 +33,17 @@ extern "C" {
 #define IMAGE_MAX_MEMORIES 4
 #define IMAGE_MAX_PLANES 4
 #define IMAGE_MAX_CHANNELS 4 /* in one plane */
+/* Of a memory: what can be counted in an int, with what is added to it. */
+#define IMAGE_MAX_HEIGHT (1 << 30)
+#define IMAGE_MAX_ROW_BYTES (1 << 30)
 
 typedef struct
 {
   uint8_t *data;    /* first byte of row 0; host or device address */
   ptrdiff_t stride; /* bytes from a row to the next; may be negative */
-  size_t row_bytes; /* bytes of a row that belong to the picture */
-  int height;       /* rows, >= 1: the height of every plane on it */
+  size_t row_bytes; /* bytes of a row that belong to the picture, up to
+                     * IMAGE_MAX_ROW_BYTES */
+  int height; /* rows, 1..IMAGE_MAX_HEIGHT: the height of every plane on it */
 } ImageMemory;
 
 typedef struct

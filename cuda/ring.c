@@ -46,6 +46,8 @@
  * nap takes. */
 #define NAP_TAKES_NS 30e3
 #define RUN_DRY_NS 90e3
+/* Longer pauses between frames say no more, and must not count for long. */
+#define PACE_MAX_NS (2.0 * RUN_DRY_NS)
 /* What a frame counts for in the mean time from one end to the next. */
 #define PACE_PART (1.0 / 16)
 /* No guess is longer: the gain would be small, and a wrong one felt. */
@@ -216,6 +218,7 @@ ring_new (Gpu *gpu, const Image *src_layout, const Image *dst_layout, int depth,
   ring->gpu = gpu;
   ring->compute = compute;
   ring->depth = depth;
+  ring->pace_ns = PACE_MAX_NS;
   ring->src_layout = *src_layout;
   if (dst_layout != NULL)
     ring->dst_layout = *dst_layout;
@@ -681,6 +684,9 @@ check_frame (const Ring *ring, const RingFrame *frame, Fault *fault)
       && (frame->src_place == RING_DEVICE || frame->dst_place == RING_DEVICE))
     return fault_set (fault, FAULT_SETTINGS,
         "Without a GPU there are no frames in its memory.");
+  if (frame->passes && frame->dst.n_memories == 0)
+    return fault_set (
+        fault, FAULT_SETTINGS, "A frame passes into a result, but has none.");
   return true;
 }
 
@@ -762,12 +768,12 @@ learn (double *guess_ns, double ns)
     *guess_ns = GUESS_MAX_NS;
 }
 
-/* Notes that a frame has ended. Longer pauses say no more, and must not count for long. */
+/* Notes that a frame has ended. */
 static void
 note_end (Ring *ring)
 {
   const double now = host_clock_ns ();
-  const double ns = fmin (now - ring->last_end_ns, 2.0 * RUN_DRY_NS);
+  const double ns = fmin (now - ring->last_end_ns, PACE_MAX_NS);
 
   ring->pace_ns += PACE_PART * (ns - ring->pace_ns);
   ring->last_end_ns = now;

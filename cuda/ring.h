@@ -83,7 +83,8 @@ typedef enum
 {
   RING_HOST,        /* at host addresses */
   RING_HOST_PINNED, /* likewise, in one block of gpu_malloc_host() */
-  RING_DEVICE,      /* in memory of the ring's context; never without a GPU */
+  /* In memory of the ring's context, and in one allocation; never without a GPU. */
+  RING_DEVICE,
 } RingPlace;
 
 typedef struct
@@ -94,7 +95,7 @@ typedef struct
    * frame's work, and what is queued on dst_stream after ring_submit() comes after
    * it. NULL: no stream has anything to do with the image. */
   GpuStream src_stream, dst_stream;
-  /* dst becomes src as it is; `compute` only reads it. */
+  /* dst, which there is then, becomes src as it is; `compute` only reads it. */
   bool passes;
   RingTransfer transfer; /* of images that are not on the device */
   /* 1..RING_MAX_SLICES; 1 = whole. What does not go up and down, that is without a

@@ -52,7 +52,7 @@ typedef struct
   const Taps *x, *y; /* borrowed; must be set if channels != 0 */
   unsigned channels; /* bit c set: filter channel c, else copy it */
   double zero[IMAGE_MAX_CHANNELS];         /* zero level */
-  double border_value[IMAGE_MAX_CHANNELS]; /* in [0, 2^depth) */
+  double border_value[IMAGE_MAX_CHANNELS]; /* in [0, 2^depth - 1] */
 } SepconvPlane;
 
 typedef struct

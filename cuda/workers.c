@@ -22,7 +22,7 @@ struct Workers
   WorkersJob job; /* written before `round` grows, then read-only */
   void *user;
   int n, grain;
-  atomic_int next; /* first item that nobody has taken */
+  atomic_llong next; /* first item that nobody has taken */
 
   pthread_mutex_t lock; /* protects the three below */
   pthread_cond_t work, done;
@@ -35,13 +35,13 @@ static void
 take_parts (Workers *workers, int index)
 {
   for (;;) {
-    const int first = atomic_fetch_add (&workers->next, workers->grain);
-    const int last = first + workers->grain;
+    const long long first = atomic_fetch_add (&workers->next, workers->grain);
+    const long long last = first + workers->grain;
 
     if (first >= workers->n)
       return;
-    workers->job (
-        workers->user, index, first, last < workers->n ? last : workers->n);
+    workers->job (workers->user, index, (int) first,
+        last < workers->n ? (int) last : workers->n);
   }
 }
 

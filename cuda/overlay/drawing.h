@@ -5,6 +5,8 @@
 
 #include "../overlay.h"
 
+#include <string.h>
+
 #ifdef __CUDACC__
 #define OVERLAY_FUNCTION static __host__ __device__ __forceinline__
 #else
@@ -312,16 +314,32 @@ overlay_blend (uint32_t in, uint64_t weight, uint64_t color, uint32_t pixels)
 OVERLAY_FUNCTION uint32_t
 overlay_load (const uint8_t *sample, int sample_bytes)
 {
+#ifdef __CUDA_ARCH__
   return sample_bytes == 1 ? *sample : *(const uint16_t *) sample;
+#else
+  /* The host takes odd addresses. */
+  uint16_t raw;
+
+  if (sample_bytes == 1)
+    return *sample;
+  memcpy (&raw, sample, sizeof raw);
+  return raw;
+#endif
 }
 
 OVERLAY_FUNCTION void
 overlay_store (uint8_t *sample, uint32_t raw, int sample_bytes)
 {
+  const uint16_t two = (uint16_t) raw;
+
   if (sample_bytes == 1)
     *sample = (uint8_t) raw;
   else
-    *(uint16_t *) sample = (uint16_t) raw;
+#ifdef __CUDA_ARCH__
+    *(uint16_t *) sample = two;
+#else
+    memcpy (sample, &two, sizeof two);
+#endif
 }
 
 /* Adds what pixel x of plane number `index` covers of a row of the frame. */

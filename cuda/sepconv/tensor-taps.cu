@@ -110,6 +110,10 @@ supports_format (const Image *layout, Fault *why)
     if (plane->depth > 10 || (bytes == 1 && plane->depth != 8))
       return fault_set (why, FAULT_UNSUPPORTED,
           "halves hold samples of 8 to 10 bits, not %d", plane->depth);
+    if (plane->shift > TENSOR_MAX_SHIFT)
+      return fault_set (why, FAULT_UNSUPPORTED,
+          "samples lie at most %d bits up, not %d", TENSOR_MAX_SHIFT,
+          plane->shift);
     if (image_sample_bytes (plane) != bytes || plane->channels == 3
         || (bytes == 2 && plane->channels == 4))
       return fault_set (why, FAULT_UNSUPPORTED,

@@ -26,6 +26,10 @@
 #define TENSOR_MAX_PARTS 2
 #define TENSOR_LANES 32
 
+/* Two samples of two bytes are shifted as one number: with ten bits from here on, what
+ * comes down from the upper one lies above the lower one's code. */
+#define TENSOR_MAX_SHIFT 6
+
 /* Added to results: halves are integers from here to twice as much. */
 #define TENSOR_ABOVE 1024
 

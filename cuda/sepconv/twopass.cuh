@@ -100,29 +100,49 @@ twopass_load (const TwopassPasses<Frame> &passes, Fault *fault)
       && twopass_load_kernel ((const void *) passes.columns.kernel, fault);
 }
 
+/* What a grid has at most along y. */
+#define TWOPASS_GRID_Y 65535
+
+/* Queues one pass over the rows of `rows` of every channel, of which the longest has n, in
+ * as many grids as that takes. */
+template <typename Frame>
+static bool
+twopass_launch_pass (const TwopassPass<Frame> &pass, Frame frame, int n,
+    ImageRows TwopassChannel<typename Frame::Real>::*rows,
+    const TwopassExtent &extent, GpuStream stream, Fault *fault)
+{
+  const dim3 tile = pass.tile;
+  bool ok = false;
+
+  while (n > 0) {
+    const int tiles =
+        min ((n + (int) tile.y - 1) / (int) tile.y, TWOPASS_GRID_Y);
+    const dim3 grid (
+        (extent.width + tile.x - 1) / tile.x, tiles, extent.channels);
+
+    GPU_CHECK (
+        gpu_launch (pass.kernel, grid, pass.block, 0, stream, frame), fault);
+    n -= tiles * (int) tile.y;
+    for (int c = 0; c < extent.channels; c++)
+      (frame.channel[c].*rows).first += tiles * (int) tile.y;
+  }
+  ok = true;
+done:
+  return ok;
+}
+
 /* Queues both passes over the extent; a pass without rows is left out. */
 template <typename Frame>
 static bool
 twopass_launch (const TwopassPasses<Frame> &passes, const Frame &frame,
     const TwopassExtent &extent, GpuStream stream, Fault *fault)
 {
-  const TwopassPass<Frame> *pass[] = { &passes.rows, &passes.columns };
-  const int rows[] = { extent.fresh, extent.result };
-  bool ok = false;
+  typedef TwopassChannel<typename Frame::Real> Channel;
 
-  for (int i = 0; i < 2; i++) {
-    const dim3 tile = pass[i]->tile;
-    const dim3 grid ((extent.width + tile.x - 1) / tile.x,
-        (rows[i] + tile.y - 1) / tile.y, extent.channels);
-
-    if (rows[i] > 0)
-      GPU_CHECK (
-          gpu_launch (pass[i]->kernel, grid, pass[i]->block, 0, stream, frame),
-          fault);
-  }
-  ok = true;
-done:
-  return ok;
+  return twopass_launch_pass (passes.rows, frame, extent.fresh, &Channel::fresh,
+             extent, stream, fault)
+      && twopass_launch_pass (passes.columns, frame, extent.result,
+          &Channel::result, extent, stream, fault);
 }
 
 /* A whole run, for methods whose frame needs nothing more filled in. */

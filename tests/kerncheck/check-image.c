@@ -5,6 +5,7 @@
 #include "pictures.h"
 #include "verdict.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,12 @@ break_image (Image *image, int how)
     case 23:
       plane->offset += 2 * plane->pixel_stride;
       return "a plane that starts too late";
+    case 24:
+      memory->height = INT_MAX;
+      return "too many rows";
+    case 25:
+      memory->row_bytes = (size_t) IMAGE_MAX_ROW_BYTES + 1;
+      return "rows that are too long";
     default:
       return NULL;
   }

@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const Effort normal_effort = { 400, 300, 2e7 };
 static const Effort quick_effort = { 40, 40, 3e5 };
@@ -206,6 +207,30 @@ tall_case (Check *check, Random *random, int index, const void *data)
       (SepconvBorder) (index % N_BORDERS), check->quick ? &quick : &normal,
       random);
   run_on_one (check, c, data, random);
+  case_free (c);
+}
+
+/* One method of each kind whose passes are grids along y. */
+static bool
+passes_in_grids (const SepconvMethod *method)
+{
+  return strcmp (method->name, "global") == 0
+      || strcmp (method->name, "shared") == 0
+      || strcmp (method->name, "tile-l2") == 0;
+}
+
+/* More rows than a grid has blocks along y, of eight rows each. */
+static void
+very_tall_case (Check *check, Random *random, int index, const void *data)
+{
+  static const Effort effort = { 2, 65536 * 8, 3e6 };
+  Case *c = case_new ();
+
+  case_set_layout (
+      c, layout_kind_by_name ("gray8"), effort.max_width, effort.max_height);
+  (void) index;
+  case_make_spec (c, random_int (random, 0, N_BORDERS - 1), &effort, random);
+  run_one (check, c, data, random);
   case_free (c);
 }
 
@@ -472,6 +497,12 @@ check_tall (Check *check, const void *data)
 }
 
 static void
+check_very_tall (Check *check, const void *data)
+{
+  run_subject (check, data, 1, very_tall_case);
+}
+
+static void
 check_crowded (Check *check, const void *data)
 {
   run_subject (check, data, n_crowded (check), crowded_case);
@@ -586,6 +617,9 @@ check_methods_add (void)
     if (method->backend == BACKEND_CUDA) {
       kerncheck_add (
           check_tall, subject, method, "sepconv/%s/tall", method->name);
+      if (passes_in_grids (method))
+        kerncheck_add (check_very_tall, subject, method, "sepconv/%s/very-tall",
+            method->name);
       kerncheck_add (
           check_crowded, subject, method, "sepconv/%s/crowded", method->name);
     }

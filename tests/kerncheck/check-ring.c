@@ -761,9 +761,10 @@ compute_never (void *user, const RingPart *part, Fault *fault)
   return fault_set (fault, FAULT_FAILED, "this was not to be computed");
 }
 
-/* Slices out of range are refused before anything is queued. */
+/* Slices out of range, and no result where there must be one, are refused before
+ * anything is queued. */
 static void
-check_slices (Check *check, const void *data)
+check_refusals (Check *check, const void *data)
 {
   static const int wrong[] = { 0, -1, RING_MAX_SLICES + 1, 2147483647 };
   static const int right[] = { 1, RING_MAX_SLICES };
@@ -783,6 +784,12 @@ check_slices (Check *check, const void *data)
     EXPECT_FAULT (check, !pass_frame (rig.ring, &frame, &rig.fault), &rig.fault,
         FAULT_SETTINGS, "a wrong number of slices");
   }
+  frame.slices = 1;
+  frame.passes = true;
+  frame.dst.n_memories = 0;
+  fault_clear (&rig.fault);
+  EXPECT_FAULT (check, !pass_frame (rig.ring, &frame, &rig.fault), &rig.fault,
+      FAULT_SETTINGS, "a frame that passes into nothing");
   EXPECT (check, !computed, "a frame that was refused was computed");
   expect_stats (check, &rig, 0, 0, 0);
   frame = pair_frame (&rig.pair, compute_slowly);
@@ -834,7 +841,7 @@ check_ring_add (void)
     kerncheck_add (check_stats, where, NULL, "%s/stats", prefix);
     kerncheck_add (check_failure, where, NULL, "%s/failure", prefix);
     kerncheck_add (check_limits, where, NULL, "%s/limits", prefix);
-    kerncheck_add (check_slices, where, NULL, "%s/slices", prefix);
+    kerncheck_add (check_refusals, where, NULL, "%s/refusals", prefix);
     kerncheck_add (check_abandon, where, NULL, "%s/abandon", prefix);
   }
 }
