@@ -13,7 +13,7 @@ pipelines/demo.sh [--filter DESCRIPTION] [INPUT [OUTPUT-DIR]]
 
 INPUT        any video file; without one, the street scene of OpenCV's examples
 OUTPUT-DIR   where the results go: output/ of this checkout unless you name one
---filter     the filter as gst-launch-1.0 takes it,
+--filter     the filter as gst-launch-1.0 takes it, an element first and last,
              "cudasepconv kernel=gaussian sigma=6" unless you name one
 
 Results: NAME-filtered.mp4 (.webm where no H.264 encoder is installed), and
@@ -27,7 +27,14 @@ while [[ $# -gt 0 ]]; do
   case $1 in
     -h | --help) usage; exit ;;
     --filter=*) filter=${1#*=} ;;
-    --filter) filter=${2?--filter takes a description}; shift ;;
+    --filter)
+      if [[ $# -lt 2 ]]; then
+        usage >&2
+        exit 2
+      fi
+      filter=$2
+      shift
+      ;;
     --) shift; arguments+=("$@"); break ;;
     -*) usage >&2; exit 2 ;;
     *) arguments+=("$1") ;;

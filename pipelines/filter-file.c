@@ -7,11 +7,12 @@
  * A complete application around cudasepconv: it links a decoder whose pads
  * come late, follows the bus, counts frames with pad probes, takes one frame
  * from before and after the filter for the picture, and asks the element what
- * it ran on. Exit status: 0 when OUTPUT is complete, else 1 and one sentence on
- * stderr, with OUTPUT as it was before. */
+ * it ran on. Exit status: 0 when OUTPUT is complete, after Ctrl-C as far as it had
+ * come, else 1 and one sentence on stderr, with OUTPUT as it was before. */
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,6 +57,7 @@ struct app
   const gchar *input;
   gchar *missing; /* what a missing plugin would have decoded */
   gboolean terminal;
+  gboolean interrupted;
   gboolean failed;
 
   /* The decoder's threads write these before the first frame; the main
@@ -204,7 +206,8 @@ crop_to_even (struct app *app, GstCaps *caps)
   GstElement *crop = gst_bin_get_by_name (GST_BIN (app->encoder), "even");
   GstVideoInfo video;
 
-  if (crop && gst_video_info_from_caps (&video, caps))
+  if (crop && gst_caps_is_fixed (caps)
+      && gst_video_info_from_caps (&video, caps))
     g_object_set (
         crop, "right", video.width & 1, "bottom", video.height & 1, NULL);
   gst_clear_object (&crop);
@@ -285,7 +288,15 @@ on_interrupt (gpointer data)
 {
   struct app *app = data;
 
+  app->interrupted = TRUE;
   gst_element_send_event (app->pipeline, gst_event_new_eos ());
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+on_termination (gpointer data)
+{
+  fail (data, "ended by a signal");
   return G_SOURCE_REMOVE;
 }
 
@@ -523,7 +534,11 @@ run_pipeline (struct app *app)
       g_timeout_add (app->terminal ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS,
           show_progress, app);
 
+  /* Who reads the progress may leave before the result is there. */
+  signal (SIGPIPE, SIG_IGN);
   g_unix_signal_add (SIGINT, on_interrupt, app);
+  g_unix_signal_add (SIGTERM, on_termination, app);
+  g_unix_signal_add (SIGHUP, on_termination, app);
   app->loop = g_main_loop_new (NULL, FALSE);
   gst_element_set_state (app->pipeline, GST_STATE_PLAYING);
   g_main_loop_run (app->loop);
@@ -545,7 +560,8 @@ main (int argc, char **argv)
   gchar *filter = NULL, *picture = NULL, *output = NULL, *unfinished = NULL;
   const GOptionEntry options[] = { { "filter", 'f', 0, G_OPTION_ARG_STRING,
                                        &filter,
-                                       "the filter, as gst-launch-1.0 takes it"
+                                       "the filter, as gst-launch-1.0 takes it,"
+                                       " an element first and last"
                                        " (default: cudasepconv sigma=6)",
                                        "DESCRIPTION" },
     { "picture", 'p', 0, G_OPTION_ARG_FILENAME, &picture,
@@ -589,7 +605,10 @@ main (int argc, char **argv)
     goto done;
   run_pipeline (&app);
   if (!app.failed && app.frames_out == 0)
-    fail (&app, "%s: no frame could be decoded", app.input);
+    fail (&app,
+        app.interrupted ? "%s: interrupted before the first frame"
+                        : "%s: no frame could be decoded",
+        app.input);
   if (!app.failed)
     show_backends (&app);
   gst_element_set_state (app.pipeline, GST_STATE_NULL);

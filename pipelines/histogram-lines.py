@@ -65,14 +65,16 @@ def read_arguments():
     parser.add_argument("input", metavar="INPUT", nargs="?",
                         help="a file, a URI or a camera such as /dev/video0; "
                         "without one a test picture, without end")
-    parser.add_argument("--bins", metavar="N", type=int, default=256)
+    parser.add_argument("--bins", metavar="N", type=int, default=256,
+                        help="counters a component (default: 256)")
     parser.add_argument("--interval", metavar="SECONDS", type=float, default=0.1,
-                        help="time between counted frames")
+                        help="time between counted frames (default: 0.1)")
     parser.add_argument("--every-frame", action="store_const", const=0.0,
                         dest="interval", help="count all frames")
     parser.add_argument("--planes", default="color",
-                        help="color, luma, chroma, alpha or all")
-    parser.add_argument("--backend", default="auto", help="auto, cuda or cpu")
+                        help="color (default), luma, chroma, alpha or all")
+    parser.add_argument("--backend", default="auto",
+                        help="auto (default), cuda or cpu")
     arguments = parser.parse_args()
     if not 0 <= arguments.interval < 1e9:
         fail("--interval takes seconds from 0 on")
@@ -93,13 +95,13 @@ def to_uri(name):
 
 def build_pipeline(arguments):
     source = "videotestsrc ! video/x-raw,format=I420"
-    if arguments.input:
+    if arguments.input is not None:
         source = "uridecodebin name=source ! videoconvert"
     pipeline = Gst.parse_launch(
         f"{source} ! cudahisto bins={arguments.bins}"
         f" interval={int(arguments.interval * Gst.SECOND)}"
         f" planes={arguments.planes} backend={arguments.backend} ! fakesink")
-    if arguments.input:
+    if arguments.input is not None:
         pipeline.get_by_name("source").props.uri = to_uri(arguments.input)
     return pipeline
 

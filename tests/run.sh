@@ -112,6 +112,29 @@ filter_file_refuses() {
   done
 }
 
+# filter_file_ends_with SIGNAL PROGRAM: while it writes.
+filter_file_ends_with() {
+  local status=0 program
+  "$2" --filter 'identity sleep-time=200000' "$scratch/odd clip.mkv" \
+    "$scratch/ended.mp4" &
+  program=$!
+  until [[ -e $scratch/ended.mp4.part ]] || ! kill -0 "$program"; do
+    sleep 0.05
+  done
+  kill "-$1" "$program"
+  wait "$program" || status=$?
+  [[ $status = 1 && -z $(find "$scratch" -name 'ended.mp4*') ]]
+}
+
+# Ended from without it leaves nothing behind; without a reader it goes on.
+filter_file_signals() {
+  local program=$1/pipelines/filter-file
+  filter_file_ends_with TERM "$program"
+  filter_file_ends_with HUP "$program"
+  "$program" "$scratch/odd clip.mkv" "$scratch/unread.mp4" | true
+  [[ -s $scratch/unread.mp4 && ! -e $scratch/unread.mp4.part ]]
+}
+
 # The installed header is all that an application needs. The staged tree is found as
 # if it had been moved there: GStreamer's own folders stay where they are.
 installed_meta_reads() {
@@ -155,7 +178,7 @@ refuses_inputs() {
   gst-launch-1.0 -q audiotestsrc num-buffers=20 ! vorbisenc ! oggmux \
     ! filesink location="$scratch/sound.ogg"
   head -c 5000 /dev/urandom >"$scratch/noise"
-  for input in "$scratch/absent" "$scratch/sound.ogg" "$scratch/noise"; do
+  for input in "" "$scratch/absent" "$scratch/sound.ogg" "$scratch/noise"; do
     status=0
     "$@" --backend cpu "$input" >"$scratch/lines" 2>"$scratch/error" || status=$?
     cat "$scratch/error"
@@ -195,6 +218,15 @@ histogram_view() {
   grep 'too-dark' "$picture"
 }
 
+# Where it can't be written, that is what it says.
+histogram_view_unwritten() {
+  local status=0
+  pipelines/histogram-view --backend cpu "$scratch/counted clip.mkv" \
+    >/dev/full 2>"$scratch/error" || status=$?
+  cat "$scratch/error"
+  [[ $status = 1 && $(wc -l <"$scratch/error") = 1 ]]
+}
+
 # The Python that Debian's python3-gi belongs to.
 have_gi() {
   /usr/bin/python3 -c 'import gi; gi.require_version("Gst", "1.0")' 2>/dev/null
@@ -219,6 +251,7 @@ if $check_passed; then
   check "$cuda: gst-launch-1.0" launch
   check "$cuda: filter-file" filter_file $cuda
   check "$cuda: filter-file refuses" filter_file_refuses $cuda
+  check "$cuda: filter-file and signals" filter_file_signals $cuda
   lines=$cuda/pipelines/histogram-lines
   check "$cuda: histogram-lines" counted_clip $lines
   check "$cuda: histogram-lines refuses inputs" refuses_inputs $lines
@@ -229,6 +262,8 @@ if $check_passed; then
     check "$cuda: histogram-lines.py refuses inputs" refuses_inputs $lines
     check "$cuda: histogram-lines.py refuses settings" refuses_settings $lines
     check "$cuda: histogram-view" histogram_view
+    check "$cuda: histogram-view without a place to write" \
+      histogram_view_unwritten
     check "$cuda: histogram-view refuses inputs" \
       refuses_inputs pipelines/histogram-view
   else
