@@ -854,8 +854,10 @@ ring_wait (Ring *ring, RingSlot *slot, Fault *fault)
   double up = 0.0, compute = slot->compute_ns, down = 0.0;
 
   if (ring->gpu != NULL) {
-    if (!wait_for_gpu (ring, slot, &up, &compute, &down, fault))
+    if (!wait_for_gpu (ring, slot, &up, &compute, &down, fault)) {
+      quiesce (ring);
       return false;
+    }
     if (slot->copy_out)
       copy_on_host (ring->copy_out, &slot->frame.dst, &slot->host_dst);
   }

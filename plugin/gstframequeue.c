@@ -170,6 +170,7 @@ handle_entry (GstFrameQueue *self, Entry entry)
 
   if (message != NULL) {
     self->posting = &finished;
+    wake (&self->changed);
     post (self, message);
     self->posting = NULL;
   }
@@ -191,6 +192,13 @@ drop_queued (GstFrameQueue *self)
       post (self, message);
     end_entry (self);
   }
+}
+
+/* With the lock held. */
+static gboolean
+is_pushing (const GstFrameQueue *self)
+{
+  return self->pending > (self->posting != NULL ? 1 : 0);
 }
 
 /* With the lock held, let go meanwhile: whether this is the pusher, inside a push or a
@@ -378,9 +386,10 @@ gst_frame_queue_set_flushing (GstFrameQueue *self, gboolean flushing)
   g_mutex_lock (&self->lock);
   if (!flushing) {
     /* A seek from within a push comes here on the pusher. Otherwise the push
-     * that is under way must be over: it could still deliver its frame. */
+     * that is under way must be over: it could still deliver its frame. One that is yet to
+     * come, behind a message, will not; who hears of that may be flushing, too. */
     if (!handled_within_push (self))
-      while (self->pending > 0)
+      for (drop_queued (self); is_pushing (self); drop_queued (self))
         wait_on (self, &self->changed);
     self->flow = GST_FLOW_OK;
     self->epoch++;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What cannot be done is said once, in words, and is not the end. */
-#include "picture-oracle.h"
+#include "flight-fixture.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -321,6 +322,100 @@ errors_device_id (void)
   filter_close (&filter);
 }
 
+/* ---- while a frame is waited for ------------------------------------------ */
+
+/* Of the emulated GPU; see its events.cpp. */
+typedef void (*FailQuery) (int n);
+
+static FailQuery
+find_fail_query (void)
+{
+  void *driver = dlopen ("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  FailQuery fail_query = NULL;
+
+  if (driver != NULL) {
+    *(void **) &fail_query = dlsym (driver, "emulated_gpu_fail_query");
+    dlclose (driver); /* the element holds it */
+  }
+  return fail_query;
+}
+
+typedef struct
+{
+  Flight *flight;
+  gint done;
+} Flush;
+
+static GstBusSyncReply
+flush_on_error (GstBus *bus, GstMessage *message, gpointer user)
+{
+  Flush *flush = user;
+
+  (void) bus;
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
+    flight_flush (flush->flight);
+    g_atomic_int_set (&flush->done, TRUE);
+  }
+  return GST_BUS_PASS;
+}
+
+/* A frame that the GPU does not finish is an error of the element, told once; the frames
+ * before it arrive, those behind it do not, and after a flush it goes on, even if that
+ * comes from whoever hears of the error. */
+static void
+errors_while_waiting (void)
+{
+  static const char *const settings[] = { "sigma=1 ring-depth=4",
+    "sigma=1 ring-depth=1", "sigma=1 histogram=true histogram-interval=0",
+    "sigma=1 transfer=mapped", "sigma=1 transfer=pageable" };
+
+  for (guint s = 0; s < 2 * G_N_ELEMENTS (settings); s++) {
+    const gboolean at_once = s % 2;
+    Flight *flight = flight_open (settings[s / 2], "NV12", 34, 18, NULL);
+    GstFlowReturn flow = GST_FLOW_OK;
+    FailQuery fail_query = find_fail_query ();
+    Flush flush = { flight, FALSE };
+
+    if (fail_query == NULL) {
+      flight_close (flight);
+      test_skip ("this GPU cannot be told to fail");
+      return;
+    }
+    for (guint64 n = 0; n < 3; n++)
+      flight_push (flight, n);
+    for (guint64 n = 0; n < 3; n++)
+      flight_expect (flight, n, "sigma=1");
+    while (filter_drain_bus (&flight->filter, GST_MESSAGE_ELEMENT, NULL) > 0)
+      continue;
+    flight_clear_log (flight);
+    if (at_once)
+      gst_bus_set_sync_handler (
+          flight->filter.bus, flush_on_error, &flush, NULL);
+    fail_query (1);
+    flight_push (flight, 10);
+    if (at_once) {
+      for (int i = 0; i < 1500 && !g_atomic_int_get (&flush.done); i++)
+        g_usleep (10000);
+      expect (g_atomic_int_get (&flush.done), "the flush does not come back");
+      gst_bus_set_sync_handler (flight->filter.bus, NULL, NULL, NULL);
+    } else {
+      for (guint64 n = 11; n < 30 && flow == GST_FLOW_OK; n++)
+        flow = flight_try_push (flight, n);
+      expect (
+          flow == GST_FLOW_ERROR, "upstream got %s", gst_flow_get_name (flow));
+      flight_expect_log (flight, "");
+      flight_flush (flight);
+    }
+    filter_expect_error (
+        &flight->filter, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED);
+    while (gst_harness_buffers_in_queue (flight->filter.harness) > 0)
+      gst_buffer_unref (flight_pull (flight));
+    flight_push (flight, 40);
+    flight_expect (flight, 40, "sigma=1");
+    flight_close (flight);
+  }
+}
+
 const Test tests_errors[] = {
   { "errors-settings", errors_settings, VARIANT_BOTH },
   { "errors-taps-not-finite", errors_taps_not_finite, VARIANT_BOTH },
@@ -331,6 +426,7 @@ const Test tests_errors[] = {
   { "errors-while-playing", errors_while_playing, VARIANT_BOTH },
   { "errors-again-and-again", errors_again_and_again, VARIANT_BOTH },
   { "errors-print-nothing", errors_print_nothing, VARIANT_BOTH },
+  { "errors-while-waiting", errors_while_waiting, VARIANT_CUDA },
   { "errors-device-id", errors_device_id, VARIANT_ANY },
   { 0 },
 };

@@ -405,6 +405,40 @@ histo_flight_seek_at_message (void)
     }
 }
 
+/* Nor do two seeks wait for each other, the one of another thread and that of who hears of
+ * a frame. */
+static void
+histo_flight_seeks_at_message (void)
+{
+  for (guint depth = 1; depth <= 4; depth++) {
+    char *settings =
+        g_strdup_printf ("cudahisto interval=0 ring-depth=%u", depth);
+    Flight *flight = flight_open (settings, "NV12", 40, 22, NULL);
+    Hearer hearer = { flight, 2, seek, FALSE, FALSE, FALSE };
+    Pushes pushes = { flight, 0, 20, 0 };
+    Task *task;
+
+    gst_bus_set_sync_handler (flight->filter.bus, on_message, &hearer, NULL);
+    task = task_start (push_frames, &pushes);
+    await_flag (&hearer.entered, "no message");
+    flight_send (flight, gst_event_new_flush_start ());
+    task_end (task, "pushing");
+    flight_send (flight, gst_event_new_flush_stop (TRUE));
+    g_atomic_int_set (&hearer.free, TRUE);
+    await_flag (&hearer.done, "the other seek does not come back");
+    while (gst_harness_buffers_in_queue (flight->filter.harness) > 0)
+      gst_buffer_unref (flight_pull (flight));
+    flight_clear_log (flight);
+    for (guint64 n = 30; n < 34; n++)
+      flight_push (flight, n);
+    flight_send (flight, gst_event_new_eos ());
+    flight_expect_log (flight, "30 31 32 33 eos");
+    gst_bus_set_sync_handler (flight->filter.bus, NULL, NULL, NULL);
+    flight_close (flight);
+    g_free (settings);
+  }
+}
+
 static void
 send_word (Flight *flight)
 {
@@ -663,6 +697,8 @@ const Test tests_histo_flight[] = {
   { "histo-flight-forgets-at-rest", histo_flight_forgets_at_rest,
       VARIANT_BOTH },
   { "histo-flight-seek-at-message", histo_flight_seek_at_message,
+      VARIANT_BOTH },
+  { "histo-flight-seeks-at-message", histo_flight_seeks_at_message,
       VARIANT_BOTH },
   { "histo-flight-event-at-message", histo_flight_event_at_message,
       VARIANT_BOTH },

@@ -31,6 +31,7 @@ find (CUresult error)
     ROW (CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "the contexts are peers"),
     ROW (CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "the contexts are no peers"),
     ROW (CUDA_ERROR_CONTEXT_IS_DESTROYED, "its context was destroyed"),
+    ROW (CUDA_ERROR_LAUNCH_FAILED, "a kernel failed, as it was told to"),
     ROW (CUDA_ERROR_NOT_SUPPORTED, "the emulation does not have it"),
     ROW (CUDA_ERROR_UNKNOWN, "something else"),
   };

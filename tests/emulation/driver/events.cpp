@@ -5,6 +5,8 @@
 
 #include "streams.h"
 
+#include <atomic>
+
 CUresult
 find_event (CUevent handle, Event *event)
 {
@@ -87,12 +89,25 @@ cuStreamWaitEvent (CUstream stream, CUevent handle, unsigned flags)
   });
 }
 
+/* Of the queries to come, the one that fails; 0: none. */
+static std::atomic<int> failing_query;
+
+/* For tests, which look it up by its name: the n-th query of an event from now on fails as
+ * after a fault of a kernel, and no other does; 0: none. */
+extern "C" __attribute__ ((visibility ("default"))) void
+emulated_gpu_fail_query (int n)
+{
+  failing_query = n;
+}
+
 CUresult
 cuEventQuery (CUevent handle)
 {
   Event event;
 
   CHECK (find_event (handle, &event));
+  if (failing_query > 0 && --failing_query == 0)
+    return CUDA_ERROR_LAUNCH_FAILED;
   return event.last == nullptr || event.last->reached () ? CUDA_SUCCESS
                                                          : CUDA_ERROR_NOT_READY;
 }
