@@ -50,9 +50,8 @@
  * about the last sample, to the next multiple along both axes, and by a whole
  * multiple more along the axis that was one. clip is the integer part of
  * clip_limit N / n, but no less than 1, or no limit where clip_limit is 0 (OpenCV's
- * is 1 from 2^31 on). Of c
- * clipped samples each bin gets floor (c / n), and one more each of the bins 0, s,
- * 2 s... with s = max (floor (n / r), 1), for the remaining r.
+ * is 1 from 2^31 on). Of c clipped samples each bin gets floor (c / n), and one more
+ * each of the bins 0, s, 2 s... with s = max (floor (n / r), 1), for the remaining r.
  *
  * Sources: R. A. Hummel, Image Enhancement by Histogram Transformation, Computer
  * Graphics and Image Processing 6, 1977 (global); K. Zuiderveld, Contrast Limited

@@ -151,7 +151,8 @@ RingSlot *ring_acquire (Ring *ring);
 bool ring_submit (
     Ring *ring, RingSlot *slot, const RingFrame *frame, Fault *fault);
 
-/* Blocks until the slot's result is in its dst. On failure dst is undefined. */
+/* Blocks until the slot's result is in its dst. On failure dst is undefined; nothing
+ * writes to it any more. */
 bool ring_wait (Ring *ring, RingSlot *slot, Fault *fault);
 
 void ring_release (Ring *ring, RingSlot *slot);

@@ -35,7 +35,7 @@ struct _GstFrameQueue
   GMutex lock;        /* protects all below, from both threads and flushes */
   Condition arrived;  /* an entry, or the end: the pusher's */
   Condition room;     /* for one more, or no sense in waiting */
-  Condition changed;  /* `pending`, `finishing` or `flushing` */
+  Condition changed;  /* `pending`, `finishing`, `posting` or `flushing` */
   GArray *ring;       /* of Entry, used as a ring; grows, never shrinks */
   guint head;         /* of the oldest entry in it */
   guint queued;       /* entries in it */

@@ -18,8 +18,8 @@ typedef struct _GstFrameQueue GstFrameQueue;
  * another buffer in its place; `buffer` is NULL if there is none, or if the frame is
  * about to be dropped. What it puts into `*message`, NULL before, is posted ahead of the
  * push. FALSE if the buffer never will be ready, with an error as the message.
- * Called on the pusher, or on a thread that drops frames. Nothing that others' code is run by
- * may be called from it: threads that drain wait for its end even while flushing. */
+ * Called on the pusher, or on a thread that drops frames. It must not run others' code,
+ * by posting or pushing: threads that drain wait for its end even while flushing. */
 typedef gboolean (*GstFrameQueueFinish) (gpointer frame, GstBuffer **buffer,
     GstMessage **message, gpointer user_data);
 
@@ -56,7 +56,8 @@ guint gst_frame_queue_length (GstFrameQueue *self);
 
 /* Any thread. TRUE makes waiting for room return at once; the frames in the
  * queue are dropped as their turn comes. FALSE waits until they are gone and
- * starts afresh. */
+ * starts afresh; one whose message is just being posted is not waited for, and not
+ * pushed. */
 void gst_frame_queue_set_flushing (GstFrameQueue *self, gboolean flushing);
 
 /* Any thread: forgets what downstream said, if it was `flow`. */
