@@ -14,6 +14,7 @@
  * reads the lines slowly slows the pipeline, and nothing piles up on the bus. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -344,6 +345,8 @@ int
 main (int argc, char **argv)
 {
   struct app app = { .input = "videotestsrc" };
+  /* Later something else may have that number. */
+  const gboolean writable = fcntl (STDOUT_FILENO, F_GETFD) != -1;
   gchar *bins = NULL, *seconds = NULL, *planes = NULL, *backend = NULL;
   gchar *uri = NULL, *interval = NULL;
   gboolean every_frame = FALSE;
@@ -370,6 +373,10 @@ main (int argc, char **argv)
   g_option_context_add_group (context, gst_init_get_option_group ());
   if (!g_option_context_parse (context, &argc, &argv, &error)) {
     fail (&app, "%s", error->message);
+    goto done;
+  }
+  if (!writable) {
+    fail (&app, "there is nothing to write to");
     goto done;
   }
   if (argc > 2 || (every_frame && seconds != NULL)) {

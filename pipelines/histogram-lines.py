@@ -133,6 +133,8 @@ def main():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     Gst.init(None)
     arguments = read_arguments()
+    if sys.stdout is None:
+        fail("there is nothing to write to")
     try:
         pipeline = build_pipeline(arguments)
     except GLib.Error as error:

@@ -218,11 +218,14 @@ histogram_view() {
   grep 'too-dark' "$picture"
 }
 
-# Where it can't be written, that is what it says.
-histogram_view_unwritten() {
-  local status=0
-  pipelines/histogram-view --backend cpu "$scratch/counted clip.mkv" \
-    >/dev/full 2>"$scratch/error" || status=$?
+# cannot_write COMMAND...: one sentence, and a status that tells.
+cannot_write() {
+  local clip="$scratch/counted clip.mkv" status=0
+  "$@" --backend cpu "$clip" >/dev/full 2>"$scratch/error" || status=$?
+  cat "$scratch/error"
+  [[ $status = 1 && $(wc -l <"$scratch/error") = 1 ]]
+  status=0
+  "$@" --backend cpu "$clip" >&- 2>"$scratch/error" || status=$?
   cat "$scratch/error"
   [[ $status = 1 && $(wc -l <"$scratch/error") = 1 ]]
 }
@@ -256,14 +259,17 @@ if $check_passed; then
   check "$cuda: histogram-lines" counted_clip $lines
   check "$cuda: histogram-lines refuses inputs" refuses_inputs $lines
   check "$cuda: histogram-lines refuses settings" refuses_settings $lines
+  check "$cuda: histogram-lines without a place to write" cannot_write $lines
   if have_gi; then
     lines=pipelines/histogram-lines.py
     check "$cuda: histogram-lines.py" counted_clip $lines
     check "$cuda: histogram-lines.py refuses inputs" refuses_inputs $lines
     check "$cuda: histogram-lines.py refuses settings" refuses_settings $lines
+    check "$cuda: histogram-lines.py without a place to write" \
+      cannot_write $lines
     check "$cuda: histogram-view" histogram_view
     check "$cuda: histogram-view without a place to write" \
-      histogram_view_unwritten
+      cannot_write pipelines/histogram-view
     check "$cuda: histogram-view refuses inputs" \
       refuses_inputs pipelines/histogram-view
   else
