@@ -322,12 +322,13 @@ histo_flight_remembers (void)
 /* ---- who hears of a frame ------------------------------------------------ */
 
 /* What is done when the message of a frame is posted, on the thread that pushes. */
-typedef struct
+typedef struct Hearer
 {
   Flight *flight;
   guint64 number; /* of the frame */
-  void (*act) (Flight *flight);
-  gint entered, free; /* it waits for the latter, and has done it */
+  void (*act) (struct Hearer *hearer);
+  Task *upstream;     /* pushes until a flush; or NULL */
+  gint entered, free; /* it waits for the latter */
   gint done;
 } Hearer;
 
@@ -343,7 +344,7 @@ on_message (GstBus *bus, GstMessage *message, gpointer user)
   g_atomic_int_set (&hearer->entered, TRUE);
   while (!g_atomic_int_get (&hearer->free))
     g_usleep (100);
-  hearer->act (hearer->flight);
+  hearer->act (hearer);
   g_atomic_int_set (&hearer->done, TRUE);
   return GST_BUS_PASS;
 }
@@ -359,10 +360,15 @@ await_flag (gint *flag, const char *what)
   expect (g_atomic_int_get (flag), "%s", what);
 }
 
+/* As sources do it: nothing is pushed between the flush and the segment. */
 static void
-seek (Flight *flight)
+seek (Hearer *hearer)
 {
-  flight_flush (flight);
+  flight_send (hearer->flight, gst_event_new_flush_start ());
+  while (hearer->upstream != NULL && !task_is_done (hearer->upstream))
+    g_usleep (100);
+  flight_send (hearer->flight, gst_event_new_flush_stop (TRUE));
+  flight_send_segment (hearer->flight);
 }
 
 /* An application seeks when it hears of a frame: that frame and those behind it are gone,
@@ -379,22 +385,21 @@ histo_flight_seek_at_message (void)
     for (guint depth = 1; depth <= 5; depth++) {
       char *all = g_strdup_printf ("%s ring-depth=%u", settings[s], depth);
       Flight *flight = flight_open (all, "NV12", 40, 22, NULL);
-      Hearer hearer = { flight, 2, seek, FALSE, FALSE, FALSE };
+      Hearer hearer = { .flight = flight, .number = 2, .act = seek };
       Pushes pushes = { flight, 0, 20, 0 };
       GstFlowReturn flow;
-      Task *task;
 
       gst_bus_set_sync_handler (flight->filter.bus, on_message, &hearer, NULL);
-      task = task_start (push_frames, &pushes);
+      hearer.upstream = task_start (push_frames, &pushes);
       await_flag (&hearer.entered, "no message");
       /* Upstream has come to wait in the filter by now, or does so during the flush. */
       if (depth % 2)
         g_usleep (2000);
       g_atomic_int_set (&hearer.free, TRUE);
-      flow = GPOINTER_TO_INT (task_end (task, "pushing"));
       await_flag (&hearer.done, "the seek does not come back");
-      expect (flow == GST_FLOW_FLUSHING || flow == GST_FLOW_OK,
-          "upstream got %s", gst_flow_get_name (flow));
+      flow = GPOINTER_TO_INT (task_end (hearer.upstream, "pushing"));
+      expect (flow == GST_FLOW_FLUSHING, "upstream got %s",
+          gst_flow_get_name (flow));
       gst_bus_set_sync_handler (flight->filter.bus, NULL, NULL, NULL);
       flight_send (flight, gst_event_new_eos ());
       expect (strstr (flight->log->str, " 2 ") == NULL,
@@ -414,7 +419,7 @@ histo_flight_seeks_at_message (void)
     char *settings =
         g_strdup_printf ("cudahisto interval=0 ring-depth=%u", depth);
     Flight *flight = flight_open (settings, "NV12", 40, 22, NULL);
-    Hearer hearer = { flight, 2, seek, FALSE, FALSE, FALSE };
+    Hearer hearer = { .flight = flight, .number = 2, .act = seek };
     Pushes pushes = { flight, 0, 20, 0 };
     Task *task;
 
@@ -440,9 +445,9 @@ histo_flight_seeks_at_message (void)
 }
 
 static void
-send_word (Flight *flight)
+send_word (Hearer *hearer)
 {
-  flight_send (flight,
+  flight_send (hearer->flight,
       gst_event_new_custom (
           GST_EVENT_CUSTOM_DOWNSTREAM, gst_structure_new_empty ("word")));
 }
@@ -456,7 +461,7 @@ histo_flight_event_at_message (void)
       "0 1 2 word 4", "0 1 2 3 word 4" };
     Flight *flight =
         flight_open ("cudahisto interval=0 ring-depth=6", "NV12", 40, 22, NULL);
-    Hearer hearer = { flight, 0, send_word, FALSE, FALSE, FALSE };
+    Hearer hearer = { .flight = flight, .act = send_word };
 
     gst_bus_set_sync_handler (flight->filter.bus, on_message, &hearer, NULL);
     for (guint i = 0; i <= n; i++)
