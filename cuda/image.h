@@ -25,6 +25,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -100,6 +101,29 @@ static inline int
 image_sample_bytes (const ImagePlane *plane)
 {
   return plane->depth + plane->shift <= 8 ? 1 : 2;
+}
+
+/* A sample of 1 or 2 bytes as it lies at a host address, which may be odd. */
+static inline int
+image_read_raw (const uint8_t *at, int bytes)
+{
+  uint16_t raw;
+
+  if (bytes == 1)
+    return *at;
+  memcpy (&raw, at, sizeof raw);
+  return raw;
+}
+
+static inline void
+image_write_raw (uint8_t *at, int value, int bytes)
+{
+  const uint16_t raw = (uint16_t) value;
+
+  if (bytes == 1)
+    *at = (uint8_t) value;
+  else
+    memcpy (at, &raw, sizeof raw);
 }
 
 /* The largest code. */

@@ -168,6 +168,18 @@ follow_mode (GstCudaHisto *self, const GstHistoModes *modes,
   return TRUE;
 }
 
+/* Frees the mode's plan; frames are of this mode from now on. */
+static void
+leave_mode (GstCudaHisto *self, GstCudaHistoMode mode)
+{
+  gst_gpu_filter_drain (GST_GPU_FILTER (self));
+  release_mode (GST_GPU_FILTER (self));
+  if ((mode == GST_CUDA_HISTO_EQUALIZE)
+      != (self->mode == GST_CUDA_HISTO_EQUALIZE))
+    gst_histo_counter_forget (&self->counter);
+  self->mode = mode;
+}
+
 /* Everything for the settings of now. */
 static gboolean
 follow_settings (GstCudaHisto *self, Fault *fault)
@@ -187,12 +199,7 @@ follow_settings (GstCudaHisto *self, Fault *fault)
   GST_OBJECT_UNLOCK (self);
 
   if (modes.mode != self->mode || !gst_histo_modes_fit (&modes, &self->made)) {
-    gst_gpu_filter_drain (filter);
-    release_mode (filter);
-    if ((modes.mode == GST_CUDA_HISTO_EQUALIZE)
-        != (self->mode == GST_CUDA_HISTO_EQUALIZE))
-      gst_histo_counter_forget (&self->counter);
-    self->mode = modes.mode;
+    leave_mode (self, modes.mode);
     self->made = modes;
   }
   if (!touched
@@ -205,20 +212,6 @@ follow_settings (GstCudaHisto *self, Fault *fault)
   gst_gpu_filter_drain (filter);
   release_mode (filter);
   return FALSE;
-}
-
-/* Frames pass as they are until follow_settings() is called. */
-static void
-rest (GstCudaHisto *self)
-{
-  GstGpuFilter *filter = GST_GPU_FILTER (self);
-
-  if (self->mode != GST_CUDA_HISTO_ANALYZE) {
-    gst_gpu_filter_drain (filter);
-    release_mode (filter);
-    self->mode = GST_CUDA_HISTO_ANALYZE;
-  }
-  gst_gpu_filter_set_active_method (filter, "none");
 }
 
 static gboolean
@@ -234,8 +227,10 @@ gst_cuda_histo_prepare (
   GST_OBJECT_UNLOCK (self);
   gst_histo_counter_set_told (&self->counter, told);
   if (idle) {
-    rest (self);
+    if (self->mode != GST_CUDA_HISTO_ANALYZE)
+      leave_mode (self, GST_CUDA_HISTO_ANALYZE);
     *use = GST_GPU_FILTER_PASS;
+    gst_gpu_filter_set_active_method (filter, "none");
     return TRUE;
   }
   if (!follow_settings (self, fault))

@@ -8,14 +8,8 @@ typedef struct
 {
   GstBuffer *buffer;
   gpointer frame;
+  guint epoch; /* that the frame was finished in */
 } Entry;
-
-/* An entry whose frame has been finished. */
-typedef struct
-{
-  GstBuffer *buffer; /* NULL: not to be pushed, or no longer */
-  guint epoch;       /* that it was finished in */
-} Finished;
 
 /* What threads wait for. A GCond asks the kernel to wake them even where there is none,
  * which takes as long as the rest of a frame's way through the queue. */
@@ -41,7 +35,7 @@ struct _GstFrameQueue
   guint queued;       /* entries in it */
   guint pending;      /* those, and the one that the pusher has */
   gboolean finishing; /* a thread waits for a frame's end: one at a time */
-  Finished *posting;  /* whose message the pusher is posting; else NULL */
+  Entry *posting;     /* whose message the pusher is posting; else NULL */
   GstFlowReturn flow;
   guint epoch;             /* grows with each flush: older pushes say nothing */
   guint forgets;           /* grows with each gst_frame_queue_forget() */
@@ -106,6 +100,7 @@ finish (GstFrameQueue *self, Entry *entry, gboolean drop)
   if (drop || !ok)
     gst_clear_buffer (&entry->buffer);
   g_mutex_lock (&self->lock);
+  entry->epoch = self->epoch;
   self->finishing = FALSE;
   wake (&self->changed);
   if (!ok && !self->flushing)
@@ -132,13 +127,13 @@ post (GstFrameQueue *self, GstMessage *message)
   g_mutex_lock (&self->lock);
 }
 
-/* With the lock held, let go meanwhile: pushes the buffer, if there still is one, unless
- * that has lost its point. */
+/* With the lock held, let go meanwhile: pushes the buffer of an entry whose frame has been
+ * finished, if there still is one, unless that has lost its point. */
 static void
-push (GstFrameQueue *self, Finished *finished)
+push (GstFrameQueue *self, Entry *entry)
 {
-  GstBuffer *buffer = g_steal_pointer (&finished->buffer);
-  const guint epoch = finished->epoch, forgets = self->forgets;
+  GstBuffer *buffer = g_steal_pointer (&entry->buffer);
+  const guint epoch = entry->epoch, forgets = self->forgets;
   const gboolean wanted =
       !self->flushing && self->flow == GST_FLOW_OK && epoch == self->epoch;
   GstFlowReturn flow = GST_FLOW_OK;
@@ -166,15 +161,14 @@ handle_entry (GstFrameQueue *self, Entry entry)
 {
   const gboolean drop = self->flushing || self->flow != GST_FLOW_OK;
   GstMessage *message = finish (self, &entry, drop);
-  Finished finished = { entry.buffer, self->epoch };
 
   if (message != NULL) {
-    self->posting = &finished;
+    self->posting = &entry;
     wake (&self->changed);
     post (self, message);
     self->posting = NULL;
   }
-  push (self, &finished);
+  push (self, &entry);
   end_entry (self);
 }
 
@@ -336,7 +330,7 @@ grow (GstFrameQueue *self)
 void
 gst_frame_queue_put (GstFrameQueue *self, GstBuffer *buffer, gpointer frame)
 {
-  const Entry entry = { buffer, frame };
+  const Entry entry = { .buffer = buffer, .frame = frame };
 
   g_mutex_lock (&self->lock);
   if (self->queued == self->ring->len)

@@ -46,8 +46,8 @@ typedef struct
   HistoResult **results;
   guint n_results;
   gboolean told;
-  GstClockTime last_interval; /* as it was for the last frame */
-  guint64 last_slot; /* which of those the last wanted frame was in, + 1 */
+  GstClockTime last_interval; /* the setting, for the last wanted frame */
+  guint64 last_slot;          /* the one of those that it was in, + 1 */
 
   /* Of the pusher, and of others while no frame is in flight. */
   GstHistoReport report;

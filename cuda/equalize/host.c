@@ -74,26 +74,16 @@ common_bytes (const EqualizePlan *plan)
 INNER unsigned
 load_raw (const HostRow *row, int i, int x, int bytes)
 {
-  const uint8_t *sample =
-      row->src[i] + (ptrdiff_t) x * row->channel[i].pixel_stride;
-  uint16_t raw;
-
-  if ((bytes == 0 ? row->channel[i].sample_bytes : bytes) == 1)
-    return *sample;
-  memcpy (&raw, sample, sizeof raw);
-  return raw;
+  return (unsigned) image_read_raw (
+      row->src[i] + (ptrdiff_t) x * row->channel[i].pixel_stride,
+      bytes == 0 ? row->channel[i].sample_bytes : bytes);
 }
 
 INNER void
 store_raw (const HostRow *row, int i, int x, unsigned raw, int bytes)
 {
-  uint8_t *sample = row->dst[i] + (ptrdiff_t) x * row->channel[i].pixel_stride;
-  const uint16_t pair = (uint16_t) raw;
-
-  if ((bytes == 0 ? row->channel[i].sample_bytes : bytes) == 1)
-    *sample = (uint8_t) raw;
-  else
-    memcpy (sample, &pair, sizeof pair);
+  image_write_raw (row->dst[i] + (ptrdiff_t) x * row->channel[i].pixel_stride,
+      (int) raw, bytes == 0 ? row->channel[i].sample_bytes : bytes);
 }
 
 /* The codes of a pixel: luma; or red, green and blue. */

@@ -5,8 +5,6 @@
 
 #include "../overlay.h"
 
-#include <string.h>
-
 #ifdef __CUDACC__
 #define OVERLAY_FUNCTION static __host__ __device__ __forceinline__
 #else
@@ -317,28 +315,20 @@ overlay_load (const uint8_t *sample, int sample_bytes)
 #ifdef __CUDA_ARCH__
   return sample_bytes == 1 ? *sample : *(const uint16_t *) sample;
 #else
-  /* The host takes odd addresses. */
-  uint16_t raw;
-
-  if (sample_bytes == 1)
-    return *sample;
-  memcpy (&raw, sample, sizeof raw);
-  return raw;
+  return (uint32_t) image_read_raw (sample, sample_bytes);
 #endif
 }
 
 OVERLAY_FUNCTION void
 overlay_store (uint8_t *sample, uint32_t raw, int sample_bytes)
 {
-  const uint16_t two = (uint16_t) raw;
-
+#ifdef __CUDA_ARCH__
   if (sample_bytes == 1)
     *sample = (uint8_t) raw;
   else
-#ifdef __CUDA_ARCH__
-    *(uint16_t *) sample = two;
+    *(uint16_t *) sample = (uint16_t) raw;
 #else
-    memcpy (sample, &two, sizeof two);
+  image_write_raw (sample, (int) raw, sample_bytes);
 #endif
 }
 

@@ -19,7 +19,7 @@ NAME (load_taps) (void *taps, const Taps *from)
 static inline SUM
 NAME (read_code) (const uint8_t *at, int bytes, int shift, SUM center)
 {
-  return (SUM) (read_raw (at, bytes) >> shift) - center;
+  return (SUM) (image_read_raw (at, bytes) >> shift) - center;
 }
 
 /* Reads n of them. */
@@ -137,13 +137,13 @@ NAME (pack) (uint8_t *row, const SUM *sums, const SUM *offsets,
   }
   if (bytes == 1 && distance == 1 && n == RUN)
     for (int k = 0; k < RUN; k++)
-      write_raw (row + k, raw[k], 1);
+      image_write_raw (row + k, raw[k], 1);
   else if (bytes == 2 && distance == 2 && n == RUN)
     for (int k = 0; k < RUN; k++)
-      write_raw (row + 2 * (ptrdiff_t) k, raw[k], 2);
+      image_write_raw (row + 2 * (ptrdiff_t) k, raw[k], 2);
   else
     for (int k = 0; k < n; k++)
-      write_raw (row + k * distance, raw[k], bytes);
+      image_write_raw (row + k * distance, raw[k], bytes);
 }
 
 /* rows[i]: sums of the row that tap i weighs. */

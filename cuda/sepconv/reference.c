@@ -101,29 +101,6 @@ min_int (int a, int b)
   return a < b ? a : b;
 }
 
-/* A sample as it lies in memory, of 1 or 2 bytes. */
-static inline int
-read_raw (const uint8_t *at, int bytes)
-{
-  uint16_t raw;
-
-  if (bytes == 1)
-    return *at;
-  memcpy (&raw, at, sizeof raw);
-  return raw;
-}
-
-static inline void
-write_raw (uint8_t *at, int value, int bytes)
-{
-  const uint16_t raw = (uint16_t) value;
-
-  if (bytes == 1)
-    *at = (uint8_t) value;
-  else
-    memcpy (at, &raw, sizeof raw);
-}
-
 /* Copies the samples of rows [first, last) that belong to channels that are not
  * filtered, those from `begin` on. */
 static void

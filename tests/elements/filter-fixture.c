@@ -383,7 +383,7 @@ filter_expect_error (Filter *filter, GQuark domain, int code)
       "domain %s code %d instead of %s %d: %s",
       g_quark_to_string (error->domain), error->code,
       g_quark_to_string (domain), code, text);
-  /* A sentence, and where in the source it was said. */
+  /* A sentence, and more for who looks for the cause. */
   expect (strlen (error->message) > 15 && strchr (error->message, ' '),
       "not a sentence: %s", text);
   expect (debug && *debug, "no debug text: %s", text);

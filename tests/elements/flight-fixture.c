@@ -178,6 +178,16 @@ flight_await (Flight *flight, guint n)
 }
 
 void
+flight_await_flag (gint *flag, const char *what)
+{
+  const gint64 end = deadline ();
+
+  while (!g_atomic_int_get (flag) && g_get_monotonic_time () < end)
+    g_usleep (100);
+  expect (g_atomic_int_get (flag), "%s", what);
+}
+
+void
 flight_clear_log (Flight *flight)
 {
   g_mutex_lock (&flight->lock);

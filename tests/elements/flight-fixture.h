@@ -49,6 +49,9 @@ void flight_answer (Flight *flight, guint64 from, GstFlowReturn answer);
  * since it was opened. */
 void flight_await_held (Flight *flight);
 void flight_await (Flight *flight, guint n);
+/* Waits until another thread has set a flag, with g_atomic_int_set(); `what` is said if it
+ * does not. */
+void flight_await_flag (gint *flag, const char *what);
 void flight_clear_log (Flight *flight);
 /* Expects the sink to have written this since the log was cleared or expected. */
 void flight_expect_log (Flight *flight, const char *want);

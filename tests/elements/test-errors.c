@@ -394,9 +394,7 @@ errors_while_waiting (void)
     fail_query (1);
     flight_push (flight, 10);
     if (at_once) {
-      for (int i = 0; i < 1500 && !g_atomic_int_get (&flush.done); i++)
-        g_usleep (10000);
-      expect (g_atomic_int_get (&flush.done), "the flush does not come back");
+      flight_await_flag (&flush.done, "the flush does not come back");
       gst_bus_set_sync_handler (flight->filter.bus, NULL, NULL, NULL);
     } else {
       for (guint64 n = 11; n < 30 && flow == GST_FLOW_OK; n++)

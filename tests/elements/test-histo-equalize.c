@@ -608,6 +608,19 @@ histo_equalize_strength_controlled (void)
 
 /* ---- frames after one another -------------------------------------------- */
 
+/* Takes a picture, which the table follows: it comes out mapped by it. */
+static void
+check_followed (Filter *filter, Table *table, GstBuffer *in,
+    const GstVideoInfo *info, const char *settings)
+{
+  GstBuffer *out = filter_process (filter, gst_buffer_ref (in));
+
+  table_follow (table, in, info, settings);
+  expect_mapped (table, in, out, info, 1.0, ROUNDED_TWICE);
+  gst_buffer_unref (in);
+  gst_buffer_unref (out);
+}
+
 /* Pushes frames of which all from `step` on are brighter, and expects a table that
  * follows them; before frame `flush`, a flush, with which it starts anew. */
 static void
@@ -622,7 +635,7 @@ check_smoothing (
   filter_start (&filter, all, &info, format, 66, 36, NULL);
   table_init (&table, &info);
   for (guint n = 0; n < 12; n++) {
-    GstBuffer *in = low_contrast (&info, n, n < step ? 0.1 : 0.6, 0.2), *out;
+    GstBuffer *in = low_contrast (&info, n, n < step ? 0.1 : 0.6, 0.2);
 
     if (n == flush) {
       GstSegment segment;
@@ -633,11 +646,7 @@ check_smoothing (
       gst_harness_push_event (filter.harness, gst_event_new_segment (&segment));
       table.frames = 0;
     }
-    out = filter_process (&filter, gst_buffer_ref (in));
-    table_follow (&table, in, &info, settings);
-    expect_mapped (&table, in, out, &info, 1.0, ROUNDED_TWICE);
-    gst_buffer_unref (in);
-    gst_buffer_unref (out);
+    check_followed (&filter, &table, in, &info, settings);
   }
   filter_close (&filter);
   g_free (table.code);
@@ -699,7 +708,7 @@ histo_equalize_after_rest (void)
     filter_start (&filter, all, &info, "I420", 66, 36, NULL);
     table_init (&table, &info);
     for (guint n = 0; n < 9; n++) {
-      GstBuffer *in = low_contrast (&info, n, n < 4 ? 0.1 : 0.6, 0.2), *out;
+      GstBuffer *in = low_contrast (&info, n, n < 4 ? 0.1 : 0.6, 0.2);
 
       if (n % 4 == 3) {
         settings_apply (filter.element, "mode=analyze");
@@ -707,11 +716,7 @@ histo_equalize_after_rest (void)
         settings_apply (filter.element, "mode=equalize");
         table.frames = 0;
       }
-      out = filter_process (&filter, gst_buffer_ref (in));
-      table_follow (&table, in, &info, settings[s]);
-      expect_mapped (&table, in, out, &info, 1.0, ROUNDED_TWICE);
-      gst_buffer_unref (in);
-      gst_buffer_unref (out);
+      check_followed (&filter, &table, in, &info, settings[s]);
     }
     filter_close (&filter);
     g_free (table.code);

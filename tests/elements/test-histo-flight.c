@@ -349,17 +349,6 @@ on_message (GstBus *bus, GstMessage *message, gpointer user)
   return GST_BUS_PASS;
 }
 
-static void
-await_flag (gint *flag, const char *what)
-{
-  const gint64 end =
-      g_get_monotonic_time () + FLIGHT_SECONDS * G_TIME_SPAN_SECOND;
-
-  while (!g_atomic_int_get (flag) && g_get_monotonic_time () < end)
-    g_usleep (100);
-  expect (g_atomic_int_get (flag), "%s", what);
-}
-
 /* As sources do it: nothing is pushed between the flush and the segment. */
 static void
 seek (Hearer *hearer)
@@ -391,12 +380,12 @@ histo_flight_seek_at_message (void)
 
       gst_bus_set_sync_handler (flight->filter.bus, on_message, &hearer, NULL);
       hearer.upstream = task_start (push_frames, &pushes);
-      await_flag (&hearer.entered, "no message");
+      flight_await_flag (&hearer.entered, "no message");
       /* Upstream has come to wait in the filter by now, or does so during the flush. */
       if (depth % 2)
         g_usleep (2000);
       g_atomic_int_set (&hearer.free, TRUE);
-      await_flag (&hearer.done, "the seek does not come back");
+      flight_await_flag (&hearer.done, "the seek does not come back");
       flow = GPOINTER_TO_INT (task_end (hearer.upstream, "pushing"));
       expect (flow == GST_FLOW_FLUSHING, "upstream got %s",
           gst_flow_get_name (flow));
@@ -425,12 +414,12 @@ histo_flight_seeks_at_message (void)
 
     gst_bus_set_sync_handler (flight->filter.bus, on_message, &hearer, NULL);
     task = task_start (push_frames, &pushes);
-    await_flag (&hearer.entered, "no message");
+    flight_await_flag (&hearer.entered, "no message");
     flight_send (flight, gst_event_new_flush_start ());
     task_end (task, "pushing");
     flight_send (flight, gst_event_new_flush_stop (TRUE));
     g_atomic_int_set (&hearer.free, TRUE);
-    await_flag (&hearer.done, "the other seek does not come back");
+    flight_await_flag (&hearer.done, "the other seek does not come back");
     while (gst_harness_buffers_in_queue (flight->filter.harness) > 0)
       gst_buffer_unref (flight_pull (flight));
     flight_clear_log (flight);
@@ -467,7 +456,7 @@ histo_flight_event_at_message (void)
     for (guint i = 0; i <= n; i++)
       flight_push (flight, i);
     g_atomic_int_set (&hearer.free, TRUE);
-    await_flag (&hearer.done, "the event does not come through");
+    flight_await_flag (&hearer.done, "the event does not come through");
     flight_push (flight, 4);
     flight_await (flight, n + 2);
     flight_expect_log (flight, logs[n]);
