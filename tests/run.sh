@@ -238,7 +238,7 @@ have_gi() {
 set_up clang shellcheck python3-gi gir1.2-gstreamer-1.0
 
 check "scripts: shellcheck" shellcheck \
-  -x .ci/run pipelines/*.sh tests/*.sh tests/gpu/*.sh
+  -x .ci/run pipelines/*.sh tests/*.sh tests/{elements,gpu}/*.sh
 
 check "$cuda builds without warnings" build $cuda -Dcuda-archs=75,90
 if $check_passed; then

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "elements-main.h"
 #include "filter-fixture.h"
+#include "restart.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#ifdef TESTS_OF_THE_SUITE
+static const Test *const tables[] = { tests_restart };
+#else
 static const Test *const tables[] = { tests_templates, tests_properties,
   tests_errors, tests_fallback, tests_negotiation, tests_kernels, tests_layouts,
   tests_interlace, tests_metas, tests_flow, tests_flight, tests_flight_events,
@@ -21,6 +26,7 @@ static const Test *const tables[] = { tests_templates, tests_properties,
   tests_histo_messages, tests_histo_metas, tests_histo_statistics,
   tests_histo_alarms, tests_histo_flight, tests_histo_equalize,
   tests_histo_overlay, tests_histo_modes, tests_histogram };
+#endif
 
 static const struct
 {
@@ -41,6 +47,18 @@ typedef struct
   GPtrArray *skipped; /* whole names */
 } Choice;
 
+/* Those that a test may end with, and what its failure then says. */
+static const struct
+{
+  int number;
+  const char *name;
+} fatal_signals[] = {
+  { SIGALRM, "timed out" }, { SIGABRT, "Aborted" },
+  { SIGSEGV, "Segmentation fault" }, { SIGBUS, "Bus error" },
+  { SIGFPE, "Floating point exception" }, { SIGILL, "Illegal instruction" },
+  { SIGTRAP, "Trace/breakpoint trap" }, /* g_error() */
+};
+
 static struct
 {
   const Test *test;
@@ -48,7 +66,8 @@ static struct
   char title[128]; /* elements/cpu/name */
   char context[1024];
   const char *skipped_for; /* or NULL */
-  int passed, failed, skipped;
+  Tally tally;
+  int done_before; /* tests that former processes have counted */
 } now;
 
 const char *
@@ -98,19 +117,47 @@ test_fail (
 static void
 print_totals (void)
 {
-  printf ("elements: %d passed, %d failed, %d skipped\n", now.passed,
-      now.failed, now.skipped);
+  printf ("elements: %d passed, %d failed, %d skipped\n", now.tally.passed,
+      now.tally.failed, now.tally.skipped);
   fflush (stdout);
 }
 
-/* A test that hangs or crashes takes the process with it, but not its name. */
+/* Without stdio, whose locks the test may have left taken. */
+static void
+report_signal (int number)
+{
+  static char line[sizeof now.title + sizeof now.context + 128];
+  char *end = stpcpy (stpcpy (line, "FAIL "), now.title);
+
+  end = stpcpy (stpcpy (end, " [backend="), test_backend ());
+  end = stpcpy (stpcpy (stpcpy (end, " "), now.context), "]: ");
+  for (guint i = 0; i < G_N_ELEMENTS (fatal_signals); i++)
+    if (fatal_signals[i].number == number)
+      end = stpcpy (end, fatal_signals[i].name);
+  end = stpcpy (end, "\n");
+  for (const char *at = line; at < end;) {
+    const ssize_t written = write (STDOUT_FILENO, at, (size_t) (end - at));
+
+    if (written <= 0)
+      return;
+    at += written;
+  }
+}
+
+/* A test that hangs or crashes takes the process with it, but neither its name
+ * nor the tests behind it. */
 static void
 on_fatal_signal (int number)
 {
+  static atomic_flag ending = ATOMIC_FLAG_INIT;
+
+  /* Other threads that crash meanwhile belong to the same failure. */
+  while (atomic_flag_test_and_set (&ending))
+    pause ();
+  report_signal (number);
+  restart_run ();
   signal (number, SIG_DFL);
-  now.failed++;
-  printf ("FAIL %s [backend=%s %s]: %s\n", now.title, test_backend (),
-      now.context, number == SIGALRM ? "timed out" : strsignal (number));
+  now.tally.failed++;
   print_totals ();
   raise (number);
 }
@@ -239,7 +286,17 @@ static void
 skip (int variant, const Test *test, const char *why)
 {
   printf ("SKIP elements/%s/%s: %s\n", variants[variant].name, test->name, why);
-  now.skipped++;
+  now.tally.skipped++;
+}
+
+/* What begins now fails, and is behind, if it takes the process with it. */
+static void
+count_as_failed_if_ended (void)
+{
+  Tally tally = now.tally;
+
+  tally.failed++;
+  restart_prepare (&tally);
 }
 
 static void
@@ -247,6 +304,7 @@ run_one (const Test *test, int variant, const char *program)
 {
   char *problem;
 
+  count_as_failed_if_ended ();
   now.test = test;
   now.variant = variants[variant].variant;
   now.context[0] = '\0';
@@ -265,11 +323,11 @@ run_one (const Test *test, int variant, const char *program)
     skip (variant, test, now.skipped_for);
   } else if (problem == NULL) {
     printf ("ok %s\n", now.title);
-    now.passed++;
+    now.tally.passed++;
   } else {
     printf ("FAIL %s [backend=%s %s]: %s\n", now.title, test_backend (),
         now.context, problem);
-    now.failed++;
+    now.tally.failed++;
   }
   fflush (stdout);
   g_free (problem);
@@ -303,6 +361,8 @@ run_variant (const Choice *choice, int variant, const char *program)
         continue;
       if (choice->list)
         printf ("elements/%s/%s\n", variants[variant].name, test->name);
+      else if (now.done_before > 0)
+        now.done_before--;
       else if (is_skipped (choice, test))
         skip (variant, test, "this run leaves it out");
       else
@@ -344,6 +404,11 @@ main (int argc, char **argv)
   Choice choice;
   int argc_for_gst = 1; /* GStreamer refuses options that are not its own */
 
+  restart_init (&argc, argv, &now.tally);
+  now.done_before = now.tally.passed + now.tally.failed + now.tally.skipped;
+  /* Whole lines at once, so that the process that takes over has none to print
+   * again and none is lost. */
+  setvbuf (stdout, NULL, _IOLBF, BUFSIZ);
   /* For a run by hand; the build's own environment comes first. */
   g_setenv ("GST_PLUGIN_PATH", PLUGIN_DIR, FALSE);
   if (!parse_arguments (argc, argv, &choice)) {
@@ -361,20 +426,22 @@ main (int argc, char **argv)
           gst_registry_get (), "cudasepconv", 0, 0, 0)) {
     printf ("FAIL elements: no element cudasepconv in %s\n",
         g_getenv ("GST_PLUGIN_PATH"));
-    now.failed++;
+    now.tally.failed++;
     print_totals ();
     return 1;
   }
-  catch_signal (SIGALRM);
-  catch_signal (SIGABRT);
-  catch_signal (SIGSEGV);
-  catch_signal (SIGFPE);
+  for (guint i = 0; i < G_N_ELEMENTS (fatal_signals); i++)
+    catch_signal (fatal_signals[i].number);
   for (guint v = 0; v < G_N_ELEMENTS (variants); v++)
     if (choice.variants & variants[v].variant)
       run_variant (&choice, (int) v, argv[0]);
   g_ptr_array_unref (choice.skipped);
   if (choice.list)
     return 0;
+  if (now.test != NULL) {
+    count_as_failed_if_ended ();
+    g_strlcpy (now.title, "elements: the end of the program", sizeof now.title);
+  }
   print_totals ();
-  return now.failed != 0;
+  return now.tally.failed != 0;
 }

@@ -9,7 +9,10 @@
  *   cpu       once, with backend=cpu
  *   cuda      once, with backend=cuda; skipped by name where that has no device
  *   bare      once, where no CUDA device can be seen: on a machine with one, in
- *             a process of its own from which it is hidden */
+ *             a process of its own from which it is hidden
+ *
+ * One that crashes, or takes longer than CK_DEFAULT_TIMEOUT seconds, fails alone:
+ * the program starts anew and goes on behind it. */
 #pragma once
 
 #include <gst/check/gstcheck.h>
@@ -40,7 +43,7 @@ extern const Test tests_errors[], tests_fallback[], tests_flight[],
     tests_histo_overlay[], tests_histo_statistics[], tests_histo_templates[],
     tests_histogram[], tests_interlace[], tests_kernels[], tests_layouts[],
     tests_metas[], tests_negotiation[], tests_pipelines[], tests_pools[],
-    tests_properties[], tests_stats[], tests_templates[];
+    tests_properties[], tests_restart[], tests_stats[], tests_templates[];
 
 /* The variant that is running, as a value of the property backend. */
 const char *test_backend (void);

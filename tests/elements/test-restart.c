@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Tests that go wrong on purpose, in a program of their own: restart.sh compares
+ * what the suite makes of them. */
+#include "elements-main.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+
+#define LEFT_BEHIND "RESTART_LEFT_BEHIND"
+
+/* A test that comes first, or behind one that went wrong. */
+static void
+passes (void)
+{
+  struct itimerval limit;
+  sigset_t mask;
+
+  getitimer (ITIMER_REAL, &limit);
+  expect (limit.it_value.tv_sec > 0 || limit.it_value.tv_usec > 0,
+      "the test has no time limit");
+  sigprocmask (SIG_SETMASK, NULL, &mask);
+  expect (!sigismember (&mask, SIGALRM) && !sigismember (&mask, SIGABRT),
+      "signals are still blocked");
+  expect (g_getenv (LEFT_BEHIND) == NULL, "the environment is not the first");
+}
+
+static void
+fails (void)
+{
+  test_context ("on purpose");
+  expect (FALSE, "it fails");
+}
+
+static void
+skips (void)
+{
+  test_skip ("on purpose");
+}
+
+static void
+hangs (void)
+{
+  test_context ("waiting");
+  for (;;)
+    g_usleep (G_USEC_PER_SEC);
+}
+
+static void
+aborts (void)
+{
+  g_setenv (LEFT_BEHIND, "1", TRUE);
+  printf ("said before the end\n");
+  abort ();
+}
+
+static gpointer
+abort_with_lock (gpointer data)
+{
+  flockfile (stdout);
+  abort ();
+  return data;
+}
+
+static void
+aborts_in_thread (void)
+{
+  g_thread_join (g_thread_new ("aborts", abort_with_lock, NULL));
+}
+
+/* What g_error() does. */
+static void
+traps (void)
+{
+  raise (SIGTRAP);
+}
+
+const Test tests_restart[] = {
+  { "passes-first", passes, VARIANT_ANY },
+  { "fails", fails, VARIANT_ANY },
+  { "passes-after-failure", passes, VARIANT_ANY },
+  { "skips", skips, VARIANT_ANY },
+  { "hangs", hangs, VARIANT_ANY },
+  { "passes-after-hang", passes, VARIANT_ANY },
+  { "aborts", aborts, VARIANT_ANY },
+  { "aborts-in-thread", aborts_in_thread, VARIANT_ANY },
+  { "passes-after-abort", passes, VARIANT_ANY },
+  { "traps-last", traps, VARIANT_ANY },
+  { "bare-aborts", aborts, VARIANT_BARE },
+  { "bare-passes", passes, VARIANT_BARE },
+  { 0 },
+};
