@@ -45,6 +45,8 @@ typedef struct
   gboolean list;
   char **names;       /* of whole tests, or what they begin with; NULL: all */
   GPtrArray *skipped; /* whole names */
+  int part, parts;    /* every parts-th test that is meant, from this on */
+  int meant;          /* so far */
 } Choice;
 
 /* Those that a test may end with, and what its failure then says. */
@@ -334,7 +336,7 @@ run_one (const Test *test, int variant, const char *program)
 }
 
 static gboolean
-is_chosen (const Choice *choice, const Test *test)
+is_named (const Choice *choice, const Test *test)
 {
   if (choice->names == NULL)
     return TRUE;
@@ -342,6 +344,14 @@ is_chosen (const Choice *choice, const Test *test)
     if (g_str_has_prefix (test->name, choice->names[i]))
       return TRUE;
   return FALSE;
+}
+
+/* To be called once for each test and variant, in their order. */
+static gboolean
+is_chosen (Choice *choice, const Test *test, Variant variant)
+{
+  return (test->variants & variant) != 0 && is_named (choice, test)
+      && choice->meant++ % choice->parts == choice->part - 1;
 }
 
 static gboolean
@@ -352,12 +362,11 @@ is_skipped (const Choice *choice, const Test *test)
 }
 
 static void
-run_variant (const Choice *choice, int variant, const char *program)
+run_variant (Choice *choice, int variant, const char *program)
 {
   for (guint t = 0; t < G_N_ELEMENTS (tables); t++) {
     for (const Test *test = tables[t]; test->name; test++) {
-      if (!(test->variants & variants[variant].variant)
-          || !is_chosen (choice, test))
+      if (!is_chosen (choice, test, variants[variant].variant))
         continue;
       if (choice->list)
         printf ("elements/%s/%s\n", variants[variant].name, test->name);
@@ -371,10 +380,25 @@ run_variant (const Choice *choice, int variant, const char *program)
   }
 }
 
+/* "2/3": the second of three. */
+static gboolean
+parse_part (const char *text, Choice *choice)
+{
+  char more;
+
+  return sscanf (text, "%d/%d%c", &choice->part, &choice->parts, &more) == 2
+      && choice->part >= 1 && choice->part <= choice->parts;
+}
+
 static gboolean
 parse_arguments (int argc, char **argv, Choice *choice)
 {
-  *choice = (Choice){ .variants = ~0u, .skipped = g_ptr_array_new () };
+  *choice = (Choice){
+    .variants = ~0u,
+    .skipped = g_ptr_array_new (),
+    .part = 1,
+    .parts = 1,
+  };
   for (int i = 1; i < argc; i++) {
     if (g_str_equal (argv[i], "--list")) {
       choice->list = TRUE;
@@ -388,6 +412,9 @@ parse_arguments (int argc, char **argv, Choice *choice)
         return FALSE;
     } else if (g_str_equal (argv[i], "--skip") && i + 1 < argc) {
       g_ptr_array_add (choice->skipped, argv[++i]);
+    } else if (g_str_equal (argv[i], "--part") && i + 1 < argc) {
+      if (!parse_part (argv[++i], choice))
+        return FALSE;
     } else if (argv[i][0] == '-') {
       return FALSE;
     } else {
@@ -414,9 +441,10 @@ main (int argc, char **argv)
   if (!parse_arguments (argc, argv, &choice)) {
     fprintf (stderr,
         "usage: %s [--backend any|cpu|cuda|bare] [--list] [--skip NAME]... "
-        "[NAME...]\n"
+        "[--part K/N] [NAME...]\n"
         "NAME chooses every test whose name begins with it, and the whole name "
-        "after --skip\n",
+        "after --skip;\n--part takes every Nth of these tests, from the Kth "
+        "on\n",
         argv[0]);
     return 2;
   }
