@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# run.sh [--quick] [--no-sanitizer] [--only NAME] [OUTPUT-DIR]
+# run.sh [--quick] [--no-sanitizer] [--only NAME[,NAME]...] [--jobs N]
+#        [--limit SECONDS] [OUTPUT-DIR]
 #
 # Runs the tests of the bundle that it lies in. OUTPUT-DIR takes logs, a filtered
 # clip and a picture; without one, a new folder of /tmp does.
@@ -12,12 +13,15 @@
 #               apart, since each is within 0.75 of the exact result
 #   decode      frames that the GPU decodes, filtered and counted where they are: none
 #               crosses the bus, and they are as those that do
-#   memcheck, racecheck
-#               compute-sanitizer over both test binaries, where it is installed
+#   memcheck, racecheck, initcheck, synccheck
+#               the tools of compute-sanitizer, where it is installed, over all of
+#               kerncheck that uses the GPU, and over the elements on it
 #   bench       what docs/performance.md tells of, as JSON; runs only if named
 #
-# --quick takes fewer cases, --only NAME one of those above. Without a
-# GPU, what needs one is named with "SKIP". The last line is
+# --quick takes fewer cases, --only some of those above. The sanitizer's tools share
+# their work among N jobs at once (default: as many as cores), each with a log of its
+# own in a folder named after the tool; a job that takes longer than SECONDS (default:
+# 600) fails. Without a GPU, what needs one is named with "SKIP". The last line is
 # "N passed, N failed, N skipped"; the exit status is 1 when something failed.
 # shellcheck disable=SC2317 # check calls functions by name
 set -euo pipefail
@@ -30,26 +34,52 @@ fi
 # shellcheck source=tests/tally.sh
 . "$here/tally.sh"
 
+sections=(kerncheck elements clip decode memcheck racecheck initcheck synccheck bench)
+tools=(memcheck racecheck initcheck synccheck)
 quick=()
 sanitizer=yes
 only=
+jobs=$(nproc)
+limit=600
 output=
 while [[ $# -gt 0 ]]; do
   case $1 in
     --quick) quick=(--quick) ;;
     --no-sanitizer) sanitizer=no ;;
-    --only) only=${2?--only takes a name}; shift ;;
-    -*) sed -n '4,21s/^#[ ]\{0,1\}//p' "$0"; exit 2 ;;
+    --only) only=${2:?--only takes names}; shift ;;
+    --jobs) jobs=${2:?--jobs takes a number}; shift ;;
+    --limit) limit=${2:?--limit takes seconds}; shift ;;
+    -*) sed -n '4,25s/^#[ ]\{0,1\}//p' "$0"; exit 2 ;;
     *) output=$1 ;;
   esac
   shift
+done
+for number in "$jobs" "$limit"; do
+  if [[ ! $number =~ ^[1-9][0-9]{0,5}$ ]]; then
+    echo "run.sh: $number is not a number from 1 on" >&2
+    exit 2
+  fi
+done
+IFS=, read -ra wanted_sections <<<"$only"
+for name in "${wanted_sections[@]}"; do
+  if [[ " ${sections[*]} " != *" $name "* ]]; then
+    echo "run.sh: there is no test named $name, but ${sections[*]}" >&2
+    exit 2
+  fi
 done
 [[ -n $output ]] || output=$(mktemp -d /tmp/gpu-tests.XXXXXX)
 mkdir -p "$output"
 output=$(cd "$output" && pwd)
 
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+clean_up() {
+  local running
+  running=$(jobs -pr)
+  # shellcheck disable=SC2086 # one word a job
+  [[ -z $running ]] || kill $running || true
+  rm -rf "$scratch"
+}
+trap clean_up EXIT
 unset "${!GST_@}"
 export LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export GST_PLUGIN_SYSTEM_PATH=$here/gstreamer-1.0
@@ -64,15 +94,29 @@ if [[ -e /dev/nvidiactl ]] || nvidia-smi -L >/dev/null 2>&1; then
   have_gpu=yes
 fi
 
-# section NAME FUNCTION: runs it unless another was asked for; a row of the table.
+# wanted SECTION
+wanted() {
+  if [[ ${#wanted_sections[@]} = 0 ]]; then
+    [[ $1 != bench ]]
+  else
+    [[ " ${wanted_sections[*]} " = *" $1 "* ]]
+  fi
+}
+
+# add_row NAME PASSED FAILED SKIPPED SECONDS: of the table at the end.
 table=()
+add_row() {
+  table+=("$(printf '%-10s %7d %7d %8d %6d s' "$@")")
+}
+
+# section NAME FUNCTION: runs it if it is wanted.
 section() {
   local before=("$passed" "$failed" "$skipped") start=$SECONDS
-  [[ -z $only || $only = "$1" ]] || return 0
+  wanted "$1" || return 0
   echo "== $1"
   "$2"
-  table+=("$(printf '%-10s %7d %7d %8d %6d s' "$1" $((passed - before[0])) \
-    $((failed - before[1])) $((skipped - before[2])) $((SECONDS - start)))")
+  add_row "$1" $((passed - before[0])) $((failed - before[1])) \
+    $((skipped - before[2])) $((SECONDS - start))
 }
 
 # needs_gpu NAME: whether to go on.
@@ -98,40 +142,195 @@ run_elements() {
   binary elements elements
 }
 
-# The sanitizer's own status tells of its findings; a tally would hide them. Calls
-# that fail on purpose, such as one for too much memory, are no findings: the code
-# checks every result, and the tests check what it makes of them.
-sanitize() {
-  local tool=$1 name="$1: ${*:2}" options=(--tool "$1" --error-exitcode 99)
-  [[ $tool != memcheck ]] || options+=(--report-api-errors=no)
-  if [[ $sanitizer = no ]]; then
-    skip "$name" "not wanted"
-  elif ! command -v compute-sanitizer >/dev/null; then
-    skip "$name" "compute-sanitizer is not installed"
-  elif needs_gpu "$name"; then
-    check "$name" timeout 1200 compute-sanitizer "${options[@]}" "${@:2}"
-    cat "$check_log" >>"$output/$tool.log"
-  fi
+# What the sanitizer goes over, one a line: the number of checks, and the command.
+# A check that a process without a device skips is one that uses the GPU.
+sanitized() {
+  local tests
+  CUDA_VISIBLE_DEVICES=-1 kerncheck --quick 2>/dev/null \
+    | sed -nE 's#^SKIP ([^/:]+/[^/:]+/|[^/:]+/)[^:]*:.*#\1#p' | LC_ALL=C sort | uniq -c \
+    | awk '{ print $1, "kerncheck --quick --check", $2 }' || true
+  tests=$(elements --backend cuda --list | grep -c '^elements/cuda/') || return 0
+  echo "$tests elements --backend cuda"
 }
 
-# sanitize_kerncheck TOOL: part by part, those that use the GPU. Were there none,
-# --check would find nothing and fail.
-sanitize_kerncheck() {
-  local part parts
-  parts=$(kerncheck --list | sed -nE 's#^(ring/|gpu/|(sepconv|histo)/[^/]+/).*#\1#p' \
-    | sort -u | grep -vxE '(sepconv|histo)/reference/') || true
-  for part in ${parts:-none}; do
-    sanitize "$1" kerncheck --quick --check "$part"
+# add_jobs TOOL CHECKS COMMAND...: to the queue, of which each line is a rank, the tool
+# and a command. What takes longest has the lowest rank and the fewest checks a job:
+# racecheck follows every access to shared memory.
+queue=()
+add_jobs() {
+  local tool=$1 checks=$2 command="${*:3}" rank=4 share=20 parts part
+  case "$tool ${command##* }" in
+    "racecheck sepconv/tile-l2/" | "racecheck sepconv/shared/" \
+      | "racecheck sepconv/shared-padded/" | "racecheck sepconv/transposed/")
+      rank=1 share=4 ;;
+    *" cuda") rank=2 share=12 ;; # elements
+    "racecheck "*) rank=3 share=10 ;;
+  esac
+  parts=$(((checks + share - 1) / share))
+  for ((part = 1; part <= parts; part++)); do
+    queue+=("$rank $tool $command --part $part/$parts")
   done
 }
 
-run_memcheck() {
-  sanitize_kerncheck memcheck
-  sanitize memcheck elements --backend cuda
+# start_job INDEX: of the queue.
+job_pid=()
+job_start=()
+start_job() {
+  local rank tool command options
+  read -r rank tool command <<<"${queue[$1]}"
+  # By default, all sanitizers of a machine share the same ten ports.
+  options=(--tool "$tool" --error-exitcode 99 --port $((49152 + $1 % 1000 * 16)))
+  # Calls that fail on purpose, such as one for too much memory, are no findings: the
+  # code checks every result, and the tests check what it makes of them.
+  [[ $tool != memcheck ]] || options+=(--report-api-errors=no)
+  mkdir -p "$output/$tool"
+  # An element test that hangs leaves time for those behind it.
+  # shellcheck disable=SC2086 # words of a command
+  CK_DEFAULT_TIMEOUT=$(((limit + 1) / 2)) timeout -k 10 "$limit" \
+    compute-sanitizer "${options[@]}" $command \
+    </dev/null >"$(job_log "$tool" "$command")" 2>&1 &
+  job_pid[$1]=$!
+  job_start[$1]=$SECONDS
 }
 
-run_racecheck() {
-  sanitize_kerncheck racecheck
+# job_log TOOL COMMAND: the path. It says what of COMMAND differs from job to job.
+job_log() {
+  local name=${2#kerncheck --quick --check }
+  name=${name/ --backend cuda/}
+  name=${name/ --part /.}
+  name=${name//[ \/]/-}
+  echo "$output/$1/${name/-./.}.log"
+}
+
+# What the test binary counted: passed, failed, skipped; nothing if it did not get so
+# far.
+job_tally() {
+  sed -nE 's/^(kerncheck|elements): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\2 \3 \4/p' \
+    "$1" | tail -n 1
+}
+
+# judge_job STATUS LOG: the sanitizer may return 0 for a program that it could not
+# follow: then its summary is missing, or the program's tally.
+judge_job() {
+  local status=$1 report
+  if [[ $status = 124 ]]; then
+    echo "stopped: it took longer than $limit s"
+  elif [[ $status = 137 ]]; then
+    echo "killed: it went on after $limit s, or memory ran out"
+  elif [[ $status = 0 ]]; then
+    if grep -qE '^=+ [A-Z ]*SUMMARY: ' "$2" && [[ -n $(job_tally "$2") ]]; then
+      return 0
+    fi
+    echo "the sanitizer's summary or the program's tally is missing"
+    status=1
+  fi
+  # Failures of the tests, and the beginning of the report. The calls of the host that
+  # led there are in the log.
+  report=$(awk '/^(FAIL|not ok) / && tests++ < 10
+    /SUMMARY: / { print; next }
+    /^==+ +[^ ]/ && !/COMPUTE-SANITIZER|Host Frame|host backtrace/ && lines++ < 30' "$2")
+  echo "${report:-$(tail -n 10 "$2")}"
+  echo "all of it: $2"
+  return "$status"
+}
+
+# report_job INDEX STATUS SECONDS
+declare -A job_row=()
+report_job() {
+  local before=("$passed" "$failed" "$skipped") rank tool command name log row
+  read -r rank tool command <<<"${queue[$1]}"
+  name="$tool: ${command/% --part 1\/1/}"
+  log=$(job_log "$tool" "$command")
+  if [[ $2 = 0 && $(job_tally "$log") = "0 0 "* ]]; then
+    skip "$name" "$(sed -nE '/^SKIP [^:]*: /{s///p;q}' "$log")"
+  else
+    check "$name" judge_job "$2" "$log"
+  fi
+  read -ra row <<<"${job_row[$tool]:-0 0 0 0}"
+  job_row[$tool]="$((row[0] + passed - before[0])) $((row[1] + failed - before[1])) \
+    $((row[2] + skipped - before[2])) $((row[3] + $3))"
+}
+
+# Starts the jobs in the queue's order, and reports them in that order: each once it
+# and all before it have ended.
+run_jobs() {
+  local next=0 reported=0 i status
+  local -A ended=()
+  while ((reported < ${#queue[@]})); do
+    while ((next < ${#queue[@]} && ${#job_pid[@]} < jobs)); do
+      start_job $((next++))
+    done
+    for i in "${!job_pid[@]}"; do
+      kill -0 "${job_pid[i]}" 2>/dev/null && continue
+      status=0
+      wait "${job_pid[i]}" || status=$?
+      ended[$i]="$status $((SECONDS - job_start[i]))"
+      unset "job_pid[i]"
+    done
+    while [[ -n ${ended[$reported]-} ]]; do
+      # shellcheck disable=SC2086 # two words
+      report_job $reported ${ended[$reported]}
+      reported=$((reported + 1))
+    done
+    sleep 0.1
+  done
+}
+
+# skip_jobs TOOL REASON: each part once.
+skip_jobs() {
+  local checks command count=0
+  while read -r checks command; do
+    skip "$1: $command" "$2"
+    count=$((count + 1))
+  done
+  job_row[$1]="0 0 $count 0"
+}
+
+# Prints why the sanitizer does not run; nothing if it does.
+no_sanitizer() {
+  if [[ $sanitizer = no ]]; then
+    echo "not wanted"
+  elif ! command -v compute-sanitizer >/dev/null; then
+    echo "compute-sanitizer is not installed"
+  elif [[ $have_gpu = no ]]; then
+    echo "there is no GPU here"
+  fi
+}
+
+run_sanitizer() {
+  local tool program reason chosen=() checks command
+  for tool in "${tools[@]}"; do
+    if wanted "$tool"; then
+      chosen+=("$tool")
+    fi
+  done
+  [[ ${#chosen[@]} != 0 ]] || return 0
+  echo "== ${chosen[*]}"
+  sanitized >"$scratch/sanitized"
+  for program in kerncheck elements; do
+    grep -q " $program " "$scratch/sanitized" \
+      || check "$program: something in it uses the GPU" false
+  done
+  reason=$(no_sanitizer)
+  for tool in "${chosen[@]}"; do
+    if [[ -n $reason ]]; then
+      skip_jobs "$tool" "$reason" <"$scratch/sanitized"
+      continue
+    fi
+    while read -r checks command; do
+      add_jobs "$tool" "$checks" "$command"
+    done <"$scratch/sanitized"
+  done
+  if [[ -z $reason ]]; then
+    mapfile -t queue < <(printf '%s\n' "${queue[@]}" | sort -s -n -k 1,1)
+    # Not by several at once, and not under the sanitizer.
+    gst-inspect-1.0 >/dev/null 2>&1 </dev/null || true
+    run_jobs
+  fi
+  for tool in "${chosen[@]}"; do
+    # shellcheck disable=SC2086 # four numbers
+    add_row "$tool" ${job_row[$tool]:-0 0 0 0}
+  done
 }
 
 # on_backend BACKEND FORMAT KERNEL: the clip, as raw frames of that format.
@@ -260,14 +459,9 @@ section kerncheck run_kerncheck
 section elements run_elements
 section clip run_clip
 section decode run_decode
-section memcheck run_memcheck
-section racecheck run_racecheck
-[[ $only != bench ]] || section bench run_bench
+run_sanitizer
+section bench run_bench
 
-if [[ ${#table[@]} = 0 ]]; then
-  echo "run.sh: there is no test named $only" >&2
-  exit 2
-fi
 echo "Results in $output"
 printf '%-10s %7s %7s %8s %8s\n' '' passed failed skipped time
 printf '%s\n' "${table[@]}"
