@@ -71,6 +71,29 @@ bench_floors_measure (const Device *device, const BenchFrames *frames,
   return true;
 }
 
+bool
+bench_floors_sustain (const Device *device, const BenchFrames *frames,
+    double seconds, BenchSustainedFloors *floors, Fault *fault)
+{
+  Copy copy = { device->gpu, frames, image_bytes (&frames->src[0]),
+    GPU_AFTER_KERNELS };
+  double by_kernel;
+
+  floors->overlapped_us = NAN;
+  if (!bench_time_sustained (device, launch_memcpy, &copy, frames->n_pairs,
+          seconds, &floors->back_to_back_us, fault))
+    return false;
+  if (device->gpu == NULL)
+    return true;
+  if (!bench_time_sustained (device, launch_kernel, &copy, frames->n_pairs,
+          seconds, &by_kernel, fault))
+    return false;
+  floors->back_to_back_us = fmin (floors->back_to_back_us, by_kernel);
+  copy.order = GPU_BESIDE_KERNELS;
+  return bench_time_sustained (device, launch_kernel, &copy, frames->n_pairs,
+      seconds, &floors->overlapped_us, fault);
+}
+
 typedef struct
 {
   const Gpu *gpu;

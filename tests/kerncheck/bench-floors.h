@@ -14,6 +14,16 @@ typedef struct
   double overlapping_us; /* bench_copy_kernel(), beside others */
 } BenchFloors;
 
+/* The same when it goes on for seconds: bench_time_sustained(). */
+typedef struct
+{
+  double back_to_back_us; /* of the faster way */
+  double overlapped_us;   /* NaN on the host */
+} BenchSustainedFloors;
+
+bool bench_floors_sustain (const Device *device, const BenchFrames *frames,
+    double seconds, BenchSustainedFloors *floors, Fault *fault);
+
 bool bench_floors_measure (const Device *device, const BenchFrames *frames,
     BenchFloors *floors, Fault *fault);
 

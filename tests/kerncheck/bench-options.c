@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench-options.h"
 
+#include "bench-timer.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool
@@ -13,6 +16,16 @@ add_method (BenchOptions *options, const char *name)
     return false;
   options->method[options->n_methods++] = method;
   return true;
+}
+
+static bool
+parse_seconds (const char *text, double *seconds)
+{
+  char *end;
+
+  *seconds = strtod (text, &end);
+  return end != text && *end == '\0' && *seconds >= BENCH_MIN_SUSTAINED_S
+      && *seconds <= BENCH_MAX_SUSTAINED_S;
 }
 
 /* Takes the value of an option that has one. */
@@ -33,6 +46,8 @@ parse_value (BenchOptions *options, const char *name, const char *value)
     return bench_grid_add_taps (&options->grid, value);
   if (strcmp (name, "--backend") == 0)
     return bench_on_parse (&options->on, value);
+  if (strcmp (name, "--sustained") == 0)
+    return parse_seconds (value, &options->sustained_s);
   return false;
 }
 
@@ -43,7 +58,7 @@ usage (void)
       "usage: kerncheck --bench [--quick] [--verbose] [--json FILE]\n"
       "                 [--backend auto|cuda|cpu] [--method NAME]...\n"
       "                 [--format NAME]... [--size WIDTHxHEIGHT]...\n"
-      "                 [--taps N]... [--box]\n"
+      "                 [--taps N]... [--box] [--sustained SECONDS]\n"
       "       kerncheck --bench --histo [OPTION]..., for histograms; --bench\n"
       "                 --histo --help tells more\n"
       "  Times every method on frames in the memory of its backend, with a\n"
@@ -59,9 +74,14 @@ usage (void)
   fprintf (stderr,
       "\n"
       "  --box            the average of N samples an axis, not a gaussian\n"
+      "  --sustained SECONDS\n"
+      "                   also time each launch in a stream of them that goes on\n"
+      "                   for so long, which shows the clock that the power limit\n"
+      "                   leaves; at least %g\n"
       "  --quick          a small grid\n"
       "  --verbose        also tell what a method or NPP cannot do\n"
-      "  --json FILE      the results for other programs to read\n");
+      "  --json FILE      the results for other programs to read\n",
+      BENCH_MIN_SUSTAINED_S);
 }
 
 bool

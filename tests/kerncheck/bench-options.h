@@ -12,6 +12,8 @@ typedef struct
   const SepconvMethod *method[BENCH_MAX_CHOICES]; /* none: all */
   BenchOn on;
   bool box; /* averages, not gaussians */
+  double
+      sustained_s; /* how long each sustained figure takes; 0: there is none */
   bool quick, verbose;
   const char *json_path; /* or NULL */
 } BenchOptions;

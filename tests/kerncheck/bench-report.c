@@ -47,6 +47,13 @@ bench_report_case (BenchReport *report, const BenchBeside *beside)
     printf (", NPP %.2f us (separable %.2f, gauss %.2f)", peer->npp_us,
         peer->separable_us, peer->gauss_us);
   printf ("\n");
+  if (!isnan (beside->sustained_floors.back_to_back_us)) {
+    printf ("sustained copy: %.2f us back to back",
+        beside->sustained_floors.back_to_back_us);
+    if (!isnan (beside->sustained_floors.overlapped_us))
+      printf (", %.2f overlapped", beside->sustained_floors.overlapped_us);
+    printf ("\n");
+  }
   if (report->verbose && peer->why[0] != '\0')
     printf ("  %s\n", peer->why);
   printf ("%-6s %-9s %4s  %-20s %10s %7s %7s %8s %9s %9s %9s  %s\n", "format",
@@ -74,6 +81,28 @@ print_row (const BenchReport *report, const BenchBeside *beside,
   printf ("  %s", bench_way_name (row->time.way));
 }
 
+/* What goes on for seconds: nothing, if it was not asked for. */
+static void
+print_sustained (const BenchBeside *beside, const BenchRow *row)
+{
+  const BenchSustainedFloors *copy = &beside->sustained_floors;
+  const double overlapped = row->sustained.overlapped_us;
+  const double back_to_back = row->sustained.back_to_back_us;
+  const double counting = row->sustained.counting_us;
+
+  if (isnan (overlapped))
+    return;
+  printf ("    sustained: %.2f us", overlapped);
+  if (!isnan (copy->overlapped_us))
+    printf (" (copy/x %.3f)", copy->overlapped_us / overlapped);
+  if (!isnan (back_to_back))
+    printf (", back to back %.2f us (copy/x %.3f)", back_to_back,
+        copy->back_to_back_us / back_to_back);
+  if (!isnan (counting))
+    printf (", counting %.2f us (x%.3f)", counting, counting / overlapped);
+  printf ("\n");
+}
+
 static void
 json_beside (BenchJson *json, const BenchBeside *beside, double us)
 {
@@ -87,6 +116,10 @@ json_beside (BenchJson *json, const BenchBeside *beside, double us)
   bench_json_known (json, "copy_memcpy_us", floors->memcpy_us);
   bench_json_known (json, "copy_kernel_us", floors->kernel_us);
   bench_json_known (json, "copy_overlapping_us", floors->overlapping_us);
+  bench_json_known (json, "copy_sustained_overlapped_us",
+      beside->sustained_floors.overlapped_us);
+  bench_json_known (json, "copy_sustained_back_to_back_us",
+      beside->sustained_floors.back_to_back_us);
   bench_json_number (json, "copy_ratio", floors->copy_us / us);
   bench_json_known (json, "npp_us", peer->npp_us);
   bench_json_known (json, "npp_separable_us", peer->separable_us);
@@ -113,6 +146,11 @@ json_row (BenchJson *json, const BenchBeside *beside, const BenchRow *row,
   bench_json_known (json, "in_order_us", row->in_order_us);
   bench_json_known (json, "counting_us", row->counting_us);
   bench_json_known (json, "l2_us", row->l2_us);
+  bench_json_known (
+      json, "sustained_overlapped_us", row->sustained.overlapped_us);
+  bench_json_known (
+      json, "sustained_back_to_back_us", row->sustained.back_to_back_us);
+  bench_json_known (json, "sustained_counting_us", row->sustained.counting_us);
   json_beside (json, beside, row->time.us.median);
 }
 
@@ -122,6 +160,7 @@ bench_report_row (
 {
   print_row (report, beside, row, row->method->name);
   printf ("\n");
+  print_sustained (beside, row);
   fflush (stdout);
   json_row (report->json, beside, row, row->method->name);
   bench_json_end (report->json);

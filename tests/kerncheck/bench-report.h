@@ -31,7 +31,8 @@ typedef struct
 {
   const BenchCase *of;
   BenchFloors floors;
-  double arithmetic_us; /* NaN on the host */
+  BenchSustainedFloors sustained_floors; /* NaN: not asked for */
+  double arithmetic_us;                  /* NaN on the host */
   BenchPeer peer;
 } BenchBeside;
 
@@ -43,6 +44,11 @@ typedef struct
   double in_order_us; /* one run after the other; NaN: they are so anyway */
   double counting_us; /* with a histogram of the result; NaN: it counts none */
   double l2_us; /* one pair again and again; NaN: it does not fit the L2 */
+  /* bench_time_sustained(); NaN: not asked for, or as above. */
+  struct
+  {
+    double overlapped_us, back_to_back_us, counting_us;
+  } sustained;
 } BenchRow;
 
 /* The best rows of a case where runs may overlap, and where they may not; NULL before

@@ -19,6 +19,7 @@ typedef struct
   BenchFacts facts;
   BenchNpp *npp; /* or NULL */
   BenchFrames frames;
+  BenchSustainedFloors sustained_floors; /* of those frames */
   BenchReport report;
   bool warm;
   BenchRow *rows; /* [sepconv_n_methods ()] of the current case */
@@ -54,6 +55,15 @@ launch_counting (void *user, int pair, GpuStream stream, Fault *fault)
       fault);
 }
 
+/* A sustained figure, if there is to be one. */
+static bool
+sustain (Bench *bench, BenchLaunch launch, PlanRun *run, double *us)
+{
+  return bench->options.sustained_s == 0.0
+      || bench_time_sustained (&bench->device, launch, run,
+          bench->frames.n_pairs, bench->options.sustained_s, us, &bench->fault);
+}
+
 /* Times runs that count all channels, three of four, on the way, where the plan can. No
  * graph would do: one launch tells the next where to count. */
 static bool
@@ -77,6 +87,8 @@ measure_counting (Bench *bench, const BenchCase *c, PlanRun *run, BenchRow *row)
             bench->frames.n_pairs, &time, &bench->fault);
     if (ok)
       row->counting_us = time.us.median;
+    ok = ok
+        && sustain (bench, launch_counting, run, &row->sustained.counting_us);
   }
   histo_result_free (run->counted);
   histo_plan_free (run->histo);
@@ -103,20 +115,24 @@ measure_plan (Bench *bench, const BenchCase *c, const SepconvMethod *method,
   BenchTime again;
   bool ok;
 
-  *row = (BenchRow){
-    .method = method, .in_order_us = NAN, .counting_us = NAN, .l2_us = NAN
-  };
+  *row = (BenchRow){ .method = method,
+    .in_order_us = NAN,
+    .counting_us = NAN,
+    .l2_us = NAN,
+    .sustained = { NAN, NAN, NAN } };
   run.plan = sepconv_plan_new (&c->spec, &c->layout, bench->backend, method,
       bench->device.gpu, &bench->fault);
   if (run.plan == NULL)
     return false;
   ok = time (&bench->device, launch_plan, &run, bench->frames.n_pairs,
            &row->time, &bench->fault)
+      && sustain (bench, launch_plan, &run, &row->sustained.overlapped_us)
       && measure_counting (bench, c, &run, row);
   run.order = GPU_AFTER_KERNELS;
   if (ok && sepconv_method_overlaps (method, bench->device.gpu)) {
     ok = time (&bench->device, launch_plan, &run, bench->frames.n_pairs, &again,
-        &bench->fault);
+             &bench->fault)
+        && sustain (bench, launch_plan, &run, &row->sustained.back_to_back_us);
     row->in_order_us = again.us.median;
   }
   if (ok && fits_l2 (bench, c)) {
@@ -206,7 +222,9 @@ measure_methods (Bench *bench, const BenchBeside *beside)
 static bool
 measure_case (Bench *bench, const BenchCase *c)
 {
-  BenchBeside beside = { .of = c, .arithmetic_us = NAN };
+  BenchBeside beside = {
+    .of = c, .arithmetic_us = NAN, .sustained_floors = bench->sustained_floors
+  };
 
   if (bench->facts.fma_per_us > 0.0)
     beside.arithmetic_us = c->products / bench->facts.fma_per_us;
@@ -234,6 +252,10 @@ measure_frames (Bench *bench, const BenchFormat *format, BenchSize size)
     return false;
   ok = bench_warm_up (
       &bench->device, &bench->frames, &bench->warm, &bench->fault);
+  bench->sustained_floors = (BenchSustainedFloors){ NAN, NAN };
+  if (ok && bench->options.sustained_s > 0.0)
+    ok = bench_floors_sustain (&bench->device, &bench->frames,
+        bench->options.sustained_s, &bench->sustained_floors, &bench->fault);
   for (int i = 0; i < grid->n_taps && ok; i++) {
     BenchCase *c =
         bench_case_new (format, size, grid->taps[i], bench->options.box);

@@ -9,6 +9,12 @@
 /* More launches than this do not make a batch any better. */
 #define MAX_BATCH 8192
 
+/* Of a sustained figure: what its batches take, how many are under way at once, so that
+ * the GPU always has work, and which part of the time is for clocks to settle. */
+#define SUSTAINED_BATCH_NS 4e6
+#define SUSTAINED_BATCHES 3
+#define SETTLING_PART 0.2
+
 typedef struct
 {
   const Device *device;
@@ -212,4 +218,99 @@ bench_time_without_graphs (const Device *device, BenchLaunch launch, void *user,
   Series series = { device, launch, user, n_pairs, 0 };
 
   return time_series (&series, false, time, fault);
+}
+
+static bool
+sustain_on_host (Series *series, int batch, double duration_ns, double *each_ns,
+    Fault *fault)
+{
+  const double start = bench_now_ns ();
+  double counted = start, now = start;
+  double launches = 0.0;
+
+  while (now < start + duration_ns) {
+    if (!launch_batch (series, batch, fault))
+      return false;
+    now = bench_now_ns ();
+    if (now < start + SETTLING_PART * duration_ns)
+      counted = now;
+    else
+      launches += batch;
+  }
+  *each_ns = (now - counted) / launches;
+  return true;
+}
+
+/* Event b % SUSTAINED_BATCHES marks the end of batch b; `settled` that of the last batch
+ * that is not counted. */
+static bool
+queue_sustained (Series *series, int batch, double duration_ns,
+    GpuEvent *events, GpuEvent settled, double *each_ns, Fault *fault)
+{
+  const GpuStream stream = series->device->stream;
+  const double start = bench_now_ns ();
+  GpuEvent last = NULL;
+  bool counts = false;
+  double launches = 0.0, ns;
+
+  for (int b = 0; bench_now_ns () < start + duration_ns || launches == 0.0;
+       b++) {
+    GpuEvent *event = &events[b % SUSTAINED_BATCHES];
+
+    if (b >= SUSTAINED_BATCHES && !gpu_event_synchronize (*event, 2e4, fault))
+      return false;
+    if (!launch_batch (series, batch, fault)
+        || !gpu_event_record (*event, stream, fault))
+      return false;
+    last = *event;
+    if (counts)
+      launches += batch;
+    else if (bench_now_ns () >= start + SETTLING_PART * duration_ns) {
+      counts = true;
+      if (!gpu_event_record (settled, stream, fault))
+        return false;
+    }
+  }
+  if (!gpu_stream_synchronize (stream, fault)
+      || !gpu_event_elapsed (settled, last, &ns, fault))
+    return false;
+  *each_ns = ns / launches;
+  return true;
+}
+
+static bool
+sustain_on_gpu (Series *series, int batch, double duration_ns, double *each_ns,
+    Fault *fault)
+{
+  GpuEvent events[SUSTAINED_BATCHES + 1] = { NULL };
+  bool ok = true;
+
+  for (int i = 0; i <= SUSTAINED_BATCHES && ok; i++)
+    ok = gpu_event_new (&events[i], fault);
+  ok = ok
+      && queue_sustained (series, batch, duration_ns, events,
+          events[SUSTAINED_BATCHES], each_ns, fault);
+  /* Whatever was queued has to end before its events do. */
+  ok = gpu_stream_synchronize (series->device->stream, ok ? fault : NULL) && ok;
+  for (int i = 0; i <= SUSTAINED_BATCHES; i++)
+    gpu_event_free (events[i]);
+  return ok;
+}
+
+bool
+bench_time_sustained (const Device *device, BenchLaunch launch, void *user,
+    int n_pairs, double seconds, double *us, Fault *fault)
+{
+  Series series = { device, launch, user, n_pairs, 0 };
+  double ns;
+  int batch;
+
+  if (!time_one (&series, &ns, fault))
+    return false;
+  batch = (int) fmin (fmax (ceil (SUSTAINED_BATCH_NS / ns), 1.0), MAX_BATCH);
+  if (!(device->gpu == NULL ? sustain_on_host : sustain_on_gpu) (
+          &series, batch, 1e9 * seconds, &ns, fault))
+    return false;
+  *us = ns / 1e3;
+  return true;
 }

@@ -34,6 +34,18 @@ const char *bench_way_name (BenchWay way);
  * On a GPU the context must be pushed. */
 bool bench_time (const Device *device, BenchLaunch launch, void *user,
     int n_pairs, BenchTime *time, Fault *fault);
+/* The limits of `seconds` below. */
+#define BENCH_MIN_SUSTAINED_S 0.1
+#define BENCH_MAX_SUSTAINED_S 60.0
+
+/* Microseconds a launch in a stream of launches that goes on for so many seconds, as in a
+ * pipeline that runs at full speed: the GPU is at the clock that its power limit leaves.
+ * Launches are made one by one, always ahead of the GPU: kernels that are shorter than the
+ * call that launches them take as long as that. The first fifth of the time is not
+ * counted. Otherwise as bench_time(). */
+bool bench_time_sustained (const Device *device, BenchLaunch launch, void *user,
+    int n_pairs, double seconds, double *us, Fault *fault);
+
 /* Without graphs, for what is of no use any more once a graph could not hold it: an
  * event that was recorded in one cannot be waited for. */
 bool bench_time_without_graphs (const Device *device, BenchLaunch launch,
