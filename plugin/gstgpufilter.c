@@ -72,6 +72,7 @@ typedef struct
   /* Of the streaming thread, and of start and stop while it rests. */
   GstFrameQueue *queue;
   gint started;     /* atomic: caps may be set */
+  gint answers;     /* atomic: serialized queries are not refused at once */
   gboolean discont; /* a frame was skipped: mark the next */
   gint told;    /* atomic: upstream or the application knows of a bad flow */
   gint patient; /* atomic: upstream says that it is not live */
@@ -648,6 +649,7 @@ gst_gpu_filter_start (GstBaseTransform *trans)
         ("The system gives no thread to push frames from."), (NULL));
   }
   g_atomic_int_set (&priv->started, started);
+  g_atomic_int_set (&priv->answers, started);
   return started;
 }
 
@@ -657,7 +659,8 @@ gst_gpu_filter_stop (GstBaseTransform *trans)
   GstGpuFilter *self = GST_GPU_FILTER (trans);
 
   gst_frame_queue_stop (PRIVATE (self)->queue);
-  /* Serialized queries still come, and may make the base class negotiate. */
+  g_atomic_int_set (&PRIVATE (self)->answers, FALSE);
+  /* A serialized query may just be making the base class negotiate. */
   GST_PAD_STREAM_LOCK (trans->sinkpad);
   g_atomic_int_set (&PRIVATE (self)->started, FALSE);
   close_backend (self);
@@ -1169,8 +1172,11 @@ gst_gpu_filter_query (
   if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT
       && gst_gpu_device_answer_query (&priv->device, query))
     return TRUE;
-  if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED (query))
+  if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED (query)) {
+    if (!g_atomic_int_get (&priv->answers))
+      return FALSE;
     gst_frame_queue_drain (priv->queue);
+  }
   answered = GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
                  ->query (trans, direction, query);
   if (answered && GST_QUERY_TYPE (query) == GST_QUERY_LATENCY) {
@@ -1232,9 +1238,13 @@ gst_gpu_filter_change_state (GstElement *element, GstStateChange transition)
 {
   GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (element));
 
-  /* Lets the streaming thread go, which the pads then wait for. */
-  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+  /* Lets the streaming thread go, which the pads then wait for. They wait for the stream
+   * lock, which is not fair: a thread that queries again and again, each time for as long
+   * as it takes to make a pool, would keep it for seconds. */
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
+    g_atomic_int_set (&priv->answers, FALSE);
     gst_frame_queue_set_flushing (priv->queue, TRUE);
+  }
   return GST_ELEMENT_CLASS (gst_gpu_filter_parent_class)
       ->change_state (element, transition);
 }

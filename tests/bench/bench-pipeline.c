@@ -10,6 +10,7 @@
  *   device      the same of frames that stay in the GPU's memory, beside what the
  *               kernel alone allows: 1 / the mean compute-time of its statistics
  *   ratio       whole pipelines with and without it
+ *   start       how long the first frame takes, in a new process and after a stop
  *   soak        N frames (100000) through everything that can happen
  *
  * --soak alone runs only the soak; without it, the others. --picture gives throughput
@@ -196,7 +197,7 @@ run_backend (PipelineBench *bench, const gchar *backend)
     gboolean only_cuda;
   } parts[] = { { "throughput", bench_throughput, FALSE },
     { "device", bench_device, TRUE }, { "ratio", bench_ratio, FALSE },
-    { "soak", bench_soak, FALSE } };
+    { "start", bench_start, FALSE }, { "soak", bench_soak, FALSE } };
   const gboolean cuda = strcmp (backend, "cuda") == 0;
   const gboolean works = backend_works (backend);
 
@@ -277,10 +278,10 @@ main (int argc, char **argv)
   if (!parse (&program, argc, argv)) {
     fprintf (stderr,
         "usage: bench-pipeline [--quick] [--backend cuda|cpu]"
-        " [--only throughput|device|ratio|soak]\n    [--json FILE]"
+        " [--only throughput|device|ratio|start|soak]\n    [--json FILE]"
         " [--picture FORMAT WIDTH HEIGHT]\n   "
         " [--link FILE | --duplex-gbps UP DOWN] [--soak [N]] [--seed N]\n");
-  } else if (prepare (&program)) {
+  } else if (!bench_start_fresh (bench, &status) && prepare (&program)) {
     run (bench);
     if (!bench_json_close (bench->json))
       bench_fail (bench, "json", "%s could not be written", program.json_path);
