@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* instructions: those of the GPU that C++ has no name for. Source: PTX ISA 8, the
- * sections on mma.m16n8k16, ldmatrix, cp.async and cvt.
+ * sections on mma.m16n8k16, ldmatrix, stmatrix, cp.async, cvt and cvt.pack.
  *
  * Lane l of a warp is g = l / 4, t = l % 4. Fragments of half-precision matrices,
  * two neighbours of a row in one register, the left one in the low half:
@@ -67,6 +67,43 @@ load_matrices (uint32_t (&to)[2], const void *row)
                : "memory");
 }
 
+/* Whether store_matrices() may be one instruction. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define STORES_MATRICES true
+#else
+#define STORES_MATRICES false
+#endif
+
+/* The way back, for four matrices: COLUMNS side by side, in rows PITCH bytes apart, and the
+ * others 8 rows below. Where lane l stores, after the first byte of all. AT_ONCE: by one
+ * instruction, if there is one. */
+template <int PITCH, int COLUMNS, bool AT_ONCE>
+__device__ __forceinline__ int
+matrices_offset (int lane)
+{
+  const int m = lane / 8;
+
+  return STORES_MATRICES && AT_ONCE
+      ? (lane % 8 + m / COLUMNS * 8) * PITCH + m % COLUMNS * 16
+      : lane / 4 * PITCH + lane % 4 * 4;
+}
+
+template <int PITCH, int COLUMNS, bool AT_ONCE>
+__device__ __forceinline__ void
+store_matrices (uint8_t *to, const uint32_t (&from)[4])
+{
+  if constexpr (STORES_MATRICES && AT_ONCE)
+    asm volatile(
+        "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::
+            "r"(gpu_shared_address (to)),
+        "r"(from[0]), "r"(from[1]), "r"(from[2]), "r"(from[3])
+        : "memory");
+  else
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      *(uint32_t *) (to + i / COLUMNS * 8 * PITCH + i % COLUMNS * 16) = from[i];
+}
+
 /* to += a * b */
 __device__ __forceinline__ void
 multiply_matrices_add (
@@ -95,6 +132,31 @@ pack_halves_above_zero (float low, float high)
   uint32_t packed;
 
   asm("cvt.rn.relu.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+  return packed;
+}
+
+/* Whether pack_bytes() is one instruction. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 860
+#define PACKS_BYTES true
+#else
+#define PACKS_BYTES false
+#endif
+
+/* Two floats as bytes, rounded and from 0 to 255: `low` the lowest, `high` the next, and the
+ * lower half of `rest` above them. */
+__device__ __forceinline__ uint32_t
+pack_bytes (float low, float high, uint32_t rest)
+{
+  uint32_t packed;
+
+  asm("{\n"
+      ".reg .s32 low, high;\n"
+      "cvt.rni.s32.f32 low, %1;\n"
+      "cvt.rni.s32.f32 high, %2;\n"
+      "cvt.pack.sat.u8.s32.b32 %0, high, low, %3;\n"
+      "}"
+      : "=r"(packed)
+      : "f"(low), "f"(high), "r"(rest));
   return packed;
 }
 

@@ -50,7 +50,7 @@ struct PassPlane
   int reach;        /* pixels that a window begins left of its result */
   int above;        /* rows that it begins above, whole quads */
   float sums_start; /* takes 1024 and the centre off */
-  /* Of samples 0 to 3: the offset and TENSOR_ABOVE, and the sum of a row outside in
+  /* Of samples 0 to 3: the offset, and the sum of a row outside in
    * both halves. */
   float result_start[IMAGE_MAX_CHANNELS];
   uint32_t outside[IMAGE_MAX_CHANNELS];
@@ -431,7 +431,8 @@ template <int PARTS, int BYTES> struct ColumnPass
     for (int i = 0; i < N; i++)
 #pragma unroll
       for (int k = 0; k < 4 * COLUMN_GROUPS; k++)
-        results[i][k / 4][k % 4] = plane.result_start[k / 4 % 2 + k % 2 * 2];
+        results[i][k / 4][k % 4] = plane.result_start[k / 4 % 2 + k % 2 * 2]
+            + tensor_above<BYTES, true> ();
 #pragma unroll
     for (int k = 0; k < AHEAD; k++) {
       quads[k][0] = quads[k][1] = uint4{ 0, 0, 0, 0 };
@@ -542,8 +543,8 @@ template <int PARTS, int BYTES> struct ColumnPass
     const float four[1][4] = { { even[2 * lower], odd[2 * lower],
         even[2 * lower + 1], odd[2 * lower + 1] } };
 
-    join_channels<BYTES, 1> (four, plane.strip.shift,
-        most_codes<BYTES> (plane.strip.max_code), code);
+    join_channels<BYTES, 1, true> (
+        four, plane.strip.shift, plane.strip.max_code, code);
   }
 };
 
@@ -816,7 +817,7 @@ describe (
     if (channel->plane != p)
       continue;
     for (int k = c++; k < IMAGE_MAX_CHANNELS; k += channels) {
-      plane->result_start[k] = (float) (channel->offset + TENSOR_ABOVE);
+      plane->result_start[k] = (float) channel->offset;
       plane->outside[k] = two_halves (own->taps_sum * channel->border);
     }
   }

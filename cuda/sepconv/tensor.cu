@@ -50,7 +50,7 @@ struct TensorPlane
   TensorOrder order;                       /* of four channels */
   const uint4 *fragments;                  /* plane_fragments() */
   float sums_start[2];                     /* takes 1024 and the centre off */
-  float result_start[IMAGE_MAX_CHANNELS];  /* the offset and TENSOR_ABOVE */
+  float result_start[IMAGE_MAX_CHANNELS];  /* the offset */
   signed char counter[IMAGE_MAX_CHANNELS]; /* for tally_end() */
   signed char skipped;                     /* for TallyLane::begin() */
 };
@@ -106,9 +106,9 @@ blocks_at_once (int steps, int bytes, bool four, bool wide)
 /* Whether there are kernels that count results when they are put: where warps have all
  * channels of their pixels, and the registers that it takes. */
 static constexpr bool
-counts_put (int steps, bool four)
+counts_put (int steps)
 {
-  return steps == 2 || (steps == 3 && four);
+  return steps == 2 || steps == 3;
 }
 
 /* Whether warps beyond the rows' ends put zeros, if results are counted then: else there
@@ -135,7 +135,12 @@ splits_channels (int steps, int channels)
 template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Shape
 {
   static constexpr int PIXEL = C * BYTES; /* bytes */
+  /* Steps of a window along x, and products that they take. FOLDED: up to 17 taps reach no
+   * further than the nearer halves of the first and the last of three steps, and one product
+   * has both. */
   static constexpr int KX = steps_along_x (KS, PIXEL);
+  static constexpr bool FOLDED = KX > KS;
+  static constexpr int PX = FOLDED ? 2 : KX;
   static constexpr bool SPLIT = splits_channels (KS, C);
   static constexpr int OWN = SPLIT ? 1 : C; /* channels of a warp */
   static constexpr int TILES = tiles_of_warp (KS, BYTES, C == 4, WIDE);
@@ -151,6 +156,11 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Shape
   static constexpr int OUT_PITCH = strip_pitch (OUT_CHUNKS);
   static constexpr int PIXELS = OUT_BLOCKS * TENSOR_STEP;  /* of a block */
   static constexpr int WARP_PIXELS = BLOCKS * TENSOR_STEP; /* of a warp */
+  /* Of 16 bytes, that a warp puts out in 8 rows, and how many of them at a time. */
+  static constexpr int PUT_CHUNKS = BLOCKS * (SPLIT ? 1 : BLOCK_CHUNKS);
+  static constexpr int PUT_COLUMNS = PUT_CHUNKS < 4 ? PUT_CHUNKS : 4;
+  static_assert (PUT_CHUNKS == 2 || PUT_CHUNKS % 4 == 0, "four at a time");
+  static constexpr bool PUT_AT_ONCE = C < 4 || KS == 2; /* found by trial */
   /* Bytes from one channel's results to the next one's, if SPLIT. */
   static constexpr int APART = SPLIT ? PIXELS : 0;
   static constexpr int STAGE_BYTES = STRIP_ROWS * PITCH;
@@ -181,11 +191,11 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE> struct Shape
   static constexpr int SETS = count_sets (C);
   static constexpr int OWN_SETS = SPLIT ? 1 : SETS; /* of a warp */
   /* Of a set, in shared memory. */
-  static constexpr int X_FRAGMENTS = X_SHARED ? KX * PARTS * TENSOR_LANES : 0;
+  static constexpr int X_FRAGMENTS = X_SHARED ? PX * PARTS * TENSOR_LANES : 0;
   static constexpr int Y_FRAGMENTS = KS * PARTS * TENSOR_LANES;
-  /* After the fragments come the starts and most_codes(). */
+  /* After the fragments come the starts. */
   static constexpr int SHARED = STRIP_STAGES * STAGE_BYTES + 2 * OUT_BYTES
-      + (SETS * (X_FRAGMENTS + Y_FRAGMENTS + 1) + C + 1) * (int) sizeof (uint4);
+      + (SETS * (X_FRAGMENTS + Y_FRAGMENTS + 1) + C) * (int) sizeof (uint4);
 };
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
@@ -199,16 +209,16 @@ template <int N, bool KEPT> struct Starts
   const float *at;
   float start[KEPT ? N : 1][4];
 
-  /* Those of n channels, of which the warp's are the N from `first` on. A barrier must
-   * follow, and then load(). */
+  /* Those of n channels and `more`, of which the warp's are the N from `first` on. A barrier
+   * must follow, and then load(). */
   __device__ __forceinline__ void
-  put (const float *from, int n, float *shared, int first)
+  put (const float *from, int n, float more, float *shared, int first)
   {
     at = shared + 4 * first;
     if (threadIdx.x < 4)
 #pragma unroll
       for (int c = 0; c < n; c++)
-        shared[4 * c + threadIdx.x] = from[c];
+        shared[4 * c + threadIdx.x] = from[c] + more;
   }
 
   __device__ __forceinline__ void
@@ -289,22 +299,18 @@ template <int KS, int PARTS, int BYTES, int C, bool WIDE, Counting COUNTS>
 struct Strip
 {
   typedef Shape<KS, PARTS, BYTES, C, WIDE> S;
+  /* With 65 taps, what that takes spills registers where results are counted. */
+  static constexpr bool PACKS = COUNTS == COUNT_NOT || KS != 5 || S::SPLIT;
 
-  Fragments<S::KX * PARTS, S::X_SHARED> x[S::OWN_SETS];
+  Fragments<S::PX * PARTS, S::X_SHARED> x[S::OWN_SETS];
   Fragments<KS * PARTS, true> y[S::OWN_SETS];
   /* Sums between the passes, of the last 16 KS rows: of each tile and 16 rows the
    * right factors for pixels 0 to 7 (low, high) and 8 to 15. */
   uint32_t rows[S::TILES][KS][4];
   Starts<S::OWN_SETS, S::OWN <= 2> sums_start;
-  /* With those as well, the kernel of 33 taps that counts spills more registers. */
-  Starts<S::OWN, S::KEEPS_STARTS && (COUNTS == COUNT_NOT || KS != 3)>
-      result_start;
-  int shift;
-  uint32_t most; /* most_codes() */
-  /* If SPLIT: where that is in shared memory, to be read from there once as if it could
-   * have changed; and the warp's channel. */
-  volatile uint32_t *most_at;
-  TensorSelectors channel;
+  Starts<S::OWN, S::KEEPS_STARTS> result_start;
+  int shift, max_code;
+  TensorSelectors channel; /* the warp's, if SPLIT */
 
   /* The fragments of the warp's channel c. */
   static __device__ __forceinline__ constexpr int
@@ -321,7 +327,7 @@ struct Strip
     const int set = S::SPLIT && warp == C - 1 ? S::SETS - 1 : 0;
 
     shift = plane.strip.shift;
-    most = most_codes<BYTES> (plane.strip.max_code);
+    max_code = plane.strip.max_code;
 #pragma unroll
     for (int i = 0; i < S::SETS; i++) {
       const uint4 *from = plane.fragments + 2 * i * AXIS_FRAGMENTS;
@@ -342,13 +348,10 @@ struct Strip
         x[0].load (plane.fragments + 2 * set * AXIS_FRAGMENTS, NULL, lane);
       y[0].at -= others;
       channel.select (tensor_channel (plane.order, warp));
-      most_at = (volatile uint32_t *) (fragments + S::SETS + C);
-      if (threadIdx.x == 0)
-        *most_at = most;
     }
-    sums_start.put (plane.sums_start, S::SETS, (float *) fragments, set);
-    result_start.put (
-        plane.result_start, C, (float *) (fragments + S::SETS), warp);
+    sums_start.put (plane.sums_start, S::SETS, 0.0f, (float *) fragments, set);
+    result_start.put (plane.result_start, C, tensor_above<BYTES, PACKS> (),
+        (float *) (fragments + S::SETS), warp);
   }
 
   __device__ __forceinline__ void
@@ -367,8 +370,6 @@ struct Strip
   {
     sums_start.load ();
     result_start.load ();
-    if constexpr (S::SPLIT)
-      most = *most_at;
   }
 
   /* From now on: whatever is added to it, the result is below zero. */
@@ -408,15 +409,78 @@ struct Strip
     }
   }
 
-  /* Sums 16 rows of the window, of which `window` is this lane's part, and has them for
-   * the last of `rows`. Where it ADDS, it also adds to the result what the others do. */
+  /* Adds to the sums of 16 pixels what the products of a chunk of 16 and the k-th taps are;
+   * of FOLDED windows. */
+  __device__ __forceinline__ void
+  add_chunk (float (&sums)[4], uint32_t chunk, int k) const
+  {
+    uint32_t low[1], high[1];
+
+    split_channels<1, 1> (&chunk, 0, low, high);
+#pragma unroll
+    for (int part = 0; part < PARTS; part++)
+      multiply_matrices_add (
+          sums, x[0].get (k * PARTS + part), low[0], high[0]);
+  }
+
+  /* sum_window() of FOLDED windows. Taps 0 are for what lies on both sides of the chunk in
+   * the middle: the left lanes have the first 8 pixels of a chunk, which they take from the
+   * one on the right; the other lanes take the last 8 of the one on the left. */
+  __device__ __forceinline__ void
+  sum_folded (const uint8_t *window, float (&sums)[S::TILES][2][4]) const
+  {
+    constexpr int N = S::BLOCKS + 2;
+    const bool left = threadIdx.x % 4 < 2;
+    uint32_t chunk[2][N]; /* of the upper and the lower 8 rows */
+
+    static_assert (N % 2 == 0, "two are loaded at a time");
+#pragma unroll
+    for (int b = 0; b < N; b += 2) {
+      uint32_t m[4];
+
+      load_matrices (m, window + 16 * b);
+      chunk[0][b] = m[0];
+      chunk[1][b] = m[1];
+      chunk[0][b + 1] = m[2];
+      chunk[1][b + 1] = m[3];
+    }
+#pragma unroll
+    for (int j = 0; j < S::BLOCKS; j++)
+#pragma unroll
+      for (int r = 0; r < 2; r++) {
+        sums_start.get (0, sums[j][r]);
+        add_chunk (sums[j][r], chunk[r][j + 1], 1);
+        add_chunk (sums[j][r], left ? chunk[r][j + 2] : chunk[r][j], 0);
+      }
+  }
+
+  /* Has 16 rows of sums for the last of `rows`. */
+  __device__ __forceinline__ void
+  take_sums (const float (&sums)[S::TILES][2][4])
+  {
+#pragma unroll
+    for (int i = 0; i < S::TILES; i++)
+#pragma unroll
+      for (int q = 0; q + 1 < KS; q++)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+          rows[i][q][k] = rows[i][q + 1][k];
+#pragma unroll
+    for (int i = 0; i < S::TILES; i++)
+#pragma unroll
+      for (int k = 0; k < 4; k++)
+        rows[i][KS - 1][k] = pack_halves (
+            sums[i][k % 2][k / 2 * 2], sums[i][k % 2][k / 2 * 2 + 1]);
+  }
+
+  /* Sums 16 rows of the window, of which `window` is this lane's part. Where it ADDS, it
+   * also adds to the result what `rows` do that stay. */
   template <bool ADDS>
   __device__ __forceinline__ void
-  sum_rows (const TensorOrder &order, const uint8_t *window,
-      float (&result)[S::TILES][2][4])
+  sum_window (const TensorOrder &order, const uint8_t *window,
+      float (&sums)[S::TILES][2][4], float (&result)[S::TILES][2][4])
   {
     constexpr int N = S::BLOCKS + S::KX - 1;
-    float sums[S::TILES][2][4];
     uint32_t chunk[2][S::BLOCK_CHUNKS]; /* of the upper and the lower 8 rows */
     uint32_t spare[2] = {};             /* of the next block of one chunk */
 
@@ -481,20 +545,26 @@ struct Strip
         for (int q = b * (KS - 1) / N; q < (b + 1) * (KS - 1) / N; q++)
           add_rows (result, q, q + 1);
     }
+  }
 
+  /* The same, and has the sums for the last of `rows`. */
+  template <bool ADDS>
+  __device__ __forceinline__ void
+  sum_rows (const TensorOrder &order, const uint8_t *window,
+      float (&result)[S::TILES][2][4])
+  {
+    float sums[S::TILES][2][4];
+
+    if constexpr (S::FOLDED) {
+      sum_folded (window, sums);
+      if constexpr (ADDS)
 #pragma unroll
-    for (int i = 0; i < S::TILES; i++)
-#pragma unroll
-      for (int q = 0; q + 1 < KS; q++)
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-          rows[i][q][k] = rows[i][q + 1][k];
-#pragma unroll
-    for (int i = 0; i < S::TILES; i++)
-#pragma unroll
-      for (int k = 0; k < 4; k++)
-        rows[i][KS - 1][k] = pack_halves (
-            sums[i][k % 2][k / 2 * 2], sums[i][k % 2][k / 2 * 2 + 1]);
+        for (int q = 0; q + 1 < KS; q++)
+          add_rows (result, q, q + 1);
+    } else {
+      sum_window<ADDS> (order, window, sums, result);
+    }
+    take_sums (sums);
   }
 
   /* Puts 16 rows of the result to `out`, this lane's part of the block's, and has them
@@ -504,11 +574,13 @@ struct Strip
   put_rows (const float (&result)[S::TILES][2][4], const TensorOrder &order,
       uint8_t *out, const TallyLane<COUNTED> &tally) const
   {
+    uint32_t four[4];
+
 #pragma unroll
     for (int r = 0; r < 2; r++)
 #pragma unroll
       for (int j = 0; j < S::BLOCKS; j++) {
-        constexpr int N = S::SPLIT ? 1 : S::BLOCK_CHUNKS;
+        constexpr int N = S::PUT_CHUNKS / S::BLOCKS;
         uint32_t chunk[N];
         float own[S::OWN][4];
 
@@ -517,14 +589,20 @@ struct Strip
 #pragma unroll
           for (int k = 0; k < 4; k++)
             own[c][k] = result[j * S::OWN + c][k / 2][2 * r + k % 2];
-        join_channels<BYTES, S::OWN> (own, shift, most, chunk, order);
+        join_channels<BYTES, S::OWN, PACKS> (
+            own, shift, max_code, chunk, order);
 #pragma unroll
-        for (int q = 0; q < N; q++)
-          *(uint32_t *) (out + 8 * r * S::OUT_PITCH + 16 * (j * N + q)) =
-              chunk[q];
-#pragma unroll
-        for (int q = 0; q < N; q++)
+        for (int q = 0; q < N; q++) {
+          const int i = r * S::PUT_CHUNKS + j * N + q, first = i / 4 * 4;
+
+          four[i % 4] = chunk[q];
+          if (i % 4 == 3)
+            store_matrices<S::OUT_PITCH, S::PUT_COLUMNS, S::PUT_AT_ONCE> (out
+                    + first / S::PUT_CHUNKS * 8 * S::OUT_PITCH
+                    + first % S::PUT_CHUNKS * 16,
+                four);
           tally.count (chunk[q]);
+        }
       }
   }
 
@@ -601,14 +679,17 @@ struct March
   March (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
       : plane (plane), border (border), shared (shared)
   {
-    const int lane = threadIdx.x % TENSOR_LANES;
-    const int warp = threadIdx.x / TENSOR_LANES;
-
     outs = shared + STRIP_STAGES * S::STAGE_BYTES;
+
+    /* Nothing is put there before the first barrier. */
+    const int thread = thread_by (outs);
+    const int lane = thread % TENSOR_LANES;
+    const int warp = thread / TENSOR_LANES;
+
     out = outs
         + (S::SPLIT ? tensor_channel (plane.order, warp) * S::APART
                     : 16 * warp * S::WARP_CHUNKS)
-        + lane / 4 * S::OUT_PITCH + 4 * (lane % 4);
+        + matrices_offset<S::OUT_PITCH, S::PUT_COLUMNS, S::PUT_AT_ONCE> (lane);
     window = shared + lane % 16 * S::PITCH
         + 16 * (warp * S::WARP_CHUNKS + lane / 16);
     place = strip_place (plane.strip);
@@ -618,6 +699,22 @@ struct March
     start = place.first / STRIP_ROWS * STRIP_ROWS;
     steps = (place.last - start + STRIP_ROWS - 1) / STRIP_ROWS + KS - 1;
     y = start - plane.above;
+  }
+
+  /* The thread's number. What is found from it is found anew wherever registers are short,
+   * unless it could have changed: where that is dear, it is read from `unused`, of shared
+   * memory. */
+  static __device__ __forceinline__ int
+  thread_by (uint8_t *unused)
+  {
+    volatile int *const own = (volatile int *) unused + threadIdx.x;
+
+    static_assert (2 * S::OUT_BYTES >= STRIP_THREADS * (int) sizeof *own, "");
+
+    if constexpr (COUNTS != COUNT_PUT)
+      return threadIdx.x;
+    *own = threadIdx.x;
+    return *own;
   }
 
   /* Where a step's stage begins: lean steps begin with the first or third. */
@@ -676,8 +773,11 @@ struct March
   take_away ()
   {
     constexpr int WORDS = 2 * S::WARP_CHUNKS; /* that a lane puts in a step */
-    const int row = threadIdx.x % TENSOR_LANES / 4;
+    const int lane = threadIdx.x % TENSOR_LANES, row = lane / 4;
     const int rows = (place.last - start) % STRIP_ROWS;
+    const uint8_t *const own = outs
+        + 16 * (threadIdx.x / TENSOR_LANES) * S::WARP_CHUNKS
+        + row * S::OUT_PITCH + 4 * (lane % 4);
 
     if (S::PUTS_ZEROS && is_outside ()) {
       tally.take_away (0, WORDS * (steps - (KS - 1)));
@@ -689,7 +789,7 @@ struct March
     for (int r = 0; r < STRIP_ROWS; r += 8)
 #pragma unroll 1
       for (int i = 0; i < S::WARP_CHUNKS && r + row >= rows; i++)
-        tally.take_away (*(const uint32_t *) (out + out_of (steps - 1)
+        tally.take_away (*(const uint32_t *) (own + out_of (steps - 1)
                              + r * S::OUT_PITCH + 16 * i),
             1);
   }
@@ -936,7 +1036,7 @@ static constexpr auto
 counting_kernel () -> void (*) (TensorFrame)
 {
   if constexpr (PARTS == 1 && BYTES == 1
-      && (COUNTS == COUNT_WRITTEN || counts_put (KS, FOUR)))
+      && (COUNTS == COUNT_WRITTEN || counts_put (KS)))
     return tensor_strips<KS, PARTS, BYTES, FOUR, WIDE, COUNTS>;
   else
     return NULL;
@@ -1028,7 +1128,8 @@ struct TensorState
 static int
 reach_of_plane (const ImagePlane *layout, int n)
 {
-  return tensor_round_up (n / 2, 16 / layout->pixel_stride);
+  /* Not none for a single tap: see Shape::FOLDED. */
+  return tensor_round_up (max (n / 2, 1), 16 / layout->pixel_stride);
 }
 
 static int
@@ -1047,7 +1148,7 @@ steps_of_plane (const ImagePlane *layout, int nx, int ny)
 static int
 variant_steps_of_plane (const ImagePlane *layout, int nx, int ny)
 {
-  int steps = tensor_steps_of_taps (ny);
+  int steps = tensor_steps_of_taps (max (nx, ny));
 
   while (steps_along_x (steps, layout->pixel_stride)
       < x_steps_of_plane (layout, nx))
@@ -1120,6 +1221,21 @@ kept_channel (const SepconvPlan *plan, int p)
   return c == 4 && n == 1 ? kept : -1;
 }
 
+/* The fragments of FOLDED windows: those of the first and the third step as one, each
+ * pixel's from the step that it is of, and of the second. */
+static void
+write_folded (const Taps *taps, int first, int parts, const int *result,
+    const int *window, uint4 *to)
+{
+  int folded[TENSOR_STEP];
+
+  for (int i = 0; i < TENSOR_STEP; i++)
+    folded[i] = window[i] + (window[i] < TENSOR_STEP / 2 ? 2 * TENSOR_STEP : 0);
+  tensor_write_fragments (taps, first, 1, parts, result, folded, to);
+  tensor_write_fragments (taps, first + TENSOR_STEP, 1, parts, result, window,
+      to + parts * TENSOR_LANES);
+}
+
 static void
 write_plane (const SepconvPlan *plan, int p, uint4 *to)
 {
@@ -1148,8 +1264,12 @@ write_plane (const SepconvPlan *plan, int p, uint4 *to)
 
     state->plane[p].sums_start[i] =
         tensor_sums_start (x, variant->parts, shape);
-    tensor_write_fragments (x, x->n / 2 - reach, x_steps, variant->parts,
-        result, window, to + 2 * i * AXIS_FRAGMENTS);
+    if (x_steps > variant->steps)
+      write_folded (x, x->n / 2 - reach, variant->parts, result, window,
+          to + 2 * i * AXIS_FRAGMENTS);
+    else
+      tensor_write_fragments (x, x->n / 2 - reach, x_steps, variant->parts,
+          result, window, to + 2 * i * AXIS_FRAGMENTS);
     tensor_write_fragments (y, y->n / 2 - taps->y.n / 2, variant->steps,
         variant->parts, rows, rows, to + (2 * i + 1) * AXIS_FRAGMENTS);
   }
@@ -1274,8 +1394,7 @@ describe (
 
     if (channel->plane == p)
       plane->result_start[(c++ - first + channels) % channels] =
-          (float) (TENSOR_ABOVE
-              + (channel->filter ? channel->offset : channel->center));
+          (float) (channel->filter ? channel->offset : channel->center);
   }
   if (plane->strip.filter) {
     plane->reach = state->plane[p].reach;

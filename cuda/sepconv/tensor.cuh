@@ -30,7 +30,7 @@
  * comes down from the upper one lies above the lower one's code. */
 #define TENSOR_MAX_SHIFT 6
 
-/* Added to results: halves are integers from here to twice as much. */
+/* Added to results that become halves: those are integers from here to twice as much. */
 #define TENSOR_ABOVE 1024
 
 /* The products in a row that a pass over a plane takes, the larger of both axes. */
@@ -70,11 +70,11 @@ double tensor_sum_of_taps (const Taps *taps, int parts);
 float tensor_sums_start (const Taps *taps, int parts, const ImagePlane *shape);
 
 /* Which of a pixel's four channels has which place in arithmetic, as the selectors of
- * __byte_perm() for two pixels: `in` takes the bytes of places 0 and 1, 2 and 3 from
- * them, `out` puts the bytes of each together from those pairs. */
+ * __byte_perm(): `in` takes the bytes of places 0 and 1, 2 and 3 from two pixels, `out`
+ * puts those of one pixel back. */
 struct TensorOrder
 {
-  uint32_t in[2], out[2];
+  uint32_t in[2], out;
 };
 
 /* The channels in turn, from `first` on and round. */
@@ -85,11 +85,10 @@ tensor_order (int first = 0)
 
   for (int place = 0; place < 4; place++) {
     const int channel = (first + place) % 4;
-    const int pair = place / 2, in = place % 2 * 8, out = channel * 4;
 
-    order.in[pair] |= (uint32_t) (channel | (channel + 4) << 4) << in;
-    order.out[0] |= (uint32_t) (4 * pair + place % 2) << out;
-    order.out[1] |= (uint32_t) (4 * pair + place % 2 + 2) << out;
+    order.in[place / 2] |= (uint32_t) (channel | (channel + 4) << 4)
+        << place % 2 * 8;
+    order.out |= (uint32_t) place << channel * 4;
   }
   return order;
 }
@@ -102,8 +101,7 @@ tensor_channel (const TensorOrder &order, int place)
 }
 
 static_assert (tensor_order ().in[0] == 0x5140
-        && tensor_order ().in[1] == 0x7362 && tensor_order ().out[0] == 0x5410
-        && tensor_order ().out[1] == 0x7632,
+        && tensor_order ().in[1] == 0x7362 && tensor_order ().out == 0x3210,
     "bytes are counted from 0 in the first pixel or pair, from 4 in the second");
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
@@ -192,58 +190,73 @@ struct TensorSelectors
   }
 };
 
-/* The largest codes of a plane's pair of samples. */
-template <int BYTES>
-__device__ __forceinline__ uint32_t
-most_codes (int max_code)
+/* What results are to begin with beside their offset. PACKS, here and below: single bytes
+ * are packed from floats, if there is an instruction for that, and not by way of halves. */
+template <int BYTES, bool PACKS>
+__device__ __forceinline__ constexpr float
+tensor_above ()
 {
-  return BYTES == 1 ? 0x00ff00ffu : (uint32_t) max_code * 0x00010001u;
+  return BYTES == 1 && PACKS && PACKS_BYTES ? 0.0f : TENSOR_ABOVE;
+}
+
+/* The four results that lie together of one channel, or the one of four, as bytes. */
+template <bool PACKS>
+__device__ __forceinline__ uint32_t
+join_bytes (float a, float b, float c, float d)
+{
+  if constexpr (PACKS && PACKS_BYTES) {
+    return pack_bytes (a, b, pack_bytes (c, d, 0));
+  } else {
+    constexpr uint32_t most = 0x00ff00ffu;
+
+    return __byte_perm (codes_of_halves (pack_halves_above_zero (a, b), most),
+        codes_of_halves (pack_halves_above_zero (c, d), most), 0x6420);
+  }
 }
 
 /* The other way: the chunks that this lane has of 8 rows of one block's results, each
- * TENSOR_ABOVE more than its code; result[channel][0..1] being rows or columns 2t, 2t + 1
- * of the matrix, [2..3] those 8 further. `most` is of most_codes(). */
-template <int BYTES, int C>
+ * tensor_above() more than its code; result[channel][0..1] being rows or columns 2t, 2t + 1
+ * of the matrix, [2..3] those 8 further. `max_code` is of samples of two bytes. */
+template <int BYTES, int C, bool PACKS>
 __device__ __forceinline__ void
-join_channels (const float (&result)[C][4], int shift, uint32_t most,
+join_channels (const float (&result)[C][4], int shift, int max_code,
     uint32_t *chunk, const TensorOrder &order = tensor_order ())
 {
-  uint32_t pair[C][2]; /* of codes */
-
-#pragma unroll
-  for (int c = 0; c < C; c++)
-#pragma unroll
-    for (int i = 0; i < 2; i++)
-      pair[c][i] = codes_of_halves (
-          pack_halves_above_zero (result[c][2 * i], result[c][2 * i + 1]),
-          most);
   if constexpr (BYTES == 1 && C == 1) {
-    chunk[0] = __byte_perm (pair[0][0], pair[0][1], 0x6420);
+    chunk[0] = join_bytes<PACKS> (
+        result[0][0], result[0][1], result[0][2], result[0][3]);
   } else if constexpr (BYTES == 1 && C == 2) {
 #pragma unroll
     for (int i = 0; i < 2; i++)
-      chunk[i] = __byte_perm (pair[0][i], pair[1][i], 0x6240);
+      chunk[i] = join_bytes<PACKS> (result[0][2 * i], result[1][2 * i],
+          result[0][2 * i + 1], result[1][2 * i + 1]);
   } else if constexpr (BYTES == 1) {
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
-      const uint32_t first = __byte_perm (pair[0][i], pair[1][i], 0x6240);
-      const uint32_t second = __byte_perm (pair[2][i], pair[3][i], 0x6240);
+    for (int i = 0; i < 4; i++)
+      chunk[i] = __byte_perm (join_bytes<PACKS> (result[0][i], result[1][i],
+                                  result[2][i], result[3][i]),
+          0, order.out);
+  } else {
+    const uint32_t most = (uint32_t) max_code * 0x00010001u;
+    uint32_t pair[C][2]; /* of codes */
 
-      chunk[2 * i] = __byte_perm (first, second, order.out[0]);
-      chunk[2 * i + 1] = __byte_perm (first, second, order.out[1]);
-    }
-  } else if constexpr (C == 1) {
+#pragma unroll
+    for (int c = 0; c < C; c++)
+#pragma unroll
+      for (int i = 0; i < 2; i++)
+        pair[c][i] = codes_of_halves (
+            pack_halves_above_zero (result[c][2 * i], result[c][2 * i + 1]),
+            most);
 #pragma unroll
     for (int i = 0; i < 2; i++)
-      chunk[i] = (pair[0][i] & CODES) << shift;
-  } else {
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      chunk[2 * i] = (__byte_perm (pair[0][i], pair[1][i], 0x5410) & CODES)
-          << shift;
-      chunk[2 * i + 1] = (__byte_perm (pair[0][i], pair[1][i], 0x7632) & CODES)
-          << shift;
-    }
+      if constexpr (C == 1) {
+        chunk[i] = (pair[0][i] & CODES) << shift;
+      } else {
+        chunk[2 * i] = (__byte_perm (pair[0][i], pair[1][i], 0x5410) & CODES)
+            << shift;
+        chunk[2 * i + 1] =
+            (__byte_perm (pair[0][i], pair[1][i], 0x7632) & CODES) << shift;
+      }
   }
 }
 

@@ -71,6 +71,22 @@ load_matrices (uint32_t (&to)[N], const void *row)
   __syncwarp ();
 }
 
+template <int PITCH, int COLUMNS, bool AT_ONCE>
+static inline int
+matrices_offset (int lane)
+{
+  return lane / 4 * PITCH + lane % 4 * 4;
+}
+
+template <int PITCH, int COLUMNS, bool AT_ONCE>
+static inline void
+store_matrices (uint8_t *to, const uint32_t (&from)[4])
+{
+  for (int i = 0; i < 4; i++)
+    memcpy (to + i / COLUMNS * 8 * PITCH + i % COLUMNS * 16, &from[i],
+        sizeof from[i]);
+}
+
 static inline float
 emulated_half (uint32_t pair, int i)
 {
@@ -87,6 +103,20 @@ static inline uint32_t
 pack_halves_above_zero (float low, float high)
 {
   return pack_halves (fmaxf (low, 0.0f), fmaxf (high, 0.0f));
+}
+
+#define PACKS_BYTES true
+
+static inline uint32_t
+pack_bytes (float low, float high, uint32_t rest)
+{
+  const float codes[] = { low, high };
+  uint32_t packed = rest << 16;
+
+  for (int i = 0; i < 2; i++)
+    packed |= (uint32_t) rintf (fmaxf (fminf (codes[i], 255.0f), 0.0f))
+        << 8 * i;
+  return packed;
 }
 
 static inline uint32_t
