@@ -11,6 +11,36 @@ n_sums (const HistoPlan *plan)
   return (size_t) plan->n_channels * (size_t) plan->bins;
 }
 
+/* The sums of one set of tallies; after them comes the word with the turn that the set is
+ * ready for. */
+static unsigned long long *
+tally_sums (const CountersState *state, unsigned set)
+{
+  return (unsigned long long *) state->device + state->words + 1
+      + set * (state->tally_words + 1);
+}
+
+/* Makes all sets ready for the first turn. */
+static bool
+begin_turns (CountersState *state, Fault *fault)
+{
+  GpuStream stream = NULL;
+  bool ok = false;
+
+  static_assert (TURNS_FIRST == 0xffffffffu, "all its bytes are 0xff");
+  state->launch = TURNS_FIRST_LAUNCH;
+  if (!gpu_stream_new (&stream, fault))
+    return false;
+  for (unsigned set = 0; set < TURNS_SETS; set++)
+    GPU_CHECK (cudaMemsetAsync (tally_sums (state, set) + state->tally_words,
+                   0xff, sizeof (uint32_t), stream),
+        fault);
+  ok = gpu_stream_synchronize (stream, fault);
+done:
+  gpu_stream_free (stream);
+  return ok;
+}
+
 static bool
 prepare (HistoPlan *plan, size_t bytes, size_t words, Fault *fault)
 {
@@ -22,11 +52,11 @@ prepare (HistoPlan *plan, size_t bytes, size_t words, Fault *fault)
   state->words = words;
   if (plan->bins <= TALLY_CODES)
     state->tally_words = TALLY_REPLICAS * n_sums (plan);
-  /* The sums, then the number of blocks that are done; then for each turn of tallies
-   * their sums and the turns they have had. Comes zeroed. */
-  words += 1 + TALLY_TURNS * (state->tally_words + 1);
+  /* The sums, then the number of blocks that are done; then the sets of tallies. Comes
+   * zeroed. */
+  words += 1 + TURNS_SETS * (state->tally_words + 1);
   state->device = gpu_malloc (words * sizeof (unsigned long long), fault);
-  return state->device != NULL;
+  return state->device != NULL && begin_turns (state, fault);
 }
 
 bool
@@ -90,14 +120,12 @@ HistoTally
 tally_for (const HistoPlan *plan, HistoResult *result)
 {
   const CountersState *state = (const CountersState *) plan->state;
-  const unsigned turn = state->n_tallies % TALLY_TURNS;
   HistoTally tally = HistoTally ();
 
-  tally.sums = (unsigned long long *) state->device + state->words + 1
-      + turn * (state->tally_words + 1);
+  tally.sums = tally_sums (state, turns_set (state->launch));
   tally.result = (unsigned long long *) result->counts;
   tally.turns = (volatile unsigned *) (tally.sums + state->tally_words);
-  tally.turn = state->n_tallies / TALLY_TURNS;
+  tally.turn = turns_turn (state->launch);
   tally.n = (int) n_sums (plan);
   tally.bins = plan->bins;
   return tally;
@@ -106,5 +134,5 @@ tally_for (const HistoPlan *plan, HistoResult *result)
 void
 tally_queued (HistoPlan *plan)
 {
-  ((CountersState *) plan->state)->n_tallies++;
+  ((CountersState *) plan->state)->launch++;
 }

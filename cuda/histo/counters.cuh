@@ -10,6 +10,7 @@
 #pragma once
 
 #include "method.h"
+#include "turns.h"
 
 /* What a kernel needs for that. */
 struct Counters
@@ -22,9 +23,8 @@ struct Counters
 
 /* What tally.cuh has in every plan of no more bins than this: the codes of a byte. */
 #define TALLY_CODES 256
-/* Sums of launches that overlap, by turns; and of each, sets that blocks divide into, so
- * that not all queue for the same ones. */
-#define TALLY_TURNS 4
+/* Launches that overlap have sets of sums by turns (turns.h); of each set, there are replicas
+ * that blocks divide into, so that not all queue for the same ones. */
 #define TALLY_REPLICAS 4
 
 /* plan->state of a method that has no other. */
@@ -32,8 +32,8 @@ struct CountersState
 {
   void *device;
   size_t words;       /* of sums there */
-  size_t tally_words; /* after them and blocks_done: of one turn */
-  unsigned n_tallies; /* launches so far */
+  size_t tally_words; /* after them and blocks_done: of one set */
+  uint64_t launch;    /* the next one that counts on the way */
 };
 
 /* For a method that keeps more: `bytes` of a struct derived from CountersState,

@@ -37,7 +37,7 @@ struct HistoTally
 {
   unsigned long long *sums;   /* [TALLY_REPLICAS][n], zero before its turn */
   unsigned long long *result; /* [n], pinned */
-  volatile unsigned *turns;   /* that these sums have had; device */
+  volatile unsigned *turns;   /* the turn that these sums are ready for; device */
   unsigned turn;              /* the launch's */
   int n, bins;                /* up to TALLY_CODES bins a channel */
   /* The blocks that add to the counters of each of the plan's channels. */
@@ -282,7 +282,7 @@ tally_add (const uint32_t *counters, unsigned long long *sums, int at0, int at1,
   /* Mostly it has been so for long. Whoever said so had zeroed the sums before, in the L2,
    * where atomics are done. It may be past the launch's turn where a block adds nothing:
    * nobody waits for that one. */
-  while ((int) (had - turn) < 0)
+  while (turns_must_wait (had, turn))
     had = *turns;
 #pragma unroll
   for (int i = 0; i < AT_ONCE; i++)

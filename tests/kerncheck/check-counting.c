@@ -5,6 +5,7 @@
 
 #include "cases.h"
 #include "histo-cases.h"
+#include "histo/turns.h"
 
 #include <string.h>
 
@@ -251,6 +252,53 @@ tall_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
+/* Any launch waits for the one before it on the same set of sums, and for nothing else. */
+static void
+expect_turns (Check *check, uint64_t launch)
+{
+  const uint32_t turn = turns_turn (launch);
+
+  for (uint64_t k = 1; k <= 1000; k++) {
+    const uint64_t before = launch - k;
+
+    if (turns_set (before) != turns_set (launch))
+      EXPECT (check, k % TURNS_SETS != 0,
+          "launches %llu and %llu have two sets", (unsigned long long) before,
+          (unsigned long long) launch);
+    else if (k == TURNS_SETS)
+      EXPECT (check, !turns_must_wait (turns_turn (before) + 1, turn),
+          "launch %llu waits though launch %llu is done",
+          (unsigned long long) launch, (unsigned long long) before);
+    else
+      EXPECT (check,
+          k > TURNS_SETS && turns_must_wait (turns_turn (before) + 1, turn),
+          "launch %llu does not wait where launch %llu was the last that is "
+          "done",
+          (unsigned long long) launch, (unsigned long long) before);
+  }
+}
+
+/* However many launches there were: at multiples of powers of two, where integers of any
+ * size wrap, also the quotient of one by the number of sets. */
+static void
+check_turns (Check *check, const void *data)
+{
+  (void) data;
+  check->cases++;
+  EXPECT (check,
+      turns_turn (TURNS_FIRST_LAUNCH) == TURNS_FIRST
+          && turns_set (TURNS_FIRST_LAUNCH) == 0,
+      "a plan does not begin with the turn that its sets are ready for");
+  EXPECT (check, turns_turn (TURNS_FIRST_LAUNCH + N_RUNS - 2) < TURNS_FIRST,
+      "the series that are counted do not pass the wrap");
+  for (uint64_t launch = 0; launch < 3 * TURNS_SETS; launch++) {
+    expect_turns (check, TURNS_FIRST_LAUNCH + launch + 1000);
+    for (int bits = 30; bits < 48; bits++)
+      for (uint64_t n = 1; n <= 5; n++)
+        expect_turns (check, (n << bits) + launch);
+  }
+}
+
 static void
 check_counting (Check *check, const void *data)
 {
@@ -262,5 +310,6 @@ check_counting (Check *check, const void *data)
 void
 check_counting_add (void)
 {
+  kerncheck_add (check_turns, NULL, NULL, "histo/turns");
   device_add_for_methods (check_counting, "counting", false);
 }
