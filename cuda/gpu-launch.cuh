@@ -59,7 +59,15 @@ gpu_launch (void (*kernel) (Frame), dim3 grid, dim3 block, size_t shared,
  * gpu_await_previous() before they touch memory that kernels write, or write any
  * themselves; or, for GPU_BESIDE_KERNELS, gpu_end_in_turn() at their end. Only kernels are
  * overtaken: what copies brought is there.
- * Source: CUDA C++ Programming Guide, Programmatic Dependent Launch. */
+ *
+ * Such a kernel reads frames, and whatever else a kernel before it may write, by plain
+ * loads, gpu_load() or asynchronous copies, which are coherent; never by __ldg(), by
+ * `const __restrict__` pointers, which the compiler may turn into the same, or through
+ * textures. Those go by the non-coherent path (ld.global.nc), and what that reads must not
+ * change from a kernel's beginning to its end: a kernel that begins early begins while the
+ * one before it still writes.
+ * Sources: CUDA C++ Programming Guide, Programmatic Dependent Launch; PTX ISA 8,
+ * ld.global.nc. */
 template <typename Frame>
 static cudaError_t
 gpu_launch_early (const Gpu *gpu, void (*kernel) (Frame), dim3 grid, dim3 block,
@@ -100,6 +108,16 @@ gpu_prefetch (const void *line)
 #else
   (void) line;
 #endif
+}
+
+/* Loads what a kernel before this one may have written while this one was there already,
+ * after gpu_await_previous(): from the L2, as is worth it for what is read once. The pointer
+ * is to global memory, which the compiler may not know of one that was calculated. */
+template <typename T>
+__device__ __forceinline__ T
+gpu_load (const T *at)
+{
+  return __ldcg (at);
 }
 
 /* Returns when all that was queued before this kernel is done, and seen. */

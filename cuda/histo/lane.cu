@@ -260,7 +260,7 @@ struct Piece
   {
     const uintptr_t anchor = (uintptr_t) walk.anchor (pattern);
 
-    vector = __ldg (walk.vector (pattern));
+    vector = gpu_load (walk.vector (pattern));
     below = (uint32_t) (anchor % 16);
     unit = walk.unit;
   }

@@ -46,17 +46,24 @@ static cudaError_t
 gpu_launch (void (*kernel) (Frame), dim3 grid, dim3 block, size_t shared,
     GpuStream stream, const Frame &frame)
 {
-  return emulated_launch ((const void *) kernel, grid, block, shared, stream,
-      [kernel, frame] { kernel (frame); });
+  return emulated_launch (
+      (const void *) kernel, grid, block, shared, stream, [kernel, frame] {
+        emulated_is_early = false;
+        kernel (frame);
+      });
 }
 
-/* Kernels never overlap here. */
+/* Kernels never overlap here, but must be able to. */
 template <typename Frame>
 static cudaError_t
 gpu_launch_early (const Gpu *, void (*kernel) (Frame), dim3 grid, dim3 block,
     size_t shared, GpuStream stream, const Frame &frame)
 {
-  return gpu_launch (kernel, grid, block, shared, stream, frame);
+  return emulated_launch (
+      (const void *) kernel, grid, block, shared, stream, [kernel, frame] {
+        emulated_is_early = true;
+        kernel (frame);
+      });
 }
 
 static inline void
@@ -67,6 +74,16 @@ gpu_admit_next ()
 static inline void
 gpu_prefetch (const void *)
 {
+}
+
+template <typename T>
+static inline T
+gpu_load (const T *at)
+{
+  /* A GPU would trap. */
+  if ((uintptr_t) at % alignof (T) != 0)
+    abort ();
+  return *at;
 }
 
 static inline void

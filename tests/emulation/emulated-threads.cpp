@@ -15,6 +15,7 @@
 
 uint3 threadIdx, blockIdx;
 dim3 gridDim, blockDim;
+bool emulated_is_early;
 alignas (1024) unsigned char emulated_dynamic_shared[EMULATED_MAX_SHARED];
 
 /* Who has come to a barrier, and how often all have. */

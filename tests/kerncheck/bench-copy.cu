@@ -25,7 +25,7 @@ copy (CopyFrame frame)
 #pragma unroll
   for (int i = 0; i < UNROLL; i++)
     if (first + (size_t) i * THREADS < frame.n)
-      value[i] = __ldg (&frame.src[first + (size_t) i * THREADS]);
+      value[i] = gpu_load (&frame.src[first + (size_t) i * THREADS]);
 #pragma unroll
   for (int i = 0; i < UNROLL; i++)
     if (first + (size_t) i * THREADS < frame.n)

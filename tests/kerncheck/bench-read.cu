@@ -21,7 +21,7 @@ __launch_bounds__ (THREADS)
     read (ReadFrame frame)
 {
   __shared__ uint32_t warp_sums[THREADS / 32];
-  const uint4 *__restrict__ src = frame.src;
+  const uint4 *src = frame.src;
   const size_t step = (size_t) gridDim.x * THREADS, n = frame.n;
   uint32_t sum = 0;
 
@@ -32,7 +32,7 @@ __launch_bounds__ (THREADS)
 
 #pragma unroll
     for (int i = 0; i < LOADS; i++)
-      value[i] = first + i * step < n ? __ldg (&src[first + i * step])
+      value[i] = first + i * step < n ? gpu_load (&src[first + i * step])
                                       : make_uint4 (0, 0, 0, 0);
 #pragma unroll
     for (int i = 0; i < LOADS; i++)

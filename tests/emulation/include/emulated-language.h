@@ -145,12 +145,16 @@ __dp4a (uint32_t a, uint32_t b, uint32_t c)
   return c;
 }
 
+/* Whether the kernel that runs was launched early, so that memory may have changed since
+ * it began: then it must not read by the non-coherent path. */
+extern bool emulated_is_early __attribute__ ((visibility ("hidden")));
+
 template <typename T>
 static inline T
 __ldg (const T *at)
 {
-  /* A GPU would trap. */
-  if ((uintptr_t) at % alignof (T) != 0)
+  /* A GPU would trap, or read what was there before. */
+  if ((uintptr_t) at % alignof (T) != 0 || emulated_is_early)
     abort ();
   return *at;
 }
@@ -241,5 +245,8 @@ template <typename T>
 static inline T
 tex2D (cudaTextureObject_t object, float x, float y)
 {
+  /* As __ldg(). */
+  if (emulated_is_early)
+    abort ();
   return emulated_fetch (object, x, y);
 }
