@@ -565,11 +565,8 @@ sum_columns (const FusedPlane &plane, const LongMemory &memory, int from,
   const float2 start = make_float2 (plane.start[column % plane.strip.channels],
       plane.start[(column + 1) % plane.strip.channels]);
   uint8_t *out = stage + column * BYTES;
-  float2 sum[STRIP_ROWS];
+  float2 sum[STRIP_ROWS] = {};
 
-#pragma unroll
-  for (int k = 0; k < STRIP_ROWS; k++)
-    sum[k] = start;
   for (int first = 0; first < plane.ny; first += SEPCONV_SUM_BLOCK) {
     const int last = min (first + SEPCONV_SUM_BLOCK, plane.ny);
     float2 part[STRIP_ROWS] = {};
@@ -595,8 +592,10 @@ sum_columns (const FusedPlane &plane, const LongMemory &memory, int from,
   }
 #pragma unroll
   for (int k = 0; k < STRIP_ROWS; k++) {
-    const uint32_t a = code_of (__saturatef (sum[k].x), plane.full);
-    const uint32_t b = code_of (__saturatef (sum[k].y), plane.full);
+    /* The offset comes last, so that it is rounded once and not with each block: as
+     * sepconv_rounding_bound() has it. */
+    const uint32_t a = code_of (__saturatef (sum[k].x + start.x), plane.full);
+    const uint32_t b = code_of (__saturatef (sum[k].y + start.y), plane.full);
 
     if (BYTES == 1)
       *(uint16_t *) (out + k * plane.stage.pitch) =

@@ -6,6 +6,7 @@
 #include "cases.h"
 #include "kerncheck-device.h"
 #include "oracle.h"
+#include "sepconv/method.h"
 #include "verdict.h"
 
 #include <math.h>
@@ -440,6 +441,110 @@ rounding_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
+/* An offset that is a float, as a part of full scale, and lies next to the middle between
+ * two codes: above it or below it. */
+static double
+offset_near_middle (double full, bool above)
+{
+  double best = 0.0, nearest = 1.0;
+
+  for (int code = (int) (0.55 * full); code < 0.95 * full; code++) {
+    const float below = (float) ((code + 0.5) / full);
+    const double offset = full * nextafterf (below, above ? 2.0f : 0.0f);
+    const double distance = fabs (offset - (code + 0.5));
+
+    if (distance < nearest) {
+      nearest = distance;
+      best = offset;
+    }
+  }
+  return best;
+}
+
+/* A flat picture and taps so small that 32 of them add less than half of what a float of the
+ * offset's size can tell: all together they bring the result over the middle between two
+ * codes. Whoever adds to the offset block by block, rounding each time, does not get there;
+ * with the offset last, as sepconv_rounding_bound() counts it, one does. */
+static void
+make_offset_case (Case *c, int index)
+{
+  const int n = 8 * SEPCONV_SUM_BLOCK + 1;
+  const bool above = index % 2;
+  Taps *taps = index / 2 % 2 ? &c->x[0] : &c->y[0];
+  double full, center, block;
+
+  case_set_layout (c, layout_kind_by_name ("gray16"), 20, 20);
+  full = image_full_code (&c->layout.plane[0]);
+  center = (full + 1.0) / 2.0;
+  taps_gaussian (&c->x[0], 1.0, 0);
+  taps_gaussian (&c->y[0], 1.0, 0);
+  taps->n = n;
+  for (int i = 0; i < n; i++)
+    taps->tap[i] = 1.0 / n;
+  /* The picture is white. */
+  block = (double) SEPCONV_SUM_BLOCK / n * (full - center) / full;
+  c->spec.scale = (above ? -0.98 : 0.98) * 0x1p-25 / block;
+  c->spec.bias = 0.0;
+  c->spec.border = SEPCONV_REPLICATE;
+  c->spec.plane[0].channels = 1;
+  c->spec.plane[0].x = &c->x[0];
+  c->spec.plane[0].y = &c->y[0];
+  c->spec.plane[0].zero[0] =
+      (offset_near_middle (full, above) - c->spec.scale * center)
+      / (1.0 - c->spec.scale);
+  c->shape = "tiny";
+  c->content = CONTENT_MAX;
+}
+
+/* Whether all results are as near as sums in single precision are bounded to be: to the
+ * nearest code, and what the bound says. */
+static void
+expect_within_bound (
+    Check *check, const Case *c, const Picture *src, const Picture *dst)
+{
+  const double allowed =
+      0.5 + sepconv_rounding_bound (&c->spec, &c->layout, 0x1p-24);
+  double *exact = oracle_compute (&c->spec, &src->image, 0, 0), worst = 0.0;
+
+  for (int i = 0; i < c->width * c->height; i++)
+    worst = fmax (worst,
+        fabs (picture_code (&dst->image, 0, 0, i % c->width, i / c->width)
+            - exact[i]));
+  EXPECT (check, worst <= allowed,
+      "results are off by %.4f, and the bound is %.4f", worst, allowed);
+  free (exact);
+}
+
+static void
+offset_case (Check *check, Random *random, int index, const void *data)
+{
+  const Subject *subject = data;
+  Case *c = case_new ();
+  Picture src, dst;
+  SepconvPlan *plan;
+  Fault fault;
+
+  make_offset_case (c, index);
+  if (!suit_method (check, c, subject, random)) {
+    case_free (c);
+    return;
+  }
+  fault_clear (&fault);
+  plan = new_plan (c, subject, random, &fault);
+  if (EXPECT (check, plan != NULL, "no plan: %s", fault.message)) {
+    picture_new (&src, &c->layout, false, random);
+    picture_new (&dst, &c->layout, false, random);
+    picture_paint (&src, c->content, random);
+    if (device_run_cleanly (
+            check, subject->device, device_sepconv, plan, &src, &dst))
+      expect_within_bound (check, c, &src, &dst);
+    picture_clear (&src);
+    picture_clear (&dst);
+  }
+  sepconv_plan_free (plan);
+  case_free (c);
+}
+
 static void
 run_subject (Check *check, const Subject *subject, int n, CheckCase function)
 {
@@ -518,6 +623,12 @@ static void
 check_rounding (Check *check, const void *data)
 {
   run_subject (check, data, 5, rounding_case);
+}
+
+static void
+check_offset (Check *check, const void *data)
+{
+  run_subject (check, data, 4, offset_case);
 }
 
 /* abcd with three samples on either side, as sepconv.h draws it, and further. */
@@ -633,6 +744,8 @@ check_methods_add (void)
         method->name);
     kerncheck_add (
         check_rounding, subject, method, "sepconv/%s/rounding", method->name);
+    kerncheck_add (
+        check_offset, subject, method, "sepconv/%s/offset", method->name);
     subject++;
   }
 }
