@@ -2,6 +2,7 @@
 #include "tensor.cuh"
 
 #include "strip.cuh"
+#include "tensor-loss.h"
 
 #include <math.h>
 
@@ -22,27 +23,34 @@ next_half (double *rest)
   return half;
 }
 
-/* What taps add up to, and what they lose as `parts` halves. */
+/* Taps as `parts` halves, and what they lose by that. */
 struct Rounded
 {
   double norm;  /* sum |tap| */
   double error; /* sum |tap - its halves| */
+  /* Of each tap: the sum of the sizes of its halves, and how many are not zero. */
+  double size[TAPS_MAX];
+  int halves[TAPS_MAX];
 };
 
-static Rounded
-round_taps (const ScaledTaps &scaled, int parts)
+static void
+round_taps (const ScaledTaps &scaled, int parts, Rounded *rounded)
 {
-  Rounded rounded = { 0.0, 0.0 };
-
+  rounded->norm = rounded->error = 0.0;
   for (int i = 0; i < scaled.taps->n; i++) {
     double rest = scaled.factor * ldexp (scaled.taps->tap[i], scaled.exponent);
 
-    rounded.norm += fabs (rest);
-    for (int part = 0; part < parts; part++)
-      next_half (&rest);
-    rounded.error += fabs (rest);
+    rounded->norm += fabs (rest);
+    rounded->size[i] = 0.0;
+    rounded->halves[i] = 0;
+    for (int part = 0; part < parts; part++) {
+      const double half = next_half (&rest);
+
+      rounded->size[i] += fabs (half);
+      rounded->halves[i] += half != 0.0;
+    }
+    rounded->error += fabs (rest);
   }
-  return rounded;
 }
 
 /* The largest error of rounding numbers up to `largest` to halves: half a unit of
@@ -57,26 +65,49 @@ half_error (double largest)
   return fmax (0.25 * unit, fmin (0.5 * unit, above));
 }
 
+/* What the sums of a row lose. They start with what takes 1024 and the centre off all
+ * samples: a tap whose product has been added leaves the centre of it at most, and one whose
+ * product has not, both. */
+static double
+row_loss (const Rounded &x, int n, double center, int steps, int parts)
+{
+  const TensorPass pass = { n, x.size, x.halves, steps, parts,
+    1024.0 + 2.0 * center, center * (x.norm + x.error), 1024.0 };
+
+  return tensor_pass_loss (&pass);
+}
+
+/* What the sums of a column lose, of sums of rows up to `sums`. */
+static double
+column_loss (
+    const Rounded &y, int n, double sums, double offset, int steps, int parts)
+{
+  const TensorPass pass = { n, y.size, y.halves, steps, parts, sums,
+    TENSOR_ABOVE + offset + sums * (y.norm + y.error), 0.0 };
+
+  return tensor_pass_loss (&pass);
+}
+
 /* An upper bound of the error in code values before the last rounding, for offsets up
- * to `offset` and passes of `steps`. Tensor cores are taken to lose up to four units of 2^-23 of the
- * largest sum in a step. */
+ * to `offset` and passes of `steps`. */
 static double
 error_bound (const ImagePlane *shape, const ScaledTaps &tx,
     const ScaledTaps &ty, double offset, int steps, int parts)
 {
-  const Rounded x = round_taps (tx, parts), y = round_taps (ty, parts);
   const double center = ldexp (1.0, shape->depth - 1);
-  const double lost = 4.0 * parts * 0x1p-23 * steps;
-  const double y_norm = y.norm + y.error;
-  const double sums = center * (x.norm + x.error);
-  const double taps = center * (x.error * y_norm + x.norm * y.error);
-  const double accumulated = lost
-      * ((1024.0 + 2.0 * center) * x.norm * y_norm + sums * y_norm + offset
-          + TENSOR_ABOVE);
+  Rounded x, y;
+  double y_norm, sums, lost;
 
+  round_taps (tx, parts, &x);
+  round_taps (ty, parts, &y);
+  y_norm = y.norm + y.error;
+  sums = center * (x.norm + x.error);
   if (!(sums < 65504.0 && y_norm < 65504.0))
     return INFINITY;
-  return taps + half_error (sums) * y_norm + accumulated;
+  lost = row_loss (x, tx.taps->n, center, steps, parts);
+  return center * (x.error * y_norm + x.norm * y.error)
+      + (lost + half_error (sums + lost)) * y_norm
+      + column_loss (y, ty.taps->n, sums, offset, steps, parts);
 }
 
 /* The halves that a tap needs, or 0 and `why`. */
@@ -125,16 +156,46 @@ supports_format (const Image *layout, Fault *why)
   return true;
 }
 
+static double
+sum_of_taps (const ScaledTaps &scaled)
+{
+  double sum = 0.0;
+
+  for (int i = 0; i < scaled.taps->n; i++)
+    sum += scaled.factor * ldexp (scaled.taps->tap[i], scaled.exponent);
+  return sum;
+}
+
+/* The largest offset of a plan's channels, as method.h has them, and a little more, lest a
+ * rounding make the plan's own larger. */
+static double
+largest_offset (const SepconvSpec *spec, const Image *layout, int p,
+    const ScaledTaps &x, const ScaledTaps &y)
+{
+  const SepconvPlane *plane = &spec->plane[p];
+  const ImagePlane *shape = &layout->plane[p];
+  const double bias = spec->bias * image_full_code (shape);
+  const double sum = sum_of_taps (x) * sum_of_taps (y);
+  double largest = 0.0;
+
+  for (int c = 0; c < shape->channels; c++)
+    if (plane->channels >> c & 1)
+      largest = fmax (largest,
+          fabs (plane->zero[c] + bias
+              + sum * (ldexp (1.0, shape->depth - 1) - plane->zero[c])));
+  return largest * (1.0 + 0x1p-30);
+}
+
 static bool
 supports_plane (const SepconvSpec *spec, const Image *layout, int p,
     TensorSteps steps_of_plane, int most, Fault *why)
 {
   const SepconvPlane *plane = &spec->plane[p];
   const SepconvTapScale scale = sepconv_tap_scale (spec, plane);
-  const double gain = sepconv_gain (spec, plane);
+  const ScaledTaps x = { plane->x, 1.0, scale.x_exponent };
+  const ScaledTaps y = { plane->y, scale.y_factor, scale.y_exponent };
   const int steps =
       steps_of_plane (&layout->plane[p], plane->x->n, plane->y->n);
-  const double full = image_full_code (&layout->plane[p]);
 
   if (steps > most)
     return fault_set (why, FAULT_UNSUPPORTED, "it is for up to about %d taps",
@@ -144,10 +205,8 @@ supports_plane (const SepconvSpec *spec, const Image *layout, int p,
       if (plane->border_value[c] != floor (plane->border_value[c]))
         return fault_set (
             why, FAULT_UNSUPPORTED, "the border's value is no integer");
-  return parts_of_plane (&layout->plane[p],
-             ScaledTaps{ plane->x, 1.0, scale.x_exponent },
-             ScaledTaps{ plane->y, scale.y_factor, scale.y_exponent },
-             full * (1.0 + fabs (spec->bias) + gain), steps, why)
+  return parts_of_plane (&layout->plane[p], x, y,
+             largest_offset (spec, layout, p, x, y), steps, why)
       > 0;
 }
 

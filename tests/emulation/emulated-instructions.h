@@ -7,6 +7,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <stdlib.h>
 
 #define INSTRUCTIONS_CAPABILITY 80
@@ -133,6 +134,44 @@ codes_of_halves (uint32_t halves, uint32_t most)
   return codes;
 }
 
+/* The exponent of a number that is not zero, but no less than `least`. */
+static inline int
+emulated_exponent (float number, int least)
+{
+  uint32_t bits;
+
+  memcpy (&bits, &number, sizeof bits);
+  return std::max ((int) (bits >> 23 & 0xff) - 127, least);
+}
+
+/* Adds 8 products to a sum as tensor cores of compute capability 8.x do, which lose more
+ * than newer ones: tensor-loss.h says how, and from which sources. */
+static inline float
+emulated_add_products (float sum, const float *a, const float *b)
+{
+  const int none = -1000;
+  int exponent = sum != 0.0f ? emulated_exponent (sum, -126) : none;
+  int64_t total, size;
+  double product[8], scale;
+
+  for (int k = 0; k < 8; k++) {
+    product[k] = (double) a[k] * (double) b[k];
+    if (product[k] != 0.0)
+      exponent = std::max (exponent,
+          emulated_exponent (a[k], -14) + emulated_exponent (b[k], -14));
+  }
+  if (exponent == none)
+    return 0.0f;
+  scale = ldexp (1.0, 24 - exponent);
+  total = (int64_t) (sum * scale);
+  for (int k = 0; k < 8; k++)
+    total += (int64_t) (product[k] * scale);
+  size = total < 0 ? -total : total;
+  for (int64_t cut = 1; size >> 24 >= cut; cut *= 2)
+    size &= ~cut;
+  return (float) ((double) (total < 0 ? -size : size) / scale);
+}
+
 static inline void
 multiply_matrices_add (
     float (&to)[4], const uint4 &a, uint32_t low, uint32_t high)
@@ -148,13 +187,15 @@ multiply_matrices_add (
   __syncwarp ();
   for (int i = 0; i < 4; i++) {
     const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
-    double sum = to[i];
+    float a[16], b[16];
 
-    for (int k = 0; k < 16; k++)
-      sum += (double) exchange
-                 .a[row % 8 * 4 + k % 8 / 2][2 * (row / 8 + k / 8 * 2) + k % 2]
-          * (double) exchange.b[column * 4 + k % 8 / 2][k / 8 * 2 + k % 2];
-    to[i] = (float) sum;
+    for (int k = 0; k < 16; k++) {
+      a[k] = exchange
+                 .a[row % 8 * 4 + k % 8 / 2][2 * (row / 8 + k / 8 * 2) + k % 2];
+      b[k] = exchange.b[column * 4 + k % 8 / 2][k / 8 * 2 + k % 2];
+    }
+    for (int k = 0; k < 16; k += 8)
+      to[i] = emulated_add_products (to[i], a + k, b + k);
   }
   __syncwarp ();
 }

@@ -438,6 +438,7 @@ main (int argc, char **argv)
   check_ring_add ();
   check_ring_device_add ();
   check_slices_add ();
+  check_tensor_loss_add ();
   check_transfers_add ();
   check_gpu_add ();
   check_histo_settings_add ();

@@ -59,6 +59,7 @@ void check_workers_add (void);
 void check_ring_add (void);
 void check_ring_device_add (void);
 void check_slices_add (void);
+void check_tensor_loss_add (void);
 void check_transfers_add (void);
 void check_gpu_add (void);
 void check_histo_add (void);

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What tensor cores lose, as mathematics: the bound against models of what GPUs do; and what
+ * methods take by it. */
+#include "kerncheck.h"
+
+#include "cases.h"
+#include "sepconv/tensor-loss.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MOST_TAPS 1041
+#define MOST_PARTS 2
+#define STEP TENSOR_LOSS_STEP
+#define MOST_STEPS (MOST_TAPS / STEP + 3)
+
+/* How many products are added at once, and of how many bits after the leading one of the
+ * largest addend. Source: MMA-Sim, as in tensor-loss.h. */
+typedef struct
+{
+  const char *name;
+  int at_once, bits;
+} Model;
+
+static const Model models[] = {
+  { "capability 8.x", 8, 24 },
+  { "capability 9.0 and up", 16, 25 },
+};
+
+typedef enum
+{
+  SAMPLES_FLAT,
+  SAMPLES_RANDOM,
+  SAMPLES_EXTREME, /* by the signs of taps */
+  N_SAMPLES
+} Samples;
+
+/* A pass: taps as halves in a window that begins `early` columns before the first of them. */
+typedef struct
+{
+  int n, parts, early, steps;
+  double half[MOST_PARTS][MOST_TAPS];
+  double size[MOST_TAPS];
+  int halves[MOST_TAPS];
+  double sample[MOST_TAPS];
+} Window;
+
+static double
+nearest_half (double number)
+{
+  const int exponent = number != 0.0 ? ilogb (number) : -14;
+  const double unit = ldexp (1.0, (exponent < -14 ? -14 : exponent) - 10);
+
+  return nearbyint (number / unit) * unit;
+}
+
+/* The exponent that an addend is aligned by: a product's is that of its factors. */
+static int
+exponent_of (double number, int least)
+{
+  const int exponent = number != 0.0 ? ilogb (number) : -1000;
+
+  return number != 0.0 && exponent < least ? least : exponent;
+}
+
+static double
+cut_off (double number, int exponent)
+{
+  const double unit = ldexp (1.0, exponent);
+
+  return trunc (number / unit) * unit;
+}
+
+/* Adds products to a sum as a GPU does. */
+static double
+add_products (const Model *model, double sum, const double *a, const double *b)
+{
+  int largest = exponent_of (sum, -126);
+  double total;
+
+  for (int i = 0; i < model->at_once; i++)
+    if (a[i] != 0.0 && b[i] != 0.0)
+      largest = (int) fmax (
+          largest, exponent_of (a[i], -14) + exponent_of (b[i], -14));
+  if (largest < -900)
+    return 0.0;
+  total = cut_off (sum, largest - model->bits);
+  for (int i = 0; i < model->at_once; i++)
+    total += cut_off (a[i] * b[i], largest - model->bits);
+  return total == 0.0 ? 0.0 : cut_off (total, ilogb (total) - 23);
+}
+
+/* A whole pass, of which the columns of each step come in the order `order`. */
+static double
+run_pass (
+    const Model *model, const Window *window, const int *order, double start)
+{
+  double sum = (float) start;
+
+  for (int step = 0; step < window->steps; step++)
+    for (int part = 0; part < window->parts; part++) {
+      double a[STEP], b[STEP];
+
+      for (int i = 0; i < STEP; i++) {
+        const int tap = step * STEP + order[i] - window->early;
+        const bool is_tap = tap >= 0 && tap < window->n;
+
+        a[i] = is_tap ? window->half[part][tap] : 0.0;
+        b[i] = is_tap ? window->sample[tap] : 1024.0;
+      }
+      for (int i = 0; i < STEP; i += model->at_once)
+        sum = add_products (model, sum, a + i, b + i);
+    }
+  return sum;
+}
+
+static double
+exact_pass (const Window *window, double start)
+{
+  double sum = start;
+
+  for (int i = 0; i < window->n; i++)
+    for (int part = 0; part < window->parts; part++)
+      sum += window->half[part][i] * window->sample[i];
+  return sum;
+}
+
+static const char *
+make_taps (Window *window, int kind, Random *random)
+{
+  static const char *const names[] = { "gaussian", "box", "random signs" };
+  const double sigma = window->n / 6.0;
+  double sum = 0.0;
+
+  for (int i = 0; i < window->n; i++) {
+    const double x = i - window->n / 2;
+    double tap = 1.0;
+
+    if (kind == 0)
+      tap = exp (-x * x / (2.0 * sigma * sigma));
+    else if (kind == 2)
+      tap = random_double (random, -1.0, 1.0);
+    window->half[0][i] = tap;
+    sum += fabs (tap);
+  }
+  /* As plans have those along x. */
+  sum *= random_double (random, 0.5, 1.0);
+  for (int i = 0; i < window->n; i++) {
+    double rest = window->half[0][i] / sum;
+
+    window->size[i] = 0.0;
+    window->halves[i] = 0;
+    for (int part = 0; part < window->parts; part++) {
+      window->half[part][i] = nearest_half (rest);
+      rest -= window->half[part][i];
+      window->size[i] += fabs (window->half[part][i]);
+      window->halves[i] += window->half[part][i] != 0.0;
+    }
+  }
+  return names[kind];
+}
+
+static double
+sum_of_halves (const Window *window)
+{
+  double sum = 0.0;
+
+  for (int i = 0; i < window->n; i++)
+    for (int part = 0; part < window->parts; part++)
+      sum += window->half[part][i];
+  return sum;
+}
+
+static double
+norm_of_halves (const Window *window)
+{
+  double norm = 0.0;
+
+  for (int i = 0; i < window->n; i++)
+    norm += window->size[i];
+  return norm;
+}
+
+/* Samples in [low, high]: integers along a row, halves along a column. */
+static void
+make_samples (Window *window, Samples samples, double low, double high,
+    bool integers, Random *random)
+{
+  double sample = random_double (random, low, high);
+
+  for (int i = 0; i < window->n; i++) {
+    if (samples == SAMPLES_RANDOM)
+      sample = random_double (random, low, high);
+    else if (samples == SAMPLES_EXTREME)
+      sample = window->half[0][i] > 0.0 ? high : low;
+    window->sample[i] = integers ? floor (sample) : nearest_half (sample);
+  }
+}
+
+/* Runs the pass on all models; returns what is lost at most, in units of the bound. */
+static double
+expect_loss (Check *check, const Window *window, const TensorPass *pass,
+    double start, const char *what, Random *random)
+{
+  const double loss = tensor_pass_loss (pass);
+  double worst = 0.0;
+  int order[STEP];
+
+  for (int i = 0; i < STEP; i++)
+    order[i] = i;
+  for (int i = STEP - 1; i > 0; i--) {
+    const int k = random_int (random, 0, i), other = order[k];
+
+    order[k] = order[i];
+    order[i] = other;
+  }
+  for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+    const double lost = fabs (run_pass (&models[i], window, order, start)
+        - exact_pass (window, start));
+
+    EXPECT (check, lost <= loss, "%s, %s: a pass lost %g where the bound is %g",
+        models[i].name, what, lost, loss);
+    worst = fmax (worst, lost / loss);
+  }
+  return worst;
+}
+
+static void
+loss_case (Check *check, Random *random, int index, const void *data)
+{
+  double *worst = *(double *const *) data;
+  Window *window = kerncheck_alloc (sizeof *window);
+  const int depth = random_chance (random, 50) ? 8 : 10;
+  const double center = ldexp (1.0, depth - 1);
+  const Samples samples = (Samples) (index % N_SAMPLES);
+  const char *kind;
+  double norm, start;
+  TensorPass pass;
+
+  window->parts = random_int (random, 1, MOST_PARTS);
+  window->n = random_chance (random, 50) ? random_int (random, 1, 65)
+                                         : random_int (random, 66, MOST_TAPS);
+  window->early = random_int (random, 0, 2 * STEP - 2);
+  window->steps = (window->early + window->n + STEP - 1) / STEP;
+  kind = make_taps (window, index / N_SAMPLES % 3, random);
+  norm = norm_of_halves (window);
+  check_describe (check, "%d taps, %s, %d parts, %d bits, samples %d",
+      window->n, kind, window->parts, depth, (int) samples);
+  pass = (TensorPass){ .n = window->n,
+    .size = window->size,
+    .halves = window->halves,
+    .steps = window->steps,
+    .parts = window->parts };
+
+  make_samples (
+      window, samples, 1024.0, 1024.0 + 2.0 * center - 1.0, true, random);
+  pass.sample = 1024.0 + 2.0 * center;
+  pass.always = center * norm;
+  pass.before = 1024.0;
+  start = -(1024.0 + center) * sum_of_halves (window);
+  worst[0] = fmax (
+      worst[0], expect_loss (check, window, &pass, start, "rows", random));
+
+  /* The sums of rows with a norm of up to 2, and the offset of a gain of 1. */
+  pass.sample = 2.0 * center;
+  make_samples (window, samples, -pass.sample, pass.sample, false, random);
+  start = 1024.0 + random_double (random, -2.0, 2.0) * center;
+  pass.always = fabs (start) + pass.sample * norm;
+  pass.before = 0.0;
+  worst[1] = fmax (
+      worst[1], expect_loss (check, window, &pass, start, "columns", random));
+  free (window);
+}
+
+/* The bound holds, and is not idle either. */
+static void
+check_loss (Check *check, const void *data)
+{
+  double worst[2] = { 0.0, 0.0 };
+  double *const at = worst;
+
+  (void) data;
+  check_cases (check, check->quick ? 900 : 9000, loss_case, &at);
+  if (!check->one_case)
+    EXPECT (check, worst[0] > 0.3 && worst[1] > 0.3,
+        "rows lose %.2f of the bound at most, columns %.2f", worst[0],
+        worst[1]);
+}
+
+/* Gaussians without gain are what methods on tensor cores are for. */
+static void
+expect_gaussians (
+    Check *check, const SepconvMethod *method, const char *kind, int most_taps)
+{
+  Case *c = case_new ();
+  Fault fault;
+
+  case_set_layout (c, layout_kind_by_name (kind), 64, 64);
+  c->spec.scale = 1.0;
+  c->spec.border = SEPCONV_REPLICATE;
+  for (int radius = 1; 2 * radius + 1 <= most_taps;
+       radius += radius < 70 ? 1 : 23) {
+    for (int p = 0; p < c->layout.n_planes; p++) {
+      SepconvPlane *plane = &c->spec.plane[p];
+
+      plane->channels = (1u << c->layout.plane[p].channels) - 1;
+      for (int i = 0; i < c->layout.plane[p].channels; i++)
+        plane->zero[i] =
+            ldexp (p > 0 ? 128.0 : 16.0, c->layout.plane[p].depth - 8);
+      taps_gaussian (&c->x[p], radius / 3.0, radius);
+      taps_gaussian (&c->y[p], radius / 3.0, radius);
+      plane->x = &c->x[p];
+      plane->y = &c->y[p];
+    }
+    fault_clear (&fault);
+    EXPECT (check,
+        sepconv_method_supports (method, &c->spec, &c->layout, NULL, &fault),
+        "%s: a gaussian of %d taps is refused: %s", kind, 2 * radius + 1,
+        fault.message);
+  }
+  case_free (c);
+}
+
+static void
+check_gaussians (Check *check, const void *data)
+{
+  const SepconvMethod *method = data;
+  const bool is_long = method == sepconv_method_by_name ("tensor-twopass");
+
+  if (method->ops == NULL) {
+    check_skip (check, "this build has no methods for the GPU");
+    return;
+  }
+  check->cases++;
+  expect_gaussians (check, method, "gray8", is_long ? MOST_TAPS : 129);
+  expect_gaussians (check, method, "nv12", is_long ? MOST_TAPS : 129);
+  expect_gaussians (check, method, "p010", is_long ? 257 : 129);
+}
+
+void
+check_tensor_loss_add (void)
+{
+  static const char *const names[] = { "tensor", "tensor-twopass" };
+
+  kerncheck_add (check_loss, NULL, NULL, "sepconv/tensor-loss");
+  for (int i = 0; i < 2; i++) {
+    const SepconvMethod *method = sepconv_method_by_name (names[i]);
+
+    kerncheck_add (
+        check_gaussians, method, method, "sepconv/%s/gaussians", names[i]);
+  }
+}
