@@ -234,13 +234,14 @@ sepconv_method_supports (const SepconvMethod *method, const SepconvSpec *spec,
       || method->ops->supports (spec, layout, why);
 }
 
-static SepconvWork
-work_of (const SepconvSpec *spec, const Image *layout, GpuOrder order)
+SepconvWork
+sepconv_work (const SepconvSpec *spec, const Image *layout, GpuOrder order)
 {
   SepconvWork work = { .order = order };
 
   for (int p = 0; p < layout->n_planes; p++) {
     const ImagePlane *plane = &layout->plane[p];
+    const Taps *x = spec->plane[p].x, *y = spec->plane[p].y;
     const double samples =
         1e-6 * plane->width * image_plane_height (layout, p) * plane->channels;
 
@@ -248,14 +249,21 @@ work_of (const SepconvSpec *spec, const Image *layout, GpuOrder order)
       continue;
     work.planes++;
     work.samples += samples;
-    work.taps += 0.5 * samples * (spec->plane[p].x->n + spec->plane[p].y->n);
+    work.x_taps += samples * x->n;
+    work.y_taps += samples * y->n;
+    if (work.longest < x->n)
+      work.longest = x->n;
+    if (work.longest < y->n)
+      work.longest = y->n;
     if (work.channels < plane->channels)
       work.channels = plane->channels;
     if (work.sample_bytes < image_sample_bytes (plane))
       work.sample_bytes = image_sample_bytes (plane);
   }
-  if (work.planes > 0)
-    work.taps /= work.samples;
+  if (work.planes > 0) {
+    work.x_taps /= work.samples;
+    work.y_taps /= work.samples;
+  }
   return work;
 }
 
@@ -264,7 +272,7 @@ cheapest_method (const SepconvSpec *spec, const Image *layout, Backend backend,
     const Gpu *gpu, GpuOrder order)
 {
   const SepconvWork work =
-      work_of (spec, layout, gpu_possible_order (gpu, order));
+      sepconv_work (spec, layout, gpu_possible_order (gpu, order));
   const SepconvMethod *best = NULL;
   double best_cost = INFINITY;
 

@@ -420,7 +420,9 @@ box_running_prepare (SepconvPlan *plan, Fault *fault)
 static double
 box_running_cost (const SepconvWork *work)
 {
-  return 5.0 + 0.07 * work->taps + work->samples * (9.8 + 0.009 * work->taps);
+  const double n = sepconv_mean_taps (work);
+
+  return 5.0 + 0.07 * n + work->samples * (9.8 + 0.009 * n);
 }
 
 extern "C" const SepconvMethodOps sepconv_box_running_ops = {

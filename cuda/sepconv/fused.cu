@@ -1150,11 +1150,27 @@ fused_release (SepconvPlan *plan)
   free (state);
 }
 
+/* The taps that a run sums along either axis: Short's are those of the variant that the
+ * longest axis takes; in Long each axis has its own. */
+static double
+summed_taps (const SepconvWork *work)
+{
+  int taps = SHORT_MAX;
+
+  if (work->longest > SHORT_MAX)
+    return sepconv_mean_taps (work);
+  for (int i = 0; i < N_VARIANTS; i++)
+    if (variants[i].taps >= work->longest)
+      taps = min (taps, variants[i].taps);
+  return taps;
+}
+
 static double
 fused_cost (const SepconvWork *work)
 {
-  const double n = work->taps, s = work->samples;
-  const bool bytes = work->sample_bytes == 1, is_short = n <= SHORT_MAX;
+  const double n = summed_taps (work), s = work->samples;
+  const bool bytes = work->sample_bytes == 1;
+  const bool is_short = work->longest <= SHORT_MAX;
 
   if (work->order == GPU_BESIDE_KERNELS) {
     if (is_short)

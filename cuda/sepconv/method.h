@@ -73,16 +73,30 @@ typedef struct
   HistoResult *counted;
 } SepconvPart;
 
-/* What a cost is worked out from. */
+/* What a cost is worked out from. An axis of one tap is filtered like any other: the GPU's
+ * methods always make both passes. */
 typedef struct
 {
-  int planes;       /* that are filtered */
-  double samples;   /* millions of them */
-  double taps;      /* of an axis, on average over the samples */
-  int channels;     /* interleaved, at most */
-  int sample_bytes; /* at most */
+  int planes;            /* that are filtered */
+  double samples;        /* millions of them */
+  double x_taps, y_taps; /* on average over the samples */
+  int longest;           /* the most taps of any axis of any plane */
+  int channels;          /* interleaved, at most */
+  int sample_bytes;      /* at most */
   GpuOrder order; /* of most runs; only a method that overlaps has two times */
 } SepconvWork;
+
+/* For methods whose passes each take their own time for each tap, of both about the same:
+ * the taps that both axes would have in the same time. */
+static inline double
+sepconv_mean_taps (const SepconvWork *work)
+{
+  return 0.5 * (work->x_taps + work->y_taps);
+}
+
+/* The work that a valid spec is. */
+SepconvWork sepconv_work (
+    const SepconvSpec *spec, const Image *layout, GpuOrder order);
 
 typedef struct SepconvMethodOps
 {

@@ -972,13 +972,15 @@ tensor_twopass_release (SepconvPlan *plan)
   free (state);
 }
 
+/* Each pass takes the steps that its own axis needs. */
 static double
 tensor_twopass_cost (const SepconvWork *work)
 {
-  const double sample = work->sample_bytes == 1 ? 3.6 + 0.01 * work->taps
-                                                : 5.34 + 0.018 * work->taps;
+  const double n = sepconv_mean_taps (work);
+  const double sample =
+      work->sample_bytes == 1 ? 3.6 + 0.01 * n : 5.34 + 0.018 * n;
 
-  return 10.5 + 0.055 * work->taps + work->samples * sample;
+  return 10.5 + 0.055 * n + work->samples * sample;
 }
 
 extern "C" const SepconvMethodOps sepconv_tensor_twopass_ops = {

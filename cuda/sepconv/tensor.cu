@@ -1547,9 +1547,9 @@ tensor_release (SepconvPlan *plan)
 
 /* The steps of the variant that so many taps take. */
 static int
-steps_of_variant (double taps)
+steps_of_variant (int taps)
 {
-  const int least = tensor_steps_of_taps ((int) ceil (taps));
+  const int least = tensor_steps_of_taps (taps);
   int steps = MAX_STEPS;
 
   for (int i = 0; i < N_VARIANTS; i++)
@@ -1558,10 +1558,11 @@ steps_of_variant (double taps)
   return steps;
 }
 
+/* One variant takes all planes and both axes: that of the longest. */
 static double
 tensor_cost (const SepconvWork *work)
 {
-  const double k = steps_of_variant (work->taps), s = work->samples;
+  const double k = steps_of_variant (work->longest), s = work->samples;
 
   if (work->order == GPU_BESIDE_KERNELS) {
     if (work->channels >= 3)

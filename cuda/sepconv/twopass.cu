@@ -47,7 +47,8 @@ twopass_release (SepconvPlan *plan)
 double
 twopass_cost (const SepconvWork *work, double a_tap)
 {
-  return 3.5 * work->planes + work->samples * (6.9 + a_tap * work->taps);
+  return 3.5 * work->planes
+      + work->samples * (6.9 + a_tap * sepconv_mean_taps (work));
 }
 
 bool

@@ -80,7 +80,7 @@ bool twopass_prepare_state (SepconvPlan *plan, size_t bytes, Fault *fault);
 void twopass_release (SepconvPlan *plan);
 
 /* For methods whose time grows with the taps of both passes: by `a_tap` picoseconds a
- * sample. */
+ * sample for one more along both axes. */
 double twopass_cost (const SepconvWork *work, double a_tap);
 
 /* Queues new taps if the plan has them, sees to the sums' buffer, and fills

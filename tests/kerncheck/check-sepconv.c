@@ -4,6 +4,8 @@
 #include "kerncheck.h"
 
 #include "cases.h"
+#include "kerncheck-device.h"
+#include "sepconv/method.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -336,6 +338,139 @@ check_choose (Check *check, const void *data)
       choose_case, data);
 }
 
+/* What a method expects a case to take, with n taps along x and along y. */
+static double
+cost_of (const SepconvMethod *method, Case *c, int nx, int ny, GpuOrder order)
+{
+  SepconvWork work;
+
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    taps_gaussian (&c->x[p], nx / 6.0, nx / 2);
+    taps_gaussian (&c->y[p], ny / 6.0, ny / 2);
+    c->spec.plane[p].x = &c->x[p];
+    c->spec.plane[p].y = &c->y[p];
+  }
+  work = sepconv_work (&c->spec, &c->layout, order);
+  return method->ops->cost (&work);
+}
+
+static bool
+is_named (const SepconvMethod *method, const char *name)
+{
+  return strcmp (method->name, name) == 0;
+}
+
+/* Of taps of two lengths: what is true of any method; and what these do, tensor with one
+ * variant for both axes, fused with one while all are short. */
+static void
+expect_costs (Check *check, const SepconvMethod *method, Case *c, int less,
+    int more, GpuOrder order)
+{
+  const double along_x = cost_of (method, c, more, less, order);
+  const double along_y = cost_of (method, c, less, more, order);
+  const double fewer = cost_of (method, c, less, less, order);
+  const double all = cost_of (method, c, more, more, order);
+  const bool as_longest =
+      is_named (method, "tensor") || (is_named (method, "fused") && more <= 9);
+
+  EXPECT (check, fewer > 0.0 && fabs (along_x - along_y) <= 1e-9 * all,
+      "%s: %d x %d taps cost %g, %d x %d %g", method->name, more, less, along_x,
+      less, more, along_y);
+  EXPECT (check, fewer <= along_y && along_y <= all,
+      "%s: %d x %d taps cost %g, where %d x %d cost %g and %d x %d %g",
+      method->name, less, more, along_y, less, less, fewer, more, more, all);
+  if (as_longest)
+    EXPECT (check, along_y == all,
+        "%s: %d x %d taps cost %g, and %d x %d, for which it does the same, %g",
+        method->name, less, more, along_y, more, more, all);
+  else if (more > less + 16)
+    EXPECT (check, method->backend == BACKEND_CPU || along_y < all,
+        "%s: %d x %d taps cost as much as %d x %d", method->name, less, more,
+        more, more);
+}
+
+static void
+check_costs (Check *check, const void *data)
+{
+  static const char *const kinds[] = { "gray8", "nv12", "rgbx", "p010" };
+  static const int lengths[][2] = { { 1, 3 }, { 1, 5 }, { 1, 9 }, { 3, 9 },
+    { 1, 33 }, { 3, 33 }, { 3, 129 }, { 33, 65 } };
+  Case *c = case_new ();
+
+  (void) data;
+  check->cases++;
+  c->spec.scale = 1.0;
+  for (int k = 0; k < 4; k++) {
+    case_set_layout (c, layout_kind_by_name (kinds[k]), 1920, 1080);
+    for (int p = 0; p < c->layout.n_planes; p++)
+      c->spec.plane[p].channels = (1u << c->layout.plane[p].channels) - 1;
+    for (int i = 0; i < sepconv_n_methods (); i++)
+      for (size_t n = 0; n < sizeof lengths / sizeof lengths[0]; n++)
+        for (int order = 0; order <= GPU_BESIDE_KERNELS; order++)
+          if (sepconv_method (i)->ops != NULL)
+            expect_costs (check, sepconv_method (i), c, lengths[n][0],
+                lengths[n][1], (GpuOrder) order);
+  }
+  case_free (c);
+}
+
+/* What `auto` takes for taps that differ by axis. */
+static void
+check_auto (Check *check, const void *data)
+{
+  static const struct
+  {
+    const char *kind;
+    int width, height, nx, ny;
+    const char *method;
+  } rows[] = {
+    { "gray8", 1920, 1080, 1, 33, "tensor" },
+    { "gray8", 1920, 1080, 33, 1, "tensor" },
+    { "gray8", 1920, 1080, 3, 129, "tensor" },
+    { "nv12", 3840, 2160, 3, 129, "tensor" },
+    { "rgbx", 1920, 1080, 129, 3, "tensor" },
+    { "gray8", 1920, 1080, 3, 257, "tensor-twopass" },
+    { "gray16", 1920, 1080, 1, 33, "fused" },
+    /* fused would do all of 9 x 9 taps. */
+    { "p010", 320, 240, 1, 9, "tensor" },
+    { "p010", 320, 240, 9, 1, "tensor" },
+  };
+  Device device;
+
+  (void) data;
+  if (!device_enter (check, BACKEND_CUDA, &device))
+    return;
+  check->cases++;
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    Case *c = case_new ();
+    const SepconvMethod *chosen;
+    Fault fault;
+
+    fault_clear (&fault);
+    case_set_layout (
+        c, layout_kind_by_name (rows[i].kind), rows[i].width, rows[i].height);
+    c->spec.scale = 1.0;
+    for (int p = 0; p < c->layout.n_planes; p++) {
+      SepconvPlane *plane = &c->spec.plane[p];
+
+      plane->channels = ((1u << c->layout.plane[p].channels) - 1)
+          & ~(p == 0 ? c->kind->never : 0);
+      taps_gaussian (&c->x[p], rows[i].nx / 6.0, rows[i].nx / 2);
+      taps_gaussian (&c->y[p], rows[i].ny / 6.0, rows[i].ny / 2);
+      plane->x = &c->x[p];
+      plane->y = &c->y[p];
+    }
+    chosen = sepconv_choose_method (&c->spec, &c->layout, BACKEND_CUDA, NULL,
+        device.gpu, GPU_BESIDE_KERNELS, &fault);
+    EXPECT (check, chosen != NULL && is_named (chosen, rows[i].method),
+        "%s %dx%d, %d x %d taps: %s is chosen, not %s", rows[i].kind,
+        rows[i].width, rows[i].height, rows[i].nx, rows[i].ny,
+        chosen != NULL ? chosen->name : "none", rows[i].method);
+    case_free (c);
+  }
+  device_leave (&device);
+}
+
 static void
 set_identity (Taps *taps, int n)
 {
@@ -447,6 +582,8 @@ check_sepconv_add (void)
   kerncheck_add (check_refused_methods, NULL, NULL, "sepconv/refused-methods");
   kerncheck_add (check_choose, &cpu, NULL, "sepconv/choose-cpu");
   kerncheck_add (check_choose, &cuda, NULL, "sepconv/choose-cuda");
+  kerncheck_add (check_costs, NULL, NULL, "sepconv/costs");
+  kerncheck_add (check_auto, NULL, NULL, "sepconv/auto");
   kerncheck_add (check_identity, NULL, NULL, "sepconv/identity");
   kerncheck_add (check_wrong_images, NULL, NULL, "sepconv/wrong-images");
 }
