@@ -441,6 +441,73 @@ rounding_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
+/* Zero levels `apart` from black, or from white. */
+static void
+set_zeros (Case *c, double apart)
+{
+  for (int p = 0; p < c->layout.n_planes; p++)
+    for (int i = 0; i < c->layout.plane[p].channels; i++)
+      c->spec.plane[p].zero[i] = c->content == CONTENT_ZERO
+          ? apart
+          : image_full_code (&c->layout.plane[p]) - apart;
+}
+
+/* Gives the case the largest gain with which the method supports it, to a thousandth. */
+static void
+set_largest_gain (Case *c, const SepconvMethod *method)
+{
+  double low = 1e-3, high = SEPCONV_MAX_GAIN;
+
+  while (high > 1.001 * low) {
+    const double middle = sqrt (low * high);
+
+    c->spec.scale = -middle;
+    if (sepconv_validate (&c->spec, &c->layout, NULL)
+        && sepconv_method_supports (method, &c->spec, &c->layout, NULL, NULL))
+      low = middle;
+    else
+      high = middle;
+  }
+  c->spec.scale = -low;
+}
+
+/* Positive taps and flat pictures, whose errors all go one way, with as large a gain as the
+ * method does just not decline. By the zero levels, next to the picture's code, results are
+ * in range. */
+static void
+limit_case (Check *check, Random *random, int index, const void *data)
+{
+  static const char *const names[] = { "gray8", "gray10", "p010", "nv12",
+    "gray16" };
+  const Subject *subject = data;
+  Case *c = case_new ();
+
+  case_set_layout (c, layout_kind_by_name (names[index % 5]), 96, 34);
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    Taps *axes[] = { &c->x[p], &c->y[p] };
+
+    for (int i = 0; i < 2; i++) {
+      const int radius = random_int (random, 0, 64);
+
+      if (random_chance (random, 50))
+        taps_gaussian (axes[i], radius / 3.0, radius);
+      else
+        taps_box (axes[i], 2 * radius + 1, radius);
+    }
+    c->spec.plane[p].x = &c->x[p];
+    c->spec.plane[p].y = &c->y[p];
+    c->spec.plane[p].channels = (1u << c->layout.plane[p].channels) - 1;
+  }
+  c->spec.border = SEPCONV_REPLICATE;
+  c->shape = "limit";
+  c->content = random_chance (random, 50) ? CONTENT_MAX : CONTENT_ZERO;
+  set_zeros (c, 0.0);
+  set_largest_gain (c, subject->method);
+  set_zeros (c, random_double (random, 0.2, 0.8) / (1.0 - c->spec.scale));
+  run_one (check, c, data, random);
+  case_free (c);
+}
+
 /* An offset that is a float, as a part of full scale, and lies next to the middle between
  * two codes: above it or below it. */
 static double
@@ -626,6 +693,12 @@ check_rounding (Check *check, const void *data)
 }
 
 static void
+check_limit (Check *check, const void *data)
+{
+  run_subject (check, data, check->quick ? 10 : 100, limit_case);
+}
+
+static void
 check_offset (Check *check, const void *data)
 {
   run_subject (check, data, 4, offset_case);
@@ -744,6 +817,8 @@ check_methods_add (void)
         method->name);
     kerncheck_add (
         check_rounding, subject, method, "sepconv/%s/rounding", method->name);
+    kerncheck_add (
+        check_limit, subject, method, "sepconv/%s/limit", method->name);
     kerncheck_add (
         check_offset, subject, method, "sepconv/%s/offset", method->name);
     subject++;
