@@ -17,23 +17,32 @@ bench_json_program (BenchJson *json, const char *program)
   return date;
 }
 
+/* The first word of the driver's line that is a number with dots, such as 580.159.04; the
+ * rest of the line names the machine that built the driver. */
 static void
 driver_version (char *text, size_t bytes)
 {
   FILE *file = fopen ("/proc/driver/nvidia/version", "r");
+  char line[256] = "", *word;
 
   snprintf (text, bytes, "unknown");
   if (file == NULL)
     return;
-  if (fgets (text, (int) bytes, file) != NULL)
-    text[strcspn (text, "\n")] = '\0';
+  if (fgets (line, sizeof line, file) == NULL)
+    line[0] = '\0';
   fclose (file);
+  for (word = strtok (line, " \t\n"); word != NULL;
+       word = strtok (NULL, " \t\n"))
+    if (strspn (word, "0123456789.") == strlen (word) && strchr (word, '.')) {
+      snprintf (text, bytes, "%s", word);
+      return;
+    }
 }
 
 void
 bench_json_gpu (BenchJson *json, const char *name, int runtime, int cuda)
 {
-  char driver[256];
+  char driver[32];
 
   driver_version (driver, sizeof driver);
   bench_json_string (json, "gpu", name);

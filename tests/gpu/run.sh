@@ -433,10 +433,20 @@ run_decode() {
 }
 
 run_bench() {
-  local link=$output/transfer.json
+  local link=$output/transfer.json sustained
   needs_gpu bench || return 0
   check "kerncheck: bench" kerncheck --bench "${quick[@]}" --backend cuda \
     --json "$output/filter.json"
+  cat "$check_log"
+  sustained=()
+  [[ ${#quick[@]} = 0 ]] || sustained=(--taps 15)
+  check "kerncheck: bench of long streams, 8K" kerncheck --bench "${quick[@]}" \
+    --backend cuda --method tensor --format GRAY8 --size 7680x4320 \
+    "${sustained[@]}" --sustained 2 --json "$output/sustained-8k.json"
+  cat "$check_log"
+  check "kerncheck: bench of long streams, 4K" kerncheck --bench "${quick[@]}" \
+    --backend cuda --method tensor --format RGBA --format NV12 --size 3840x2160 \
+    "${sustained[@]}" --sustained 2 --json "$output/sustained-4k.json"
   cat "$check_log"
   check "kerncheck: bench of histograms" kerncheck --bench --histo \
     "${quick[@]}" --backend cuda --json "$output/histo.json"
