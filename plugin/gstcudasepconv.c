@@ -57,28 +57,27 @@ GST_DEBUG_CATEGORY_STATIC (gst_cuda_sepconv_debug);
 
 enum
 {
-  PROP_0,
-  PROP_KERNEL,
-  PROP_SIGMA,
-  PROP_SIGMA_Y,
-  PROP_RADIUS,
-  PROP_RADIUS_Y,
-  PROP_TAPS_X,
-  PROP_TAPS_Y,
-  PROP_NORMALIZE,
-  PROP_SCALE,
-  PROP_BIAS,
-  PROP_BORDER,
-  PROP_BORDER_COLOR,
-  PROP_PLANES,
-  PROP_SCALE_CHROMA,
-  PROP_METHOD,
-  PROP_SLICES,
-  PROP_HISTOGRAM,
-  PROP_HISTOGRAM_BINS,
-  PROP_HISTOGRAM_INTERVAL,
-  PROP_HISTOGRAM_MESSAGES,
-  PROP_HISTOGRAM_META,
+  PROP_KERNEL = 1,
+  PROP_SIGMA = 2,
+  PROP_SIGMA_Y = 3,
+  PROP_RADIUS = 4,
+  PROP_RADIUS_Y = 5,
+  PROP_TAPS_X = 6,
+  PROP_TAPS_Y = 7,
+  PROP_NORMALIZE = 8,
+  PROP_SCALE = 9,
+  PROP_BIAS = 10,
+  PROP_BORDER = 11,
+  PROP_BORDER_COLOR = 12,
+  PROP_PLANES = 13,
+  PROP_SCALE_CHROMA = 14,
+  PROP_METHOD = 15,
+  PROP_SLICES = 16,
+  PROP_HISTOGRAM = 17,
+  PROP_HISTOGRAM_BINS = 18,
+  PROP_HISTOGRAM_INTERVAL = 19,
+  PROP_HISTOGRAM_MESSAGES = 20,
+  PROP_HISTOGRAM_META = 21,
 };
 
 /* The taps of luma, or of planes at full size, and those of chroma. */
@@ -311,7 +310,7 @@ gst_cuda_sepconv_prepare (
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
   const Image *layout = &gst_gpu_filter_get_layout (filter)->layout;
   const GpuOrder order = gst_gpu_filter_get_order (filter);
-  gboolean changed, told, ok = TRUE;
+  gboolean changed, reports, ok = TRUE;
 
   GST_OBJECT_LOCK (self);
   changed = self->dirty || !self->have_spec || self->order != order;
@@ -321,12 +320,12 @@ gst_cuda_sepconv_prepare (
     self->have_spec = TRUE;
     self->dirty = FALSE;
   }
-  told = self->histogram && gst_histo_counter_is_wanted (&self->counter);
+  reports = self->histogram && gst_histo_counter_is_wanted (&self->counter);
   GST_OBJECT_UNLOCK (self);
-  gst_gpu_filter_set_reports (filter, told);
-  gst_histo_counter_set_told (&self->counter, told);
+  gst_gpu_filter_set_reports (filter, reports);
+  gst_histo_counter_set_told (&self->counter, reports);
   if (!ok
-      || (told && !gst_histo_counter_follow (&self->counter, NULL, fault))) {
+      || (reports && !gst_histo_counter_follow (&self->counter, NULL, fault))) {
     self->have_spec = FALSE;
     return FALSE;
   }
@@ -334,7 +333,7 @@ gst_cuda_sepconv_prepare (
   if (changed)
     self->identity = sepconv_is_identity (&self->spec, layout);
   if (self->identity) {
-    *use = told ? GST_GPU_FILTER_READ : GST_GPU_FILTER_PASS;
+    *use = reports ? GST_GPU_FILTER_READ : GST_GPU_FILTER_PASS;
     gst_gpu_filter_set_active_method (filter, "none");
     return TRUE;
   }
@@ -356,50 +355,53 @@ gst_cuda_sepconv_wants (GstGpuFilter *filter, GstBuffer *buffer)
 
 static gboolean
 gst_cuda_sepconv_compute (
-    GstGpuFilter *filter, const RingPart *part, guint place, Fault *fault)
+    GstGpuFilter *filter, const RingPart *part, guint slot_index, Fault *fault)
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
-  const gboolean told = gst_gpu_filter_get_reported (filter, place);
+  const gboolean reported = gst_gpu_filter_get_reported (filter, slot_index);
 
   /* Nothing to filter: the frame is only counted. */
   if (part->dst->n_memories == 0)
     return TRUE;
   /* Frames that may overlap others are whole. In order, a histogram of its own ends
    * earlier. */
-  self->counted = told && part->order == GPU_BESIDE_KERNELS
+  self->counted = reported && part->order == GPU_BESIDE_KERNELS
       && sepconv_plan_counts (
           self->plan, gst_histo_counter_get_plan (&self->counter));
   if (self->counted)
     return sepconv_plan_run_counting (self->plan, part->src, part->dst,
         gst_histo_counter_get_plan (&self->counter),
-        gst_histo_counter_get_result (&self->counter, place), part->stream,
+        gst_histo_counter_get_result (&self->counter, slot_index), part->stream,
         part->order, fault);
   /* Beside the histogram of the frame before it is slower than after it. */
   return sepconv_plan_advance (self->plan, part->src, part->dst, part->fresh,
-      part->done, part->stream, told ? GPU_AFTER_KERNELS : part->order, fault);
+      part->done, part->stream, reported ? GPU_AFTER_KERNELS : part->order,
+      fault);
 }
 
 static gboolean
 gst_cuda_sepconv_conclude (
-    GstGpuFilter *filter, const RingPart *frame, guint place, Fault *fault)
+    GstGpuFilter *filter, const RingPart *frame, guint slot_index, Fault *fault)
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
   const Image *result = frame->dst->n_memories == 0 ? frame->src : frame->dst;
   const gboolean counted = self->counted;
 
   self->counted = FALSE;
-  return counted || !gst_gpu_filter_get_reported (filter, place)
-      || gst_histo_counter_count (&self->counter, result, place, frame->stream,
+  return counted || !gst_gpu_filter_get_reported (filter, slot_index)
+      || gst_histo_counter_count (&self->counter, result, slot_index,
+             frame->stream,
              frame->dst->n_memories == 0 ? frame->order : GPU_AFTER_KERNELS,
              fault)
       != NULL;
 }
 
 static GstMessage *
-gst_cuda_sepconv_finish (GstGpuFilter *filter, guint place, GstBuffer **buffer)
+gst_cuda_sepconv_finish (
+    GstGpuFilter *filter, guint slot_index, GstBuffer **buffer)
 {
   return gst_histo_counter_tell (
-      &GST_CUDA_SEPCONV (filter)->counter, place, buffer);
+      &GST_CUDA_SEPCONV (filter)->counter, slot_index, buffer);
 }
 
 static void
@@ -452,6 +454,13 @@ get_taps (const GArray *taps, GValue *value)
   }
 }
 
+/* Whether the spec follows from the property. */
+static gboolean
+is_of_spec (guint id)
+{
+  return id >= PROP_KERNEL && id <= PROP_METHOD;
+}
+
 static void
 gst_cuda_sepconv_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
@@ -459,7 +468,7 @@ gst_cuda_sepconv_set_property (
   GstCudaSepconv *self = GST_CUDA_SEPCONV (object);
 
   GST_OBJECT_LOCK (self);
-  self->dirty = self->dirty || id < PROP_SLICES;
+  self->dirty = self->dirty || is_of_spec (id);
   switch (id) {
     case PROP_HISTOGRAM:
       self->histogram = g_value_get_boolean (value);

@@ -147,6 +147,19 @@ gst_gpu_device_adopt (GstGpuDevice *self, GstBuffer *buffer, Gpu *gpu)
 }
 
 gboolean
+gst_gpu_device_push (GstGpuDevice *self, Fault *fault)
+{
+  return self->gpu == NULL || gpu_push (self->gpu, fault);
+}
+
+void
+gst_gpu_device_pop (GstGpuDevice *self)
+{
+  if (self->gpu != NULL)
+    gpu_pop (self->gpu);
+}
+
+gboolean
 gst_gpu_device_reaches (GstGpuDevice *self, GstBuffer *buffer)
 {
   return self->gpu != NULL && self->context != NULL

@@ -49,6 +49,11 @@ Gpu *gst_gpu_device_open_other (GstGpuDevice *self, GstBuffer *buffer);
 /* Closes, and goes on in the context of the buffer, with what was opened for it. */
 void gst_gpu_device_adopt (GstGpuDevice *self, GstBuffer *buffer, Gpu *gpu);
 
+/* Make the context current on the calling thread until the pop; without a GPU they do
+ * nothing. FALSE and a fault, which may be NULL: the context is lost. */
+gboolean gst_gpu_device_push (GstGpuDevice *self, Fault *fault);
+void gst_gpu_device_pop (GstGpuDevice *self);
+
 /* Whether a buffer is in the GPU's memory, where kernels reach it. */
 gboolean gst_gpu_device_reaches (GstGpuDevice *self, GstBuffer *buffer);
 

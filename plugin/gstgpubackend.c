@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gstgpubackend.h"
+
+void
+gst_gpu_backend_init (GstGpuBackend *self, GstElement *element)
+{
+  memset (self, 0, sizeof *self);
+  gst_gpu_device_init (&self->device, element);
+}
+
+void
+gst_gpu_backend_clear (GstGpuBackend *self)
+{
+  gst_gpu_device_clear (&self->device);
+}
+
+void
+gst_gpu_backend_start (GstGpuBackend *self)
+{
+  self->warned = FALSE;
+}
+
+/* Combines property and method. FALSE and a fault: they contradict each other. */
+static gboolean
+combine (const GstGpuBackendDemand *demand, GstGpuFilterBackend *combined,
+    Fault *fault)
+{
+  *combined = demand->backend;
+  if (demand->method == GST_GPU_FILTER_BACKEND_AUTO
+      || demand->method == demand->backend)
+    return TRUE;
+  if (demand->backend == GST_GPU_FILTER_BACKEND_CPU)
+    return fault_set (fault, FAULT_SETTINGS,
+        "The method asked for runs on the GPU only, but backend=cpu.");
+  if (demand->backend == GST_GPU_FILTER_BACKEND_CUDA)
+    return fault_set (fault, FAULT_SETTINGS,
+        "The method asked for runs on the CPU only, but backend=cuda.");
+  /* Without a GPU, backend=auto falls back to the CPU for a GPU method too. */
+  if (demand->method == GST_GPU_FILTER_BACKEND_CPU)
+    *combined = GST_GPU_FILTER_BACKEND_CPU;
+  return TRUE;
+}
+
+gboolean
+gst_gpu_backend_meets (
+    const GstGpuBackend *self, const GstGpuBackendDemand *demand)
+{
+  GstGpuFilterBackend combined;
+
+  return self->open && combine (demand, &combined, NULL)
+      && combined == self->opened_for && demand->device_id == self->opened_id;
+}
+
+static void
+warn_of_cpu (GstGpuBackend *self, const Fault *fault)
+{
+  if (self->warned)
+    return;
+  self->warned = TRUE;
+  GST_ELEMENT_WARNING (self->device.element, RESOURCE, NOT_FOUND,
+      ("No usable CUDA device: computing on the CPU. %s", fault->message),
+      ("%s", fault->detail));
+}
+
+gboolean
+gst_gpu_backend_open (
+    GstGpuBackend *self, const GstGpuBackendDemand *demand, Fault *fault)
+{
+  GstGpuFilterBackend combined;
+
+  if (!combine (demand, &combined, fault))
+    return FALSE;
+  if (combined == GST_GPU_FILTER_BACKEND_CPU) {
+    gst_gpu_device_open_none (&self->device);
+  } else if (!gst_gpu_device_open (&self->device, demand->device_id, fault)) {
+    if (combined == GST_GPU_FILTER_BACKEND_CUDA)
+      return FALSE;
+    warn_of_cpu (self, fault);
+    gst_gpu_device_open_none (&self->device);
+  }
+  self->open = TRUE;
+  self->opened_for = combined;
+  self->opened_id = demand->device_id;
+  return TRUE;
+}
+
+void
+gst_gpu_backend_close (GstGpuBackend *self)
+{
+  gst_gpu_device_close (&self->device);
+  self->open = FALSE;
+}
+
+const gchar *
+gst_gpu_backend_name (const GstGpuBackend *self)
+{
+  return !self->open ? "none" : self->device.gpu != NULL ? "cuda" : "cpu";
+}

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gstgpuflight.h"
+
+#include "gstgpufault.h"
+#include "gstgpumemory.h"
+#include "gstpinnedallocator.h"
+
+/* Frames in flight, unless the setting says otherwise. Four keep the bus busy. A frame that
+ * stays in GPU memory takes less time than its hand-over, and eight hide that. */
+#define DEPTH_ACROSS 4
+#define DEPTH_ON_GPU 8
+
+/* One frame between submit and push; there is one for each slot of the ring. */
+struct _GstGpuFlight
+{
+  GstGpuFlights *all;
+  guint slot_index;
+  RingSlot *slot;
+  GstBuffer *in; /* held while the GPU reads it; else NULL */
+  RingPlace in_memory, out_memory;
+  GpuStream in_stream;  /* where writes to `in` may be queued, or NULL */
+  GpuStream out_stream; /* that the memory of the result belongs to, or NULL */
+  gboolean computes;    /* else the frame is only copied to another memory */
+  gboolean reports;     /* the subclass finishes it */
+  gboolean writes;      /* out_frame is mapped */
+  GstVideoFrame in_frame, out_frame;
+};
+
+/* The ring */
+
+gboolean
+gst_gpu_flights_stay_on_gpu (const GstGpuFlights *self)
+{
+  return self->format.in_gpu && self->format.out_gpu;
+}
+
+void
+gst_gpu_flights_release_ring (GstGpuFlights *self)
+{
+  Ring *ring;
+
+  GST_OBJECT_LOCK (self->filter);
+  ring = self->ring;
+  self->ring = NULL;
+  if (ring != NULL)
+    gst_gpu_stats_add_ring (&self->stats, ring);
+  GST_OBJECT_UNLOCK (self->filter);
+  ring_free (ring);
+  g_clear_pointer (&self->flights, g_free);
+}
+
+void
+gst_gpu_flights_follow_depth (GstGpuFlights *self)
+{
+  guint depth;
+
+  GST_OBJECT_LOCK (self->filter);
+  depth = self->settings.ring_depth;
+  GST_OBJECT_UNLOCK (self->filter);
+  if (depth == 0)
+    depth = gst_gpu_flights_stay_on_gpu (self) ? DEPTH_ON_GPU : DEPTH_ACROSS;
+  if (depth == self->depth)
+    return;
+  gst_frame_queue_drain (self->queue);
+  gst_gpu_flights_release_ring (self);
+  self->depth = depth;
+}
+
+gboolean
+gst_gpu_flights_ensure_ring (
+    GstGpuFlights *self, GstGpuFilterUse use, Fault *fault)
+{
+  const GstGpuFlightFormat *format = &self->format;
+  const Image *layout = &format->layout.layout;
+  const gboolean computes = use != GST_GPU_FILTER_PASS;
+  const gboolean crosses = format->in_gpu != format->out_gpu;
+  const gboolean writes = use == GST_GPU_FILTER_WRITE || crosses;
+  Ring *ring;
+
+  if ((!computes && !writes)
+      || (self->ring != NULL && computes == self->ring_computes
+          && writes == self->ring_writes))
+    return TRUE;
+  gst_frame_queue_drain (self->queue);
+  gst_gpu_flights_release_ring (self);
+  ring = ring_new (self->device->gpu, layout, writes ? layout : NULL,
+      (int) self->depth, gst_gpu_memory_stream_handle (self->device->stream),
+      fault);
+  /* Frames that the caps promise in system memory need device memory in the slots, but not
+   * frames that only pass from one memory to the other. */
+  if (ring == NULL
+      || !ring_reserve (ring,
+          !format->in_gpu && (use == GST_GPU_FILTER_WRITE || !crosses),
+          !format->out_gpu && use == GST_GPU_FILTER_WRITE, fault)) {
+    ring_free (ring);
+    return FALSE;
+  }
+  GST_OBJECT_LOCK (self->filter);
+  self->ring = ring;
+  GST_OBJECT_UNLOCK (self->filter);
+  self->ring_computes = computes;
+  self->ring_writes = writes;
+  self->flights = g_new0 (GstGpuFlight, self->depth);
+  self->next_slot_index = 0;
+  return TRUE;
+}
+
+/* The computing of one frame */
+
+/* Computes one field as an image of its own, whole. */
+static gboolean
+compute_field (const GstGpuFlight *flight, const RingPart *frame, gint parity,
+    Fault *fault)
+{
+  GstGpuFilter *filter = flight->all->filter;
+  gint done[IMAGE_MAX_MEMORIES] = { 0 };
+  Image src, dst;
+  RingPart field = { .src = &src,
+    .dst = &dst,
+    .first = true,
+    .last = true,
+    .stream = frame->stream,
+    .done = done };
+
+  if (!image_field (frame->src, parity, &src)
+      || !image_field (frame->dst, parity, &dst))
+    return TRUE;
+  for (gint m = 0; m < src.n_memories; m++)
+    field.fresh[m].last = src.memory[m].height;
+  return GST_GPU_FILTER_GET_CLASS (filter)->compute (
+      filter, &field, flight->slot_index, fault);
+}
+
+/* Computes a part of a frame; both fields are computed with the last part. */
+static gboolean
+compute_frame (const GstGpuFlight *flight, const RingPart *part, Fault *fault)
+{
+  GstGpuFilter *filter = flight->all->filter;
+  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (filter);
+
+  if (!klass->fields_apart
+      || !GST_VIDEO_FRAME_IS_INTERLACED (&flight->in_frame))
+    return klass->compute (filter, part, flight->slot_index, fault);
+  return !part->last
+      || (compute_field (flight, part, 0, fault)
+          && compute_field (flight, part, 1, fault));
+}
+
+/* A RingCompute. */
+static bool
+compute_part (void *user, const RingPart *part, Fault *fault)
+{
+  const GstGpuFlight *flight = user;
+  GstGpuFilter *filter = flight->all->filter;
+  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (filter);
+
+  return compute_frame (flight, part, fault)
+      && (!part->last || klass->conclude == NULL
+          || klass->conclude (filter, part, flight->slot_index, fault));
+}
+
+/* Buffers */
+
+static RingPlace
+memory_kind (const GstGpuFlights *self, GstBuffer *buffer)
+{
+  return gst_gpu_device_reaches (self->device, buffer) ? RING_DEVICE
+      : gst_pinned_buffer_is_one_block (buffer)        ? RING_HOST_PINNED
+                                                       : RING_HOST;
+}
+
+static gboolean
+map_frame (const GstGpuFlights *self, GstVideoFrame *frame, GstBuffer *buffer,
+    RingPlace memory, GstMapFlags flags)
+{
+  GstVideoInfo info = self->format.info;
+
+  if (gst_buffer_get_video_meta (buffer) == NULL)
+    gst_gpu_memory_lay_out (buffer, &info);
+  flags |= (GstMapFlags) GST_VIDEO_FRAME_MAP_FLAG_NO_REF;
+  if (memory == RING_DEVICE)
+    flags |= (GstMapFlags) GST_GPU_MEMORY_MAP;
+  return gst_video_frame_map (frame, &info, buffer, flags);
+}
+
+static gboolean
+map_input (GstGpuFlight *flight, GstBuffer *buffer)
+{
+  GpuStream pending;
+
+  flight->in_memory = memory_kind (flight->all, buffer);
+  /* Before and after mapping: see gst_gpu_memory_get_pending(). */
+  pending = gst_gpu_memory_get_pending (buffer);
+  if (!map_frame (flight->all, &flight->in_frame, buffer, flight->in_memory,
+          GST_MAP_READ))
+    return FALSE;
+  if (pending == NULL)
+    pending = gst_gpu_memory_get_pending (buffer);
+  flight->in_stream = flight->in_memory == RING_DEVICE ? pending : NULL;
+  return TRUE;
+}
+
+static gboolean
+map_output (GstGpuFlight *flight, GstBuffer *buffer)
+{
+  flight->out_memory = memory_kind (flight->all, buffer);
+  flight->out_stream = flight->out_memory == RING_DEVICE
+      ? gst_gpu_memory_get_stream (buffer)
+      : NULL;
+  return map_frame (flight->all, &flight->out_frame, buffer, flight->out_memory,
+      GST_MAP_WRITE);
+}
+
+static void
+release_input (GstGpuFlight *flight)
+{
+  if (flight->in == NULL)
+    return;
+  gst_video_frame_unmap (&flight->in_frame);
+  gst_clear_buffer (&flight->in);
+}
+
+/* Releases the buffers of a frame that nothing reads or writes any more. */
+static void
+land (GstGpuFlight *flight)
+{
+  if (flight->writes)
+    gst_video_frame_unmap (&flight->out_frame);
+  release_input (flight);
+}
+
+/* The way of one frame */
+
+/* Whether something waits for the next frame, so that slices shorten its time. Overlapped
+ * frames gain nothing from slices, which only cost calls, and neither do the frames of an
+ * upstream that is not live; unless each frame has to be waited for, with a single slot. */
+static gboolean
+is_awaited (const GstGpuFlights *self)
+{
+  return self->in_parts && gst_frame_queue_length (self->queue) == 0
+      && (self->depth == 1 || g_atomic_int_get (&self->live_upstream));
+}
+
+static RingTransfer
+ring_transfer (GstGpuFilterTransfer transfer)
+{
+  switch (transfer) {
+    case GST_GPU_FILTER_TRANSFER_MAPPED:
+      return RING_MAPPED;
+    case GST_GPU_FILTER_TRANSFER_PAGEABLE:
+      return RING_PAGEABLE;
+    default:
+      return RING_PINNED;
+  }
+}
+
+/* Decides how a frame travels, from the settings and the frames in flight. */
+static void
+choose_route (const GstGpuFlight *flight, RingFrame *frame)
+{
+  GstGpuFlights *self = flight->all;
+  GstGpuFlightSettings settings;
+
+  GST_OBJECT_LOCK (self->filter);
+  settings = self->settings;
+  GST_OBJECT_UNLOCK (self->filter);
+
+  frame->transfer = ring_transfer (settings.transfer);
+  /* A field needs the whole frame. A frame that does not go up and down has no copies to
+   * overlap. */
+  if (GST_VIDEO_FRAME_IS_INTERLACED (&flight->in_frame) || !flight->writes
+      || frame->src_place == RING_DEVICE || frame->dst_place == RING_DEVICE)
+    frame->slices = 1;
+  else if (settings.slices == 0)
+    frame->slices = is_awaited (self) ? ring_slices_alone (&frame->src) : 1;
+  else
+    frame->slices = (int) settings.slices;
+}
+
+/* Submits a mapped frame. After a success the flight ends in finish_frame(). */
+static gboolean
+submit (GstGpuFlight *flight, GstGpuFilterUse use, Fault *fault)
+{
+  GstGpuFlights *self = flight->all;
+  RingFrame frame = { .src_place = flight->in_memory,
+    .dst_place = flight->out_memory,
+    .src_stream = flight->in_stream,
+    .dst_stream = flight->out_stream,
+    .passes = flight->writes && use != GST_GPU_FILTER_WRITE,
+    .compute = flight->computes ? compute_part : NULL,
+    .user = flight };
+
+  gst_frame_layout_get_image (
+      &self->format.layout, &flight->in_frame, &frame.src);
+  if (flight->writes)
+    gst_frame_layout_get_image (
+        &self->format.layout, &flight->out_frame, &frame.dst);
+  choose_route (flight, &frame);
+  if (!gst_gpu_device_push (self->device, fault))
+    return FALSE;
+  flight->slot = ring_acquire (self->ring);
+  if (!ring_submit (self->ring, flight->slot, &frame, fault)) {
+    /* Slots are released in order. */
+    gst_frame_queue_drain (self->queue);
+    ring_release (self->ring, flight->slot);
+    gst_gpu_device_pop (self->device);
+    return FALSE;
+  }
+  gst_gpu_device_pop (self->device);
+  /* An input that has been copied or computed by now does not wait for the result. */
+  if (self->device->gpu == NULL
+      || (frame.transfer != RING_PAGEABLE && frame.src_place == RING_HOST))
+    release_input (flight);
+  return TRUE;
+}
+
+/* A GstFrameQueueFinish. */
+static gboolean
+finish_frame (gpointer frame, GstBuffer **buffer, GstMessage **message,
+    gpointer user_data)
+{
+  GstGpuFlights *self = user_data;
+  GstGpuFlight *flight = frame;
+  Fault fault;
+  gboolean ok = gst_gpu_device_push (self->device, &fault);
+
+  if (ok) {
+    ok = ring_wait (self->ring, flight->slot, &fault);
+    gst_gpu_device_pop (self->device);
+  }
+  land (flight);
+  ring_release (self->ring, flight->slot);
+  if (!ok) {
+    *message = gst_gpu_fault_to_message (GST_ELEMENT (self->filter), &fault);
+    g_atomic_int_set (&self->flow_reported, TRUE);
+    return FALSE;
+  }
+  if (buffer == NULL)
+    return TRUE;
+  if (flight->writes)
+    gst_gpu_memory_set_complete (*buffer);
+  if (flight->reports)
+    *message = GST_GPU_FILTER_GET_CLASS (self->filter)
+                   ->finish (self->filter, flight->slot_index, buffer);
+  return TRUE;
+}
+
+/* Pushes the result of a submitted frame at once: downstream waits for the memory's stream
+ * by itself. The pusher then only waits for the input. */
+static GstFlowReturn
+push_early (GstGpuFlight *flight, GstBuffer *out, gboolean was_early)
+{
+  GstGpuFlights *self = flight->all;
+
+  /* Its addresses are valid as long as the buffer lives. */
+  gst_video_frame_unmap (&flight->out_frame);
+  flight->writes = FALSE;
+  if (!was_early) {
+    const GstFlowReturn flow = gst_frame_queue_drain (self->queue);
+
+    if (flow != GST_FLOW_OK) {
+      self->pushed_early = FALSE;
+      g_atomic_int_set (&self->flow_reported, TRUE);
+      gst_frame_queue_put (self->queue, out, flight);
+      return flow;
+    }
+  }
+  gst_frame_queue_put (self->queue, NULL, flight);
+  return gst_pad_push (GST_BASE_TRANSFORM_SRC_PAD (self->filter), out);
+}
+
+GstFlowReturn
+gst_gpu_flights_send (GstGpuFlights *self, GstGpuFilterUse use, GstBuffer *in,
+    GstBuffer *out, gboolean reports)
+{
+  GstGpuFlight *flight = &self->flights[self->next_slot_index];
+  const gboolean was_early = self->pushed_early;
+  Fault fault;
+
+  flight->all = self;
+  flight->slot_index = self->next_slot_index;
+  flight->computes = reports || use == GST_GPU_FILTER_WRITE;
+  flight->reports = reports;
+  flight->writes = out != in;
+  flight->out_memory = RING_HOST;
+  flight->out_stream = NULL;
+
+  if (!map_input (flight, in))
+    goto invalid_input;
+  if (flight->writes && !map_output (flight, out))
+    goto invalid_output;
+  flight->in = in;
+  if (!submit (flight, use, &fault)) {
+    land (flight);
+    gst_buffer_unref (out);
+    gst_gpu_fault_post (GST_ELEMENT (self->filter), &fault);
+    return GST_FLOW_ERROR;
+  }
+  self->next_slot_index = (self->next_slot_index + 1) % self->depth;
+  self->pushed_early = flight->out_stream != NULL && !flight->reports;
+  if (self->pushed_early)
+    return push_early (flight, out, was_early);
+  gst_frame_queue_put (self->queue, out, flight);
+  return GST_FLOW_OK;
+
+invalid_input:
+  GST_ELEMENT_ERROR (self->filter, STREAM, FORMAT,
+      ("A buffer does not hold a frame of the negotiated format."),
+      ("%" GST_PTR_FORMAT, (gpointer) in));
+  goto drop;
+invalid_output:
+  gst_video_frame_unmap (&flight->in_frame);
+  GST_ELEMENT_ERROR (self->filter, RESOURCE, WRITE,
+      ("A buffer for the result cannot be written."),
+      ("%" GST_PTR_FORMAT, (gpointer) out));
+drop:
+  gst_buffer_unref (in);
+  gst_buffer_unref (out);
+  return GST_FLOW_ERROR;
+}
+
+void
+gst_gpu_flights_pass (GstGpuFlights *self, GstBuffer *buffer)
+{
+  GST_OBJECT_LOCK (self->filter);
+  self->stats.untouched++;
+  GST_OBJECT_UNLOCK (self->filter);
+  self->pushed_early = FALSE;
+  gst_frame_queue_put (self->queue, buffer, NULL);
+}
+
+gboolean
+gst_gpu_flights_get_reported (const GstGpuFlights *self, guint slot_index)
+{
+  return self->flights[slot_index].reports;
+}
+
+GstStructure *
+gst_gpu_flights_get_stats (GstGpuFlights *self)
+{
+  GstStructure *structure;
+
+  GST_OBJECT_LOCK (self->filter);
+  structure = gst_gpu_stats_to_structure (&self->stats, self->ring);
+  GST_OBJECT_UNLOCK (self->filter);
+  return structure;
+}
+
+/* Life cycle */
+
+void
+gst_gpu_flights_init (GstGpuFlights *self, GstGpuFilter *filter,
+    GstGpuDevice *device, GstPad *src_pad)
+{
+  memset (self, 0, sizeof *self);
+  self->filter = filter;
+  self->device = device;
+  self->queue = gst_frame_queue_new (src_pad, finish_frame, self);
+  self->settings.slices = 1;
+}
+
+void
+gst_gpu_flights_clear (GstGpuFlights *self)
+{
+  gst_frame_queue_free (self->queue);
+}
+
+void
+gst_gpu_flights_reset (GstGpuFlights *self)
+{
+  GST_OBJECT_LOCK (self->filter);
+  memset (&self->stats, 0, sizeof self->stats);
+  GST_OBJECT_UNLOCK (self->filter);
+  self->depth = 0;
+  self->pushed_early = FALSE;
+  g_atomic_int_set (&self->flow_reported, FALSE);
+  g_atomic_int_set (&self->live_upstream, TRUE);
+}
+
+gboolean
+gst_gpu_flights_start (GstGpuFlights *self)
+{
+  gchar *name = g_strdup_printf ("%s:src", GST_OBJECT_NAME (self->filter));
+  const gboolean started = gst_frame_queue_start (self->queue, name);
+
+  g_free (name);
+  return started;
+}
