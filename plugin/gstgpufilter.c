@@ -398,6 +398,26 @@ gst_gpu_filter_src_event (GstBaseTransform *trans, GstEvent *event)
       ->src_event (trans, event);
 }
 
+/* Frames leave on a thread of this element, so that nothing can be pulled from it. */
+static void
+answer_scheduling (GstQuery *query)
+{
+  gst_query_set_scheduling (query, GST_SCHEDULING_FLAG_SEQUENTIAL, 1, -1, 0);
+  gst_query_add_scheduling_mode (query, GST_PAD_MODE_PUSH);
+}
+
+static gboolean
+gst_gpu_filter_activate_src (
+    GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
+{
+  (void) parent;
+  if (mode == GST_PAD_MODE_PUSH)
+    return TRUE;
+  GST_DEBUG_OBJECT (pad, "no %s in mode %s",
+      active ? "activation" : "deactivation", gst_pad_mode_get_name (mode));
+  return FALSE;
+}
+
 static gboolean
 gst_gpu_filter_query (
     GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
@@ -408,6 +428,11 @@ gst_gpu_filter_query (
   if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT
       && gst_gpu_device_answer_query (&priv->backend.device, query))
     return TRUE;
+  if (direction == GST_PAD_SRC
+      && GST_QUERY_TYPE (query) == GST_QUERY_SCHEDULING) {
+    answer_scheduling (query);
+    return TRUE;
+  }
   if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED (query)) {
     if (!g_atomic_int_get (&priv->answers))
       return FALSE;
@@ -691,6 +716,8 @@ gst_gpu_filter_init (GstGpuFilter *self)
   priv->flights.settings.transfer = DEFAULT_TRANSFER;
   priv->flights.settings.ring_depth = DEFAULT_RING_DEPTH;
   priv->active_backend = priv->active_method = "none";
+  gst_pad_set_activatemode_function (GST_BASE_TRANSFORM_SRC_PAD (self),
+      GST_DEBUG_FUNCPTR (gst_gpu_filter_activate_src));
 }
 
 static void

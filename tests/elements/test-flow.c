@@ -506,6 +506,72 @@ flow_input_is_released (void)
   filter_close (&filter);
 }
 
+/* ---- scheduling ------------------------------------------------------------ */
+
+/* An upstream that could be pulled from, as a file that is parsed. */
+static gboolean
+offer_pull (GstPad *pad, GstObject *parent, GstQuery *query)
+{
+  if (GST_QUERY_TYPE (query) != GST_QUERY_SCHEDULING)
+    return gst_pad_query_default (pad, parent, query);
+  gst_query_set_scheduling (query, GST_SCHEDULING_FLAG_SEEKABLE, 1, -1, 0);
+  gst_query_add_scheduling_mode (query, GST_PAD_MODE_PULL);
+  gst_query_add_scheduling_mode (query, GST_PAD_MODE_PUSH);
+  return TRUE;
+}
+
+static gboolean
+accept_any_mode (
+    GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
+{
+  (void) pad;
+  (void) parent;
+  (void) mode;
+  (void) active;
+  return TRUE;
+}
+
+/* Frames are pushed from a thread of the element: it neither offers nor takes pulling,
+ * whatever upstream can do. */
+static void
+flow_push_only (void)
+{
+  static const char *const names[] = { "cudasepconv", "cudahisto" };
+
+  for (guint n = 0; n < G_N_ELEMENTS (names); n++) {
+    GstElement *element = element_make (names[n]);
+    GstPad *sink = gst_element_get_static_pad (element, "sink");
+    GstPad *src = gst_element_get_static_pad (element, "src");
+    GstPad *upstream = gst_pad_new ("upstream", GST_PAD_SRC);
+    GstQuery *query = gst_query_new_scheduling ();
+
+    test_context ("element=%s", names[n]);
+    gst_util_set_object_arg (G_OBJECT (element), "backend", test_backend ());
+    gst_pad_set_query_function (upstream, offer_pull);
+    gst_pad_set_activatemode_function (upstream, accept_any_mode);
+    expect (gst_pad_link (upstream, sink) == GST_PAD_LINK_OK, "no link");
+    expect (gst_pad_query (src, query), "the scheduling query fails");
+    expect (gst_query_has_scheduling_mode (query, GST_PAD_MODE_PUSH),
+        "pushing is not offered");
+    expect (!gst_query_has_scheduling_mode (query, GST_PAD_MODE_PULL),
+        "pulling is offered");
+    expect (!gst_pad_activate_mode (src, GST_PAD_MODE_PULL, TRUE),
+        "the source pad is active in pull mode");
+    expect (gst_element_set_state (element, GST_STATE_PAUSED)
+            == GST_STATE_CHANGE_SUCCESS,
+        "going to PAUSED failed");
+    expect (GST_PAD_MODE (src) == GST_PAD_MODE_PUSH, "the mode is %s",
+        gst_pad_mode_get_name (GST_PAD_MODE (src)));
+    gst_element_set_state (element, GST_STATE_NULL);
+    gst_query_unref (query);
+    gst_pad_unlink (upstream, sink);
+    gst_object_unref (upstream);
+    gst_object_unref (src);
+    gst_object_unref (sink);
+    gst_object_unref (element);
+  }
+}
+
 const Test tests_flow[] = {
   { "flow-event-order", flow_event_order, VARIANT_BOTH },
   { "flow-events-unchanged", flow_events_unchanged, VARIANT_BOTH },
@@ -519,6 +585,7 @@ const Test tests_flow[] = {
   { "flow-gap-buffer", flow_gap_buffer, VARIANT_BOTH },
   { "flow-returns", flow_returns, VARIANT_BOTH },
   { "flow-many-frames", flow_many_frames, VARIANT_BOTH },
+  { "flow-push-only", flow_push_only, VARIANT_BOTH },
   { "flow-input-is-released", flow_input_is_released, VARIANT_BOTH },
   { 0 },
 };
