@@ -201,6 +201,19 @@ chosen_method (guint method)
       : sepconv_method ((gint) method - 1);
 }
 
+/* With the object lock held: the settings of the kernel; borrows the custom taps. */
+static TapsSettings
+get_taps_settings (GstCudaSepconv *self)
+{
+  TapsSettings taps = self->taps;
+
+  taps.custom_x = (const gdouble *) self->taps_x->data;
+  taps.n_x = (gint) self->taps_x->len;
+  taps.custom_y = (const gdouble *) self->taps_y->data;
+  taps.n_y = (gint) self->taps_y->len;
+  return taps;
+}
+
 /* Fills the spec for one plane; `taps` are the settings with custom taps. */
 static gboolean
 build_plane (GstCudaSepconv *self, const GstFrameLayout *layout, gint p,
@@ -241,12 +254,7 @@ build_spec (GstCudaSepconv *self, Fault *fault)
   GstGpuFilter *filter = GST_GPU_FILTER (self);
   const GstFrameLayout *layout = gst_gpu_filter_get_layout (filter);
   const GstVideoInfo *info = gst_gpu_filter_get_info (filter);
-  TapsSettings taps = self->taps;
-
-  taps.custom_x = (const gdouble *) self->taps_x->data;
-  taps.n_x = (gint) self->taps_x->len;
-  taps.custom_y = (const gdouble *) self->taps_y->data;
-  taps.n_y = (gint) self->taps_y->len;
+  const TapsSettings taps = get_taps_settings (self);
 
   if (!gst_frame_planes_check (self->planes, info, fault))
     return FALSE;
@@ -273,6 +281,23 @@ gst_cuda_sepconv_wanted_backend (GstGpuFilter *filter)
   GST_OBJECT_UNLOCK (self);
   return method == NULL ? GST_GPU_FILTER_BACKEND_AUTO
                         : gst_gpu_filter_backend_of (method->backend);
+}
+
+/* Planes at full size have the longest kernels. */
+static gboolean
+gst_cuda_sepconv_check_settings (GstGpuFilter *filter, Fault *fault)
+{
+  GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
+  PlaneTaps *made = g_new (PlaneTaps, 1);
+  TapsSettings taps;
+  gboolean ok;
+
+  GST_OBJECT_LOCK (self);
+  taps = get_taps_settings (self);
+  ok = taps_make (&taps, 1, 1, &made->x, &made->y, fault);
+  GST_OBJECT_UNLOCK (self);
+  g_free (made);
+  return ok;
 }
 
 /* Gives the plan the spec of now, in place if its method can take it. */
@@ -798,6 +823,8 @@ gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
   filter_class->fields_apart = TRUE;
   filter_class->wanted_backend =
       GST_DEBUG_FUNCPTR (gst_cuda_sepconv_wanted_backend);
+  filter_class->check_settings =
+      GST_DEBUG_FUNCPTR (gst_cuda_sepconv_check_settings);
   filter_class->prepare = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_prepare);
   filter_class->wants = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_wants);
   filter_class->compute = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_compute);

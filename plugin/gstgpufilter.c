@@ -149,6 +149,15 @@ gst_gpu_filter_set_active_method (GstGpuFilter *self, const gchar *name)
 
 /* GstBaseTransform and GstVideoFilter */
 
+/* Refuses settings that no caps can put right, so that the change of state fails. */
+static gboolean
+check_settings (GstGpuFilter *self, Fault *fault)
+{
+  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (self);
+
+  return klass->check_settings == NULL || klass->check_settings (self, fault);
+}
+
 static gboolean
 gst_gpu_filter_start (GstBaseTransform *trans)
 {
@@ -165,7 +174,8 @@ gst_gpu_filter_start (GstBaseTransform *trans)
   gst_base_transform_set_passthrough (trans, FALSE);
   priv->failed = priv->discont = FALSE;
   priv->processed = 0;
-  if (!gst_gpu_prepare_backend (self, &fault)) {
+  if (!check_settings (self, &fault)
+      || !gst_gpu_prepare_backend (self, &fault)) {
     gst_gpu_fault_post (GST_ELEMENT (self), &fault);
     return FALSE;
   }

@@ -24,7 +24,7 @@ typedef enum
   GST_GPU_FILTER_WRITE, /* a result of each is pushed in its place */
 } GstGpuFilterUse;
 
-/* All functions but wanted_backend and finish are called on the streaming thread, with the
+/* All functions but wanted_backend, check_settings and finish are called on the streaming thread, with the
  * context of the GPU pushed if there is one. Frames may be in flight meanwhile. Each of them
  * has a slot index, less than gst_gpu_filter_get_depth(), until it has been pushed. */
 struct _GstGpuFilterClass
@@ -36,6 +36,10 @@ struct _GstGpuFilterClass
 
   /* Returns the backend that the element's own settings need; AUTO: any. */
   GstGpuFilterBackend (*wanted_backend) (GstGpuFilter *self);
+
+  /* Whether the current settings can work with any caps; called on the way to PAUSED. FALSE
+   * and a fault: they can't. May be NULL. */
+  gboolean (*check_settings) (GstGpuFilter *self, Fault *fault);
 
   /* Gets ready for the next frame under the current settings. Called before each frame and
    * when caps are set. *use is GST_GPU_FILTER_WRITE unless this function sets it. It must

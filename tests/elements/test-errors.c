@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Sends caps and frames until something is refused. A source does not stop at
@@ -108,7 +109,7 @@ errors_settings (void)
         GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS);
 }
 
-/* Taps that no text can write. */
+/* Taps that are found wrong while playing. */
 static void
 errors_taps_not_finite (void)
 {
@@ -126,7 +127,7 @@ errors_taps_not_finite (void)
     gst_value_array_append_value (&array, &tap);
     g_value_set_double (&tap, values[v]);
     gst_value_array_append_value (&array, &tap);
-    filter_open (&filter, "kernel=custom");
+    filter_open (&filter, "kernel=custom taps-x=<0.5>");
     g_object_set_property (G_OBJECT (filter.element), "taps-x", &array);
     flow = push_until_refused (&filter, "NV12");
     expect (flow == GST_FLOW_ERROR || flow == GST_FLOW_NOT_NEGOTIATED,
@@ -225,17 +226,61 @@ errors_again_and_again (void)
 {
   Filter filter;
 
-  test_context ("format=NV12 size=32x24 kernel=custom without taps, thrice");
-  filter_open (&filter, "kernel=custom");
+  test_context ("format=RGB size=32x24 planes=luma, thrice");
+  filter_open (&filter, "planes=luma");
   for (int i = 0; i < 3; i++) {
     if (i > 0)
       filter_restart (&filter);
-    expect (push_until_refused (&filter, "NV12") != GST_FLOW_OK,
+    expect (push_until_refused (&filter, "RGB") != GST_FLOW_OK,
         "round %d: frames are taken", i);
-    filter_expect_error (
-        &filter, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS);
+    filter_expect_error (&filter, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
   }
   filter_close (&filter);
+}
+
+/* Settings that no caps can put right are refused on the way to PAUSED, again and again, with
+ * one error each time; put right, the same element goes there. */
+static void
+errors_before_paused (void)
+{
+  static const struct
+  {
+    const char *wrong, *right;
+  } rows[] = {
+    { "kernel=custom", "taps-x=<0.5>" },
+    { "kernel=custom taps-x=<0.5,nan>", "taps-x=<0.5,0.5>" },
+    { "kernel=custom taps-x=<1.0,-1.0> normalize=true", "normalize=false" },
+    { "kernel=scharr-x radius=3", "radius=1" },
+    { "kernel=sobel-x radius=0", "radius=1" },
+    { "sigma=400 radius=-1 kernel=sobel-y radius-y=16", "kernel=gaussian" },
+    { "backend=cpu method=global", "method=auto" },
+    { "backend=cuda method=reference", "backend=cpu" },
+    { "cudahisto backend=cpu method=shared", "method=auto" },
+    { "backend=cuda cuda-device-id=12345", "backend=cpu" },
+    { "cudahisto backend=cuda cuda-device-id=12345", "backend=cpu" },
+  };
+
+  for (guint r = 0; r < G_N_ELEMENTS (rows); r++) {
+    Filter filter;
+
+    test_context ("settings=%s", rows[r].wrong);
+    filter_make (&filter, rows[r].wrong);
+    for (int round = 0; round < 2; round++) {
+      expect (gst_element_set_state (filter.element, GST_STATE_PAUSED)
+              == GST_STATE_CHANGE_FAILURE,
+          "round %d: it goes to PAUSED", round);
+      filter_expect_error (&filter, GST_RESOURCE_ERROR,
+          strstr (rows[r].wrong, "12345") ? GST_RESOURCE_ERROR_NOT_FOUND
+                                          : GST_RESOURCE_ERROR_SETTINGS);
+      gst_element_set_state (filter.element, GST_STATE_NULL);
+    }
+    settings_apply (filter.element, rows[r].right);
+    expect (gst_element_set_state (filter.element, GST_STATE_PAUSED)
+            == GST_STATE_CHANGE_SUCCESS,
+        "with %s it does not go to PAUSED", rows[r].right);
+    filter_expect_silence (&filter);
+    filter_close (&filter);
+  }
 }
 
 /* Sends standard output and error to a file, and back. */
@@ -423,6 +468,7 @@ const Test tests_errors[] = {
       VARIANT_BOTH },
   { "errors-while-playing", errors_while_playing, VARIANT_BOTH },
   { "errors-again-and-again", errors_again_and_again, VARIANT_BOTH },
+  { "errors-before-paused", errors_before_paused, VARIANT_BOTH },
   { "errors-print-nothing", errors_print_nothing, VARIANT_BOTH },
   { "errors-while-waiting", errors_while_waiting, VARIANT_CUDA },
   { "errors-device-id", errors_device_id, VARIANT_ANY },
