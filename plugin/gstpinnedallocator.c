@@ -147,6 +147,8 @@ gst_pinned_allocator_new (Gpu *gpu)
 gboolean
 gst_pinned_buffer_is_one_block (GstBuffer *buffer)
 {
+  /* Any allocator may have the name of the memory type; the GType is ours alone. */
   return gst_buffer_n_memory (buffer) == 1
-      && gst_memory_is_type (gst_buffer_peek_memory (buffer, 0), MEMORY_TYPE);
+      && GST_IS_PINNED_ALLOCATOR (
+          gst_buffer_peek_memory (buffer, 0)->allocator);
 }

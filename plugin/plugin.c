@@ -5,8 +5,12 @@
 static gboolean
 plugin_init (GstPlugin *plugin)
 {
-  return GST_ELEMENT_REGISTER (cudasepconv, plugin)
-      && GST_ELEMENT_REGISTER (cudahisto, plugin);
+  gboolean any = FALSE;
+
+  /* One element that cannot be registered does not take the other with it. */
+  any |= GST_ELEMENT_REGISTER (cudasepconv, plugin);
+  any |= GST_ELEMENT_REGISTER (cudahisto, plugin);
+  return any;
 }
 
 GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, cudasepconv,

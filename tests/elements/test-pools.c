@@ -578,6 +578,104 @@ pools_plain (void)
   }
 }
 
+/* ---- a name is no proof ---------------------------------------------------- */
+
+/* An allocator of ordinary memory that has the name of the pinned kind. */
+typedef GstAllocator Impostor;
+typedef GstAllocatorClass ImpostorClass;
+
+typedef struct
+{
+  GstMemory parent;
+  guint8 *data;
+} ImpostorMemory;
+
+static GType impostor_get_type (void);
+G_DEFINE_TYPE (Impostor, impostor, GST_TYPE_ALLOCATOR)
+
+static GstMemory *
+impostor_alloc (
+    GstAllocator *allocator, gsize size, GstAllocationParams *params)
+{
+  ImpostorMemory *memory = g_new0 (ImpostorMemory, 1);
+
+  memory->data = g_malloc (size);
+  gst_memory_init (GST_MEMORY_CAST (memory), params->flags, allocator, NULL,
+      size, 0, 0, size);
+  return GST_MEMORY_CAST (memory);
+}
+
+static void
+impostor_free (GstAllocator *allocator, GstMemory *memory)
+{
+  (void) allocator;
+  g_free (((ImpostorMemory *) memory)->data);
+  g_free (memory);
+}
+
+static gpointer
+impostor_map (GstMemory *memory, gsize size, GstMapFlags flags)
+{
+  (void) size;
+  (void) flags;
+  return ((ImpostorMemory *) memory)->data;
+}
+
+static void
+impostor_unmap (GstMemory *memory)
+{
+  (void) memory;
+}
+
+static void
+impostor_init (Impostor *self)
+{
+  self->mem_type = "PinnedHostMemory";
+  self->mem_map = impostor_map;
+  self->mem_unmap = impostor_unmap;
+}
+
+static void
+impostor_class_init (ImpostorClass *klass)
+{
+  klass->alloc = impostor_alloc;
+  klass->free = impostor_free;
+}
+
+/* Ordinary memory of that name is copied when the frame is submitted, and released then, as
+ * all ordinary memory is: copy engines would not reach it. */
+static void
+pools_not_by_name (void)
+{
+  Flight *flight = flight_open ("sigma=1", "NV12", 64, 32, NULL);
+  GstAllocator *allocator =
+      gst_object_ref_sink (g_object_new (impostor_get_type (), NULL));
+  GstBuffer *model = flight_frame (flight, 1), *in = gst_buffer_new ();
+  GstMapInfo map;
+
+  gst_buffer_append_memory (
+      in, gst_allocator_alloc (allocator, gst_buffer_get_size (model), NULL));
+  gst_buffer_copy_into (in, model, GST_BUFFER_COPY_METADATA, 0, -1);
+  expect (gst_buffer_map (model, &map, GST_MAP_READ), "no map");
+  gst_buffer_fill (in, 0, map.data, map.size);
+  gst_buffer_unmap (model, &map);
+  gst_buffer_unref (model);
+
+  flight_hold (flight);
+  flight_push (flight, 0);
+  flight_await_held (flight);
+  expect (gst_harness_push (flight->filter.harness, gst_buffer_ref (in))
+          == GST_FLOW_OK,
+      "not taken");
+  ASSERT_BUFFER_REFCOUNT (in, "the input of a frame in flight", 1);
+  flight_let_go (flight);
+  flight_expect (flight, 0, "sigma=1");
+  flight_expect (flight, 1, "sigma=1");
+  gst_buffer_unref (in);
+  gst_object_unref (allocator);
+  flight_close (flight);
+}
+
 const Test tests_pools[] = {
   { "pools-offered", pools_offered, VARIANT_BOTH },
   { "pools-follow-settings", pools_follow_settings, VARIANT_CUDA },
@@ -590,6 +688,7 @@ const Test tests_pools[] = {
       VARIANT_BOTH },
   { "pools-smaller-than-the-ring", pools_smaller_than_the_ring, VARIANT_BOTH },
   { "pools-keep-alignment", pools_keep_alignment, VARIANT_BOTH },
+  { "pools-not-by-name", pools_not_by_name, VARIANT_BOTH },
   { "pools-plain", pools_plain, VARIANT_BOTH },
   { 0 },
 };

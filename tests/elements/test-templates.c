@@ -150,11 +150,32 @@ templates_ranges (void)
   gst_object_unref (element);
 }
 
+/* The plugin names its own project, and claims no origin that is another's. */
+static void
+templates_origin (void)
+{
+  GstElement *element = element_make ("cudahisto");
+  GstPlugin *plugin = gst_plugin_feature_get_plugin (
+      GST_PLUGIN_FEATURE (gst_element_get_factory (element)));
+
+  expect (plugin != NULL, "the element has no plugin");
+  expect (g_str_equal (gst_plugin_get_package (plugin), "gst-cudasepconv")
+          && g_str_equal (gst_plugin_get_source (plugin), "gst-cudasepconv"),
+      "package %s, source %s", gst_plugin_get_package (plugin),
+      gst_plugin_get_source (plugin));
+  expect (
+      g_str_equal (gst_plugin_get_origin (plugin), "Unknown package origin"),
+      "origin %s", gst_plugin_get_origin (plugin));
+  gst_object_unref (plugin);
+  gst_object_unref (element);
+}
+
 const Test tests_templates[] = {
   { "templates-formats", templates_formats, VARIANT_ANY },
   { "templates-metadata", templates_metadata, VARIANT_ANY },
   { "templates-properties", templates_properties, VARIANT_ANY },
   { "templates-enums", templates_enums, VARIANT_ANY },
+  { "templates-origin", templates_origin, VARIANT_ANY },
   { "templates-ranges", templates_ranges, VARIANT_ANY },
   { 0 },
 };
