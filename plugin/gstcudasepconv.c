@@ -300,6 +300,40 @@ gst_cuda_sepconv_check_settings (GstGpuFilter *filter, Fault *fault)
   return ok;
 }
 
+/* Logs a new plan: its taps, its method, and why the other methods of the backend are not
+ * taken. */
+static void
+log_plan (GstCudaSepconv *self, const Image *layout, Gpu *gpu)
+{
+  const SepconvMethod *method = sepconv_plan_method (self->plan);
+  GString *others = g_string_new (NULL);
+  Fault why;
+
+  for (gint p = 0; p < layout->n_planes; p++)
+    GST_INFO_OBJECT (self,
+        "plan, plane %d: %d x %d taps, channels 0x%x of %d filtered", p,
+        self->spec.plane[p].x->n, self->spec.plane[p].y->n,
+        self->spec.plane[p].channels, layout->plane[p].channels);
+  for (gint i = 0; i < sepconv_n_methods (); i++) {
+    const SepconvMethod *other = sepconv_method (i);
+
+    if (other == method || other->backend != method->backend)
+      continue;
+    if (sepconv_method_supports (other, &self->spec, layout, gpu, &why))
+      g_string_append_printf (others, " %s could;", other->name);
+    else
+      g_string_append_printf (
+          others, " %s cannot: %s;", other->name, why.message);
+  }
+  GST_INFO_OBJECT (self, "plan: method %s, %s%s%s", method->name,
+      self->spec_method == GST_GPU_FILTER_METHOD_AUTO
+          ? "which auto expects to be fastest"
+          : "which the property names",
+      others->len > 0 ? "; of the others," : "; the backend has no other",
+      others->str);
+  g_string_free (others, TRUE);
+}
+
 /* Gives the plan the spec of now, in place if its method can take it. */
 static gboolean
 update_plan (GstCudaSepconv *self, Fault *fault)
@@ -312,19 +346,28 @@ update_plan (GstCudaSepconv *self, Fault *fault)
 
   /* backend=auto fell back to the CPU: so does the method. */
   if (method != NULL && backend == BACKEND_CPU
-      && method->backend == BACKEND_CUDA)
+      && method->backend == BACKEND_CUDA) {
+    GST_DEBUG_OBJECT (
+        self, "method %s needs a GPU: as method=auto", method->name);
     method = NULL;
+  }
   method = sepconv_choose_method (
       &self->spec, layout, backend, method, gpu, self->order, fault);
   if (method == NULL)
     return FALSE;
-  if (self->plan != NULL && sepconv_plan_method (self->plan) == method)
+  if (self->plan != NULL && sepconv_plan_method (self->plan) == method) {
+    GST_LOG_OBJECT (self,
+        "settings have changed: the plan is kept, %d x %d taps",
+        self->spec.plane[0].x->n, self->spec.plane[0].y->n);
     return sepconv_plan_update (self->plan, &self->spec, fault);
+  }
   /* Frames in flight use the old one. */
   gst_gpu_filter_drain (filter);
   sepconv_plan_free (self->plan);
   self->plan =
       sepconv_plan_new (&self->spec, layout, backend, method, gpu, fault);
+  if (self->plan != NULL && gst_debug_is_active ())
+    log_plan (self, layout, gpu);
   return self->plan != NULL;
 }
 
@@ -358,6 +401,9 @@ gst_cuda_sepconv_prepare (
   if (changed)
     self->identity = sepconv_is_identity (&self->spec, layout);
   if (self->identity) {
+    if (changed)
+      GST_INFO_OBJECT (
+          self, "the settings change no sample: nothing to filter");
     *use = reports ? GST_GPU_FILTER_READ : GST_GPU_FILTER_PASS;
     gst_gpu_filter_set_active_method (filter, "none");
     return TRUE;

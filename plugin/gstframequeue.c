@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstframequeue.h"
 
-GST_DEBUG_CATEGORY_STATIC (gst_frame_queue_debug);
-#define GST_CAT_DEFAULT gst_frame_queue_debug
+#include "gstgpulog.h"
+
+#define GST_CAT_DEFAULT gst_gpu_log_flight
 
 typedef struct
 {
@@ -141,6 +142,8 @@ push (GstFrameQueue *self, Entry *entry)
   if (buffer == NULL)
     return;
   g_mutex_unlock (&self->lock);
+  GST_LOG_OBJECT (self->pad, "%s %" GST_PTR_FORMAT, wanted ? "pushes" : "drops",
+      (gpointer) buffer);
   if (wanted)
     flow = gst_pad_push (self->pad, buffer);
   else
@@ -236,14 +239,8 @@ GstFrameQueue *
 gst_frame_queue_new (
     GstPad *pad, GstFrameQueueFinish finish, gpointer user_data)
 {
-  static gsize category = 0;
   GstFrameQueue *self = g_new0 (GstFrameQueue, 1);
 
-  if (g_once_init_enter (&category)) {
-    GST_DEBUG_CATEGORY_INIT (
-        gst_frame_queue_debug, "framequeue", 0, "frames in flight");
-    g_once_init_leave (&category, 1);
-  }
   self->pad = pad;
   self->finish = finish;
   self->user_data = user_data;
@@ -343,11 +340,16 @@ gst_frame_queue_put (GstFrameQueue *self, GstBuffer *buffer, gpointer frame)
 }
 
 GstFlowReturn
-gst_frame_queue_drain (GstFrameQueue *self)
+gst_frame_queue_drain (GstFrameQueue *self, const gchar *why)
 {
   GstFlowReturn flow;
 
   g_mutex_lock (&self->lock);
+  if (self->pending > 0)
+    GST_DEBUG_OBJECT (
+        self->pad, "drains %u frames in flight: %s", self->pending, why);
+  else
+    GST_TRACE_OBJECT (self->pad, "nothing to drain: %s", why);
   if (!handled_within_push (self))
     while (self->pending > 0) {
       if (self->flushing) {

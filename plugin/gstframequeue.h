@@ -46,10 +46,10 @@ GstFlowReturn gst_frame_queue_wait_for_room (GstFrameQueue *self, guint depth);
 void gst_frame_queue_put (
     GstFrameQueue *self, GstBuffer *buffer, gpointer frame);
 
-/* Streaming thread: blocks until nothing is left. Returns what downstream said
- * last, or FLUSHING: then the frames have been finished and dropped, and one
- * buffer may still be in a push. */
-GstFlowReturn gst_frame_queue_drain (GstFrameQueue *self);
+/* Streaming thread: blocks until nothing is left. Returns the last flow return of
+ * downstream, or FLUSHING: then the frames have been finished and dropped, and one
+ * buffer may still be in a push. `why` is for the log. */
+GstFlowReturn gst_frame_queue_drain (GstFrameQueue *self, const gchar *why);
 
 /* Frames in the queue or being pushed. Any thread. */
 guint gst_frame_queue_length (GstFrameQueue *self);

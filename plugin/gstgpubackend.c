@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstgpubackend.h"
 
+#include "gstgpulog.h"
+
+#define GST_CAT_DEFAULT gst_gpu_log_device
+
 void
 gst_gpu_backend_init (GstGpuBackend *self, GstElement *element)
 {
@@ -54,12 +58,23 @@ gst_gpu_backend_meets (
 static void
 warn_of_cpu (GstGpuBackend *self, const Fault *fault)
 {
+  GST_WARNING_OBJECT (self->device.element,
+      "backend=auto falls back to the CPU: %s (%s)", fault->message,
+      fault->detail);
   if (self->warned)
     return;
   self->warned = TRUE;
   GST_ELEMENT_WARNING (self->device.element, RESOURCE, NOT_FOUND,
       ("No usable CUDA device: computing on the CPU. %s", fault->message),
       ("%s", fault->detail));
+}
+
+static const gchar *
+backend_nick (GstGpuFilterBackend backend)
+{
+  return backend == GST_GPU_FILTER_BACKEND_CPU ? "cpu"
+      : backend == GST_GPU_FILTER_BACKEND_CUDA ? "cuda"
+                                               : "auto";
 }
 
 gboolean
@@ -79,6 +94,13 @@ gst_gpu_backend_open (
     gst_gpu_device_open_none (&self->device);
   }
   self->open = TRUE;
+  GST_INFO_OBJECT (self->device.element,
+      "backend %s: property backend=%s, method needs %s, cuda-device-id=%d",
+      gst_gpu_backend_name (self), backend_nick (demand->backend),
+      demand->method == GST_GPU_FILTER_BACKEND_AUTO
+          ? "any"
+          : backend_nick (demand->method),
+      demand->device_id);
   self->opened_for = combined;
   self->opened_id = demand->device_id;
   return TRUE;
@@ -87,6 +109,9 @@ gst_gpu_backend_open (
 void
 gst_gpu_backend_close (GstGpuBackend *self)
 {
+  if (self->open)
+    GST_DEBUG_OBJECT (self->device.element, "backend %s is closed",
+        gst_gpu_backend_name (self));
   gst_gpu_device_close (&self->device);
   self->open = FALSE;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstgpudevice.h"
 
+#include "gstgpulog.h"
 #include "gstgpumemory.h"
 #include "gstpinnedallocator.h"
 
-GST_DEBUG_CATEGORY_STATIC (gst_gpu_device_debug);
-#define GST_CAT_DEFAULT gst_gpu_device_debug
+#define GST_CAT_DEFAULT gst_gpu_log_device
 
 enum
 {
@@ -17,13 +17,6 @@ enum
 void
 gst_gpu_device_init (GstGpuDevice *self, GstElement *element)
 {
-  static gsize category = 0;
-
-  if (g_once_init_enter (&category)) {
-    GST_DEBUG_CATEGORY_INIT (
-        gst_gpu_device_debug, "gpudevice", 0, "GPUs that elements compute on");
-    g_once_init_leave (&category, 1);
-  }
   memset (self, 0, sizeof *self);
   self->element = element;
 }
@@ -52,13 +45,23 @@ gst_gpu_device_clear (GstGpuDevice *self)
 static void
 use_gpu (GstGpuDevice *self, Gpu *gpu)
 {
-  GST_INFO_OBJECT (self->element, "using %s, context %" GST_PTR_FORMAT,
-      gpu != NULL ? gpu_name (gpu) : "the CPU", (gpointer) self->context);
+  if (gpu != NULL)
+    GST_INFO_OBJECT (self->element,
+        "device %d (%s), context %" GST_PTR_FORMAT "%s", gpu_id (gpu),
+        gpu_name (gpu), (gpointer) self->context,
+        self->context != NULL ? ""
+                              : ": the device's own, since no element shares "
+                                "one; frames are in system memory only");
   self->gpu = gpu;
   if (gpu != NULL)
     self->allocator = gst_pinned_allocator_new (gpu);
   if (self->context != NULL)
     self->stream = gst_gpu_memory_stream_new (self->context);
+  if (gpu != NULL)
+    GST_DEBUG_OBJECT (self->element, "GPU memory of this element %s",
+        self->stream != NULL
+            ? "belongs to a stream: downstream may wait for the GPU itself"
+            : "belongs to no stream: frames are handed over complete");
 }
 
 /* In the context that elements share, if kernels run there. */
@@ -130,7 +133,9 @@ gst_gpu_device_open_other (GstGpuDevice *self, GstBuffer *buffer)
     return NULL;
   gpu = gst_gpu_memory_open (context, &fault);
   if (gpu == NULL) {
-    GST_WARNING_OBJECT (self->element, "not in %" GST_PTR_FORMAT ": %s (%s)",
+    GST_WARNING_OBJECT (self->element,
+        "cannot compute in the context of a frame, %" GST_PTR_FORMAT
+        ": %s (%s)",
         (gpointer) context, fault.message, fault.detail);
     self->refused = context;
   }
@@ -140,6 +145,8 @@ gst_gpu_device_open_other (GstGpuDevice *self, GstBuffer *buffer)
 void
 gst_gpu_device_adopt (GstGpuDevice *self, GstBuffer *buffer, Gpu *gpu)
 {
+  GST_INFO_OBJECT (
+      self->element, "a frame is in another context: continuing in that one");
   gst_gpu_device_close (self);
   set_context (self, gst_object_ref (gst_gpu_memory_get_context (buffer)),
       OPEN_IN_CONTEXT);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstgpufault.h"
 
+#include "gstgpulog.h"
+
+#define GST_CAT_DEFAULT gst_gpu_log_base
+
 static GError *
 fault_to_error (const Fault *fault)
 {
@@ -37,6 +41,7 @@ gst_gpu_fault_to_message (GstElement *element, const Fault *fault)
   GstMessage *message =
       gst_message_new_error (GST_OBJECT (element), error, debug);
 
+  GST_ERROR_OBJECT (element, "%s (%s)", fault->message, fault->detail);
   g_error_free (error);
   g_free (debug);
   g_free (path);

@@ -4,11 +4,11 @@
 #include "gstgpucaps.h"
 #include "gstgpufault.h"
 #include "gstgpufilter-private.h"
+#include "gstgpulog.h"
 #include "gstgpuprepare.h"
 #include "gsthistogrammeta.h"
 
-GST_DEBUG_CATEGORY_STATIC (gst_gpu_filter_debug);
-#define GST_CAT_DEFAULT gst_gpu_filter_debug
+#define GST_CAT_DEFAULT gst_gpu_log_base
 
 #define DEFAULT_BACKEND GST_GPU_FILTER_BACKEND_AUTO
 #define DEFAULT_DEVICE_ID -1
@@ -118,7 +118,8 @@ gst_gpu_filter_get_reported (GstGpuFilter *self, guint slot_index)
 void
 gst_gpu_filter_drain (GstGpuFilter *self)
 {
-  gst_frame_queue_drain (PRIVATE (self)->flights.queue);
+  gst_frame_queue_drain (PRIVATE (self)->flights.queue,
+      "the element changes what frames in flight use");
 }
 
 static void
@@ -131,8 +132,11 @@ set_active (
   changed = g_strcmp0 (*field, name) != 0;
   *field = name;
   GST_OBJECT_UNLOCK (self);
-  if (changed)
-    g_object_notify_by_pspec (G_OBJECT (self), properties[property]);
+  if (!changed)
+    return;
+  GST_CAT_INFO_OBJECT (gst_gpu_log_of_element (GST_ELEMENT (self)), self,
+      "%s is %s", properties[property]->name, name);
+  g_object_notify_by_pspec (G_OBJECT (self), properties[property]);
 }
 
 void
@@ -185,6 +189,7 @@ gst_gpu_filter_start (GstBaseTransform *trans)
     GST_ELEMENT_ERROR (self, RESOURCE, FAILED,
         ("The system gives no thread to push frames from."), (NULL));
   }
+  GST_DEBUG_OBJECT (self, "started");
   g_atomic_int_set (&priv->started, started);
   g_atomic_int_set (&priv->answers, started);
   return started;
@@ -202,6 +207,7 @@ gst_gpu_filter_stop (GstBaseTransform *trans)
   GST_PAD_STREAM_LOCK (trans->sinkpad);
   g_atomic_int_set (&priv->started, FALSE);
   gst_gpu_prepare_close_backend (self);
+  gst_gpu_flights_log_stats (&priv->flights);
   GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   return TRUE;
 }
@@ -221,6 +227,10 @@ gst_gpu_filter_set_info (GstVideoFilter *filter, GstCaps *incaps,
   format->info = *in_info;
   format->in_gpu = gst_gpu_caps_are_on_gpu (incaps);
   format->out_gpu = gst_gpu_caps_are_on_gpu (outcaps);
+  GST_INFO_OBJECT (self,
+      "caps: frames come in %s and leave in %s memory: %" GST_PTR_FORMAT,
+      format->in_gpu ? "GPU" : "system", format->out_gpu ? "GPU" : "system",
+      (gpointer) incaps);
   priv->have_layout = gst_frame_layout_init (&format->layout, in_info);
   /* Fields that lie apart would have to be found through several metas. */
   if (!priv->have_layout
@@ -267,11 +277,14 @@ gst_gpu_filter_submit_input_buffer (
 
   /* The base class is about to negotiate buffers: not across frames. */
   if (gst_pad_needs_reconfigure (trans->srcpad))
-    gst_frame_queue_drain (priv->flights.queue);
+    gst_frame_queue_drain (
+        priv->flights.queue, "downstream negotiates buffers anew");
   flow = GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
              ->submit_input_buffer (trans, is_discont, input);
-  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED)
+  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) {
+    GST_LOG_OBJECT (trans, "the base class dropped a frame, for QoS");
     priv->discont = TRUE;
+  }
   return flow;
 }
 
@@ -364,12 +377,13 @@ gst_gpu_filter_sink_event (GstBaseTransform *trans, GstEvent *event)
   switch (GST_EVENT_TYPE (event)) {
     case GST_EVENT_EOS:
       /* No buffer follows whose flow return could report it to upstream. */
-      flow = gst_frame_queue_drain (priv->flights.queue);
+      flow = gst_frame_queue_drain (priv->flights.queue, "eos");
       if ((flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS)
           && !g_atomic_int_get (&priv->flights.flow_reported))
         GST_ELEMENT_FLOW_ERROR (trans, flow);
       break;
     case GST_EVENT_FLUSH_START:
+      GST_DEBUG_OBJECT (trans, "flush: frames in flight are dropped");
       gst_frame_queue_set_flushing (priv->flights.queue, TRUE);
       break;
     case GST_EVENT_FLUSH_STOP:
@@ -382,14 +396,15 @@ gst_gpu_filter_sink_event (GstBaseTransform *trans, GstEvent *event)
       break;
     case GST_EVENT_STREAM_START:
     case GST_EVENT_SEGMENT:
-      gst_frame_queue_drain (priv->flights.queue);
+      gst_frame_queue_drain (priv->flights.queue, GST_EVENT_TYPE_NAME (event));
       /* Downstream may take frames again. */
       gst_frame_queue_forget (priv->flights.queue, GST_FLOW_EOS);
       g_atomic_int_set (&priv->flights.flow_reported, FALSE);
       break;
     default:
       if (GST_EVENT_IS_SERIALIZED (event))
-        gst_frame_queue_drain (priv->flights.queue);
+        gst_frame_queue_drain (
+            priv->flights.queue, GST_EVENT_TYPE_NAME (event));
   }
   return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
       ->sink_event (trans, event);
@@ -446,7 +461,7 @@ gst_gpu_filter_query (
   if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED (query)) {
     if (!g_atomic_int_get (&priv->answers))
       return FALSE;
-    gst_frame_queue_drain (priv->flights.queue);
+    gst_frame_queue_drain (priv->flights.queue, GST_QUERY_TYPE_NAME (query));
   }
   answered = GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
                  ->query (trans, direction, query);
@@ -454,6 +469,11 @@ gst_gpu_filter_query (
     gboolean live;
 
     gst_query_parse_latency (query, &live, NULL, NULL);
+    if (g_atomic_int_get (&priv->flights.live_upstream) != live)
+      GST_DEBUG_OBJECT (trans,
+          "upstream is %slive: a frame that comes alone is "
+          "%scut into slices, if slices=0",
+          live ? "" : "not ", live ? "" : "not ");
     g_atomic_int_set (&priv->flights.live_upstream, live);
   }
   /* The base class puts caps first that need no change of memory. Upstream may change the
@@ -487,6 +507,10 @@ gst_gpu_filter_transform_caps (GstBaseTransform *trans,
     gst_caps_unref (other);
     other = both;
   }
+  GST_TRACE_OBJECT (trans,
+      "%s caps %" GST_PTR_FORMAT " become %" GST_PTR_FORMAT,
+      direction == GST_PAD_SINK ? "sink" : "src", (gpointer) caps,
+      (gpointer) other);
   return other;
 }
 
@@ -555,6 +579,21 @@ forward_metas (GstQuery *query, GstQuery *decide_query)
   }
 }
 
+static void
+log_proposal (
+    GstGpuFilter *self, gboolean passes, gboolean suit, gboolean on_gpu)
+{
+  const gchar *why = passes
+      ? "that of downstream, since frames pass as they are"
+      : suit   ? "one of this element"
+      : on_gpu ? "none, there is no context for GPU memory"
+      : PRIVATE (self)->pageable
+      ? "none, transfer=pageable asks for ordinary memory"
+      : "none, the CPU reads any memory as well";
+
+  GST_CAT_INFO_OBJECT (gst_gpu_log_memory, self, "pool for upstream: %s", why);
+}
+
 /* Offers upstream a pool of pinned memory, which copy engines read, or of GPU memory. */
 static gboolean
 gst_gpu_filter_propose_allocation (
@@ -572,6 +611,7 @@ gst_gpu_filter_propose_allocation (
     return FALSE;
   suit = gst_gpu_pools_suit (&pools, caps);
   on_gpu = gst_gpu_caps_are_on_gpu (caps);
+  log_proposal (self, decide_query == NULL, suit, on_gpu);
   if (decide_query == NULL) {
     /* In passthrough, downstream's answer comes first. This element offers pinned memory
      * if downstream offers nothing, as a fakesink does. It does not offer GPU memory:
@@ -752,9 +792,6 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
   const GParamFlags writable =
       G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING;
   const GParamFlags readable = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;
-
-  GST_DEBUG_CATEGORY_INIT (
-      gst_gpu_filter_debug, "gpufilter", 0, "base of the CUDA video filters");
 
   object_class->set_property = gst_gpu_filter_set_property;
   object_class->get_property = gst_gpu_filter_get_property;

@@ -2,8 +2,11 @@
 #include "gstgpuflight.h"
 
 #include "gstgpufault.h"
+#include "gstgpulog.h"
 #include "gstgpumemory.h"
 #include "gstpinnedallocator.h"
+
+#define GST_CAT_DEFAULT gst_gpu_log_flight
 
 /* Frames in flight, unless the setting says otherwise. Four keep the bus busy. A frame that
  * stays in GPU memory takes less time than its hand-over, and eight hide that. */
@@ -52,17 +55,24 @@ gst_gpu_flights_release_ring (GstGpuFlights *self)
 void
 gst_gpu_flights_follow_depth (GstGpuFlights *self)
 {
+  gboolean by_setting;
   guint depth;
 
   GST_OBJECT_LOCK (self->filter);
   depth = self->settings.ring_depth;
   GST_OBJECT_UNLOCK (self->filter);
-  if (depth == 0)
+  by_setting = depth > 0;
+  if (!by_setting)
     depth = gst_gpu_flights_stay_on_gpu (self) ? DEPTH_ON_GPU : DEPTH_ACROSS;
   if (depth == self->depth)
     return;
-  gst_frame_queue_drain (self->queue);
+  gst_frame_queue_drain (self->queue, "the depth of the ring changes");
   gst_gpu_flights_release_ring (self);
+  GST_DEBUG_OBJECT (self->filter, "%u frames in flight: %s", depth,
+      by_setting                               ? "ring-depth"
+          : gst_gpu_flights_stay_on_gpu (self) ? "frames stay in GPU memory"
+                                               : "frames come from or go to "
+                                                 "system memory");
   self->depth = depth;
 }
 
@@ -81,7 +91,7 @@ gst_gpu_flights_ensure_ring (
       || (self->ring != NULL && computes == self->ring_computes
           && writes == self->ring_writes))
     return TRUE;
-  gst_frame_queue_drain (self->queue);
+  gst_frame_queue_drain (self->queue, "a new ring");
   gst_gpu_flights_release_ring (self);
   ring = ring_new (self->device->gpu, layout, writes ? layout : NULL,
       (int) self->depth, gst_gpu_memory_stream_handle (self->device->stream),
@@ -98,6 +108,12 @@ gst_gpu_flights_ensure_ring (
   GST_OBJECT_LOCK (self->filter);
   self->ring = ring;
   GST_OBJECT_UNLOCK (self->filter);
+  GST_INFO_OBJECT (self->filter,
+      "ring of %u slots on the %s, for frames that %s", self->depth,
+      self->device->gpu != NULL ? "GPU" : "CPU",
+      !computes    ? "pass from one memory to the other"
+          : writes ? "have a result"
+                   : "are only read");
   self->ring_computes = computes;
   self->ring_writes = writes;
   self->flights = g_new0 (GstGpuFlight, self->depth);
@@ -277,6 +293,29 @@ choose_route (const GstGpuFlight *flight, RingFrame *frame)
     frame->slices = (int) settings.slices;
 }
 
+static const gchar *
+memory_text (RingPlace memory)
+{
+  return memory == RING_DEVICE     ? "GPU memory"
+      : memory == RING_HOST_PINNED ? "pinned memory"
+                                   : "ordinary memory";
+}
+
+static const gchar *
+route_text (const GstGpuFlights *self, RingTransfer transfer)
+{
+  if (self->device->gpu == NULL)
+    return "computed on the CPU";
+  switch (transfer) {
+    case RING_MAPPED:
+      return "transfer mapped";
+    case RING_PAGEABLE:
+      return "transfer pageable";
+    default:
+      return "transfer pinned";
+  }
+}
+
 /* Submits a mapped frame. After a success the flight ends in finish_frame(). */
 static gboolean
 submit (GstGpuFlight *flight, GstGpuFilterUse use, Fault *fault)
@@ -296,12 +335,18 @@ submit (GstGpuFlight *flight, GstGpuFilterUse use, Fault *fault)
     gst_frame_layout_get_image (
         &self->format.layout, &flight->out_frame, &frame.dst);
   choose_route (flight, &frame);
+  GST_LOG_OBJECT (self->filter, "slot %u: input in %s, %s%s, %s, %d slice%s%s",
+      flight->slot_index, memory_text (frame.src_place),
+      flight->writes ? "result in " : "no result",
+      flight->writes ? memory_text (frame.dst_place) : "",
+      route_text (self, frame.transfer), frame.slices,
+      frame.slices == 1 ? "" : "s", flight->reports ? ", reported" : "");
   if (!gst_gpu_device_push (self->device, fault))
     return FALSE;
   flight->slot = ring_acquire (self->ring);
   if (!ring_submit (self->ring, flight->slot, &frame, fault)) {
     /* Slots are released in order. */
-    gst_frame_queue_drain (self->queue);
+    gst_frame_queue_drain (self->queue, "a frame cannot be submitted");
     ring_release (self->ring, flight->slot);
     gst_gpu_device_pop (self->device);
     return FALSE;
@@ -330,6 +375,8 @@ finish_frame (gpointer frame, GstBuffer **buffer, GstMessage **message,
   }
   land (flight);
   ring_release (self->ring, flight->slot);
+  GST_TRACE_OBJECT (
+      self->filter, "slot %u: %s", flight->slot_index, ok ? "done" : "failed");
   if (!ok) {
     *message = gst_gpu_fault_to_message (GST_ELEMENT (self->filter), &fault);
     g_atomic_int_set (&self->flow_reported, TRUE);
@@ -356,7 +403,8 @@ push_early (GstGpuFlight *flight, GstBuffer *out, gboolean was_early)
   gst_video_frame_unmap (&flight->out_frame);
   flight->writes = FALSE;
   if (!was_early) {
-    const GstFlowReturn flow = gst_frame_queue_drain (self->queue);
+    const GstFlowReturn flow = gst_frame_queue_drain (
+        self->queue, "frames are pushed before they are computed from now on");
 
     if (flow != GST_FLOW_OK) {
       self->pushed_early = FALSE;
@@ -426,6 +474,8 @@ gst_gpu_flights_pass (GstGpuFlights *self, GstBuffer *buffer)
   self->stats.untouched++;
   GST_OBJECT_UNLOCK (self->filter);
   self->pushed_early = FALSE;
+  GST_LOG_OBJECT (
+      self->filter, "untouched: %" GST_PTR_FORMAT, (gpointer) buffer);
   gst_frame_queue_put (self->queue, buffer, NULL);
 }
 
@@ -444,6 +494,16 @@ gst_gpu_flights_get_stats (GstGpuFlights *self)
   structure = gst_gpu_stats_to_structure (&self->stats, self->ring);
   GST_OBJECT_UNLOCK (self->filter);
   return structure;
+}
+
+void
+gst_gpu_flights_log_stats (GstGpuFlights *self)
+{
+  GstStructure *structure = gst_gpu_flights_get_stats (self);
+
+  GST_INFO_OBJECT (
+      self->filter, "stopped: %" GST_PTR_FORMAT, (gpointer) structure);
+  gst_structure_free (structure);
 }
 
 /* Life cycle */

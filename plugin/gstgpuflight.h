@@ -93,6 +93,9 @@ void gst_gpu_flights_pass (GstGpuFlights *self, GstBuffer *buffer);
 gboolean gst_gpu_flights_get_reported (
     const GstGpuFlights *self, guint slot_index);
 
+/* Logs what was done since the reset. */
+void gst_gpu_flights_log_stats (GstGpuFlights *self);
+
 /* Any thread: the value of the property stats. */
 GstStructure *gst_gpu_flights_get_stats (GstGpuFlights *self);
 

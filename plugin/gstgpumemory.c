@@ -3,14 +3,15 @@
 
 #include "gstgpumemory.h"
 
+#include "gstgpulog.h"
+
 #include <gst/cuda/gstcudabufferpool.h>
 #include <gst/cuda/gstcudacontext.h>
 #include <gst/cuda/gstcudaloader.h>
 #include <gst/cuda/gstcudamemory.h>
 #include <gst/cuda/gstcudautils.h>
 
-GST_DEBUG_CATEGORY_STATIC (gst_gpu_memory_debug);
-#define GST_CAT_DEFAULT gst_gpu_memory_debug
+#define GST_CAT_DEFAULT gst_gpu_log_memory
 
 /* What 1.22 does not have: NULL where the library found at run time is older,
  * whatever this was built with. */
@@ -47,8 +48,6 @@ gst_gpu_memory_available (void)
   if (g_once_init_enter (&state)) {
     const gboolean loaded = gst_cuda_load_library ();
 
-    GST_DEBUG_CATEGORY_INIT (
-        gst_gpu_memory_debug, "gpumemory", 0, "memory:CUDAMemory");
     if (loaded)
       gst_cuda_memory_init_once ();
     GST_INFO ("libgstcuda %s, %s streams",

@@ -2,8 +2,11 @@
 #include "gstgpupools.h"
 
 #include "gstgpucaps.h"
+#include "gstgpulog.h"
 #include "gstgpumemory.h"
 #include "gstpinnedpool.h"
+
+#define GST_CAT_DEFAULT gst_gpu_log_memory
 
 /* Of pinned memory: enough to go on with; more are made when frames in flight hold
  * them all. */
@@ -53,6 +56,9 @@ gst_gpu_pools_propose (const GstGpuPools *self, GstQuery *query, guint min)
         : new_pinned_pool (self, caps, &params, size);
   gst_query_add_allocation_pool (
       query, pool, size, on_gpu ? min : MIN_BUFFERS, 0);
+  GST_INFO ("offers upstream %s of %s memory, %u bytes a buffer",
+      pool != NULL ? "a pool" : "an allocator", on_gpu ? "GPU" : "pinned",
+      size);
   gst_clear_object (&pool);
   if (!on_gpu)
     gst_query_add_allocation_param (query, self->pinned, &params);
@@ -140,6 +146,37 @@ decide_gpu (const GstGpuPools *self, GstQuery *query, GstCaps *caps, guint size,
   return TRUE;
 }
 
+/* Says which pool results come from, and why. */
+static void
+log_decision (const GstGpuPools *self, GstQuery *query, GstCaps *caps,
+    GstBufferPool *offered)
+{
+  const gchar *from = offered != NULL ? "the pool that downstream offers"
+                                      : "a pool of the base class";
+
+  if (gst_gpu_caps_are_on_gpu (caps)) {
+    if (self->context == NULL)
+      GST_INFO ("results are in GPU memory of %s: there is no context", from);
+    else if (offered != NULL && gst_gpu_memory_is_pool (offered, self->context))
+      GST_INFO ("results are in GPU memory of %s", from);
+    else
+      GST_INFO ("results are in GPU memory of a pool of this element: "
+                "downstream offers none in its context");
+  } else if (self->pinned == NULL) {
+    GST_INFO ("results are in memory of %s, not pinned: the CPU computes, or "
+              "transfer=pageable",
+        from);
+  } else if (is_plain_pool (query, offered)) {
+    GST_INFO ("results are in pinned memory of a pool of this element: "
+              "downstream offers %s",
+        offered != NULL ? "a plain pool" : "no pool");
+  } else {
+    GST_INFO ("results are in memory of %s, not pinned: that may be memory "
+              "that downstream needs, %" GST_PTR_FORMAT,
+        from, (gpointer) offered);
+  }
+}
+
 gboolean
 gst_gpu_pools_decide (const GstGpuPools *self, GstQuery *query, guint size)
 {
@@ -151,6 +188,7 @@ gst_gpu_pools_decide (const GstGpuPools *self, GstQuery *query, guint size)
   gst_query_parse_allocation (query, &caps, NULL);
   if (gst_query_get_n_allocation_pools (query) > 0)
     gst_query_parse_nth_allocation_pool (query, 0, &offered, &size, &min, NULL);
+  log_decision (self, query, caps, offered);
   if (!gst_gpu_caps_are_on_gpu (caps)) {
     if (self->pinned != NULL && is_plain_pool (query, offered))
       decide_pinned (self, query, offered, size, min + 1);

@@ -3,6 +3,9 @@
 
 #include "gstgpufault.h"
 #include "gstgpufilter-private.h"
+#include "gstgpulog.h"
+
+#define GST_CAT_DEFAULT gst_gpu_log_base
 
 #define PRIVATE(self) gst_gpu_filter_get_private (self)
 
@@ -12,7 +15,7 @@ gst_gpu_prepare_release (GstGpuFilter *self)
   GstGpuFilterPrivate *priv = PRIVATE (self);
   gboolean pushed;
 
-  gst_frame_queue_drain (priv->flights.queue);
+  gst_frame_queue_drain (priv->flights.queue, "caps or backend change");
   pushed = gst_gpu_device_push (&priv->backend.device, NULL);
   gst_gpu_flights_release_ring (&priv->flights);
   GST_GPU_FILTER_GET_CLASS (self)->release (self);
@@ -90,6 +93,9 @@ follow_transfer (GstGpuFilter *self)
 
   if (pageable == priv->pageable)
     return;
+  GST_INFO_OBJECT (self,
+      "transfer has changed: pools are %s memory from now on",
+      pageable ? "of ordinary" : "of pinned");
   priv->pageable = pageable;
   renegotiate_buffers (self);
 }
@@ -119,8 +125,23 @@ gst_gpu_prepare_fail (GstGpuFilter *self, const Fault *fault)
 
   if (!priv->failed || strcmp (fault->message, priv->fault.message) != 0)
     gst_gpu_fault_post (GST_ELEMENT (self), fault);
+  else
+    GST_LOG_OBJECT (self, "fails again: %s", fault->message);
   priv->failed = TRUE;
   priv->fault = *fault;
+}
+
+static const gchar *
+use_text (GstGpuFilterUse use)
+{
+  switch (use) {
+    case GST_GPU_FILTER_PASS:
+      return "left untouched";
+    case GST_GPU_FILTER_READ:
+      return "only read";
+    default:
+      return "replaced by results";
+  }
 }
 
 gboolean
@@ -141,7 +162,11 @@ gst_gpu_prepare_frame (GstGpuFilter *self)
   }
   passes = use != GST_GPU_FILTER_WRITE && format->in_gpu == format->out_gpu;
   if (use != priv->use || passes != gst_base_transform_is_passthrough (trans)) {
-    GST_DEBUG_OBJECT (self, "use of frames: %d", (gint) use);
+    GST_INFO_OBJECT (self, "frames are %s%s", use_text (use),
+        passes ? ": passthrough"
+            : use != GST_GPU_FILTER_WRITE
+            ? ": copied, since they change their memory"
+            : "");
     priv->use = use;
     gst_base_transform_set_passthrough (trans, passes);
     /* Passthrough negotiates buffers past this element. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstpinnedallocator.h"
 
-GST_DEBUG_CATEGORY_STATIC (gst_pinned_allocator_debug);
-#define GST_CAT_DEFAULT gst_pinned_allocator_debug
+#include "gstgpulog.h"
+
+#define GST_CAT_DEFAULT gst_gpu_log_memory
 
 #define MEMORY_TYPE "PinnedHostMemory"
 
@@ -18,10 +19,7 @@ typedef struct
   guint8 *data; /* of this memory's parent, if it is shared from one */
 } PinnedMemory;
 
-G_DEFINE_TYPE_WITH_CODE (GstPinnedAllocator, gst_pinned_allocator,
-    GST_TYPE_ALLOCATOR,
-    GST_DEBUG_CATEGORY_INIT (
-        gst_pinned_allocator_debug, "pinnedallocator", 0, "pinned host memory"))
+G_DEFINE_TYPE (GstPinnedAllocator, gst_pinned_allocator, GST_TYPE_ALLOCATOR)
 
 static GstMemory *
 gst_pinned_allocator_alloc (

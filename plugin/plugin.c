@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstcudahisto.h"
 #include "gstcudasepconv.h"
+#include "gstgpulog.h"
 
 static gboolean
 plugin_init (GstPlugin *plugin)
 {
   gboolean any = FALSE;
 
+  gst_gpu_log_init ();
   /* One element that cannot be registered does not take the other with it. */
   any |= GST_ELEMENT_REGISTER (cudasepconv, plugin);
   any |= GST_ELEMENT_REGISTER (cudahisto, plugin);

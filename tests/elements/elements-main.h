@@ -36,14 +36,14 @@ typedef struct
 /* One table a file, ended by a row without a name. */
 extern const Test tests_errors[], tests_fallback[], tests_flight[],
     tests_flight_events[], tests_flight_flow[], tests_flight_settings[],
-    tests_removal[], tests_flight_soak[], tests_flight_states[], tests_flow[],
-    tests_formats[], tests_gpu_memory[], tests_histo_alarms[],
-    tests_histo_counts[], tests_histo_equalize[], tests_histo_flight[],
-    tests_histo_frames[], tests_histo_messages[], tests_histo_metas[],
-    tests_histo_modes[], tests_histo_overlay[], tests_histo_statistics[],
-    tests_histo_templates[], tests_histogram[], tests_interlace[],
-    tests_kernels[], tests_layouts[], tests_metas[], tests_negotiation[],
-    tests_pipelines[], tests_pools[], tests_properties[], tests_restart[],
+    tests_flight_soak[], tests_flight_states[], tests_flow[], tests_formats[],
+    tests_gpu_memory[], tests_histo_alarms[], tests_histo_counts[],
+    tests_histo_equalize[], tests_histo_flight[], tests_histo_frames[],
+    tests_histo_messages[], tests_histo_metas[], tests_histo_modes[],
+    tests_histo_overlay[], tests_histo_statistics[], tests_histo_templates[],
+    tests_histogram[], tests_interlace[], tests_kernels[], tests_layouts[],
+    tests_log[], tests_metas[], tests_negotiation[], tests_pipelines[],
+    tests_pools[], tests_properties[], tests_removal[], tests_restart[],
     tests_stats[], tests_templates[];
 
 /* The variant that is running, as a value of the property backend. */
