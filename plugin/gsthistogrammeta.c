@@ -73,6 +73,17 @@ gst_video_histogram_meta_get_info (void)
   return info;
 }
 
+void
+gst_buffer_remove_video_histogram_metas (GstBuffer *buffer)
+{
+  GstMeta *meta;
+
+  while ((meta = gst_buffer_get_meta (
+              buffer, gst_video_histogram_meta_api_get_type ()))
+      != NULL)
+    gst_buffer_remove_meta (buffer, meta);
+}
+
 GstVideoHistogramMeta *
 gst_buffer_add_video_histogram_meta (GstBuffer *buffer, guint bins)
 {

@@ -9,6 +9,8 @@ G_BEGIN_DECLS
 GType gst_video_histogram_meta_api_get_type (void);
 const GstMetaInfo *gst_video_histogram_meta_get_info (void);
 
+/* Removes all; the buffer must be writable. */
+void gst_buffer_remove_video_histogram_metas (GstBuffer *buffer);
 /* Adds one without components; the buffer must be writable. */
 GstVideoHistogramMeta *gst_buffer_add_video_histogram_meta (
     GstBuffer *buffer, guint bins);

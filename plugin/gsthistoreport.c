@@ -211,9 +211,10 @@ gst_histo_components_attach (const GstHistoComponents *self,
 {
   const gsize n = (gsize) self->n_components * (gsize) self->bins;
   guint64 *counts = g_new (guint64, n);
-  GstVideoHistogramMeta *meta =
-      gst_buffer_add_video_histogram_meta (buffer, (guint) self->bins);
+  GstVideoHistogramMeta *meta;
 
+  gst_buffer_remove_video_histogram_metas (buffer);
+  meta = gst_buffer_add_video_histogram_meta (buffer, (guint) self->bins);
   gst_histo_components_copy (self, result, counts);
   meta->data = g_bytes_new_take (counts, n * sizeof *counts);
   meta->n_components = (guint) self->n_components;

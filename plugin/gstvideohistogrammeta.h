@@ -68,15 +68,22 @@ typedef struct
  * gst_buffer_get_video_histogram_meta:
  * @buffer: a buffer
  *
- * Returns: (transfer none) (nullable): the first meta of its kind on the buffer
+ * Returns: (transfer none) (nullable): the newest meta of its kind on the buffer
  */
 static inline GstVideoHistogramMeta *
 gst_buffer_get_video_histogram_meta (GstBuffer *buffer)
 {
   const GType api = g_type_from_name (GST_VIDEO_HISTOGRAM_META_API_NAME);
+  GstMeta *meta, *newest = NULL;
+  gpointer state = NULL;
 
-  return api == 0 ? NULL
-                  : (GstVideoHistogramMeta *) gst_buffer_get_meta (buffer, api);
+  if (api == 0)
+    return NULL;
+  while (
+      (meta = gst_buffer_iterate_meta_filtered (buffer, &state, api)) != NULL)
+    if (newest == NULL || gst_meta_compare_seqnum (newest, meta) < 0)
+      newest = meta;
+  return (GstVideoHistogramMeta *) newest;
 }
 
 G_END_DECLS

@@ -290,6 +290,78 @@ histo_metas_are_registered (void)
   gst_object_unref (element);
 }
 
+/* Another meta of the kind, as an element of another maker leaves it. */
+static GstVideoHistogramMeta *
+add_foreign_meta (GstBuffer *buffer, guint bins)
+{
+  GstVideoHistogramMeta *meta = (GstVideoHistogramMeta *) gst_buffer_add_meta (
+      buffer, gst_meta_get_info (GST_VIDEO_HISTOGRAM_META_IMPL_NAME), NULL);
+
+  meta->bins = bins;
+  return meta;
+}
+
+/* Wherever it stands on the buffer and on its copies. */
+static void
+histo_metas_newest (void)
+{
+  GstBuffer *buffer, *copy;
+  Counted counted;
+
+  counted_start (&counted, "GRAY8", "");
+  buffer = gst_buffer_copy (counted.out);
+  add_foreign_meta (buffer, 3);
+  expect (gst_buffer_get_video_histogram_meta (buffer)->bins == 3,
+      "the older of two metas");
+  copy = gst_buffer_copy (buffer);
+  expect (gst_buffer_get_video_histogram_meta (copy)->bins == 3,
+      "the older of two copied metas");
+  gst_buffer_unref (copy);
+  add_foreign_meta (buffer, 5);
+  expect (gst_buffer_get_video_histogram_meta (buffer)->bins == 5,
+      "an older one of three metas");
+  gst_buffer_unref (buffer);
+  counted_end (&counted);
+}
+
+/* What elements before have left is replaced; on buffers that others hold it stays. */
+static void
+histo_metas_replace_older (void)
+{
+  static const char *const settings[] = { "cudahisto interval=0 bins=16 ",
+    "sigma=0 histogram=true histogram-interval=0 histogram-bins=16 "
+    "histogram-meta=true" };
+
+  for (guint s = 0; s < G_N_ELEMENTS (settings); s++) {
+    char *all =
+        g_strconcat (settings[s], s == 0 ? "attach-meta=true" : "", NULL);
+    GstBuffer *held, *out;
+    Counted counted;
+    Filter filter;
+
+    counted_start (&counted, "I420", "bins=100");
+    add_foreign_meta (counted.out, 5);
+    held = gst_buffer_ref (counted.out);
+    filter_start (&filter, all, &counted.info, "I420", 37, 21, NULL);
+    out = filter_process (&filter, counted.out);
+    expect (gst_buffer_get_n_meta (
+                out, g_type_from_name (GST_VIDEO_HISTOGRAM_META_API_NAME))
+            == 1,
+        "not one meta");
+    expect_counts (gst_buffer_get_video_histogram_meta (out), out,
+        &counted.info, "bins=16");
+    expect (gst_buffer_get_n_meta (
+                held, g_type_from_name (GST_VIDEO_HISTOGRAM_META_API_NAME))
+            == 2,
+        "a buffer that is held elsewhere has changed");
+    gst_buffer_unref (out);
+    filter_close (&filter);
+    counted.out = held;
+    counted_end (&counted);
+    g_free (all);
+  }
+}
+
 /* ---- pipelines ----------------------------------------------------------- */
 
 /* What arrived at a sink. */
@@ -460,6 +532,8 @@ const Test tests_histo_metas[] = {
   { "histo-metas-by-turns", histo_metas_by_turns, VARIANT_BOTH },
   { "histo-metas-none", histo_metas_none, VARIANT_BOTH },
   { "histo-metas-are-registered", histo_metas_are_registered, VARIANT_ANY },
+  { "histo-metas-newest", histo_metas_newest, VARIANT_BOTH },
+  { "histo-metas-replace-older", histo_metas_replace_older, VARIANT_BOTH },
   { "histo-metas-through-tee", histo_metas_through_tee, VARIANT_BOTH },
   { "histo-metas-of-changed-frames", histo_metas_of_changed_frames,
       VARIANT_BOTH },
