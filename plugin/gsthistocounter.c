@@ -6,6 +6,7 @@ gst_histo_counter_init (GstHistoCounter *self, GstGpuFilter *filter)
 {
   memset (self, 0, sizeof *self);
   self->filter = filter;
+  gst_histo_counter_restart (self);
   self->settings = (GstHistoSettings){ .bins = GST_HISTO_DEFAULT_BINS,
     .planes = GST_HISTO_DEFAULT_PLANES,
     .interval = GST_HISTO_DEFAULT_INTERVAL,
@@ -63,8 +64,8 @@ release_plan (GstHistoCounter *self)
   self->plan = NULL;
 }
 
-static void
-forget_frames (GstHistoCounter *self)
+void
+gst_histo_counter_begin_anew (GstHistoCounter *self)
 {
   gst_histo_counter_forget (self);
   gst_histo_counter_restart (self);
@@ -74,13 +75,14 @@ void
 gst_histo_counter_release (GstHistoCounter *self)
 {
   release_plan (self);
-  forget_frames (self);
+  gst_histo_counter_begin_anew (self);
 }
 
 void
 gst_histo_counter_restart (GstHistoCounter *self)
 {
-  self->last_slot = 0;
+  self->have_index = FALSE;
+  self->last_arrival = GST_CLOCK_TIME_NONE;
 }
 
 void
@@ -143,7 +145,7 @@ remake (GstHistoCounter *self, const GstHistoComponents *components,
     before_remake (self->filter);
   release_plan (self);
   if (!gst_histo_components_equal (components, &self->components))
-    forget_frames (self);
+    gst_histo_counter_begin_anew (self);
   self->components = *components;
   return make_plan (self, method, fault);
 }
@@ -181,27 +183,69 @@ gst_histo_counter_follow (GstHistoCounter *self,
   return FALSE;
 }
 
+/* Whether running time is known, also for frames outside the segment, whose running time
+ * goes on beyond its ends: *sign is -1 for times before 0. */
+static gboolean
+get_running_time (
+    const GstSegment *segment, GstClockTime pts, guint64 *time, gint *sign)
+{
+  /* GStreamer refuses to compute it for reverse playback from no known end. */
+  if (segment->format != GST_FORMAT_TIME
+      || (segment->rate < 0.0
+          && (segment->stop == GST_CLOCK_TIME_NONE
+              || segment->stop < segment->offset)))
+    return FALSE;
+  *sign =
+      gst_segment_to_running_time_full (segment, GST_FORMAT_TIME, pts, time);
+  return *sign != 0;
+}
+
+/* Whether a frame with a timestamp is the first in its interval. */
+static gboolean
+begins_interval (GstHistoCounter *self, GstClockTime pts, GstClockTime interval)
+{
+  const GstSegment *segment = &GST_BASE_TRANSFORM (self->filter)->segment;
+  guint64 time = pts, index;
+  gboolean begins;
+  gint sign = 1;
+
+  if (!get_running_time (segment, pts, &time, &sign)) {
+    time = pts;
+    sign = 1;
+  }
+  /* Rounded down: ~i is -1 - i. */
+  index = sign > 0 || time == 0 ? time / interval : ~((time - 1) / interval);
+  begins = !self->have_index || index != self->last_index;
+  self->have_index = TRUE;
+  self->last_index = index;
+  return begins;
+}
+
 gboolean
 gst_histo_counter_wants (GstHistoCounter *self, const GstBuffer *buffer)
 {
-  const GstSegment *segment = &GST_BASE_TRANSFORM (self->filter)->segment;
-  GstClockTime interval, time = GST_CLOCK_TIME_NONE;
-  guint64 slot;
+  const GstClockTime arrival =
+      (GstClockTime) g_get_monotonic_time () * GST_USECOND;
+  GstClockTime interval;
+  gboolean due;
 
   GST_OBJECT_LOCK (self->filter);
   interval = self->settings.interval;
   GST_OBJECT_UNLOCK (self->filter);
-  if (segment->format == GST_FORMAT_TIME)
-    time = gst_segment_to_running_time (
-        segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
-  if (interval == 0 || !GST_CLOCK_TIME_IS_VALID (time))
+  if (interval == 0)
     return TRUE;
-  slot = time / interval + 1;
-  if (slot == self->last_slot && interval == self->last_interval)
-    return FALSE;
-  self->last_interval = interval;
-  self->last_slot = slot;
-  return TRUE;
+  if (interval != self->last_interval) {
+    gst_histo_counter_restart (self);
+    self->last_interval = interval;
+  }
+  if (GST_BUFFER_PTS_IS_VALID (buffer))
+    due = begins_interval (self, GST_BUFFER_PTS (buffer), interval);
+  else
+    due = self->last_arrival == GST_CLOCK_TIME_NONE
+        || arrival - self->last_arrival >= interval;
+  if (due)
+    self->last_arrival = arrival;
+  return due;
 }
 
 const HistoResult *

@@ -46,8 +46,11 @@ typedef struct
   HistoResult **results;
   guint n_results;
   gboolean told;
-  GstClockTime last_interval; /* the setting, for the last wanted frame */
-  guint64 last_slot;          /* the one of those that it was in, + 1 */
+  GstClockTime last_interval; /* the setting, for the last frame */
+  gboolean have_index;        /* a frame with a timestamp has come */
+  guint64 last_index;         /* of the interval that this frame lies in */
+  GstClockTime last_arrival;  /* of the last wanted frame, on the monotonic
+                               * clock, or GST_CLOCK_TIME_NONE */
 
   /* Of the pusher, and of others while no frame is in flight. */
   GstHistoReport report;
@@ -80,8 +83,13 @@ void gst_histo_counter_forget (GstHistoCounter *self);
  * that are not are forgotten. */
 void gst_histo_counter_set_told (GstHistoCounter *self, gboolean told);
 
-/* Streaming thread: whether a frame is to be told of, as the first in its interval of
- * running time. To be asked once for each. */
+/* Forgets both. No frame is in flight. */
+void gst_histo_counter_begin_anew (GstHistoCounter *self);
+
+/* Streaming thread; called once for each frame: whether it is reported. It is if it is
+ * the first in its interval of running time, or of its timestamp if there is no running
+ * time. A frame without a timestamp is reported when the interval has passed since the
+ * last reported frame arrived. */
 gboolean gst_histo_counter_wants (
     GstHistoCounter *self, const GstBuffer *buffer);
 /* Queues the counting of an image, as a vfunc compute does. NULL: it failed. */

@@ -344,20 +344,129 @@ histo_messages_interval (void)
   check_interval (G_MAXUINT64, 0, 60, 1);
 }
 
-/* Who can tell when they are? */
+/* Sends a segment, then 25 frames of 1/30 s from this time on, and counts the messages. */
+static int
+count_told (
+    Filter *filter, const GstVideoInfo *info, GstSegment *segment, gint64 first)
+{
+  gst_harness_push_event (filter->harness, gst_event_new_segment (segment));
+  for (guint n = 0; n < 25; n++) {
+    GstBuffer *buffer = picture_new (info, n);
+
+    if (first >= 0)
+      GST_BUFFER_PTS (buffer) = (GstClockTime) first + n * GST_SECOND / 30;
+    gst_buffer_unref (filter_process (filter, buffer));
+  }
+  return filter_drain_bus (filter, GST_MESSAGE_ELEMENT, NULL);
+}
+
+/* Frames before and behind the segment have no running time; time goes by for them as
+ * it does within. */
+static void
+histo_messages_interval_outside_segment (void)
+{
+  static const double rates[] = { 1.0, 2.0, -1.0 };
+
+  for (guint r = 0; r < G_N_ELEMENTS (rates); r++) {
+    GstSegment segment;
+    GstVideoInfo info;
+    Filter filter;
+    int told;
+
+    filter_start (
+        &filter, "cudahisto interval=1000000000", &info, "GRAY8", 16, 8, NULL);
+    test_context ("format=GRAY8 rate=%g", rates[r]);
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+    segment.rate = rates[r];
+    segment.start = segment.position = 10 * GST_SECOND;
+    segment.stop = 20 * GST_SECOND;
+    told = count_told (&filter, &info, &segment, 2 * GST_SECOND);
+    expect (told == 1 || told == 2, "%d messages before the segment", told);
+    told = count_told (&filter, &info, &segment, 25 * GST_SECOND);
+    expect (told == 1 || told == 2, "%d messages behind the segment", told);
+    filter_close (&filter);
+  }
+}
+
+/* From before the segment into it: every second once. */
+static void
+histo_messages_interval_into_segment (void)
+{
+  GstSegment segment;
+  GstVideoInfo info;
+  Filter filter;
+  int told;
+
+  filter_start (
+      &filter, "cudahisto interval=1000000000", &info, "GRAY8", 16, 8, NULL);
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  segment.start = segment.position = 10 * GST_SECOND;
+  gst_harness_push_event (filter.harness, gst_event_new_segment (&segment));
+  for (guint n = 0; n < 120; n++)
+    process_one (&filter, &info, 240 + n);
+  told = filter_drain_bus (&filter, GST_MESSAGE_ELEMENT, NULL);
+  expect (told == 4, "%d messages in 4 s", told);
+  filter_close (&filter);
+}
+
+/* Segments in bytes have no running time: timestamps count. */
+static void
+histo_messages_interval_in_bytes (void)
+{
+  GstSegment segment;
+  GstVideoInfo info;
+  Filter filter;
+  int told;
+
+  filter_start (
+      &filter, "cudahisto interval=500000000", &info, "GRAY8", 16, 8, NULL);
+  gst_segment_init (&segment, GST_FORMAT_BYTES);
+  told = count_told (&filter, &info, &segment, 0);
+  expect (told == 2, "%d messages instead of 2", told);
+  filter_close (&filter);
+}
+
+/* Without any time it counts when frames arrive. */
 static void
 histo_messages_without_timestamps (void)
+{
+  GstSegment segment;
+  GstVideoInfo info;
+  Filter filter;
+  int told;
+
+  filter_start (
+      &filter, "cudahisto interval=3600000000000", &info, "GRAY8", 16, 8, NULL);
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  told = count_told (&filter, &info, &segment, -1);
+  expect (told == 1, "%d messages in far less than an hour", told);
+  settings_apply (filter.element, "interval=20000000");
+  told = count_told (&filter, &info, &segment, -1);
+  for (guint n = 0; n < 3; n++) {
+    g_usleep (25000);
+    gst_buffer_unref (filter_process (&filter, picture_new (&info, n)));
+    expect (filter_drain_bus (&filter, GST_MESSAGE_ELEMENT, NULL) == 1,
+        "no message after 25 ms");
+  }
+  filter_close (&filter);
+}
+
+/* Frames with and without timestamps by turns: neither kind comes more often. */
+static void
+histo_messages_some_timestamps (void)
 {
   GstVideoInfo info;
   Filter filter;
 
   filter_start (
-      &filter, "cudahisto interval=10000000000", &info, "GRAY8", 16, 8, NULL);
-  for (guint32 n = 0; n < 7; n++) {
-    gst_buffer_unref (filter_process (&filter, picture_new (&info, n)));
-    gst_message_unref (histo_message (&filter));
-  }
-  histo_expect_silence (&filter);
+      &filter, "cudahisto interval=3600000000000", &info, "GRAY8", 16, 8, NULL);
+  for (guint n = 0; n < 30; n++)
+    if (n % 2 == 0)
+      process_one (&filter, &info, n);
+    else
+      gst_buffer_unref (filter_process (&filter, picture_new (&info, n)));
+  expect (filter_drain_bus (&filter, GST_MESSAGE_ELEMENT, NULL) == 1,
+      "not one message an hour");
   filter_close (&filter);
 }
 
@@ -451,7 +560,15 @@ const Test tests_histo_messages[] = {
       VARIANT_BOTH },
   { "histo-messages-off", histo_messages_off, VARIANT_BOTH },
   { "histo-messages-interval", histo_messages_interval, VARIANT_BOTH },
+  { "histo-messages-interval-outside-segment",
+      histo_messages_interval_outside_segment, VARIANT_BOTH },
+  { "histo-messages-interval-into-segment",
+      histo_messages_interval_into_segment, VARIANT_BOTH },
+  { "histo-messages-interval-in-bytes", histo_messages_interval_in_bytes,
+      VARIANT_BOTH },
   { "histo-messages-without-timestamps", histo_messages_without_timestamps,
+      VARIANT_BOTH },
+  { "histo-messages-some-timestamps", histo_messages_some_timestamps,
       VARIANT_BOTH },
   { "histo-messages-interval-changes", histo_messages_interval_changes,
       VARIANT_BOTH },
