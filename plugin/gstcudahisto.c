@@ -295,6 +295,17 @@ gst_cuda_histo_flushed (GstGpuFilter *filter)
     equalize_plan_reset (self->equalize);
 }
 
+/* Neither alarms nor tables go on from another stream's frames. */
+static void
+gst_cuda_histo_new_stream (GstGpuFilter *filter)
+{
+  GstCudaHisto *self = GST_CUDA_HISTO (filter);
+
+  gst_histo_counter_begin_anew (&self->counter);
+  if (self->equalize != NULL)
+    equalize_plan_reset (self->equalize);
+}
+
 /* Properties */
 
 /* The setting behind a property of type double, or NULL. */
@@ -520,6 +531,7 @@ gst_cuda_histo_class_init (GstCudaHistoClass *klass)
   filter_class->compute = GST_DEBUG_FUNCPTR (gst_cuda_histo_compute);
   filter_class->finish = GST_DEBUG_FUNCPTR (gst_cuda_histo_finish);
   filter_class->flushed = GST_DEBUG_FUNCPTR (gst_cuda_histo_flushed);
+  filter_class->new_stream = GST_DEBUG_FUNCPTR (gst_cuda_histo_new_stream);
   filter_class->release = GST_DEBUG_FUNCPTR (gst_cuda_histo_release);
 
   /* For buffers that come before the first meta. */

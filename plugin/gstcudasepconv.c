@@ -482,6 +482,12 @@ gst_cuda_sepconv_flushed (GstGpuFilter *filter)
 }
 
 static void
+gst_cuda_sepconv_new_stream (GstGpuFilter *filter)
+{
+  gst_histo_counter_begin_anew (&GST_CUDA_SEPCONV (filter)->counter);
+}
+
+static void
 gst_cuda_sepconv_release (GstGpuFilter *filter)
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
@@ -877,6 +883,7 @@ gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
   filter_class->conclude = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_conclude);
   filter_class->finish = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_finish);
   filter_class->flushed = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_flushed);
+  filter_class->new_stream = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_new_stream);
   filter_class->release = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_release);
 
   gst_type_mark_as_plugin_api (GST_TYPE_CUDA_SEPCONV_KERNEL, 0);

@@ -397,6 +397,8 @@ gst_gpu_filter_sink_event (GstBaseTransform *trans, GstEvent *event)
     case GST_EVENT_STREAM_START:
     case GST_EVENT_SEGMENT:
       gst_frame_queue_drain (priv->flights.queue, GST_EVENT_TYPE_NAME (event));
+      if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START && klass->new_stream)
+        klass->new_stream (GST_GPU_FILTER (trans));
       /* Downstream may take frames again. */
       gst_frame_queue_forget (priv->flights.queue, GST_FLOW_EOS);
       g_atomic_int_set (&priv->flights.flow_reported, FALSE);

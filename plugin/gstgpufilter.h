@@ -72,6 +72,10 @@ struct _GstGpuFilterClass
    * NULL. */
   void (*flushed) (GstGpuFilter *self);
 
+  /* Another stream begins: its frames have nothing to do with those before. No frame is
+   * in flight. May be NULL. */
+  void (*new_stream) (GstGpuFilter *self);
+
   /* Frees everything that prepare() made, before backend or caps change. No frame is in
    * flight. */
   void (*release) (GstGpuFilter *self);

@@ -296,6 +296,30 @@ histo_alarms_compare_counted_frames (void)
   filter_close (&filter);
 }
 
+/* The first frame of a stream compares with none of the stream before, and no alarm is
+ * still on. */
+static void
+histo_alarms_new_stream (void)
+{
+  guint8 greys[SAMPLES];
+  Filter filter;
+
+  for (int i = 0; i < SAMPLES; i++)
+    greys[i] = i % 2 ? 8 : 30;
+  open_grey (&filter, "alarm-dark=0.05 alarm-hysteresis=0.1");
+  expect_alarms (message_of_grey (&filter, 0), "df");
+  expect_alarms (message_of (&filter, greys), "dfs");
+  expect_alarms (message_of (&filter, greys), "df");
+  gst_harness_push_event (
+      filter.harness, gst_event_new_stream_start ("another"));
+  expect_alarms (message_of_grey (&filter, 200), "f");
+  expect_alarms (message_of_grey (&filter, 200), "f");
+  gst_harness_push_event (filter.harness, gst_event_new_stream_start ("third"));
+  /* Neither dark nor flat but by the hysteresis. */
+  expect_alarms (message_of (&filter, greys), "");
+  filter_close (&filter);
+}
+
 /* ---- colours ------------------------------------------------------------- */
 
 /* Chroma has no brightness; of R, G and B each has its share. */
@@ -396,6 +420,7 @@ const Test tests_histo_alarms[] = {
   { "histo-alarms-moved-picture", histo_alarms_moved_picture, VARIANT_BOTH },
   { "histo-alarms-compare-counted-frames", histo_alarms_compare_counted_frames,
       VARIANT_BOTH },
+  { "histo-alarms-new-stream", histo_alarms_new_stream, VARIANT_BOTH },
   { "histo-alarms-colors", histo_alarms_colors, VARIANT_BOTH },
   { "histo-alarms-without-brightness", histo_alarms_without_brightness,
       VARIANT_BOTH },

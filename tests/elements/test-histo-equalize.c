@@ -621,11 +621,34 @@ check_followed (Filter *filter, Table *table, GstBuffer *in,
   gst_buffer_unref (out);
 }
 
+/* With each of these the table starts anew. */
+typedef enum
+{
+  CUT_FLUSH,
+  CUT_STREAM
+} Cut;
+
+static void
+push_cut (Filter *filter, Cut cut)
+{
+  GstSegment segment;
+
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  if (cut == CUT_FLUSH) {
+    gst_harness_push_event (filter->harness, gst_event_new_flush_start ());
+    gst_harness_push_event (filter->harness, gst_event_new_flush_stop (TRUE));
+  } else {
+    gst_harness_push_event (
+        filter->harness, gst_event_new_stream_start ("another"));
+  }
+  gst_harness_push_event (filter->harness, gst_event_new_segment (&segment));
+}
+
 /* Pushes frames of which all from `step` on are brighter, and expects a table that
- * follows them; before frame `flush`, a flush, with which it starts anew. */
+ * follows them, and that starts anew with the cut before frame `at`. */
 static void
 check_smoothing (
-    const char *format, const char *settings, guint step, guint flush)
+    const char *format, const char *settings, guint step, guint at, Cut cut)
 {
   char *all = g_strconcat (MODE, settings, NULL);
   Table table = { 0 };
@@ -637,13 +660,8 @@ check_smoothing (
   for (guint n = 0; n < 12; n++) {
     GstBuffer *in = low_contrast (&info, n, n < step ? 0.1 : 0.6, 0.2);
 
-    if (n == flush) {
-      GstSegment segment;
-
-      gst_segment_init (&segment, GST_FORMAT_TIME);
-      gst_harness_push_event (filter.harness, gst_event_new_flush_start ());
-      gst_harness_push_event (filter.harness, gst_event_new_flush_stop (TRUE));
-      gst_harness_push_event (filter.harness, gst_event_new_segment (&segment));
+    if (n == at) {
+      push_cut (&filter, cut);
       table.frames = 0;
     }
     check_followed (&filter, &table, in, &info, settings);
@@ -662,16 +680,28 @@ histo_equalize_smoothing (void)
 
   for (guint s = 0; s < G_N_ELEMENTS (settings); s++)
     for (guint f = 0; f < G_N_ELEMENTS (formats); f++)
-      check_smoothing (formats[f], settings[s], 4, G_MAXUINT);
+      check_smoothing (formats[f], settings[s], 4, G_MAXUINT, CUT_FLUSH);
+}
+
+static void
+check_cut (Cut cut)
+{
+  check_smoothing ("I420", "smoothing=0.9", 5, 5, cut);
+  check_smoothing ("I420", "smoothing=0.9", 5, 7, cut);
+  check_smoothing (
+      "GRAY8", "equalizer=clahe tiles-x=1 tiles-y=1 smoothing=0.9", 5, 7, cut);
 }
 
 static void
 histo_equalize_flush (void)
 {
-  check_smoothing ("I420", "smoothing=0.9", 5, 5);
-  check_smoothing ("I420", "smoothing=0.9", 5, 7);
-  check_smoothing (
-      "GRAY8", "equalizer=clahe tiles-x=1 tiles-y=1 smoothing=0.9", 5, 7);
+  check_cut (CUT_FLUSH);
+}
+
+static void
+histo_equalize_new_stream (void)
+{
+  check_cut (CUT_STREAM);
 }
 
 /* So does a frame of another size. */
@@ -881,6 +911,7 @@ const Test tests_histo_equalize[] = {
       VARIANT_BOTH },
   { "histo-equalize-smoothing", histo_equalize_smoothing, VARIANT_BOTH },
   { "histo-equalize-flush", histo_equalize_flush, VARIANT_BOTH },
+  { "histo-equalize-new-stream", histo_equalize_new_stream, VARIANT_BOTH },
   { "histo-equalize-after-rest", histo_equalize_after_rest, VARIANT_BOTH },
   { "histo-equalize-new-caps", histo_equalize_new_caps, VARIANT_BOTH },
   { "histo-equalize-clahe-one-tile", histo_equalize_clahe_one_tile,

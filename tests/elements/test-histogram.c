@@ -155,6 +155,34 @@ histogram_messages_begin_anew (void)
   filter_close (&filter);
 }
 
+/* Nor with those of another stream. */
+static void
+histogram_new_stream (void)
+{
+  static const guint8 codes[] = { 10, 200 };
+  GstVideoInfo info;
+  Filter filter;
+
+  filter_start (&filter, "sigma=1 histogram=true histogram-interval=0", &info,
+      "GRAY8", 16, 8, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (codes); i++) {
+    GstBuffer *in = picture_new (&info, 0);
+    GstMessage *message;
+
+    gst_harness_push_event (
+        filter.harness, gst_event_new_stream_start (i == 0 ? "one" : "two"));
+    gst_buffer_memset (in, 0, codes[i], gst_buffer_get_size (in));
+    gst_buffer_unref (filter_process (&filter, in));
+    message = histo_message (&filter);
+    expect (!histo_flag (message, "scene-change"), "a change of scene");
+    expect (
+        histo_number (gst_message_get_structure (message), "distance") == 0.0,
+        "compared with a frame of another stream");
+    gst_message_unref (message);
+  }
+  filter_close (&filter);
+}
+
 /* While playing: only the frames in between are told of. */
 static void
 histogram_switched (void)
@@ -233,6 +261,7 @@ const Test tests_histogram[] = {
   { "histogram-told-as-wanted", histogram_told_as_wanted, VARIANT_BOTH },
   { "histogram-messages-begin-anew", histogram_messages_begin_anew,
       VARIANT_BOTH },
+  { "histogram-new-stream", histogram_new_stream, VARIANT_BOTH },
   { "histogram-switched", histogram_switched, VARIANT_BOTH },
   { "histogram-interval", histogram_interval, VARIANT_BOTH },
   { 0 },
