@@ -45,6 +45,8 @@ def plain(value):
     if isinstance(value, Gst.Structure):
         names = map(value.nth_field_name, range(value.n_fields()))
         return {name: field(value, name) for name in names}
+    if isinstance(value, GLib.Bytes):
+        return memoryview(value.get_data()).cast("Q").tolist()
     return None if value == Gst.CLOCK_TIME_NONE else value
 
 

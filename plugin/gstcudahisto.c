@@ -20,7 +20,8 @@
  *   frame
  * * #gint `width`, `height`, #gchararray `format`: of the frame
  * * #GST_TYPE_ARRAY `components`: of #GstStructure, each with `name`, `depth`,
- *   `samples`, `bins` (#GST_TYPE_ARRAY of #guint64), and #gdouble `min`, `max`,
+ *   `samples`, `bins` (#GST_TYPE_ARRAY of #guint64), `counts` (the same counters
+ *   as #GBytes, native #guint64), and #gdouble `min`, `max`,
  *   `mean`, `stddev`, `median`, `p1`, `p99` (codes), `entropy` (bits a sample),
  *   `dark`, `bright` (shares of the samples beyond threshold-dark and
  *   threshold-bright)

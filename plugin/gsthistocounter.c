@@ -12,6 +12,7 @@ gst_histo_counter_init (GstHistoCounter *self, GstGpuFilter *filter)
     .interval = GST_HISTO_DEFAULT_INTERVAL,
     .post_messages = GST_HISTO_DEFAULT_POST_MESSAGES,
     .attach_meta = GST_HISTO_DEFAULT_ATTACH_META,
+    .message_bins = GST_HISTO_DEFAULT_MESSAGE_BINS,
     .thresholds = { GST_HISTO_DEFAULT_THRESHOLD_DARK,
         GST_HISTO_DEFAULT_THRESHOLD_BRIGHT,
         { GST_HISTO_DEFAULT_ALARM_DARK, GST_HISTO_DEFAULT_ALARM_BRIGHT,
@@ -88,7 +89,7 @@ gst_histo_counter_restart (GstHistoCounter *self)
 void
 gst_histo_counter_forget (GstHistoCounter *self)
 {
-  g_clear_pointer (&self->last, g_free);
+  g_clear_pointer (&self->last, g_bytes_unref);
   memset (&self->report, 0, sizeof self->report);
 }
 
@@ -271,13 +272,13 @@ gst_histo_counter_get_result (GstHistoCounter *self, guint place)
 }
 
 static GstMessage *
-make_message (
-    GstHistoCounter *self, const HistoResult *result, const GstBuffer *buffer)
+make_message (GstHistoCounter *self, GBytes *counts, GstHistoMessageBins bins,
+    const GstBuffer *buffer)
 {
   const GstSegment *segment = &GST_BASE_TRANSFORM (self->filter)->segment;
   const GstClockTime time = GST_BUFFER_PTS (buffer);
-  GstStructure *structure =
-      gst_histo_report_to_structure (&self->report, &self->components, result);
+  GstStructure *structure = gst_histo_report_to_structure (
+      &self->report, &self->components, counts, bins);
   GstClockTime stream_time = GST_CLOCK_TIME_NONE;
   GstClockTime running_time = GST_CLOCK_TIME_NONE;
 
@@ -296,23 +297,22 @@ make_message (
 GstMessage *
 gst_histo_counter_tell (GstHistoCounter *self, guint place, GstBuffer **buffer)
 {
-  const HistoResult *result = self->results[place];
   GstMessage *message = NULL;
   GstHistoSettings settings;
+  GBytes *counts;
 
   GST_OBJECT_LOCK (self->filter);
   settings = self->settings;
   GST_OBJECT_UNLOCK (self->filter);
 
+  counts =
+      gst_histo_components_get_counts (&self->components, self->results[place]);
   if (settings.post_messages) {
     gst_histo_report_update (&self->report, &self->components,
-        &settings.thresholds, result, self->last);
-    if (self->last == NULL)
-      self->last = g_new (guint64,
-          (gsize) self->components.n_components
-              * (gsize) self->components.bins);
-    gst_histo_components_copy (&self->components, result, self->last);
-    message = make_message (self, result, *buffer);
+        &settings.thresholds, counts, self->last);
+    g_clear_pointer (&self->last, g_bytes_unref);
+    self->last = g_bytes_ref (counts);
+    message = make_message (self, counts, settings.message_bins, *buffer);
   } else {
     /* Statistics and alarms are of messages. */
     gst_histo_counter_forget (self);
@@ -320,7 +320,8 @@ gst_histo_counter_tell (GstHistoCounter *self, guint place, GstBuffer **buffer)
   if (settings.attach_meta) {
     /* The memory stays the same, unless it can't be shared. */
     *buffer = gst_buffer_make_writable (*buffer);
-    gst_histo_components_attach (&self->components, result, *buffer);
+    gst_histo_components_attach (&self->components, counts, *buffer);
   }
+  g_bytes_unref (counts);
   return message;
 }

@@ -13,6 +13,7 @@ G_BEGIN_DECLS
 #define GST_HISTO_DEFAULT_INTERVAL (100 * GST_MSECOND)
 #define GST_HISTO_DEFAULT_POST_MESSAGES TRUE
 #define GST_HISTO_DEFAULT_ATTACH_META FALSE
+#define GST_HISTO_DEFAULT_MESSAGE_BINS GST_HISTO_MESSAGE_BINS_BOTH
 #define GST_HISTO_DEFAULT_THRESHOLD_DARK 0.02
 #define GST_HISTO_DEFAULT_THRESHOLD_BRIGHT 0.98
 #define GST_HISTO_DEFAULT_ALARM_DARK 0.05
@@ -27,6 +28,7 @@ typedef struct
   GstFramePlanes planes;
   GstClockTime interval;
   gboolean post_messages, attach_meta;
+  GstHistoMessageBins message_bins;
   GstHistoThresholds thresholds;
   guint method; /* GST_GPU_FILTER_METHOD_AUTO, or that of the engine + 1 */
 } GstHistoSettings;
@@ -54,7 +56,7 @@ typedef struct
 
   /* Of the pusher, and of others while no frame is in flight. */
   GstHistoReport report;
-  guint64 *last; /* counters of the frame of the last message, or NULL */
+  GBytes *last; /* counters of the frame of the last message, or NULL */
 } GstHistoCounter;
 
 /* With the settings' defaults. */

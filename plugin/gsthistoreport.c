@@ -97,53 +97,60 @@ gst_histo_components_get_spec (const GstHistoComponents *self, HistoSpec *spec)
         << self->component[i].channel;
 }
 
-static const guint64 *
-component_counts (
-    const GstHistoComponents *self, gint i, const HistoResult *result)
+GBytes *
+gst_histo_components_get_counts (
+    const GstHistoComponents *self, const HistoResult *result)
 {
-  return histo_result_counts (
-      result, self->component[i].plane, self->component[i].channel);
+  const gsize size = (gsize) self->bins * sizeof (guint64);
+  guint8 *counts = g_malloc ((gsize) self->n_components * size);
+
+  for (gint i = 0; i < self->n_components; i++)
+    memcpy (counts + (gsize) i * size,
+        histo_result_counts (
+            result, self->component[i].plane, self->component[i].channel),
+        size);
+  return g_bytes_new_take (counts, (gsize) self->n_components * size);
 }
 
-void
-gst_histo_components_copy (
-    const GstHistoComponents *self, const HistoResult *result, guint64 *counts)
+static const guint64 *
+component_counts (const GstHistoComponents *self, gint i, GBytes *counts)
 {
-  for (gint i = 0; i < self->n_components; i++)
-    memcpy (counts + i * self->bins, component_counts (self, i, result),
-        (gsize) self->bins * sizeof *counts);
+  return (const guint64 *) g_bytes_get_data (counts, NULL)
+      + (gsize) i * (gsize) self->bins;
 }
 
 void
 gst_histo_report_update (GstHistoReport *report,
     const GstHistoComponents *components, const GstHistoThresholds *thresholds,
-    const HistoResult *result, const guint64 *last)
+    GBytes *counts, GBytes *last)
 {
   const gint bins = components->bins;
   AlarmComponent bright[GST_VIDEO_MAX_COMPONENTS];
   gint n = 0;
 
   for (gint i = 0; i < components->n_components; i++) {
-    const guint64 *counts = component_counts (components, i, result);
+    const guint64 *now = component_counts (components, i, counts);
     const gdouble black = components->component[i].black;
     const gdouble white = components->component[i].white;
 
     report->statistics[i] =
-        histo_statistics (counts, bins, components->component[i].depth,
+        histo_statistics (now, bins, components->component[i].depth,
             alarms_code (thresholds->dark, black, white),
             alarms_code (thresholds->bright, black, white));
     if (components->component[i].weight == 0.0)
       continue;
     bright[n++] = (AlarmComponent){ components->component[i].weight, black,
       white, report->statistics[i],
-      last == NULL ? 0.0 : histo_distance (counts, last + i * bins, bins) };
+      last == NULL ? 0.0
+                   : histo_distance (
+                       now, component_counts (components, i, last), bins) };
   }
   if (n > 0)
     alarms_update (&report->alarms, &thresholds->alarms, bright, n);
 }
 
 static void
-take_counts (GstStructure *structure, const guint64 *counts, gint bins)
+take_array (GstStructure *structure, const guint64 *counts, gint bins)
 {
   GValue array = G_VALUE_INIT, zero = G_VALUE_INIT;
 
@@ -158,9 +165,24 @@ take_counts (GstStructure *structure, const guint64 *counts, gint bins)
   gst_structure_take_value (structure, "bins", &array);
 }
 
+/* A part of the block, which is shared. */
+static void
+take_bytes (GstStructure *structure, const GstHistoComponents *components,
+    gint i, GBytes *counts)
+{
+  const gsize size = (gsize) components->bins * sizeof (guint64);
+  GValue value = G_VALUE_INIT;
+
+  g_value_init (&value, G_TYPE_BYTES);
+  g_value_take_boxed (
+      &value, g_bytes_new_from_bytes (counts, (gsize) i * size, size));
+  gst_structure_take_value (structure, "counts", &value);
+}
+
 static GstStructure *
 component_structure (const GstHistoReport *report,
-    const GstHistoComponents *components, gint i, const HistoResult *result)
+    const GstHistoComponents *components, gint i, GBytes *counts,
+    GstHistoMessageBins bins)
 {
   const HistoStatistics *s = &report->statistics[i];
   GstStructure *structure = gst_structure_new ("component", "name",
@@ -172,14 +194,18 @@ component_structure (const GstHistoReport *report,
       "p99", G_TYPE_DOUBLE, s->p99, "entropy", G_TYPE_DOUBLE, s->entropy,
       "dark", G_TYPE_DOUBLE, s->dark, "bright", G_TYPE_DOUBLE, s->bright, NULL);
 
-  take_counts (
-      structure, component_counts (components, i, result), components->bins);
+  if (bins != GST_HISTO_MESSAGE_BINS_BYTES)
+    take_array (
+        structure, component_counts (components, i, counts), components->bins);
+  if (bins != GST_HISTO_MESSAGE_BINS_ARRAY)
+    take_bytes (structure, components, i, counts);
   return structure;
 }
 
 GstStructure *
 gst_histo_report_to_structure (const GstHistoReport *report,
-    const GstHistoComponents *components, const HistoResult *result)
+    const GstHistoComponents *components, GBytes *counts,
+    GstHistoMessageBins bins)
 {
   const Alarms *alarms = &report->alarms;
   GstStructure *structure = gst_structure_new ("cudahisto", "width", G_TYPE_INT,
@@ -198,7 +224,7 @@ gst_histo_report_to_structure (const GstHistoReport *report,
 
     g_value_init (&value, GST_TYPE_STRUCTURE);
     g_value_take_boxed (
-        &value, component_structure (report, components, i, result));
+        &value, component_structure (report, components, i, counts, bins));
     gst_value_array_append_and_take_value (&array, &value);
   }
   gst_structure_take_value (structure, "components", &array);
@@ -206,17 +232,14 @@ gst_histo_report_to_structure (const GstHistoReport *report,
 }
 
 void
-gst_histo_components_attach (const GstHistoComponents *self,
-    const HistoResult *result, GstBuffer *buffer)
+gst_histo_components_attach (
+    const GstHistoComponents *self, GBytes *counts, GstBuffer *buffer)
 {
-  const gsize n = (gsize) self->n_components * (gsize) self->bins;
-  guint64 *counts = g_new (guint64, n);
   GstVideoHistogramMeta *meta;
 
   gst_buffer_remove_video_histogram_metas (buffer);
   meta = gst_buffer_add_video_histogram_meta (buffer, (guint) self->bins);
-  gst_histo_components_copy (self, result, counts);
-  meta->data = g_bytes_new_take (counts, n * sizeof *counts);
+  meta->data = g_bytes_ref (counts);
   meta->n_components = (guint) self->n_components;
   for (gint i = 0; i < self->n_components; i++) {
     GstVideoHistogramComponent *component = &meta->component[i];
@@ -225,6 +248,6 @@ gst_histo_components_attach (const GstHistoComponents *self,
         component->name, self->component[i].name, sizeof component->name);
     component->component = (guint) self->component[i].component;
     component->depth = (guint) self->component[i].depth;
-    component->counts = counts + i * self->bins;
+    component->counts = component_counts (self, i, counts);
   }
 }

@@ -53,22 +53,32 @@ typedef struct
   Alarms alarms;
 } GstHistoReport;
 
-/* Of consecutive frames: `report` holds that of the last one, zeroed to begin with,
- * and `last` its counters, [n_components * bins], or NULL for a first frame. */
+/* All counters of a result as one block of guint64, one component after the other.
+ * Transfer full. */
+GBytes *gst_histo_components_get_counts (
+    const GstHistoComponents *self, const HistoResult *result);
+
+/* For consecutive frames: `report` holds that of the last one, zeroed to begin with,
+ * and `last` its counters, or NULL for a first frame. */
 void gst_histo_report_update (GstHistoReport *report,
     const GstHistoComponents *components, const GstHistoThresholds *thresholds,
-    const HistoResult *result, const guint64 *last);
+    GBytes *counts, GBytes *last);
 
-/* All counters of a result, one component after the other. */
-void gst_histo_components_copy (
-    const GstHistoComponents *self, const HistoResult *result, guint64 *counts);
+/* How messages carry the counters; GType GstCudaHistoMessageBins. */
+typedef enum
+{
+  GST_HISTO_MESSAGE_BINS_BOTH,
+  GST_HISTO_MESSAGE_BINS_ARRAY,
+  GST_HISTO_MESSAGE_BINS_BYTES,
+} GstHistoMessageBins;
 
 /* The message's structure but for the times. Transfer full. */
 GstStructure *gst_histo_report_to_structure (const GstHistoReport *report,
-    const GstHistoComponents *components, const HistoResult *result);
+    const GstHistoComponents *components, GBytes *counts,
+    GstHistoMessageBins bins);
 
-/* Attaches the counters to a writable buffer. */
-void gst_histo_components_attach (const GstHistoComponents *self,
-    const HistoResult *result, GstBuffer *buffer);
+/* Attaches the counters to a writable buffer, in place of what is attached. */
+void gst_histo_components_attach (
+    const GstHistoComponents *self, GBytes *counts, GstBuffer *buffer);
 
 G_END_DECLS

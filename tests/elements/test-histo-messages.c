@@ -3,6 +3,8 @@
 #include "flight-fixture.h"
 #include "histo-oracle.h"
 
+#include <string.h>
+
 /* ---- fields -------------------------------------------------------------- */
 
 typedef struct
@@ -58,6 +60,7 @@ expect_component_fields (const GstStructure *component)
     { "depth", G_TYPE_UINT },
     { "samples", G_TYPE_UINT64 },
     { "bins", GST_TYPE_ARRAY },
+    { "counts", G_TYPE_BYTES },
     { "min", G_TYPE_DOUBLE },
     { "max", G_TYPE_DOUBLE },
     { "mean", G_TYPE_DOUBLE },
@@ -71,6 +74,21 @@ expect_component_fields (const GstStructure *component)
   };
 
   expect_fields (component, fields, G_N_ELEMENTS (fields));
+}
+
+/* The same counters as an array of values and as a block. */
+static void
+expect_same_counters (const GstStructure *component)
+{
+  const GValue *value = gst_structure_get_value (component, "counts");
+  gsize size;
+  gconstpointer counts = g_bytes_get_data (g_value_get_boxed (value), &size);
+  guint n;
+  guint64 *bins = histo_bins (component, &n);
+
+  expect (size == n * sizeof *bins, "%" G_GSIZE_FORMAT " bytes", size);
+  expect (memcmp (counts, bins, size) == 0, "other counters");
+  g_free (bins);
 }
 
 static void
@@ -91,8 +109,10 @@ histo_messages_fields (void)
     expect (GST_MESSAGE_SRC (message) == GST_OBJECT (filter.element),
         "the message is of another element");
     expect_message_fields (message);
-    for (guint i = 0; i < histo_n_components (message); i++)
+    for (guint i = 0; i < histo_n_components (message); i++) {
       expect_component_fields (histo_component (message, i));
+      expect_same_counters (histo_component (message, i));
+    }
     gst_structure_get (structure, "width", G_TYPE_INT, &width, "height",
         G_TYPE_INT, &height, NULL);
     expect (width == 22 && height == 14, "%dx%d", width, height);
