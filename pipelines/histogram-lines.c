@@ -284,9 +284,9 @@ build_pipeline (struct app *app, const gchar *uri)
   /* The parser links the decoder's pad when it comes. */
   app->pipeline = gst_parse_launch_full (uri == NULL
           ? "videotestsrc name=source ! video/x-raw,format=I420"
-            " ! cudahisto name=histogram ! fakesink"
+            " ! cudahisto name=histogram message-bins=array ! fakesink"
           : "uridecodebin name=source ! videoconvert"
-            " ! cudahisto name=histogram ! fakesink",
+            " ! cudahisto name=histogram message-bins=array ! fakesink",
       NULL, GST_PARSE_FLAG_FATAL_ERRORS, &error);
   if (app->pipeline == NULL) {
     fail (app, "%s", error->message);

@@ -49,24 +49,6 @@
 GST_DEBUG_CATEGORY_STATIC (gst_cuda_histo_debug);
 #define GST_CAT_DEFAULT gst_cuda_histo_debug
 
-enum
-{
-  PROP_0,
-  PROP_BINS,
-  PROP_PLANES,
-  PROP_INTERVAL,
-  PROP_POST_MESSAGES,
-  PROP_ATTACH_META,
-  PROP_THRESHOLD_DARK,
-  PROP_THRESHOLD_BRIGHT,
-  PROP_ALARM_DARK,
-  PROP_ALARM_BRIGHT,
-  PROP_ALARM_FLAT,
-  PROP_ALARM_SCENE,
-  PROP_ALARM_HYSTERESIS,
-  PROP_METHOD,
-};
-
 struct _GstCudaHisto
 {
   GstGpuFilter parent;
@@ -88,28 +70,6 @@ struct _GstCudaHisto
 G_DEFINE_TYPE (GstCudaHisto, gst_cuda_histo, GST_TYPE_GPU_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (
     cudahisto, "cudahisto", GST_RANK_NONE, GST_TYPE_CUDA_HISTO)
-
-/* The engine's table of methods, behind auto. */
-static void
-describe_method (gint i, GstGpuFilterMethod *method)
-{
-  method->name = histo_method (i)->name;
-  method->description = histo_method (i)->description;
-  method->backend = histo_method (i)->backend;
-}
-
-#define GST_TYPE_CUDA_HISTO_METHOD (method_get_type ())
-static GType
-method_get_type (void)
-{
-  static gsize type = 0;
-
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type,
-        gst_gpu_filter_register_methods (
-            "GstCudaHistoMethod", histo_n_methods (), describe_method));
-  return type;
-}
 
 /* GstGpuFilter */
 
@@ -309,69 +269,17 @@ gst_cuda_histo_new_stream (GstGpuFilter *filter)
 
 /* Properties */
 
-/* The setting behind a property of type double, or NULL. */
-static gdouble *
-find_level (GstHistoSettings *settings, guint id)
-{
-  switch (id) {
-    case PROP_THRESHOLD_DARK:
-      return &settings->thresholds.dark;
-    case PROP_THRESHOLD_BRIGHT:
-      return &settings->thresholds.bright;
-    case PROP_ALARM_DARK:
-      return &settings->thresholds.alarms.dark;
-    case PROP_ALARM_BRIGHT:
-      return &settings->thresholds.alarms.bright;
-    case PROP_ALARM_FLAT:
-      return &settings->thresholds.alarms.flat;
-    case PROP_ALARM_SCENE:
-      return &settings->thresholds.alarms.change;
-    case PROP_ALARM_HYSTERESIS:
-      return &settings->thresholds.alarms.hysteresis;
-    default:
-      return NULL;
-  }
-}
-
 static void
 gst_cuda_histo_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
   GstCudaHisto *self = GST_CUDA_HISTO (object);
-  GstHistoSettings *settings = &self->counter.settings;
-  gdouble *level = find_level (settings, id);
 
   GST_OBJECT_LOCK (self);
   self->touched = TRUE;
-  switch (id) {
-    case PROP_BINS:
-      settings->bins = g_value_get_int (value);
-      self->counter.dirty = TRUE;
-      break;
-    case PROP_PLANES:
-      settings->planes = (GstFramePlanes) g_value_get_flags (value);
-      self->counter.dirty = TRUE;
-      break;
-    case PROP_METHOD:
-      settings->method = (guint) g_value_get_enum (value);
-      self->counter.dirty = TRUE;
-      break;
-    case PROP_INTERVAL:
-      settings->interval = g_value_get_uint64 (value);
-      break;
-    case PROP_POST_MESSAGES:
-      settings->post_messages = g_value_get_boolean (value);
-      break;
-    case PROP_ATTACH_META:
-      settings->attach_meta = g_value_get_boolean (value);
-      break;
-    default:
-      if (level != NULL)
-        *level = g_value_get_double (value);
-      else if (!gst_histo_modes_set (&self->modes, id, value))
-        G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-      break;
-  }
+  if (!gst_histo_counter_set_property (&self->counter, id, value)
+      && !gst_histo_modes_set (&self->modes, id, value))
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
   GST_OBJECT_UNLOCK (self);
 }
 
@@ -380,36 +288,11 @@ gst_cuda_histo_get_property (
     GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
   GstCudaHisto *self = GST_CUDA_HISTO (object);
-  GstHistoSettings *settings = &self->counter.settings;
-  const gdouble *level = find_level (settings, id);
 
   GST_OBJECT_LOCK (self);
-  switch (id) {
-    case PROP_BINS:
-      g_value_set_int (value, settings->bins);
-      break;
-    case PROP_PLANES:
-      g_value_set_flags (value, settings->planes);
-      break;
-    case PROP_METHOD:
-      g_value_set_enum (value, (gint) settings->method);
-      break;
-    case PROP_INTERVAL:
-      g_value_set_uint64 (value, settings->interval);
-      break;
-    case PROP_POST_MESSAGES:
-      g_value_set_boolean (value, settings->post_messages);
-      break;
-    case PROP_ATTACH_META:
-      g_value_set_boolean (value, settings->attach_meta);
-      break;
-    default:
-      if (level != NULL)
-        g_value_set_double (value, *level);
-      else if (!gst_histo_modes_get (&self->modes, id, value))
-        G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-      break;
-  }
+  if (!gst_histo_counter_get_property (&self->counter, id, value)
+      && !gst_histo_modes_get (&self->modes, id, value))
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
   GST_OBJECT_UNLOCK (self);
 }
 
@@ -431,76 +314,6 @@ gst_cuda_histo_init (GstCudaHisto *self)
 }
 
 static void
-install_counting_properties (GObjectClass *object_class, GParamFlags flags)
-{
-  g_object_class_install_property (object_class, PROP_BINS,
-      g_param_spec_int ("bins", "Bins",
-          "Counters a component; code v of d bits counts in (v * bins) >> d",
-          HISTO_MIN_BINS, HISTO_MAX_BINS, GST_HISTO_DEFAULT_BINS, flags));
-  g_object_class_install_property (object_class, PROP_PLANES,
-      g_param_spec_flags ("planes", "Planes",
-          "The components to count. RGB has neither luma nor chroma alone",
-          GST_TYPE_FRAME_PLANES, GST_HISTO_DEFAULT_PLANES, flags));
-  g_object_class_install_property (object_class, PROP_INTERVAL,
-      g_param_spec_uint64 ("interval", "Interval",
-          "Running time between frames that are told of, in nanoseconds; "
-          "mode=analyze counts no others (0 = every frame)",
-          0, G_MAXUINT64, GST_HISTO_DEFAULT_INTERVAL, flags));
-  g_object_class_install_property (object_class, PROP_POST_MESSAGES,
-      g_param_spec_boolean ("post-messages", "Post messages",
-          "Post an element message for each frame that is told of",
-          GST_HISTO_DEFAULT_POST_MESSAGES, flags));
-  g_object_class_install_property (object_class, PROP_ATTACH_META,
-      g_param_spec_boolean ("attach-meta", "Attach meta",
-          "Attach a GstVideoHistogramMeta to each frame that is told of",
-          GST_HISTO_DEFAULT_ATTACH_META, flags));
-  g_object_class_install_property (object_class, PROP_METHOD,
-      g_param_spec_enum ("method", "Method",
-          "How to count; the result is the same", GST_TYPE_CUDA_HISTO_METHOD,
-          GST_GPU_FILTER_METHOD_AUTO, flags));
-}
-
-static void
-install_level (GObjectClass *object_class, guint id, const gchar *name,
-    const gchar *nick, const gchar *blurb, gdouble value, GParamFlags flags)
-{
-  g_object_class_install_property (object_class, id,
-      g_param_spec_double (name, nick, blurb, 0.0, 1.0, value, flags));
-}
-
-static void
-install_alarm_properties (GObjectClass *object_class, GParamFlags flags)
-{
-  install_level (object_class, PROP_THRESHOLD_DARK, "threshold-dark",
-      "Dark threshold",
-      "Samples up to this level count as dark, by the nominal range: "
-      "0 = black, 1 = white",
-      GST_HISTO_DEFAULT_THRESHOLD_DARK, flags);
-  install_level (object_class, PROP_THRESHOLD_BRIGHT, "threshold-bright",
-      "Bright threshold",
-      "Samples from this level on count as bright, by the nominal range",
-      GST_HISTO_DEFAULT_THRESHOLD_BRIGHT, flags);
-  install_level (object_class, PROP_ALARM_DARK, "alarm-dark", "Dark alarm",
-      "too-dark is on while the mean brightness is below this",
-      GST_HISTO_DEFAULT_ALARM_DARK, flags);
-  install_level (object_class, PROP_ALARM_BRIGHT, "alarm-bright",
-      "Bright alarm",
-      "too-bright is on while the mean brightness is above this",
-      GST_HISTO_DEFAULT_ALARM_BRIGHT, flags);
-  install_level (object_class, PROP_ALARM_FLAT, "alarm-flat", "Flat alarm",
-      "flat is on while the standard deviation of the brightness is below "
-      "this, as of a covered camera",
-      GST_HISTO_DEFAULT_ALARM_FLAT, flags);
-  install_level (object_class, PROP_ALARM_SCENE, "alarm-scene", "Scene alarm",
-      "scene-change is on when the histogram differs from the last by more: "
-      "0 = same, 1 = nothing in common",
-      GST_HISTO_DEFAULT_ALARM_SCENE, flags);
-  install_level (object_class, PROP_ALARM_HYSTERESIS, "alarm-hysteresis",
-      "Alarm hysteresis", "How far beyond its level an alarm goes off again",
-      GST_HISTO_DEFAULT_ALARM_HYSTERESIS, flags);
-}
-
-static void
 gst_cuda_histo_class_init (GstCudaHistoClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
@@ -515,8 +328,7 @@ gst_cuda_histo_class_init (GstCudaHistoClass *klass)
   object_class->set_property = gst_cuda_histo_set_property;
   object_class->get_property = gst_cuda_histo_get_property;
   object_class->finalize = gst_cuda_histo_finalize;
-  install_counting_properties (object_class, flags);
-  install_alarm_properties (object_class, flags);
+  gst_histo_settings_install (object_class, flags);
   gst_histo_modes_install (object_class, flags);
 
   gst_element_class_set_static_metadata (element_class, "CUDA histogram",
@@ -537,5 +349,4 @@ gst_cuda_histo_class_init (GstCudaHistoClass *klass)
 
   /* For buffers that come before the first meta. */
   (void) gst_video_histogram_meta_get_info ();
-  gst_type_mark_as_plugin_api (GST_TYPE_CUDA_HISTO_METHOD, 0);
 }

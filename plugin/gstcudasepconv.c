@@ -74,10 +74,6 @@ enum
   PROP_METHOD = 15,
   PROP_SLICES = 16,
   PROP_HISTOGRAM = 17,
-  PROP_HISTOGRAM_BINS = 18,
-  PROP_HISTOGRAM_INTERVAL = 19,
-  PROP_HISTOGRAM_MESSAGES = 20,
-  PROP_HISTOGRAM_META = 21,
 };
 
 /* The taps of luma, or of planes at full size, and those of chroma. */
@@ -550,19 +546,6 @@ gst_cuda_sepconv_set_property (
     case PROP_HISTOGRAM:
       self->histogram = g_value_get_boolean (value);
       break;
-    case PROP_HISTOGRAM_BINS:
-      self->counter.settings.bins = g_value_get_int (value);
-      self->counter.dirty = TRUE;
-      break;
-    case PROP_HISTOGRAM_INTERVAL:
-      self->counter.settings.interval = g_value_get_uint64 (value);
-      break;
-    case PROP_HISTOGRAM_MESSAGES:
-      self->counter.settings.post_messages = g_value_get_boolean (value);
-      break;
-    case PROP_HISTOGRAM_META:
-      self->counter.settings.attach_meta = g_value_get_boolean (value);
-      break;
     case PROP_SLICES:
       gst_gpu_filter_set_slices (
           GST_GPU_FILTER (self), g_value_get_uint (value));
@@ -613,7 +596,8 @@ gst_cuda_sepconv_set_property (
       self->method = (guint) g_value_get_enum (value);
       break;
     default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      if (!gst_histo_counter_set_property (&self->counter, id, value))
+        G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
   }
   GST_OBJECT_UNLOCK (self);
@@ -629,18 +613,6 @@ gst_cuda_sepconv_get_property (
   switch (id) {
     case PROP_HISTOGRAM:
       g_value_set_boolean (value, self->histogram);
-      break;
-    case PROP_HISTOGRAM_BINS:
-      g_value_set_int (value, self->counter.settings.bins);
-      break;
-    case PROP_HISTOGRAM_INTERVAL:
-      g_value_set_uint64 (value, self->counter.settings.interval);
-      break;
-    case PROP_HISTOGRAM_MESSAGES:
-      g_value_set_boolean (value, self->counter.settings.post_messages);
-      break;
-    case PROP_HISTOGRAM_META:
-      g_value_set_boolean (value, self->counter.settings.attach_meta);
       break;
     case PROP_SLICES:
       g_value_set_uint (
@@ -692,7 +664,8 @@ gst_cuda_sepconv_get_property (
       g_value_set_enum (value, (gint) self->method);
       break;
     default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      if (!gst_histo_counter_get_property (&self->counter, id, value))
+        G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
   }
   GST_OBJECT_UNLOCK (self);
@@ -828,23 +801,7 @@ install_histogram_properties (GObjectClass *object_class, GParamFlags flags)
       g_param_spec_boolean ("histogram", "Histogram",
           "Count the histogram of the result and tell it as cudahisto does",
           FALSE, flags));
-  g_object_class_install_property (object_class, PROP_HISTOGRAM_BINS,
-      g_param_spec_int ("histogram-bins", "Histogram bins",
-          "Counters a component", HISTO_MIN_BINS, HISTO_MAX_BINS,
-          GST_HISTO_DEFAULT_BINS, flags));
-  g_object_class_install_property (object_class, PROP_HISTOGRAM_INTERVAL,
-      g_param_spec_uint64 ("histogram-interval", "Histogram interval",
-          "Running time between frames that are told of, in nanoseconds; no "
-          "others are counted (0 = every frame)",
-          0, G_MAXUINT64, GST_HISTO_DEFAULT_INTERVAL, flags));
-  g_object_class_install_property (object_class, PROP_HISTOGRAM_MESSAGES,
-      g_param_spec_boolean ("histogram-messages", "Histogram messages",
-          "Post an element message for each frame that is told of",
-          GST_HISTO_DEFAULT_POST_MESSAGES, flags));
-  g_object_class_install_property (object_class, PROP_HISTOGRAM_META,
-      g_param_spec_boolean ("histogram-meta", "Histogram meta",
-          "Attach a GstVideoHistogramMeta to each frame that is told of",
-          GST_HISTO_DEFAULT_ATTACH_META, flags));
+  gst_histo_settings_install_prefixed (object_class, flags);
 }
 
 static void

@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gsthistocounter.h"
 
+#include "gsthistogrammeta.h"
+
 void
 gst_histo_counter_init (GstHistoCounter *self, GstGpuFilter *filter)
 {
   memset (self, 0, sizeof *self);
   self->filter = filter;
   gst_histo_counter_restart (self);
-  self->settings = (GstHistoSettings){ .bins = GST_HISTO_DEFAULT_BINS,
-    .planes = GST_HISTO_DEFAULT_PLANES,
-    .interval = GST_HISTO_DEFAULT_INTERVAL,
-    .post_messages = GST_HISTO_DEFAULT_POST_MESSAGES,
-    .attach_meta = GST_HISTO_DEFAULT_ATTACH_META,
-    .message_bins = GST_HISTO_DEFAULT_MESSAGE_BINS,
-    .thresholds = { GST_HISTO_DEFAULT_THRESHOLD_DARK,
-        GST_HISTO_DEFAULT_THRESHOLD_BRIGHT,
-        { GST_HISTO_DEFAULT_ALARM_DARK, GST_HISTO_DEFAULT_ALARM_BRIGHT,
-            GST_HISTO_DEFAULT_ALARM_FLAT, GST_HISTO_DEFAULT_ALARM_SCENE,
-            GST_HISTO_DEFAULT_ALARM_HYSTERESIS } },
-    .method = GST_GPU_FILTER_METHOD_AUTO };
+  gst_histo_settings_init (&self->settings);
+}
+
+gboolean
+gst_histo_counter_set_property (
+    GstHistoCounter *self, guint id, const GValue *value)
+{
+  const GstHistoSettings before = self->settings;
+
+  if (!gst_histo_settings_set (&self->settings, id, value))
+    return FALSE;
+  self->dirty |= !gst_histo_settings_count_alike (&before, &self->settings);
+  return TRUE;
+}
+
+gboolean
+gst_histo_counter_get_property (
+    const GstHistoCounter *self, guint id, GValue *value)
+{
+  return gst_histo_settings_get (&self->settings, id, value);
 }
 
 gboolean
@@ -90,7 +100,7 @@ void
 gst_histo_counter_forget (GstHistoCounter *self)
 {
   g_clear_pointer (&self->last, g_bytes_unref);
-  memset (&self->report, 0, sizeof self->report);
+  memset (&self->statistics, 0, sizeof self->statistics);
 }
 
 void
@@ -271,28 +281,6 @@ gst_histo_counter_get_result (GstHistoCounter *self, guint place)
   return self->results[place];
 }
 
-static GstMessage *
-make_message (GstHistoCounter *self, GBytes *counts, GstHistoMessageBins bins,
-    const GstBuffer *buffer)
-{
-  const GstSegment *segment = &GST_BASE_TRANSFORM (self->filter)->segment;
-  const GstClockTime time = GST_BUFFER_PTS (buffer);
-  GstStructure *structure = gst_histo_report_to_structure (
-      &self->report, &self->components, counts, bins);
-  GstClockTime stream_time = GST_CLOCK_TIME_NONE;
-  GstClockTime running_time = GST_CLOCK_TIME_NONE;
-
-  if (segment->format == GST_FORMAT_TIME) {
-    stream_time = gst_segment_to_stream_time (segment, GST_FORMAT_TIME, time);
-    running_time = gst_segment_to_running_time (segment, GST_FORMAT_TIME, time);
-  }
-  gst_structure_set (structure, "timestamp", GST_TYPE_CLOCK_TIME, time,
-      "stream-time", GST_TYPE_CLOCK_TIME, stream_time, "running-time",
-      GST_TYPE_CLOCK_TIME, running_time, "duration", GST_TYPE_CLOCK_TIME,
-      GST_BUFFER_DURATION (buffer), NULL);
-  return gst_message_new_element (GST_OBJECT (self->filter), structure);
-}
-
 /* Segments change with no frame in flight, so the one of now is the frame's. */
 GstMessage *
 gst_histo_counter_tell (GstHistoCounter *self, guint place, GstBuffer **buffer)
@@ -308,11 +296,12 @@ gst_histo_counter_tell (GstHistoCounter *self, guint place, GstBuffer **buffer)
   counts =
       gst_histo_components_get_counts (&self->components, self->results[place]);
   if (settings.post_messages) {
-    gst_histo_report_update (&self->report, &self->components,
+    gst_histo_statistics_update (&self->statistics, &self->components,
         &settings.thresholds, counts, self->last);
     g_clear_pointer (&self->last, g_bytes_unref);
     self->last = g_bytes_ref (counts);
-    message = make_message (self, counts, settings.message_bins, *buffer);
+    message = gst_histo_message_new (GST_BASE_TRANSFORM (self->filter), *buffer,
+        &self->components, &self->statistics, counts, settings.message_bins);
   } else {
     /* Statistics and alarms are of messages. */
     gst_histo_counter_forget (self);
@@ -320,7 +309,7 @@ gst_histo_counter_tell (GstHistoCounter *self, guint place, GstBuffer **buffer)
   if (settings.attach_meta) {
     /* The memory stays the same, unless it can't be shared. */
     *buffer = gst_buffer_make_writable (*buffer);
-    gst_histo_components_attach (&self->components, counts, *buffer);
+    gst_histogram_meta_attach (*buffer, &self->components, counts);
   }
   g_bytes_unref (counts);
   return message;

@@ -4,34 +4,9 @@
 #pragma once
 
 #include "gstgpufilter.h"
-#include "gsthistoreport.h"
+#include "gsthistosettings.h"
 
 G_BEGIN_DECLS
-
-#define GST_HISTO_DEFAULT_BINS 256
-#define GST_HISTO_DEFAULT_PLANES GST_FRAME_PLANES_COLOR
-#define GST_HISTO_DEFAULT_INTERVAL (100 * GST_MSECOND)
-#define GST_HISTO_DEFAULT_POST_MESSAGES TRUE
-#define GST_HISTO_DEFAULT_ATTACH_META FALSE
-#define GST_HISTO_DEFAULT_MESSAGE_BINS GST_HISTO_MESSAGE_BINS_BOTH
-#define GST_HISTO_DEFAULT_THRESHOLD_DARK 0.02
-#define GST_HISTO_DEFAULT_THRESHOLD_BRIGHT 0.98
-#define GST_HISTO_DEFAULT_ALARM_DARK 0.05
-#define GST_HISTO_DEFAULT_ALARM_BRIGHT 0.95
-#define GST_HISTO_DEFAULT_ALARM_FLAT 0.01
-#define GST_HISTO_DEFAULT_ALARM_SCENE 0.5
-#define GST_HISTO_DEFAULT_ALARM_HYSTERESIS 0.02
-
-typedef struct
-{
-  gint bins;
-  GstFramePlanes planes;
-  GstClockTime interval;
-  gboolean post_messages, attach_meta;
-  GstHistoMessageBins message_bins;
-  GstHistoThresholds thresholds;
-  guint method; /* GST_GPU_FILTER_METHOD_AUTO, or that of the engine + 1 */
-} GstHistoSettings;
 
 typedef struct
 {
@@ -55,12 +30,19 @@ typedef struct
                                * clock, or GST_CLOCK_TIME_NONE */
 
   /* Of the pusher, and of others while no frame is in flight. */
-  GstHistoReport report;
+  GstHistoStatistics statistics;
   GBytes *last; /* counters of the frame of the last message, or NULL */
 } GstHistoCounter;
 
 /* With the settings' defaults. */
 void gst_histo_counter_init (GstHistoCounter *self, GstGpuFilter *filter);
+
+/* For the element's own functions, with the filter's object lock held. FALSE: the id is
+ * none of the properties that gst_histo_settings_install() or its sibling installs. */
+gboolean gst_histo_counter_set_property (
+    GstHistoCounter *self, guint id, const GValue *value);
+gboolean gst_histo_counter_get_property (
+    const GstHistoCounter *self, guint id, GValue *value);
 
 /* With the filter's object lock held: whether what is counted is told at all. */
 gboolean gst_histo_counter_is_wanted (const GstHistoCounter *self);

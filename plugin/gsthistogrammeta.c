@@ -36,6 +36,8 @@ free_meta (GstMeta *meta, GstBuffer *buffer)
   g_clear_pointer (&((GstVideoHistogramMeta *) meta)->data, g_bytes_unref);
 }
 
+static GstVideoHistogramMeta *add_meta (GstBuffer *buffer, guint bins);
+
 /* Copies go along, but not with a part of the picture. */
 static gboolean
 transform_meta (
@@ -48,7 +50,7 @@ transform_meta (
   if (!GST_META_TRANSFORM_IS_COPY (type)
       || ((const GstMetaTransformCopy *) data)->region)
     return FALSE;
-  copy = gst_buffer_add_video_histogram_meta (to, self->bins);
+  copy = add_meta (to, self->bins);
   if (copy == NULL)
     return FALSE;
   copy->n_components = self->n_components;
@@ -73,8 +75,8 @@ gst_video_histogram_meta_get_info (void)
   return info;
 }
 
-void
-gst_buffer_remove_video_histogram_metas (GstBuffer *buffer)
+static void
+remove_metas (GstBuffer *buffer)
 {
   GstMeta *meta;
 
@@ -84,8 +86,8 @@ gst_buffer_remove_video_histogram_metas (GstBuffer *buffer)
     gst_buffer_remove_meta (buffer, meta);
 }
 
-GstVideoHistogramMeta *
-gst_buffer_add_video_histogram_meta (GstBuffer *buffer, guint bins)
+static GstVideoHistogramMeta *
+add_meta (GstBuffer *buffer, guint bins)
 {
   GstVideoHistogramMeta *self = (GstVideoHistogramMeta *) gst_buffer_add_meta (
       buffer, gst_video_histogram_meta_get_info (), NULL);
@@ -93,4 +95,25 @@ gst_buffer_add_video_histogram_meta (GstBuffer *buffer, guint bins)
   if (self != NULL)
     self->bins = bins;
   return self;
+}
+
+void
+gst_histogram_meta_attach (
+    GstBuffer *buffer, const GstHistoComponents *components, GBytes *counts)
+{
+  GstVideoHistogramMeta *meta;
+
+  remove_metas (buffer);
+  meta = add_meta (buffer, (guint) components->bins);
+  meta->data = g_bytes_ref (counts);
+  meta->n_components = (guint) components->n_components;
+  for (gint i = 0; i < components->n_components; i++) {
+    GstVideoHistogramComponent *component = &meta->component[i];
+
+    g_strlcpy (
+        component->name, components->component[i].name, sizeof component->name);
+    component->component = (guint) components->component[i].component;
+    component->depth = (guint) components->component[i].depth;
+    component->counts = gst_histo_components_counts_of (components, i, counts);
+  }
 }

@@ -2,6 +2,7 @@
 /* gsthistogrammeta: making what gstvideohistogrammeta.h describes. */
 #pragma once
 
+#include "gsthistocomponents.h"
 #include "gstvideohistogrammeta.h"
 
 G_BEGIN_DECLS
@@ -9,10 +10,9 @@ G_BEGIN_DECLS
 GType gst_video_histogram_meta_api_get_type (void);
 const GstMetaInfo *gst_video_histogram_meta_get_info (void);
 
-/* Removes all; the buffer must be writable. */
-void gst_buffer_remove_video_histogram_metas (GstBuffer *buffer);
-/* Adds one without components; the buffer must be writable. */
-GstVideoHistogramMeta *gst_buffer_add_video_histogram_meta (
-    GstBuffer *buffer, guint bins);
+/* Attaches one with these counters to a writable buffer, in place of what elements before
+ * have attached. */
+void gst_histogram_meta_attach (
+    GstBuffer *buffer, const GstHistoComponents *components, GBytes *counts);
 
 G_END_DECLS

@@ -22,25 +22,25 @@
 /* Of the grid, as a part of the bars' opacity. */
 #define GRID_OPACITY 0.25
 
-/* Beyond the element's own. */
+/* Ids below 100 are the element's own; gsthistosettings has those from 200 on. */
 enum
 {
   PROP_MODE = 100,
-  PROP_EQUALIZER,
-  PROP_STRENGTH,
-  PROP_SMOOTHING,
-  PROP_CLIP_LIMIT,
-  PROP_TILES_X,
-  PROP_TILES_Y,
-  PROP_POSITION,
-  PROP_WIDTH,
-  PROP_HEIGHT,
-  PROP_MARGIN,
-  PROP_OPACITY,
-  PROP_BACKGROUND_OPACITY,
-  PROP_SCALE,
-  PROP_ARRANGEMENT,
-  PROP_CLIP_SHARE,
+  PROP_EQUALIZER = 101,
+  PROP_STRENGTH = 102,
+  PROP_SMOOTHING = 103,
+  PROP_CLIP_LIMIT = 104,
+  PROP_TILES_X = 105,
+  PROP_TILES_Y = 106,
+  PROP_POSITION = 107,
+  PROP_WIDTH = 108,
+  PROP_HEIGHT = 109,
+  PROP_MARGIN = 110,
+  PROP_OPACITY = 111,
+  PROP_BACKGROUND_OPACITY = 112,
+  PROP_SCALE = 113,
+  PROP_ARRANGEMENT = 114,
+  PROP_CLIP_SHARE = 115,
 };
 
 #define DEFINE_ENUM(function, name, ...) \

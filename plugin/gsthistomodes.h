@@ -4,7 +4,7 @@
 #pragma once
 
 #include "equalize.h"
-#include "gsthistoreport.h"
+#include "gsthistostatistics.h"
 #include "overlay.h"
 
 G_BEGIN_DECLS

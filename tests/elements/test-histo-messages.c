@@ -126,6 +126,42 @@ histo_messages_fields (void)
   }
 }
 
+/* The fields that message-bins leaves, and the counters in them. */
+static void
+check_message_bins (const char *settings, gboolean array, gboolean bytes)
+{
+  GstVideoInfo info;
+  GstMessage *message;
+  Filter filter;
+
+  filter_start (&filter, settings, &info, "NV12", 22, 14, NULL);
+  gst_buffer_unref (filter_process (&filter, picture_new (&info, 1)));
+  message = histo_message (&filter);
+  for (guint i = 0; i < histo_n_components (message); i++) {
+    const GstStructure *component = histo_component (message, i);
+
+    expect (gst_structure_has_field (component, "bins") == array, "bins: %d",
+        !array);
+    expect (gst_structure_has_field (component, "counts") == bytes,
+        "counts: %d", !bytes);
+    if (array && bytes)
+      expect_same_counters (component);
+  }
+  gst_message_unref (message);
+  filter_close (&filter);
+}
+
+static void
+histo_messages_bins (void)
+{
+  check_message_bins ("cudahisto interval=0 message-bins=both", TRUE, TRUE);
+  check_message_bins ("cudahisto interval=0 message-bins=array", TRUE, FALSE);
+  check_message_bins ("cudahisto interval=0 message-bins=bytes", FALSE, TRUE);
+  check_message_bins ("histogram=true histogram-message-bins=both", TRUE, TRUE);
+  check_message_bins (
+      "histogram=true histogram-message-bins=bytes", FALSE, TRUE);
+}
+
 /* ---- times --------------------------------------------------------------- */
 
 static GstBuffer *
@@ -574,6 +610,7 @@ histo_messages_next_segment (void)
 
 const Test tests_histo_messages[] = {
   { "histo-messages-fields", histo_messages_fields, VARIANT_BOTH },
+  { "histo-messages-bins", histo_messages_bins, VARIANT_BOTH },
   { "histo-messages-times", histo_messages_times, VARIANT_BOTH },
   { "histo-messages-order", histo_messages_order, VARIANT_BOTH },
   { "histo-messages-order-with-interval", histo_messages_order_with_interval,

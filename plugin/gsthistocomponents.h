@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* gsthistocomponents: the components of a frame that are counted, and their counters. */
+#pragma once
+
+#include "gstframeplanes.h"
+#include "histo.h"
+
+G_BEGIN_DECLS
+
+/* In the order of GstVideoFormatInfo; plain data. */
+typedef struct
+{
+  const gchar *format; /* static */
+  gint width, height, bins;
+  gint n_components;
+  struct
+  {
+    gchar name[4];
+    gint component, plane, channel, depth;
+    gdouble black, white; /* codes of the nominal range */
+    gdouble weight;       /* in the frame's brightness; 0: none */
+  } component[GST_VIDEO_MAX_COMPONENTS];
+} GstHistoComponents;
+
+/* The weights of R, G and B in brightness, by the matrix of the colorimetry; RGB
+ * seldom names one, and is BT.709's then. */
+void gst_histo_rgb_weights (const GstVideoInfo *info, gdouble weight[3]);
+
+/* Which components of frames of `info` the planes select. FALSE: none. */
+gboolean gst_histo_components_init (GstHistoComponents *self,
+    const GstFrameLayout *layout, const GstVideoInfo *info,
+    GstFramePlanes planes, gint bins, Fault *fault);
+/* Whether counters of both compare. */
+gboolean gst_histo_components_equal (
+    const GstHistoComponents *a, const GstHistoComponents *b);
+/* The spec that counts them. */
+void gst_histo_components_get_spec (
+    const GstHistoComponents *self, HistoSpec *spec);
+
+/* All counters of a result as one block of guint64, one component after the other.
+ * Transfer full. */
+GBytes *gst_histo_components_get_counts (
+    const GstHistoComponents *self, const HistoResult *result);
+
+/* The counters of component i in that block, [bins]. */
+const guint64 *gst_histo_components_counts_of (
+    const GstHistoComponents *self, gint i, GBytes *counts);
+
+G_END_DECLS
