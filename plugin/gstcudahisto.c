@@ -30,7 +30,7 @@
  *   (standard deviation in the same unit) and `distance` (0 to 1, from the frame
  *   counted before)
  *
- * With attach-meta=true, frames that are told of carry a GstVideoHistogramMeta.
+ * With attach-meta=true, frames that are told of carry a GstCudaHistogramMeta.
  *
  * ## Example launch lines
  * |[
@@ -348,5 +348,5 @@ gst_cuda_histo_class_init (GstCudaHistoClass *klass)
   filter_class->release = GST_DEBUG_FUNCPTR (gst_cuda_histo_release);
 
   /* For buffers that come before the first meta. */
-  (void) gst_video_histogram_meta_get_info ();
+  (void) gst_cuda_histogram_meta_get_info ();
 }

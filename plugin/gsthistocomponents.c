@@ -31,8 +31,7 @@ add_component (GstHistoComponents *self, const GstFrameLayout *layout,
       info->colorimetry.range, info->finfo, offset, scale);
   if (is_rgb)
     gst_histo_rgb_weights (info, weight);
-  g_strlcpy (self->component[at].name, (is_rgb ? rgb : yuv)[channel->component],
-      sizeof self->component->name);
+  self->component[at].name = (is_rgb ? rgb : yuv)[channel->component];
   self->component[at].component = channel->component;
   self->component[at].plane = p;
   self->component[at].channel = c;

@@ -15,7 +15,7 @@ typedef struct
   gint n_components;
   struct
   {
-    gchar name[4];
+    const gchar *name; /* static */
     gint component, plane, channel, depth;
     gdouble black, white; /* codes of the nominal range */
     gdouble weight;       /* in the frame's brightness; 0: none */

@@ -4,23 +4,23 @@
 #include <gst/video/gstvideometa.h>
 
 GType
-gst_video_histogram_meta_api_get_type (void)
+gst_cuda_histogram_meta_api_get_type (void)
 {
   static gsize type = 0;
-  /* What changes colours makes the counts untrue; sizes and places hardly do. */
+  /* A change of colours makes the counters wrong; a change of size hardly does. */
   static const gchar *tags[] = { GST_META_TAG_VIDEO_STR,
     GST_META_TAG_VIDEO_COLORSPACE_STR, NULL };
 
   if (g_once_init_enter (&type))
     g_once_init_leave (&type,
-        gst_meta_api_type_register (GST_VIDEO_HISTOGRAM_META_API_NAME, tags));
+        gst_meta_api_type_register (GST_CUDA_HISTOGRAM_META_API_NAME, tags));
   return type;
 }
 
 static gboolean
 init_meta (GstMeta *meta, gpointer params, GstBuffer *buffer)
 {
-  GstVideoHistogramMeta *self = (GstVideoHistogramMeta *) meta;
+  GstCudaHistogramMeta *self = (GstCudaHistogramMeta *) meta;
 
   (void) params;
   (void) buffer;
@@ -33,18 +33,18 @@ static void
 free_meta (GstMeta *meta, GstBuffer *buffer)
 {
   (void) buffer;
-  g_clear_pointer (&((GstVideoHistogramMeta *) meta)->data, g_bytes_unref);
+  g_clear_pointer (&((GstCudaHistogramMeta *) meta)->data, g_bytes_unref);
 }
 
-static GstVideoHistogramMeta *add_meta (GstBuffer *buffer, guint bins);
+static GstCudaHistogramMeta *add_meta (GstBuffer *buffer, guint bins);
 
-/* Copies go along, but not with a part of the picture. */
+/* A copy of the whole buffer has the meta too; a copy of a part of it has not. */
 static gboolean
 transform_meta (
     GstBuffer *to, GstMeta *meta, GstBuffer *from, GQuark type, gpointer data)
 {
-  const GstVideoHistogramMeta *self = (const GstVideoHistogramMeta *) meta;
-  GstVideoHistogramMeta *copy;
+  const GstCudaHistogramMeta *self = (const GstCudaHistogramMeta *) meta;
+  GstCudaHistogramMeta *copy;
 
   (void) from;
   if (!GST_META_TRANSFORM_IS_COPY (type)
@@ -60,14 +60,14 @@ transform_meta (
 }
 
 const GstMetaInfo *
-gst_video_histogram_meta_get_info (void)
+gst_cuda_histogram_meta_get_info (void)
 {
   static const GstMetaInfo *info = NULL;
 
   if (g_once_init_enter (&info)) {
     const GstMetaInfo *registered =
-        gst_meta_register (gst_video_histogram_meta_api_get_type (),
-            GST_VIDEO_HISTOGRAM_META_IMPL_NAME, sizeof (GstVideoHistogramMeta),
+        gst_meta_register (gst_cuda_histogram_meta_api_get_type (),
+            GST_CUDA_HISTOGRAM_META_IMPL_NAME, sizeof (GstCudaHistogramMeta),
             init_meta, free_meta, transform_meta);
 
     g_once_init_leave (&info, registered);
@@ -81,16 +81,16 @@ remove_metas (GstBuffer *buffer)
   GstMeta *meta;
 
   while ((meta = gst_buffer_get_meta (
-              buffer, gst_video_histogram_meta_api_get_type ()))
+              buffer, gst_cuda_histogram_meta_api_get_type ()))
       != NULL)
     gst_buffer_remove_meta (buffer, meta);
 }
 
-static GstVideoHistogramMeta *
+static GstCudaHistogramMeta *
 add_meta (GstBuffer *buffer, guint bins)
 {
-  GstVideoHistogramMeta *self = (GstVideoHistogramMeta *) gst_buffer_add_meta (
-      buffer, gst_video_histogram_meta_get_info (), NULL);
+  GstCudaHistogramMeta *self = (GstCudaHistogramMeta *) gst_buffer_add_meta (
+      buffer, gst_cuda_histogram_meta_get_info (), NULL);
 
   if (self != NULL)
     self->bins = bins;
@@ -101,17 +101,16 @@ void
 gst_histogram_meta_attach (
     GstBuffer *buffer, const GstHistoComponents *components, GBytes *counts)
 {
-  GstVideoHistogramMeta *meta;
+  GstCudaHistogramMeta *meta;
 
   remove_metas (buffer);
   meta = add_meta (buffer, (guint) components->bins);
   meta->data = g_bytes_ref (counts);
   meta->n_components = (guint) components->n_components;
   for (gint i = 0; i < components->n_components; i++) {
-    GstVideoHistogramComponent *component = &meta->component[i];
+    GstCudaHistogramComponent *component = &meta->component[i];
 
-    g_strlcpy (
-        component->name, components->component[i].name, sizeof component->name);
+    component->name = components->component[i].name;
     component->component = (guint) components->component[i].component;
     component->depth = (guint) components->component[i].depth;
     component->counts = gst_histo_components_counts_of (components, i, counts);

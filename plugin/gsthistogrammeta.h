@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gsthistogrammeta: making what gstvideohistogrammeta.h describes. */
+/* gsthistogrammeta: registers and attaches the meta of gstcudahistogrammeta.h. */
 #pragma once
 
 #include "gsthistocomponents.h"
-#include "gstvideohistogrammeta.h"
+#include "gstcudahistogrammeta.h"
 
 G_BEGIN_DECLS
 
-GType gst_video_histogram_meta_api_get_type (void);
-const GstMetaInfo *gst_video_histogram_meta_get_info (void);
+GType gst_cuda_histogram_meta_api_get_type (void);
+/* The name that the base class knows this function by. */
+#define gst_video_histogram_meta_api_get_type \
+  gst_cuda_histogram_meta_api_get_type
+const GstMetaInfo *gst_cuda_histogram_meta_get_info (void);
 
-/* Attaches one with these counters to a writable buffer, in place of what elements before
- * have attached. */
+/* Attaches a meta with these counters to a writable buffer, and removes those that earlier
+ * elements have attached. */
 void gst_histogram_meta_attach (
     GstBuffer *buffer, const GstHistoComponents *components, GBytes *counts);
 

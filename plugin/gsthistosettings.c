@@ -144,7 +144,7 @@ install_attach_meta (GObjectClass *object_class, const gchar *name,
 {
   g_object_class_install_property (object_class, PROP_ATTACH_META,
       g_param_spec_boolean (name, nick,
-          "Attach a GstVideoHistogramMeta to the buffer of each reported frame",
+          "Attach a GstCudaHistogramMeta to the buffer of each reported frame",
           DEFAULT_ATTACH_META, flags));
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads GstVideoHistogramMeta as an application does: with the installed header and
+/* Reads GstCudaHistogramMeta as an application does: with the installed header and
  * nothing of the plugin to link. Exit status 0: all frames carry counts that add up
  * to the samples of their component. */
-#include <gst/cudasepconv/gstvideohistogrammeta.h>
+#include <gst/cudasepconv/gstcudahistogrammeta.h>
 
 #define WIDTH 33
 #define HEIGHT 21
@@ -11,7 +11,7 @@
 static guint good_frames;
 
 static gboolean
-adds_up (const GstVideoHistogramMeta *meta, guint i)
+adds_up (const GstCudaHistogramMeta *meta, guint i)
 {
   const guint64 samples = meta->component[i].component == 0
       ? WIDTH * HEIGHT
@@ -26,7 +26,7 @@ adds_up (const GstVideoHistogramMeta *meta, guint i)
 static void
 on_frame (GstElement *sink, GstBuffer *buffer, GstPad *pad, gpointer data)
 {
-  GstVideoHistogramMeta *meta = gst_buffer_get_video_histogram_meta (buffer);
+  GstCudaHistogramMeta *meta = gst_buffer_get_cuda_histogram_meta (buffer);
 
   (void) sink;
   (void) pad;

@@ -281,14 +281,14 @@ histo_compare (GstMessage *message, GstBuffer *picture,
 }
 
 char *
-histo_compare_meta (const GstVideoHistogramMeta *meta, GstBuffer *picture,
+histo_compare_meta (const GstCudaHistogramMeta *meta, GstBuffer *picture,
     const GstVideoInfo *info, const char *settings)
 {
   char *problem = NULL;
   guint at = 0;
 
   for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (info) && !problem; c++) {
-    const GstVideoHistogramComponent *component = &meta->component[at];
+    const GstCudaHistogramComponent *component = &meta->component[at];
     guint64 *counts;
 
     if (!is_counted (info, c, settings))

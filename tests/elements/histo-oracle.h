@@ -6,7 +6,7 @@
  * threshold-dark threshold-bright. */
 #pragma once
 
-#include "gstvideohistogrammeta.h"
+#include "gstcudahistogrammeta.h"
 #include "picture-oracle.h"
 
 /* Takes the filter's next message, which must be a cudahisto and there. */
@@ -27,7 +27,7 @@ guint64 *histo_bins (const GstStructure *component, guint *n);
  * from the counters one by one, which leaves nothing. */
 char *histo_compare (GstMessage *message, GstBuffer *picture,
     const GstVideoInfo *info, const char *settings);
-char *histo_compare_meta (const GstVideoHistogramMeta *meta, GstBuffer *picture,
+char *histo_compare_meta (const GstCudaHistogramMeta *meta, GstBuffer *picture,
     const GstVideoInfo *info, const char *settings);
 /* The same of the statistics, of level and of spread. */
 char *histo_compare_statistics (GstMessage *message, GstBuffer *picture,

@@ -659,8 +659,8 @@ check_told_of (const char *settings, const char *filter, gboolean streams)
   }
   for (guint32 n = 0; n < N_FRAMES; n++) {
     GstBuffer *out = gst_harness_pull (bridge.filter.harness);
-    const GstVideoHistogramMeta *meta =
-        out != NULL ? gst_buffer_get_video_histogram_meta (out) : NULL;
+    const GstCudaHistogramMeta *meta =
+        out != NULL ? gst_buffer_get_cuda_histogram_meta (out) : NULL;
 
     expect (out != NULL && GST_BUFFER_OFFSET (out) == n,
         "frame %u does not come, or another", n);

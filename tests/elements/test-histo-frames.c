@@ -118,7 +118,7 @@ check_same_buffers (const char *settings, int counted)
       after = looks_of (out);
       expect_alike (&before, &after);
       expect_region (out, n);
-      expect (gst_buffer_get_video_histogram_meta (out) == NULL,
+      expect (gst_buffer_get_cuda_histogram_meta (out) == NULL,
           "a meta is attached");
       picture_expect_same (copy, out, &info);
       gst_buffer_unref (copy);
@@ -186,16 +186,16 @@ histo_frames_shared (void)
 
     out = filter_process (&filter, gst_buffer_ref (in));
     expect (out != in, "frame %u: the shared buffer was changed", n);
-    expect (gst_buffer_get_video_histogram_meta (in) == NULL,
+    expect (gst_buffer_get_cuda_histogram_meta (in) == NULL,
         "frame %u: a meta on the shared buffer", n);
-    expect (gst_buffer_get_video_histogram_meta (out) != NULL,
+    expect (gst_buffer_get_cuda_histogram_meta (out) != NULL,
         "frame %u: no meta", n);
     after = looks_of (out);
     expect_alike (&before, &after);
     expect_region (in, n);
     expect_region (out, n);
     problem = histo_compare_meta (
-        gst_buffer_get_video_histogram_meta (out), in, &info, "");
+        gst_buffer_get_cuda_histogram_meta (out), in, &info, "");
     expect (problem == NULL, "%s", problem);
     gst_buffer_unref (in);
     gst_buffer_unref (out);
@@ -223,7 +223,7 @@ histo_frames_sole (void)
     expect_alike (&before, &after);
     expect_region (out, n);
     expect (gst_buffer_get_n_meta (
-                out, g_type_from_name (GST_VIDEO_HISTOGRAM_META_API_NAME))
+                out, g_type_from_name (GST_CUDA_HISTOGRAM_META_API_NAME))
             == 1,
         "frame %u: not one meta", n);
     gst_buffer_unref (out);
@@ -244,7 +244,7 @@ histo_frames_without_meta (void)
     GstBuffer *in = decorated (&info, n), *out;
 
     out = filter_process (&filter, gst_buffer_ref (in));
-    expect ((gst_buffer_get_video_histogram_meta (out) != NULL) == (n % 3 == 0),
+    expect ((gst_buffer_get_cuda_histogram_meta (out) != NULL) == (n % 3 == 0),
         "frame %u: a meta, or none", n);
     expect ((in == out) == (n % 3 != 0), "frame %u: copied, or not", n);
     gst_buffer_unref (in);

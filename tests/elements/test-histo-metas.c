@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* GstVideoHistogramMeta, as an application sees it: through its header. */
+/* GstCudaHistogramMeta, as an application sees it: through its header. */
+#include "gstvideohistogrammeta.h"
 #include "histo-oracle.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@ typedef struct
   GstVideoInfo info;
   Filter filter;
   GstBuffer *out;
-  GstVideoHistogramMeta *meta;
+  GstCudaHistogramMeta *meta;
 } Counted;
 
 static void
@@ -22,7 +23,7 @@ counted_start (Counted *counted, const char *format, const char *settings)
   filter_start (&counted->filter, all, &counted->info, format, 37, 21, NULL);
   counted->out =
       filter_process (&counted->filter, picture_new (&counted->info, 5));
-  counted->meta = gst_buffer_get_video_histogram_meta (counted->out);
+  counted->meta = gst_buffer_get_cuda_histogram_meta (counted->out);
   expect (counted->meta != NULL, "no meta");
   g_free (all);
 }
@@ -35,7 +36,7 @@ counted_end (Counted *counted)
 }
 
 static void
-expect_counts (const GstVideoHistogramMeta *meta, GstBuffer *picture,
+expect_counts (const GstCudaHistogramMeta *meta, GstBuffer *picture,
     const GstVideoInfo *info, const char *settings)
 {
   char *problem = histo_compare_meta (meta, picture, info, settings);
@@ -45,7 +46,7 @@ expect_counts (const GstVideoHistogramMeta *meta, GstBuffer *picture,
 
 /* Component for component and bin for bin. */
 static void
-expect_as_told (const GstVideoHistogramMeta *meta, GstMessage *message)
+expect_as_told (const GstCudaHistogramMeta *meta, GstMessage *message)
 {
   expect (meta->n_components == histo_n_components (message),
       "%u components instead of %u", meta->n_components,
@@ -107,14 +108,14 @@ histo_metas_alone (void)
 static void
 histo_metas_copy (void)
 {
-  GstVideoHistogramMeta *meta;
+  GstCudaHistogramMeta *meta;
   GstBuffer *copy, *deep;
   Counted counted;
 
   counted_start (&counted, "I420", "");
   copy = gst_buffer_copy (counted.out);
   deep = gst_buffer_copy_deep (copy);
-  meta = gst_buffer_get_video_histogram_meta (copy);
+  meta = gst_buffer_get_cuda_histogram_meta (copy);
   expect (meta && meta != counted.meta, "the copy has no meta of its own");
   expect (meta->data == counted.meta->data, "the counts are copied");
   for (guint i = 0; i < meta->n_components; i++)
@@ -123,7 +124,7 @@ histo_metas_copy (void)
   /* The copy of a copy outlives both, and the filter. */
   gst_buffer_unref (copy);
   counted_end (&counted);
-  meta = gst_buffer_get_video_histogram_meta (deep);
+  meta = gst_buffer_get_cuda_histogram_meta (deep);
   expect (meta != NULL, "the copy of the copy has no meta");
   expect_counts (meta, deep, &counted.info, "");
   gst_buffer_unref (deep);
@@ -138,17 +139,17 @@ histo_metas_region (void)
 
   counted_start (&counted, "GRAY8", "");
   part = gst_buffer_copy_region (counted.out, GST_BUFFER_COPY_ALL, 0, 100);
-  expect (gst_buffer_get_video_histogram_meta (part) == NULL,
+  expect (gst_buffer_get_cuda_histogram_meta (part) == NULL,
       "the first rows have all counts");
   gst_buffer_unref (part);
   part = gst_buffer_copy_region (counted.out, GST_BUFFER_COPY_ALL, 100,
       gst_buffer_get_size (counted.out) - 100);
-  expect (gst_buffer_get_video_histogram_meta (part) == NULL,
+  expect (gst_buffer_get_cuda_histogram_meta (part) == NULL,
       "the last rows have all counts");
   gst_buffer_unref (part);
   whole = gst_buffer_copy_region (
       counted.out, GST_BUFFER_COPY_ALL, 0, gst_buffer_get_size (counted.out));
-  expect (gst_buffer_get_video_histogram_meta (whole) != NULL,
+  expect (gst_buffer_get_cuda_histogram_meta (whole) != NULL,
       "all of it has no counts");
   gst_buffer_unref (whole);
   counted_end (&counted);
@@ -182,7 +183,7 @@ static void
 expect_kept (GstBuffer *const *kept, const GstVideoInfo *info, int first)
 {
   for (int i = first; i < KEPT; i++)
-    expect_counts (gst_buffer_get_video_histogram_meta (kept[i]), kept[i], info,
+    expect_counts (gst_buffer_get_cuda_histogram_meta (kept[i]), kept[i], info,
         i < RECOUNTED ? "planes=all bins=256" : "planes=all bins=100");
 }
 
@@ -230,13 +231,13 @@ histo_metas_by_turns (void)
   filter_start (&filter, "cudahisto interval=0 ring-depth=2", &info, "I420", 37,
       21, NULL);
   for (int i = 0; i < 12; i++) {
-    GstVideoHistogramMeta *meta;
+    GstCudaHistogramMeta *meta;
     GstBuffer *out;
 
     settings_apply (
         filter.element, i % 3 == 1 ? "attach-meta=true" : "attach-meta=false");
     out = filter_process (&filter, picture_new (&info, (guint) i));
-    meta = gst_buffer_get_video_histogram_meta (out);
+    meta = gst_buffer_get_cuda_histogram_meta (out);
     expect ((meta != NULL) == (i % 3 == 1), "meta of frame %d: %p", i,
         (void *) meta);
     if (meta != NULL)
@@ -255,12 +256,12 @@ histo_metas_none (void)
   GstBuffer *out;
   Filter filter;
 
-  expect (gst_buffer_get_video_histogram_meta (buffer) == NULL,
+  expect (gst_buffer_get_cuda_histogram_meta (buffer) == NULL,
       "a meta on a new buffer");
   gst_buffer_unref (buffer);
   filter_start (&filter, "cudahisto interval=0", &info, "NV12", 16, 8, NULL);
   out = filter_process (&filter, picture_new (&info, 1));
-  expect (gst_buffer_get_video_histogram_meta (out) == NULL,
+  expect (gst_buffer_get_cuda_histogram_meta (out) == NULL,
       "a meta that was not asked for");
   gst_buffer_unref (out);
   filter_close (&filter);
@@ -272,13 +273,13 @@ histo_metas_are_registered (void)
 {
   GstElement *element = gst_element_factory_make ("cudahisto", NULL);
   const GstMetaInfo *info =
-      gst_meta_get_info (GST_VIDEO_HISTOGRAM_META_IMPL_NAME);
+      gst_meta_get_info (GST_CUDA_HISTOGRAM_META_IMPL_NAME);
 
   expect (element != NULL, "cudahisto cannot be made");
   expect (info != NULL, "no meta is registered");
-  expect (info->api == g_type_from_name (GST_VIDEO_HISTOGRAM_META_API_NAME),
+  expect (info->api == g_type_from_name (GST_CUDA_HISTOGRAM_META_API_NAME),
       "of another interface");
-  expect (info->size == sizeof (GstVideoHistogramMeta), "of another size");
+  expect (info->size == sizeof (GstCudaHistogramMeta), "of another size");
   expect (gst_meta_api_type_has_tag (
               info->api, g_quark_from_string (GST_META_TAG_VIDEO_STR))
           && gst_meta_api_type_has_tag (info->api,
@@ -291,11 +292,11 @@ histo_metas_are_registered (void)
 }
 
 /* Another meta of the kind, as an element of another maker leaves it. */
-static GstVideoHistogramMeta *
+static GstCudaHistogramMeta *
 add_foreign_meta (GstBuffer *buffer, guint bins)
 {
-  GstVideoHistogramMeta *meta = (GstVideoHistogramMeta *) gst_buffer_add_meta (
-      buffer, gst_meta_get_info (GST_VIDEO_HISTOGRAM_META_IMPL_NAME), NULL);
+  GstCudaHistogramMeta *meta = (GstCudaHistogramMeta *) gst_buffer_add_meta (
+      buffer, gst_meta_get_info (GST_CUDA_HISTOGRAM_META_IMPL_NAME), NULL);
 
   meta->bins = bins;
   return meta;
@@ -311,14 +312,14 @@ histo_metas_newest (void)
   counted_start (&counted, "GRAY8", "");
   buffer = gst_buffer_copy (counted.out);
   add_foreign_meta (buffer, 3);
-  expect (gst_buffer_get_video_histogram_meta (buffer)->bins == 3,
+  expect (gst_buffer_get_cuda_histogram_meta (buffer)->bins == 3,
       "the older of two metas");
   copy = gst_buffer_copy (buffer);
-  expect (gst_buffer_get_video_histogram_meta (copy)->bins == 3,
+  expect (gst_buffer_get_cuda_histogram_meta (copy)->bins == 3,
       "the older of two copied metas");
   gst_buffer_unref (copy);
   add_foreign_meta (buffer, 5);
-  expect (gst_buffer_get_video_histogram_meta (buffer)->bins == 5,
+  expect (gst_buffer_get_cuda_histogram_meta (buffer)->bins == 5,
       "an older one of three metas");
   gst_buffer_unref (buffer);
   counted_end (&counted);
@@ -345,13 +346,13 @@ histo_metas_replace_older (void)
     filter_start (&filter, all, &counted.info, "I420", 37, 21, NULL);
     out = filter_process (&filter, counted.out);
     expect (gst_buffer_get_n_meta (
-                out, g_type_from_name (GST_VIDEO_HISTOGRAM_META_API_NAME))
+                out, g_type_from_name (GST_CUDA_HISTOGRAM_META_API_NAME))
             == 1,
         "not one meta");
-    expect_counts (gst_buffer_get_video_histogram_meta (out), out,
-        &counted.info, "bins=16");
+    expect_counts (gst_buffer_get_cuda_histogram_meta (out), out, &counted.info,
+        "bins=16");
     expect (gst_buffer_get_n_meta (
-                held, g_type_from_name (GST_VIDEO_HISTOGRAM_META_API_NAME))
+                held, g_type_from_name (GST_CUDA_HISTOGRAM_META_API_NAME))
             == 2,
         "a buffer that is held elsewhere has changed");
     gst_buffer_unref (out);
@@ -360,6 +361,44 @@ histo_metas_replace_older (void)
     counted_end (&counted);
     g_free (all);
   }
+}
+
+/* Functions that take components by number, as other languages use them. */
+static void
+histo_metas_accessors (void)
+{
+  Counted counted;
+
+  counted_start (&counted, "NV12", "bins=16");
+  for (guint i = 0; i < 3; i++) {
+    const GstCudaHistogramComponent *component =
+        gst_cuda_histogram_meta_get_component (counted.meta, i);
+    GBytes *counts = gst_cuda_histogram_meta_get_counts (counted.meta, i);
+    gsize size;
+
+    expect (component == &counted.meta->component[i], "another component");
+    expect (g_bytes_get_data (counts, &size) == component->counts,
+        "other counters of %s", component->name);
+    expect (size == 16 * sizeof (guint64), "%" G_GSIZE_FORMAT " bytes", size);
+    g_bytes_unref (counts);
+  }
+  expect (gst_cuda_histogram_meta_get_component (counted.meta, 3) == NULL
+          && gst_cuda_histogram_meta_get_counts (counted.meta, 3) == NULL,
+      "a fourth component");
+  counted_end (&counted);
+}
+
+/* Sources with the former names compile, and read the same meta. */
+static void
+histo_metas_former_names (void)
+{
+  GstVideoHistogramMeta *meta;
+  Counted counted;
+
+  counted_start (&counted, "GRAY8", "");
+  meta = gst_buffer_get_video_histogram_meta (counted.out);
+  expect (meta == counted.meta, "another meta");
+  counted_end (&counted);
 }
 
 /* ---- pipelines ----------------------------------------------------------- */
@@ -377,7 +416,7 @@ static GstPadProbeReturn
 look_at_buffer (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
 {
   GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (probe);
-  GstVideoHistogramMeta *meta = gst_buffer_get_video_histogram_meta (buffer);
+  GstCudaHistogramMeta *meta = gst_buffer_get_cuda_histogram_meta (buffer);
   GstCaps *caps = gst_pad_get_current_caps (pad);
   Arrivals *arrivals = user;
   GstVideoInfo info;
@@ -534,6 +573,8 @@ const Test tests_histo_metas[] = {
   { "histo-metas-are-registered", histo_metas_are_registered, VARIANT_ANY },
   { "histo-metas-newest", histo_metas_newest, VARIANT_BOTH },
   { "histo-metas-replace-older", histo_metas_replace_older, VARIANT_BOTH },
+  { "histo-metas-accessors", histo_metas_accessors, VARIANT_BOTH },
+  { "histo-metas-former-names", histo_metas_former_names, VARIANT_BOTH },
   { "histo-metas-through-tee", histo_metas_through_tee, VARIANT_BOTH },
   { "histo-metas-of-changed-frames", histo_metas_of_changed_frames,
       VARIANT_BOTH },

@@ -88,11 +88,11 @@ histo_modes_metas (void)
     for (guint32 n = 1; n < 6; n++) {
       GstBuffer *in = picture_new (&info, n);
       GstBuffer *out = filter_process (&filter, gst_buffer_ref (in));
-      GstVideoHistogramMeta *meta = gst_buffer_get_video_histogram_meta (out);
+      GstCudaHistogramMeta *meta = gst_buffer_get_cuda_histogram_meta (out);
       char *problem;
 
       expect (meta != NULL, "no meta");
-      expect (gst_buffer_get_video_histogram_meta (in) == NULL,
+      expect (gst_buffer_get_cuda_histogram_meta (in) == NULL,
           "a meta on a buffer of upstream");
       problem =
           histo_compare_meta (meta, told_of (modes[m], in, out), &info, "");
@@ -150,7 +150,7 @@ histo_modes_interval (void)
       test_context ("%s frame %u", settings, n);
       expect_use (modes[m], in, out, &info);
       expect (
-          (gst_buffer_get_video_histogram_meta (out) != NULL) == (n % 3 == 0),
+          (gst_buffer_get_cuda_histogram_meta (out) != NULL) == (n % 3 == 0),
           "a meta, or none");
       if (n % 3 == 0)
         histo_expect (

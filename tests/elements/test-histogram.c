@@ -76,9 +76,9 @@ histogram_meta (void)
 
   filter_start (&filter, settings, &info, "RGBA", 20, 10, NULL);
   out = filter_process (&filter, picture_new (&info, 1));
-  expect (gst_buffer_get_video_histogram_meta (out) != NULL, "no meta");
+  expect (gst_buffer_get_cuda_histogram_meta (out) != NULL, "no meta");
   problem = histo_compare_meta (
-      gst_buffer_get_video_histogram_meta (out), out, &info, settings);
+      gst_buffer_get_cuda_histogram_meta (out), out, &info, settings);
   expect (problem == NULL, "%s", problem);
   gst_buffer_unref (out);
   gst_message_unref (histo_message (&filter));
@@ -102,8 +102,7 @@ histogram_told_as_wanted (void)
     for (guint32 n = 0; n < 3; n++) {
       GstBuffer *in = picture_new (&info, n);
       GstBuffer *out = filter_process (&filter, gst_buffer_ref (in));
-      GstVideoHistogramMeta *counted =
-          gst_buffer_get_video_histogram_meta (out);
+      GstCudaHistogramMeta *counted = gst_buffer_get_cuda_histogram_meta (out);
 
       picture_expect (in, out, &info, "sigma=1", FALSE);
       expect ((counted != NULL) == meta, "a meta: %d", counted != NULL);
