@@ -21,7 +21,8 @@
 build_packages=(build-essential meson ninja-build pkg-config
   libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev libgstreamer-plugins-bad1.0-dev
   gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
-  gstreamer1.0-plugins-bad gstreamer1.0-plugins-ugly gstreamer1.0-libav)
+  gstreamer1.0-plugins-bad gstreamer1.0-plugins-ugly gstreamer1.0-libav
+  libgirepository1.0-dev)
 build_commands=(cc meson ninja pkg-config gst-launch-1.0)
 build_modules=(gstreamer-1.0 gstreamer-base-1.0 gstreamer-video-1.0
   gstreamer-controller-1.0 gstreamer-check-1.0)

@@ -152,6 +152,12 @@ installed_meta_reads() {
   )
 }
 
+# From Python, by the typelib as it lies in the build folder.
+introspected_meta_reads() {
+  GI_TYPELIB_PATH=$PWD/$1/plugin LD_LIBRARY_PATH=$PWD/$1/plugin \
+    tests/introspected-meta.py
+}
+
 # counted_clip COMMAND...: a clip of 20 frames gives 20 lines of JSON, with
 # components whose bins add up to their samples.
 counted_clip() {
@@ -267,13 +273,14 @@ if $check_passed; then
     check "$cuda: histogram-lines.py refuses settings" refuses_settings $lines
     check "$cuda: histogram-lines.py without a place to write" \
       cannot_write $lines
+    check "$cuda: Python reads the meta" introspected_meta_reads $cuda
     check "$cuda: histogram-view" histogram_view
     check "$cuda: histogram-view without a place to write" \
       cannot_write pipelines/histogram-view
     check "$cuda: histogram-view refuses inputs" \
       refuses_inputs pipelines/histogram-view
   else
-    for program in histogram-lines.py histogram-view; do
+    for program in histogram-lines.py introspected-meta.py histogram-view; do
       skip "$cuda: $program" "there is no python3-gi with gir1.2-gstreamer-1.0"
     done
   fi
