@@ -3,6 +3,29 @@
 
 #include "color.h"
 
+/* The info that GStreamer has of a format, as its pack and unpack functions use the
+ * format: for packed 4:2:2 of more than 8 bits, its table has all components at byte 0,
+ * and Y210 in the low bits. */
+static GstVideoFormatInfo
+true_format (const GstVideoInfo *info)
+{
+  GstVideoFormatInfo format = *info->finfo;
+
+  switch (GST_VIDEO_INFO_FORMAT (info)) {
+    case GST_VIDEO_FORMAT_Y210:
+    case GST_VIDEO_FORMAT_Y212_LE:
+      format.poffset[GST_VIDEO_COMP_Y] = 0;
+      format.poffset[GST_VIDEO_COMP_U] = 2;
+      format.poffset[GST_VIDEO_COMP_V] = 6;
+      for (guint c = 0; c < format.n_components; c++)
+        format.shift[c] = 16 - format.depth[c];
+      break;
+    default:
+      break;
+  }
+  return format;
+}
+
 static GstFrameChannelRole
 component_role (const GstVideoFormatInfo *finfo, gint component)
 {
@@ -37,9 +60,9 @@ same_plane (const GstVideoFormatInfo *f, gint a, gint b)
 
 /* Fills image plane p with all components that share a plane with `first`. */
 static void
-add_plane (GstFrameLayout *self, const GstVideoInfo *info, gint first)
+add_plane (GstFrameLayout *self, const GstVideoInfo *info,
+    const GstVideoFormatInfo *f, gint first)
 {
-  const GstVideoFormatInfo *f = info->finfo;
   const gint p = self->layout.n_planes++;
   ImagePlane *plane = &self->layout.plane[p];
   gint order[GST_VIDEO_MAX_COMPONENTS], n = 0, bytes;
@@ -86,7 +109,7 @@ add_plane (GstFrameLayout *self, const GstVideoInfo *info, gint first)
 gboolean
 gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info)
 {
-  const GstVideoFormatInfo *f = info->finfo;
+  const GstVideoFormatInfo format = true_format (info), *f = &format;
   Image *layout = &self->layout;
 
   memset (self, 0, sizeof *self);
@@ -101,7 +124,7 @@ gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info)
     while (!same_plane (f, c, earlier))
       earlier++;
     if (earlier == c)
-      add_plane (self, info, c);
+      add_plane (self, info, f, c);
     layout->memory[f->plane[c]].height = GST_VIDEO_INFO_COMP_HEIGHT (info, c);
     layout->memory[f->plane[c]].stride =
         GST_VIDEO_INFO_PLANE_STRIDE (info, f->plane[c]);

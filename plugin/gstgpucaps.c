@@ -3,12 +3,28 @@
 
 #include "gstgpumemory.h"
 
-/* Formats that the elements take. */
+/* Names that GStreamer knows only from some version on. */
+#if GST_CHECK_VERSION(1, 24, 0)
+#define YUV_8_OF_1_24 "A422, A444, "
+#else
+#define YUV_8_OF_1_24 ""
+#endif
+#if GST_CHECK_VERSION(1, 26, 0)
+#define GRAY_10 "GRAY10_LE16, "
+#else
+#define GRAY_10 ""
+#endif
+
+/* Formats that the elements take. Sources without a preference choose the first, so the
+ * cheapest and most usual ones stand first: by bits, YUV before RGB before grey. */
 #define FORMATS \
-  "{ GRAY8, GRAY16_LE, I420, YV12, NV12, NV21, Y42B, Y444, YUY2, UYVY, AYUV, " \
-  "VUYA, I420_10LE, I422_10LE, Y444_10LE, I420_12LE, P010_10LE, P016_LE, " \
-  "Y444_16LE, RGB, BGR, RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, " \
-  "RGBP, BGRP, GBR, GBRA, GBR_10LE, ARGB64, RGBA64_LE }"
+  "{ I420, NV12, YV12, NV21, YUY2, UYVY, Y42B, NV16, NV61, Y444, NV24, " \
+  "A420, " YUV_8_OF_1_24 "AYUV, VUYA, " \
+  "BGRx, RGBx, xRGB, xBGR, BGRA, RGBA, ARGB, ABGR, RGB, BGR, " \
+  "RGBP, BGRP, GBR, GBRA, GRAY8, " \
+  "P010_10LE, I420_10LE, I422_10LE, Y210, Y444_10LE, GBR_10LE, " GRAY_10 \
+  "P012_LE, I420_12LE, I422_12LE, Y212_LE, Y444_12LE, GBR_12LE, " \
+  "P016_LE, Y444_16LE, AYUV64, ARGB64, RGBA64_LE, GRAY16_LE }"
 
 typedef enum
 {

@@ -4,10 +4,19 @@
 #include <string.h>
 
 const char *const video_formats[] = { "GRAY8", "GRAY16_LE", "I420", "YV12",
-  "NV12", "NV21", "Y42B", "Y444", "YUY2", "UYVY", "AYUV", "VUYA", "I420_10LE",
-  "I422_10LE", "Y444_10LE", "I420_12LE", "P010_10LE", "P016_LE", "Y444_16LE",
-  "RGB", "BGR", "RGBA", "BGRA", "ARGB", "ABGR", "RGBx", "BGRx", "xRGB", "xBGR",
-  "RGBP", "BGRP", "GBR", "GBRA", "GBR_10LE", "ARGB64", "RGBA64_LE", NULL };
+  "NV12", "NV21", "Y42B", "NV16", "NV61", "Y444", "NV24", "YUY2", "UYVY",
+  "A420", "AYUV", "VUYA", "I420_10LE", "I422_10LE", "Y444_10LE", "Y210",
+  "I420_12LE", "I422_12LE", "Y444_12LE", "Y212_LE", "P010_10LE", "P012_LE",
+  "P016_LE", "Y444_16LE", "AYUV64", "RGB", "BGR", "RGBA", "BGRA", "ARGB",
+  "ABGR", "RGBx", "BGRx", "xRGB", "xBGR", "RGBP", "BGRP", "GBR", "GBRA",
+  "GBR_10LE", "GBR_12LE", "ARGB64", "RGBA64_LE",
+#if GST_CHECK_VERSION(1, 24, 0)
+  "A422", "A444",
+#endif
+#if GST_CHECK_VERSION(1, 26, 0)
+  "GRAY10_LE16",
+#endif
+  NULL };
 
 GstElement *
 element_make (const char *name)

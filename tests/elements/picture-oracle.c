@@ -67,6 +67,23 @@ border_code (const GstVideoInfo *info, int c, int kind, int depth, guint32 argb)
   return (limited ? 224.0 * step : full) * difference + 128.0 * step;
 }
 
+/* Y0 U Y1 V in the high bits, which GStreamer's table of formats does not have. */
+static gboolean
+is_high_yuyv (const GstVideoInfo *info)
+{
+  return GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_Y210
+      || GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_Y212_LE;
+}
+
+/* The same for all components of a format that the elements take. */
+int
+picture_shift (const GstVideoInfo *info)
+{
+  return is_high_yuyv (info)
+      ? 16 - (int) GST_VIDEO_FORMAT_INFO_DEPTH (info->finfo, 0)
+      : (int) GST_VIDEO_FORMAT_INFO_SHIFT (info->finfo, 0);
+}
+
 static Component
 component_of (const GstVideoFrame *frame, int c, guint32 argb)
 {
@@ -79,7 +96,7 @@ component_of (const GstVideoFrame *frame, int c, guint32 argb)
     .width = GST_VIDEO_FRAME_COMP_WIDTH (frame, c),
     .height = GST_VIDEO_FRAME_COMP_HEIGHT (frame, c),
     .depth = (int) GST_VIDEO_FORMAT_INFO_DEPTH (format, c),
-    .shift = (int) GST_VIDEO_FORMAT_INFO_SHIFT (format, c),
+    .shift = picture_shift (&frame->info),
     .sub_x = 1 << GST_VIDEO_FORMAT_INFO_W_SUB (format, c),
     .sub_y = 1 << GST_VIDEO_FORMAT_INFO_H_SUB (format, c),
     .kind = component_kind (format, c),
@@ -89,6 +106,11 @@ component_of (const GstVideoFrame *frame, int c, guint32 argb)
    * formats have it one sample of two bytes behind. */
   if (offset % 2 == 1 && r.depth > 8)
     offset++;
+  if (is_high_yuyv (&frame->info)) {
+    static const int offsets[] = { 0, 2, 6 };
+
+    offset = offsets[c];
+  }
   r.data = (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (frame, plane) + offset;
   if (r.kind == CHROMA)
     r.zero = 1 << (r.depth - 1);

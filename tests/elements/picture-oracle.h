@@ -31,6 +31,9 @@ guint16 *picture_samples (
 void picture_put_samples (GstBuffer *buffer, const GstVideoInfo *info,
     guint component, const guint16 *codes);
 
+/* Bits below the significant ones of each sample. */
+int picture_shift (const GstVideoInfo *info);
+
 /* A number that the settings give, or else another. */
 double setting_number (const char *settings, const char *key, double otherwise);
 

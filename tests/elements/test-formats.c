@@ -168,6 +168,66 @@ formats_colorimetry (void)
     }
 }
 
+/* Where each component lies comes from GStreamer's own functions here, not from its
+ * table of formats or from the oracle: scaled by a half, a picture of one colour comes
+ * half as far from its zero levels. */
+static void
+check_packing (const char *format)
+{
+  enum
+  {
+    WIDTH = 8,
+    HEIGHT = 2
+  };
+  /* A, Y, U, V in 16 bits; those of Y are 16 and those of U and V 128 times 256 away
+   * from zero, in limited range. */
+  static const guint16 colour[] = { 0xffff, 0x9000, 0x6000, 0xa000 };
+  static const guint16 halved[] = { 0xffff, 0x5000, 0x7000, 0x9000 };
+  guint16 pixels[4 * WIDTH * HEIGHT];
+  GstVideoFrame frame;
+  GstBuffer *in, *out;
+  GstVideoInfo info;
+  Filter filter;
+
+  filter_start (&filter, "kernel=custom taps-x=<0.25,0.25,0.25,0.25> scale=0.5",
+      &info, format, WIDTH, HEIGHT, "colorimetry=(string)2:4:16:4");
+  in = gst_buffer_new_allocate (NULL, info.size, NULL);
+  gst_buffer_memset (in, 0, 0, info.size);
+  for (guint i = 0; i < G_N_ELEMENTS (pixels); i++)
+    pixels[i] = colour[i % 4];
+  expect (gst_video_frame_map (&frame, &info, in, GST_MAP_WRITE), "no mapping");
+  for (int y = 0; y < HEIGHT; y++)
+    info.finfo->pack_func (info.finfo, GST_VIDEO_PACK_FLAG_NONE, pixels, 0,
+        frame.data, frame.info.stride, GST_VIDEO_CHROMA_SITE_UNKNOWN, y, WIDTH);
+  gst_video_frame_unmap (&frame);
+  out = filter_process (&filter, in);
+  expect (gst_video_frame_map (&frame, &info, out, GST_MAP_READ), "no mapping");
+  for (int y = 0; y < HEIGHT; y++) {
+    info.finfo->unpack_func (info.finfo, GST_VIDEO_PACK_FLAG_TRUNCATE_RANGE,
+        pixels, frame.data, frame.info.stride, 0, y, WIDTH);
+    for (guint i = 0; i < 4 * WIDTH; i++)
+      expect (i % 4 == 0 || pixels[i] == halved[i % 4],
+          "component %u of pixel (%u,%d) is 0x%04x instead of 0x%04x", i % 4,
+          i / 4, y, pixels[i], halved[i % 4]);
+  }
+  gst_video_frame_unmap (&frame);
+  gst_buffer_unref (out);
+  filter_close (&filter);
+}
+
+static void
+formats_packing (void)
+{
+  for (int f = 0; video_formats[f]; f++) {
+    GstVideoInfo info;
+
+    video_info (&info, video_formats[f], 8, 2, NULL);
+    if (GST_VIDEO_INFO_IS_YUV (&info)
+        && info.finfo->unpack_format == GST_VIDEO_FORMAT_AYUV64)
+      check_packing (video_formats[f]);
+  }
+}
+
 const Test tests_formats[] = {
   { "formats-defaults", formats_defaults, VARIANT_BOTH },
   { "formats-custom-taps", formats_custom_taps, VARIANT_BOTH },
@@ -179,5 +239,6 @@ const Test tests_formats[] = {
   { "formats-planes-chroma", formats_planes_chroma, VARIANT_BOTH },
   { "formats-planes-alpha", formats_planes_alpha, VARIANT_BOTH },
   { "formats-colorimetry", formats_colorimetry, VARIANT_BOTH },
+  { "formats-packing", formats_packing, VARIANT_BOTH },
   { 0 },
 };

@@ -477,7 +477,7 @@ expect_outside (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
     g_free (codes);
   }
   /* What is left is padding; but bits below a code that was drawn become 0. */
-  if (GST_VIDEO_FORMAT_INFO_SHIFT (info->finfo, 0) == 0)
+  if (picture_shift (info) == 0)
     picture_expect_same (in, copy, info);
   gst_buffer_unref (copy);
 }

@@ -3,7 +3,8 @@
 #include "picture-oracle.h"
 
 static const char *const layout_formats[] = { "GRAY8", "I420", "YV12", "NV12",
-  "YUY2", "P010_10LE", "I422_10LE", "RGB", "RGBA", "GBRA", "Y444_16LE" };
+  "YUY2", "NV24", "A420", "P010_10LE", "I422_10LE", "Y210", "Y212_LE", "RGB",
+  "RGBA", "GBRA", "AYUV64", "Y444_16LE" };
 
 static void
 check_layout (const PictureLayout *layout, const char *what)
