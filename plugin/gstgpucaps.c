@@ -26,6 +26,21 @@
   "P012_LE, I420_12LE, I422_12LE, Y212_LE, Y444_12LE, GBR_12LE, " \
   "P016_LE, Y444_16LE, AYUV64, ARGB64, RGBA64_LE, GRAY16_LE }"
 
+/* The formats as a list of strings, made once. */
+static const GValue *
+all_formats (void)
+{
+  static GstStructure *structure = NULL;
+  static gsize made = 0;
+
+  if (g_once_init_enter (&made)) {
+    structure =
+        gst_structure_from_string ("formats, format=(string)" FORMATS, NULL);
+    g_once_init_leave (&made, 1);
+  }
+  return gst_structure_get_value (structure, "format");
+}
+
 typedef enum
 {
   KIND_SYSTEM,
@@ -156,4 +171,30 @@ gst_gpu_caps_prefer_gpu (GstCaps *caps)
   gst_caps_unref (caps);
   gst_caps_append (first, rest);
   return first;
+}
+
+/* Whether the neighbours left most formats open: they would take anything. */
+static gboolean
+is_any_format (const GValue *formats)
+{
+  return formats != NULL && GST_VALUE_HOLDS_LIST (formats)
+      && 2 * gst_value_list_get_size (formats)
+      > gst_value_list_get_size (all_formats ());
+}
+
+GstCaps *
+gst_gpu_caps_prefer_usual (GstCaps *caps)
+{
+  caps = gst_caps_make_writable (caps);
+  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
+    GstStructure *structure = gst_caps_get_structure (caps, i);
+    const GValue *formats = gst_structure_get_value (structure, "format");
+    GValue sorted = G_VALUE_INIT;
+
+    /* The intersection is in the order of its first operand. */
+    if (is_any_format (formats)
+        && gst_value_intersect (&sorted, all_formats (), formats))
+      gst_structure_take_value (structure, "format", &sorted);
+  }
+  return caps;
 }

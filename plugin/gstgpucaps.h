@@ -22,6 +22,12 @@ gboolean gst_gpu_caps_are_on_gpu (GstCaps *caps);
 GstCaps *gst_gpu_caps_transform (
     GstCaps *caps, GstPadDirection direction, gboolean gpu);
 
+/* Sorts the formats of each structure that has most of ours, the cheapest and most usual
+ * first: neighbours that take anything list formats by quality, from 64 bits a pixel
+ * down, and a source takes the first. The order of shorter lists is somebody's
+ * preference, and stays. Takes `caps`, and returns others. */
+GstCaps *gst_gpu_caps_prefer_usual (GstCaps *caps);
+
 /* Puts what is in the GPU's memory first. Takes `caps`, and returns others. */
 GstCaps *gst_gpu_caps_prefer_gpu (GstCaps *caps);
 

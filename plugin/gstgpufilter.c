@@ -487,6 +487,7 @@ gst_gpu_filter_query (
     gst_query_parse_caps_result (query, &caps);
     if (caps != NULL && !gst_caps_is_any (caps)) {
       caps = gst_gpu_caps_prefer_gpu (gst_caps_ref (caps));
+      caps = gst_gpu_caps_prefer_usual (caps);
       gst_query_set_caps_result (query, caps);
       gst_caps_unref (caps);
     }

@@ -301,6 +301,112 @@ negotiation_allocation (void)
   filter_close (&filter);
 }
 
+/* ---- what neighbours settle on ------------------------------------------- */
+
+/* The format that a pipeline with an element named e has settled on, to be freed, or
+ * NULL after an error, which is then `*error`, to be freed. FILTER is cudasepconv and
+ * HISTO cudahisto, of the backend under test. */
+static char *
+settled_format (const char *line, char **error)
+{
+  char *filter =
+      g_strdup_printf ("cudasepconv name=e backend=%s", test_backend ());
+  char *histo =
+      g_strdup_printf ("cudahisto name=e backend=%s", test_backend ());
+  GString *whole = g_string_new (line);
+  GError *problem = NULL;
+  GstElement *pipeline, *element;
+  GstMessage *message;
+  char *format = NULL;
+  GstCaps *caps;
+  GstPad *pad;
+  GstBus *bus;
+
+  g_string_replace (whole, "FILTER", filter, 0);
+  g_string_replace (whole, "HISTO", histo, 0);
+  pipeline = gst_parse_launch (whole->str, &problem);
+  expect (pipeline != NULL && problem == NULL, "%s",
+      problem ? problem->message : "no pipeline");
+  bus = gst_element_get_bus (pipeline);
+  element = gst_bin_get_by_name (GST_BIN (pipeline), "e");
+  pad = gst_element_get_static_pad (element, "sink");
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  message = gst_bus_timed_pop_filtered (
+      bus, 20 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  expect (message != NULL, "no end after 20 s");
+  *error = NULL;
+  caps = gst_pad_get_current_caps (pad);
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
+    gst_message_parse_error (message, &problem, NULL);
+    *error = g_strdup_printf (
+        "%s: %s", GST_OBJECT_NAME (message->src), problem->message);
+    g_error_free (problem);
+  } else if (caps != NULL) {
+    format = g_strdup (
+        gst_structure_get_string (gst_caps_get_structure (caps, 0), "format"));
+  }
+  gst_caps_replace (&caps, NULL);
+  gst_message_unref (message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pad);
+  gst_object_unref (element);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+  g_string_free (whole, TRUE);
+  g_free (filter);
+  g_free (histo);
+  return format;
+}
+
+typedef struct
+{
+  const char *line, *format;
+} Settled;
+
+static void
+check_settled (const Settled *rows, guint n)
+{
+  for (guint r = 0; r < n; r++) {
+    char *error, *format;
+
+    test_context ("%s", rows[r].line);
+    format = settled_format (rows[r].line, &error);
+    expect (error == NULL, "%s", error);
+    expect (g_strcmp0 (format, rows[r].format) == 0,
+        "the format is %s instead of %s", format, rows[r].format);
+    g_free (format);
+  }
+}
+
+#define SOURCE "videotestsrc num-buffers=2 ! "
+
+/* Neighbours that take anything settle on what costs least, and a neighbour's preference
+ * stays. */
+static void
+negotiation_neighbours (void)
+{
+  static const Settled rows[] = {
+    { SOURCE "FILTER ! fakesink", "I420" },
+    { SOURCE "HISTO ! fakesink", "I420" },
+    { SOURCE "FILTER ! videoconvert ! fakesink", "I420" },
+    { SOURCE "HISTO ! videoconvert ! fakesink", "I420" },
+    { SOURCE "videoconvert ! FILTER ! videoconvert ! fakesink", "I420" },
+    { SOURCE "videoconvert ! HISTO ! videoscale ! fakesink", "I420" },
+    { SOURCE "FILTER ! queue ! videoscale ! fakesink", "I420" },
+    /* As decoders have it. */
+    { SOURCE "video/x-raw,format=NV12 ! videoconvert ! FILTER ! videoconvert ! "
+             "fakesink",
+        "NV12" },
+    { SOURCE "video/x-raw,format=I420 ! FILTER ! videoconvert ! "
+             "video/x-raw,format=BGRA ! fakesink",
+        "I420" },
+    { SOURCE "video/x-raw,format={RGB,I420} ! FILTER ! fakesink", "RGB" },
+    { SOURCE "FILTER ! video/x-raw,format={RGBA,NV12} ! fakesink", "RGBA" },
+  };
+
+  check_settled (rows, G_N_ELEMENTS (rows));
+}
+
 const Test tests_negotiation[] = {
   { "negotiation-caps-go-through", negotiation_caps_go_through, VARIANT_BOTH },
   { "negotiation-changes", negotiation_changes, VARIANT_BOTH },
@@ -318,5 +424,6 @@ const Test tests_negotiation[] = {
   { "negotiation-downstream-refuses", negotiation_downstream_refuses,
       VARIANT_BOTH },
   { "negotiation-allocation", negotiation_allocation, VARIANT_BOTH },
+  { "negotiation-neighbours", negotiation_neighbours, VARIANT_BOTH },
   { 0 },
 };
