@@ -330,6 +330,19 @@ log_plan (GstCudaSepconv *self, const Image *layout, Gpu *gpu)
   g_string_free (others, TRUE);
 }
 
+static gboolean
+gst_cuda_sepconv_takes_format (
+    GstGpuFilter *filter, const GstVideoFormatInfo *format, Fault *why)
+{
+  GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
+  GstFramePlanes planes;
+
+  GST_OBJECT_LOCK (self);
+  planes = self->planes;
+  GST_OBJECT_UNLOCK (self);
+  return gst_frame_planes_check_format (planes, format, why);
+}
+
 /* Gives the plan the spec of now, in place if its method can take it. */
 static gboolean
 update_plan (GstCudaSepconv *self, Fault *fault)
@@ -367,6 +380,30 @@ update_plan (GstCudaSepconv *self, Fault *fault)
   return self->plan != NULL;
 }
 
+/* Whether the settings no longer fit the frames that come, but would fit others that
+ * upstream can send: it has been asked to, and frames of the old caps are on the way. */
+static gboolean
+awaits_caps (GstCudaSepconv *self)
+{
+  GstGpuFilter *filter = GST_GPU_FILTER (self);
+  GstCaps *caps;
+  gboolean possible;
+
+  if (!self->have_spec
+      || gst_cuda_sepconv_takes_format (
+          filter, gst_gpu_filter_get_info (filter)->finfo, NULL))
+    return FALSE;
+  caps = gst_pad_get_allowed_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
+  possible = caps != NULL && !gst_caps_is_empty (caps);
+  gst_clear_caps (&caps);
+  GST_INFO_OBJECT (self, "the setting of planes does not fit %s; upstream %s",
+      gst_video_format_to_string (
+          GST_VIDEO_INFO_FORMAT (gst_gpu_filter_get_info (filter))),
+      possible ? "can change: the setting before it stays until then"
+               : "cannot change");
+  return possible;
+}
+
 static gboolean
 gst_cuda_sepconv_prepare (
     GstGpuFilter *filter, GstGpuFilterUse *use, Fault *fault)
@@ -374,10 +411,12 @@ gst_cuda_sepconv_prepare (
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
   const Image *layout = &gst_gpu_filter_get_layout (filter)->layout;
   const GpuOrder order = gst_gpu_filter_get_order (filter);
+  const gboolean awaits = awaits_caps (self);
   gboolean changed, reports, ok = TRUE;
 
   GST_OBJECT_LOCK (self);
-  changed = self->dirty || !self->have_spec || self->order != order;
+  changed =
+      !awaits && (self->dirty || !self->have_spec || self->order != order);
   self->order = order;
   if (changed) {
     ok = build_spec (self, fault);
@@ -539,6 +578,7 @@ gst_cuda_sepconv_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (object);
+  gboolean renegotiates = FALSE;
 
   GST_OBJECT_LOCK (self);
   self->dirty = self->dirty || is_of_spec (id);
@@ -587,6 +627,7 @@ gst_cuda_sepconv_set_property (
       self->border_color = g_value_get_uint (value);
       break;
     case PROP_PLANES:
+      renegotiates = self->planes != (GstFramePlanes) g_value_get_flags (value);
       self->planes = (GstFramePlanes) g_value_get_flags (value);
       break;
     case PROP_SCALE_CHROMA:
@@ -601,6 +642,9 @@ gst_cuda_sepconv_set_property (
       break;
   }
   GST_OBJECT_UNLOCK (self);
+  /* Other formats may do now: see gst_cuda_sepconv_takes_format(). */
+  if (renegotiates)
+    gst_base_transform_reconfigure_sink (GST_BASE_TRANSFORM (self));
 }
 
 static void
@@ -830,6 +874,8 @@ gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
       "gst-cudasepconv developers");
 
   filter_class->fields_apart = TRUE;
+  filter_class->takes_format =
+      GST_DEBUG_FUNCPTR (gst_cuda_sepconv_takes_format);
   filter_class->wanted_backend =
       GST_DEBUG_FUNCPTR (gst_cuda_sepconv_wanted_backend);
   filter_class->check_settings =

@@ -36,15 +36,22 @@ gst_frame_planes_select (GstFramePlanes planes, GstFrameChannelRole role)
 }
 
 gboolean
-gst_frame_planes_check (
-    GstFramePlanes planes, const GstVideoInfo *info, Fault *fault)
+gst_frame_planes_check_format (
+    GstFramePlanes planes, const GstVideoFormatInfo *format, Fault *fault)
 {
   const guint color = planes & GST_FRAME_PLANES_COLOR;
 
-  if (!GST_VIDEO_INFO_IS_RGB (info) || color == 0
+  if (!GST_VIDEO_FORMAT_INFO_IS_RGB (format) || color == 0
       || color == GST_FRAME_PLANES_COLOR)
     return TRUE;
   return fault_set (fault, FAULT_FORMAT,
       "planes selects luma or chroma alone, which %s video does not have.",
-      gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (info)));
+      GST_VIDEO_FORMAT_INFO_NAME (format));
+}
+
+gboolean
+gst_frame_planes_check (
+    GstFramePlanes planes, const GstVideoInfo *info, Fault *fault)
+{
+  return gst_frame_planes_check_format (planes, info->finfo, fault);
 }

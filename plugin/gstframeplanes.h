@@ -22,7 +22,12 @@ GType gst_frame_planes_get_type (void);
 gboolean gst_frame_planes_select (
     GstFramePlanes planes, GstFrameChannelRole role);
 
-/* FALSE: the planes name luma or chroma alone, which RGB does not have. */
+/* FALSE: the planes name luma or chroma alone, which RGB does not have. `fault` may be
+ * NULL. */
+gboolean gst_frame_planes_check_format (
+    GstFramePlanes planes, const GstVideoFormatInfo *format, Fault *fault);
+
+/* The same of a frame's format. */
 gboolean gst_frame_planes_check (
     GstFramePlanes planes, const GstVideoInfo *info, Fault *fault);
 

@@ -26,6 +26,18 @@
   "P012_LE, I420_12LE, I422_12LE, Y212_LE, Y444_12LE, GBR_12LE, " \
   "P016_LE, Y444_16LE, AYUV64, ARGB64, RGBA64_LE, GRAY16_LE }"
 
+/* Those that the GPU's memory can hold with the newest GStreamer that is known. */
+#define DOCUMENTED_GPU_FORMATS \
+  "{ I420, NV12, YV12, NV21, YUY2, UYVY, Y42B, Y444, VUYA, RGBx, BGRx, RGBA, " \
+  "BGRA, ARGB, ABGR, RGB, BGR, RGBP, BGRP, GBR, GBRA, P010_10LE, I420_10LE, " \
+  "I422_10LE, Y444_10LE, GBR_10LE, I420_12LE, P016_LE, Y444_16LE, ARGB64 }"
+
+/* Fields and views that lie apart would have to be found through several metas. The
+ * templates cannot say so: caps without these fields are progressive and of one view, but
+ * would not be a subset of templates that list the modes. Caps queries say it. */
+#define APART_FIELDS "fields"
+#define APART_VIEWS "separated"
+
 /* The formats as a list of strings, made once. */
 static const GValue *
 all_formats (void)
@@ -117,6 +129,14 @@ append_gpu_formats (GstCaps *to, GstCaps *system, gboolean even)
 }
 
 GstCaps *
+gst_gpu_caps_documentation (void)
+{
+  return gst_caps_from_string (
+      GST_VIDEO_CAPS_MAKE_WITH_FEATURES (GST_GPU_MEMORY_FEATURE,
+          DOCUMENTED_GPU_FORMATS) "; " GST_VIDEO_CAPS_MAKE (FORMATS));
+}
+
+GstCaps *
 gst_gpu_caps_template (void)
 {
   GstCaps *system = gst_caps_from_string (GST_VIDEO_CAPS_MAKE (FORMATS));
@@ -128,6 +148,128 @@ gst_gpu_caps_template (void)
   }
   gst_caps_append (caps, system);
   return caps;
+}
+
+/* Restricting */
+
+typedef struct
+{
+  GstGpuCapsTakes takes;
+  gpointer element;
+} Restriction;
+
+/* Whether a value of a field may stay. */
+typedef gboolean (*KeepsValue) (
+    const gchar *value, const Restriction *restriction);
+
+static gboolean
+keeps_format (const gchar *value, const Restriction *restriction)
+{
+  const GstVideoFormat format = gst_video_format_from_string (value);
+
+  return restriction->takes == NULL || format == GST_VIDEO_FORMAT_UNKNOWN
+      || restriction->takes (
+          restriction->element, gst_video_format_get_info (format), NULL);
+}
+
+static gboolean
+keeps_interlace_mode (const gchar *value, const Restriction *restriction)
+{
+  (void) restriction;
+  return !g_str_equal (value, APART_FIELDS);
+}
+
+static gboolean
+keeps_multiview_mode (const gchar *value, const Restriction *restriction)
+{
+  (void) restriction;
+  return !g_str_equal (value, APART_VIEWS);
+}
+
+/* Leaves out values of a field, a string or a list of strings; FALSE if none is left.
+ * A structure without the field stays as it is. */
+static gboolean
+restrict_field (GstStructure *structure, const gchar *field, KeepsValue keeps,
+    const Restriction *restriction)
+{
+  const GValue *value = gst_structure_get_value (structure, field);
+  GValue kept = G_VALUE_INIT;
+  guint n;
+
+  if (value != NULL && G_VALUE_HOLDS_STRING (value))
+    return keeps (g_value_get_string (value), restriction);
+  if (value == NULL || !GST_VALUE_HOLDS_LIST (value))
+    return TRUE;
+  n = gst_value_list_get_size (value);
+  g_value_init (&kept, GST_TYPE_LIST);
+  for (guint i = 0; i < n; i++) {
+    const GValue *one = gst_value_list_get_value (value, i);
+
+    if (!G_VALUE_HOLDS_STRING (one)
+        || keeps (g_value_get_string (one), restriction))
+      gst_value_list_append_value (&kept, one);
+  }
+  n = gst_value_list_get_size (&kept);
+  if (n == 1)
+    gst_structure_set_value (
+        structure, field, gst_value_list_get_value (&kept, 0));
+  else
+    gst_structure_set_value (structure, field, &kept);
+  g_value_unset (&kept);
+  return n > 0;
+}
+
+static gboolean
+restrict_structure (
+    GstCapsFeatures *features, GstStructure *structure, gpointer user)
+{
+  const Restriction *restriction = user;
+
+  (void) features;
+  if (!gst_structure_has_field (structure, "format"))
+    gst_structure_set_value (structure, "format", all_formats ());
+  return restrict_field (structure, "format", keeps_format, restriction)
+      && restrict_field (
+          structure, "interlace-mode", keeps_interlace_mode, restriction)
+      && restrict_field (
+          structure, "multiview-mode", keeps_multiview_mode, restriction);
+}
+
+GstCaps *
+gst_gpu_caps_restrict (GstCaps *caps, GstGpuCapsTakes takes, gpointer element)
+{
+  Restriction restriction = { takes, element };
+
+  caps = gst_caps_make_writable (caps);
+  gst_caps_filter_and_map_in_place (caps, restrict_structure, &restriction);
+  return caps;
+}
+
+gboolean
+gst_gpu_caps_check (
+    GstCaps *caps, GstGpuCapsTakes takes, gpointer element, Fault *why)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, 0);
+  const gchar *format = gst_structure_get_string (structure, "format");
+  const gchar *interlace =
+      gst_structure_get_string (structure, "interlace-mode");
+  const gchar *views = gst_structure_get_string (structure, "multiview-mode");
+  const GstVideoFormat id = format == NULL
+      ? GST_VIDEO_FORMAT_UNKNOWN
+      : gst_video_format_from_string (format);
+
+  if (interlace != NULL && !keeps_interlace_mode (interlace, NULL))
+    return fault_set (why, FAULT_FORMAT,
+        "Video of format %s, interlace-mode %s, is not supported: its fields lie "
+        "apart.",
+        format, interlace);
+  if (views != NULL && !keeps_multiview_mode (views, NULL))
+    return fault_set (why, FAULT_FORMAT,
+        "Video of format %s, multiview-mode %s, is not supported: its views lie "
+        "apart.",
+        format, views);
+  return id == GST_VIDEO_FORMAT_UNKNOWN || takes == NULL
+      || takes (element, gst_video_format_get_info (id), why);
 }
 
 gboolean

@@ -3,13 +3,34 @@
  * which the elements take and give in every combination. Any thread. */
 #pragma once
 
-#include <gst/gst.h>
+#include <gst/video/video.h>
+
+#include "fault.h"
 
 G_BEGIN_DECLS
 
 /* What the pads take: all formats in system memory, and those of them that the GPU's
  * memory can hold, where it is available. The caller owns the caps. */
 GstCaps *gst_gpu_caps_template (void);
+
+/* The same on every machine, for documentation: also formats in the GPU's memory that
+ * only another GStreamer can hold there. The caller owns the caps. */
+GstCaps *gst_gpu_caps_documentation (void);
+
+/* Whether an element can work on frames of a format; if not, `why` says it in a
+ * sentence. `why` may be NULL. */
+typedef gboolean (*GstGpuCapsTakes) (
+    gpointer element, const GstVideoFormatInfo *format, Fault *why);
+
+/* Leaves out of `caps` the frames that the element cannot work on: formats that `takes`
+ * declines, fields that lie apart, and views that lie apart. `takes` NULL: all formats stay.
+ * Takes `caps`, and returns others. */
+GstCaps *gst_gpu_caps_restrict (
+    GstCaps *caps, GstGpuCapsTakes takes, gpointer element);
+
+/* Whether gst_gpu_caps_restrict() keeps these fixed caps; if not, `why` says why not. */
+gboolean gst_gpu_caps_check (
+    GstCaps *caps, GstGpuCapsTakes takes, gpointer element, Fault *why);
 
 /* Whether the first structure is of frames in the GPU's memory. */
 gboolean gst_gpu_caps_are_on_gpu (GstCaps *caps);

@@ -495,6 +495,27 @@ gst_gpu_filter_query (
   return answered;
 }
 
+/* Caps that transform_caps() leaves out never reach set_info(): the pad refuses them,
+ * and upstream only says that it was not negotiated. */
+static GstPadProbeReturn
+explain_refused_caps (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
+{
+  GstGpuFilter *self = user;
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT (probe);
+  GstCaps *caps;
+  Fault fault;
+
+  (void) pad;
+  if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
+    return GST_PAD_PROBE_OK;
+  gst_event_parse_caps (event, &caps);
+  if (!gst_gpu_caps_check (caps,
+          (GstGpuCapsTakes) GST_GPU_FILTER_GET_CLASS (self)->takes_format, self,
+          &fault))
+    gst_gpu_prepare_fail (self, &fault);
+  return GST_PAD_PROBE_OK;
+}
+
 static GstCaps *
 gst_gpu_filter_transform_caps (GstBaseTransform *trans,
     GstPadDirection direction, GstCaps *caps, GstCaps *filter)
@@ -503,6 +524,8 @@ gst_gpu_filter_transform_caps (GstBaseTransform *trans,
   GstCaps *other = gst_gpu_caps_transform (
       caps, direction, gst_gpu_device_has_memory (&priv->backend.device));
 
+  other = gst_gpu_caps_restrict (other,
+      (GstGpuCapsTakes) GST_GPU_FILTER_GET_CLASS (trans)->takes_format, trans);
   if (filter != NULL) {
     GstCaps *both =
         gst_caps_intersect_full (other, filter, GST_CAPS_INTERSECT_FIRST);
@@ -764,6 +787,8 @@ gst_gpu_filter_init (GstGpuFilter *self)
   gst_gpu_backend_init (&priv->backend, GST_ELEMENT (self));
   gst_gpu_flights_init (&priv->flights, self, &priv->backend.device,
       GST_BASE_TRANSFORM_SRC_PAD (self));
+  gst_pad_add_probe (GST_BASE_TRANSFORM_SINK_PAD (self),
+      GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, explain_refused_caps, self, NULL);
   priv->backend_setting = DEFAULT_BACKEND;
   priv->device_id = DEFAULT_DEVICE_ID;
   priv->flights.settings.transfer = DEFAULT_TRANSFER;
@@ -778,10 +803,15 @@ add_pad_templates (GstElementClass *element_class)
 {
   GstCaps *caps = gst_gpu_caps_template ();
 
-  gst_element_class_add_pad_template (element_class,
-      gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
-  gst_element_class_add_pad_template (element_class,
-      gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  GstPadTemplate *templates[] = { gst_pad_template_new ("sink", GST_PAD_SINK,
+                                      GST_PAD_ALWAYS, caps),
+    gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps) };
+
+  for (guint i = 0; i < G_N_ELEMENTS (templates); i++) {
+    gst_pad_template_set_documentation_caps (
+        templates[i], gst_gpu_caps_documentation ());
+    gst_element_class_add_pad_template (element_class, templates[i]);
+  }
   gst_caps_unref (caps);
 }
 

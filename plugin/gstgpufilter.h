@@ -34,6 +34,13 @@ struct _GstGpuFilterClass
   /* Whether each field of an interlaced frame is computed as an image of its own. */
   gboolean fields_apart;
 
+  /* Whether the settings of now can work on frames of a format; if not, `why` (or NULL)
+   * says it in a sentence. Caps are restricted to formats for which it returns TRUE: a
+   * setting that it depends on calls gst_base_transform_reconfigure_sink() when it
+   * changes. Any thread. NULL: all formats of the templates. */
+  gboolean (*takes_format) (
+      GstGpuFilter *self, const GstVideoFormatInfo *format, Fault *why);
+
   /* Returns the backend that the element's own settings need; AUTO: any. */
   GstGpuFilterBackend (*wanted_backend) (GstGpuFilter *self);
 

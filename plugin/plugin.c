@@ -3,12 +3,23 @@
 #include "gstcudasepconv.h"
 #include "gstgpulog.h"
 
+/* Where drivers install it, or containers mount it. */
+#define DRIVER_FOLDERS \
+  "/usr/lib/x86_64-linux-gnu,/usr/lib/aarch64-linux-gnu,/usr/lib64,/usr/lib," \
+  "/usr/lib/wsl/lib,/usr/local/nvidia/lib64,/usr/local/cuda/compat," \
+  "/run/opengl-driver/lib"
+#define DRIVER_LIBRARY "libcuda.so.1"
+
 static gboolean
 plugin_init (GstPlugin *plugin)
 {
   gboolean any = FALSE;
 
   gst_gpu_log_init ();
+  /* The templates have formats in the GPU's memory where there is a driver: the registry
+   * must not outlive one that comes or goes. */
+  gst_plugin_add_dependency_simple (plugin, "LD_LIBRARY_PATH", DRIVER_FOLDERS,
+      DRIVER_LIBRARY, GST_PLUGIN_DEPENDENCY_FLAG_NONE);
   /* One element that cannot be registered does not take the other with it. */
   any |= GST_ELEMENT_REGISTER (cudasepconv, plugin);
   any |= GST_ELEMENT_REGISTER (cudahisto, plugin);

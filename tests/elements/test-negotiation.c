@@ -407,6 +407,144 @@ negotiation_neighbours (void)
   check_settled (rows, G_N_ELEMENTS (rows));
 }
 
+/* What the settings cannot work on is not offered, so that neighbours with a choice
+ * make another one. */
+static void
+negotiation_settings_restrict (void)
+{
+  static const Settled rows[] = {
+    { SOURCE "video/x-raw,format={RGB,I420} ! FILTER planes=luma ! fakesink",
+        "I420" },
+    { SOURCE "video/x-raw,format={RGB,NV12} ! FILTER planes=chroma ! fakesink",
+        "NV12" },
+    { SOURCE "FILTER planes=luma ! video/x-raw,format={RGB,NV12} ! fakesink",
+        "NV12" },
+    { SOURCE "FILTER planes=luma+alpha ! videoconvert ! "
+             "video/x-raw,format=RGB ! fakesink",
+        "I420" },
+    { SOURCE "video/x-raw,format=RGB ! videoconvert ! FILTER planes=luma ! "
+             "video/x-raw,format={RGB,Y444} ! fakesink",
+        "Y444" },
+    { SOURCE "video/x-raw,format={RGB,I420} ! FILTER planes=alpha ! fakesink",
+        "RGB" },
+  };
+
+  check_settled (rows, G_N_ELEMENTS (rows));
+}
+
+static GstCaps *
+current_caps (GstElement *element)
+{
+  GstPad *pad = gst_element_get_static_pad (element, "sink");
+  GstCaps *caps = gst_pad_get_current_caps (pad);
+
+  gst_object_unref (pad);
+  return caps;
+}
+
+/* Whether frames of a format arrive within a while. */
+static gboolean
+wait_for_format (GstElement *element, const char *format)
+{
+  gboolean found = FALSE;
+
+  for (int i = 0; i < 500 && !found; i++) {
+    GstCaps *caps = current_caps (element);
+
+    found = caps != NULL
+        && g_str_equal (gst_structure_get_string (
+                            gst_caps_get_structure (caps, 0), "format"),
+            format);
+    gst_caps_replace (&caps, NULL);
+    g_usleep (10000);
+  }
+  return found;
+}
+
+/* A setting that changes what can be taken makes upstream choose anew, without an
+ * error from frames that are on the way; and back. */
+static void
+negotiation_setting_while_playing (void)
+{
+  static const struct
+  {
+    const char *setting, *format;
+  } steps[] = { { "planes=color", "RGB" }, { "planes=luma", "I420" },
+    { "planes=color", "RGB" }, { "planes=chroma", "I420" } };
+  char *line = g_strdup_printf (
+      "videotestsrc ! video/x-raw,format={RGB,I420},width=32,height=24 ! "
+      "queue ! cudasepconv name=e backend=%s ! fakesink",
+      test_backend ());
+  GstElement *pipeline = gst_parse_launch (line, NULL), *element;
+  GstBus *bus = gst_element_get_bus (pipeline);
+
+  element = gst_bin_get_by_name (GST_BIN (pipeline), "e");
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  for (guint s = 0; s < G_N_ELEMENTS (steps); s++) {
+    GstMessage *message;
+
+    test_context ("%s, step %u: %s", line, s, steps[s].setting);
+    settings_apply (element, steps[s].setting);
+    expect (wait_for_format (element, steps[s].format), "no %s arrives",
+        steps[s].format);
+    g_usleep (20000);
+    message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+    expect (message == NULL, "%" GST_PTR_FORMAT, (gpointer) message);
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (element);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+  g_free (line);
+}
+
+/* Views or fields that lie apart are refused before frames come, with a sentence; a
+ * neighbour that can do without them does. */
+static void
+negotiation_apart (void)
+{
+  static const struct
+  {
+    const char *wrong, *choice, *right;
+  } rows[] = {
+    { "views=(int)2, multiview-mode=(string)separated",
+        "views=(int)2, multiview-mode=(string){separated,side-by-side}",
+        "views=(int)2, multiview-mode=(string)side-by-side" },
+    { "interlace-mode=(string)fields",
+        "interlace-mode=(string){fields,interleaved}",
+        "interlace-mode=(string)interleaved" },
+  };
+  static const char *const elements[] = { "cudasepconv sigma=1",
+    "cudahisto interval=0" };
+
+  for (guint r = 0; r < 2 * G_N_ELEMENTS (rows); r++) {
+    const char *wrong = rows[r / 2].wrong;
+    GstCaps *caps = video_caps ("NV12", 32, 24, wrong), *got, *want;
+    Filter filter;
+
+    test_context ("%s, format=NV12 %s", elements[r % 2], wrong);
+    filter_open (&filter, elements[r % 2]);
+    expect (!gst_pad_peer_query_accept_caps (filter.harness->srcpad, caps),
+        "accepted");
+    expect (!filter_caps (&filter, caps), "the event is accepted");
+    filter_expect_error (&filter, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
+    filter_close (&filter);
+
+    filter_open (&filter, elements[r % 2]);
+    caps = video_caps ("NV12", 32, 24, rows[r / 2].choice);
+    want = video_caps ("NV12", 32, 24, rows[r / 2].right);
+    got = gst_pad_peer_query_caps (filter.harness->srcpad, caps);
+    for (guint i = 0; i < gst_caps_get_size (got); i++)
+      gst_caps_set_features (got, i, NULL);
+    expect (gst_caps_is_equal (got, want),
+        "of a choice, %" GST_PTR_FORMAT " is left", (gpointer) got);
+    gst_caps_unref (got);
+    gst_caps_unref (want);
+    gst_caps_unref (caps);
+    filter_close (&filter);
+  }
+}
+
 const Test tests_negotiation[] = {
   { "negotiation-caps-go-through", negotiation_caps_go_through, VARIANT_BOTH },
   { "negotiation-changes", negotiation_changes, VARIANT_BOTH },
@@ -425,5 +563,10 @@ const Test tests_negotiation[] = {
       VARIANT_BOTH },
   { "negotiation-allocation", negotiation_allocation, VARIANT_BOTH },
   { "negotiation-neighbours", negotiation_neighbours, VARIANT_BOTH },
+  { "negotiation-settings-restrict", negotiation_settings_restrict,
+      VARIANT_BOTH },
+  { "negotiation-setting-while-playing", negotiation_setting_while_playing,
+      VARIANT_BOTH },
+  { "negotiation-apart", negotiation_apart, VARIANT_BOTH },
   { 0 },
 };

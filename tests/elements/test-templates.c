@@ -10,6 +10,36 @@ templates_formats (void)
   element_expect_formats ("cudasepconv");
 }
 
+/* What documentation shows is the same on every machine, and what the pads take here is
+ * a part of it. */
+static void
+templates_documentation (void)
+{
+  static const char *const names[] = { "cudasepconv", "cudahisto" };
+  static const char *const pads[] = { "sink", "src" };
+
+  for (int i = 0; i < 4; i++) {
+    GstElement *element = element_make (names[i / 2]);
+    GstPadTemplate *template =
+        gst_element_get_pad_template (element, pads[i % 2]);
+    GstCaps *documented = gst_pad_template_get_documentation_caps (template);
+    GstCaps *caps = gst_pad_template_get_caps (template);
+    gboolean on_gpu = FALSE;
+
+    test_context ("%s, %s pad", names[i / 2], pads[i % 2]);
+    for (guint s = 0; s < gst_caps_get_size (documented); s++)
+      on_gpu = on_gpu
+          || gst_caps_features_contains (
+              gst_caps_get_features (documented, s), "memory:CUDAMemory");
+    expect (on_gpu, "no frames in the GPU's memory");
+    expect (gst_caps_is_subset (caps, documented),
+        "%" GST_PTR_FORMAT " is not documented", (gpointer) caps);
+    gst_caps_unref (documented);
+    gst_caps_unref (caps);
+    gst_object_unref (element);
+  }
+}
+
 static void
 templates_metadata (void)
 {
@@ -172,6 +202,7 @@ templates_origin (void)
 
 const Test tests_templates[] = {
   { "templates-formats", templates_formats, VARIANT_ANY },
+  { "templates-documentation", templates_documentation, VARIANT_ANY },
   { "templates-metadata", templates_metadata, VARIANT_ANY },
   { "templates-properties", templates_properties, VARIANT_ANY },
   { "templates-enums", templates_enums, VARIANT_ANY },
