@@ -195,7 +195,7 @@ static void
 kernels_methods (void)
 {
   static const char *const cuda_methods[] = { "global", "shared" };
-  static const char *const cpu_methods[] = { "reference" };
+  static const char *const cpu_methods[] = { "reference", "simd" };
   const char *const *methods = test_on_cuda () ? cuda_methods : cpu_methods;
   const guint n = test_on_cuda () ? G_N_ELEMENTS (cuda_methods)
                                   : G_N_ELEMENTS (cpu_methods);

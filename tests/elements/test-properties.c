@@ -64,7 +64,7 @@ properties_method_while_playing (void)
 {
   static const char *const cuda_methods[] = { "global", "shared", "auto",
     "global" };
-  static const char *const cpu_methods[] = { "reference", "auto", "reference" };
+  static const char *const cpu_methods[] = { "reference", "auto", "simd" };
   const char *const *methods = test_on_cuda () ? cuda_methods : cpu_methods;
   const guint n = test_on_cuda () ? G_N_ELEMENTS (cuda_methods)
                                   : G_N_ELEMENTS (cpu_methods);

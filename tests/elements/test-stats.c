@@ -208,7 +208,7 @@ stats_active (void)
       backend);
   /* A choice that was made: which one, is up to measured costs. */
   expect (is_method (filter.element, method)
-          && (g_strcmp0 (method, "reference") == 0) == !test_on_cuda (),
+          && (g_strcmp0 (method, "simd") == 0) == !test_on_cuda (),
       "active-method is %s", method);
   g_free (backend);
   g_free (method);

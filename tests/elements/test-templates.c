@@ -111,8 +111,8 @@ templates_enums (void)
     "custom", NULL };
   static const char *const borders[] = { "replicate", "reflect", "reflect-101",
     "wrap", "constant", NULL };
-  static const char *const methods[] = { "auto", "reference", "global",
-    "shared", NULL };
+  static const char *const methods[] = { "auto", "reference", "simd",
+    "global", "shared", NULL };
   static const char *const backends[] = { "auto", "cuda", "cpu", NULL };
   static const char *const planes[] = { "luma", "chroma", "alpha", "color",
     "all", NULL };

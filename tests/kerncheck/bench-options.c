@@ -59,6 +59,7 @@ usage (void)
       "                 [--backend auto|cuda|cpu] [--method NAME]...\n"
       "                 [--format NAME]... [--size WIDTHxHEIGHT]...\n"
       "                 [--taps N]... [--box] [--sustained SECONDS]\n"
+      "                 [--isa NAME]\n"
       "       kerncheck --bench --histo [OPTION]..., for histograms; --bench\n"
       "                 --histo --help tells more\n"
       "  Times every method on frames in the memory of its backend, with a\n"

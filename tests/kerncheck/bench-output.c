@@ -2,6 +2,7 @@
 #include "bench-output.h"
 
 #include "bench-header.h"
+#include "isa.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,6 +41,8 @@ bench_output_begin (BenchJson *json, const char *program, const Device *device,
   bench_json_string (json, "backend", device->gpu == NULL ? "cpu" : "cuda");
   if (device->gpu != NULL)
     begin_gpu (json, device->gpu, facts);
+  else
+    bench_json_string (json, "isa", isa_name (isa_best ()));
 }
 
 void

@@ -6,6 +6,7 @@
 #include "kerncheck.h"
 
 #include "bench-run.h"
+#include "isa.h"
 #include "kerncheck-device.h"
 
 #include <errno.h>
@@ -392,6 +393,12 @@ usage (void)
       "                 [--method NAME] [--seed N] [--case-seed N]\n"
       "                 [--iterations N] [--part K/N]\n"
       "       kerncheck --bench [OPTION]...; --bench --help tells more\n"
+      "  --isa NAME       no better instruction set of the processor than this, also\n"
+      "                   with --bench:");
+  for (int isa = 0; isa < ISA_N; isa++)
+    fprintf (stderr, " %s", isa_name ((Isa) isa));
+  fprintf (stderr,
+      "\n"
       "  --check NAME     only this check, or those whose names begin so\n"
       "  --method NAME    only the checks of this method:");
   for (int i = 0; i < sepconv_n_methods (); i++)
@@ -404,12 +411,46 @@ usage (void)
       "  --part K/N       only every Nth of these checks, from the Kth on\n");
 }
 
+/* Takes --isa out of the options. False: there is no such instruction set; `skips`: this
+ * processor does not have it. */
+static bool
+take_isa (int *argc, char **argv, bool *skips)
+{
+  int n = 1;
+
+  *skips = false;
+  for (int i = 1; i < *argc; i++) {
+    if (strcmp (argv[i], "--isa") != 0) {
+      argv[n++] = argv[i];
+      continue;
+    }
+    if (++i == *argc || !isa_cap (argv[i]))
+      return false;
+    if (strcmp (isa_name (isa_best ()), argv[i]) != 0) {
+      printf ("SKIP kerncheck --isa %s: this processor does not have it\n",
+          argv[i]);
+      *skips = true;
+    }
+  }
+  *argc = n;
+  return true;
+}
+
 int
 main (int argc, char **argv)
 {
   struct timespec now;
   Options options = { .iterations = 1, .part = 1, .parts = 1 };
+  bool skips;
 
+  if (!take_isa (&argc, argv, &skips)) {
+    usage ();
+    return 2;
+  }
+  if (skips) {
+    printf ("kerncheck: 0 passed, 0 failed, 1 skipped\n");
+    return 0;
+  }
   for (int i = 1; i < argc; i++)
     if (strcmp (argv[i], "--bench") == 0)
       return bench_run (argc, argv);

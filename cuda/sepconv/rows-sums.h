@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The passes of reference.c for one type of sums: the includer defines SUM and
- * NAME(). Loops over RUN samples have a constant length, so that the compiler
+/* The passes of rows-kernels.h for one type of sums: the includer defines SUM and
+ * NAME(). Loops over ROWS_RUN samples have a constant length, so that the compiler
  * keeps them in vector registers.
  *
  * clang-format does not see that NAME (x) (...) is one function. */
@@ -23,7 +23,7 @@ NAME (read_code) (const uint8_t *at, int bytes, int shift, SUM center)
 }
 
 /* Reads n of them. */
-MULTIVERSION static void
+static void
 NAME (unpack) (SUM *line, const uint8_t *row, const SepconvChannel *channel,
     ptrdiff_t distance, int n)
 {
@@ -41,46 +41,48 @@ NAME (unpack) (SUM *line, const uint8_t *row, const SepconvChannel *channel,
       line[k] = NAME (read_code) (row + k * distance, bytes, shift, center);
 }
 
-/* 64 bytes of sums, wherever they lie; the compiler splits them to the size of
- * the machine's vectors. */
+/* A vector of sums, wherever they lie. */
 typedef SUM NAME (Vector)
-    __attribute__ ((vector_size (64), aligned (sizeof (SUM)), may_alias));
+    __attribute__ ((vector_size (VECTOR_BYTES), aligned (sizeof (SUM)), may_alias));
 
-/* out[k] = sum over i of taps[i] * in[k], k in [0, RUN), where in_address is the
+/* out[k] = sum over i of taps[i] * in[k], k in [0, ROWS_RUN), where in_address is the
  * address of `in` for tap i. */
 #define SUM_RUN(out, n_taps, tap_values, in_address) \
   do { \
-    enum { N = RUN * sizeof (SUM) / sizeof (NAME (Vector)) }; \
+    enum { N = ROWS_RUN * sizeof (SUM) / sizeof (NAME (Vector)) }; \
     NAME (Vector) *to = (NAME (Vector) *) (out); \
-    NAME (Vector) total[N] = { 0 }; \
-    for (int first = 0; first < (n_taps); first += SEPCONV_SUM_BLOCK) { \
-      const int last = first + SEPCONV_SUM_BLOCK < (n_taps) \
-          ? first + SEPCONV_SUM_BLOCK : (n_taps); \
-      NAME (Vector) block[N] = { 0 }; \
-      for (int i = first; i < last; i++) { \
-        const SUM tap = (tap_values)[i]; \
-        const NAME (Vector) *in = (const NAME (Vector) *) (in_address); \
-        for (int k = 0; k < N; k++) \
-          block[k] += tap * in[k]; \
+    for (int part = 0; part < N; part += AT_ONCE) { \
+      NAME (Vector) total[AT_ONCE] = { 0 }; \
+      for (int first = 0; first < (n_taps); first += SEPCONV_SUM_BLOCK) { \
+        const int last = first + SEPCONV_SUM_BLOCK < (n_taps) \
+            ? first + SEPCONV_SUM_BLOCK : (n_taps); \
+        NAME (Vector) block[AT_ONCE] = { 0 }; \
+        for (int i = first; i < last; i++) { \
+          const SUM tap = (tap_values)[i]; \
+          const NAME (Vector) *in = \
+              (const NAME (Vector) *) (in_address) + part; \
+          for (int k = 0; k < AT_ONCE; k++) \
+            block[k] += tap * in[k]; \
+        } \
+        for (int k = 0; k < AT_ONCE; k++) \
+          total[k] += block[k]; \
       } \
-      for (int k = 0; k < N; k++) \
-        total[k] += block[k]; \
+      for (int k = 0; k < AT_ONCE; k++) \
+        to[part + k] = total[k]; \
     } \
-    for (int k = 0; k < N; k++) \
-      to[k] = total[k]; \
   } while (0)
 
-MULTIVERSION static void
+static void
 NAME (sum_row) (SUM *out, const SUM *line, const SUM *taps, int n, int step,
     int n_samples)
 {
-  for (int x = 0; x < n_samples; x += RUN)
+  for (int x = 0; x < n_samples; x += ROWS_RUN)
     SUM_RUN (out + x, n, taps, line + x + i * step);
 }
 
 /* What stands for samples beyond a row's end. */
 static void
-NAME (fill_edge) (SUM *line, const uint8_t *row, const PlaneJob *job,
+NAME (fill_edge) (SUM *line, const uint8_t *row, const RowsJob *job,
     const int *index, int n)
 {
   const SepconvChannel *channel = job->channel;
@@ -95,7 +97,7 @@ NAME (fill_edge) (SUM *line, const uint8_t *row, const PlaneJob *job,
 
 /* Sums of all rows, of n samples from `begin` on. */
 static void
-NAME (row_pass) (const PlaneJob *job, SUM *sums, SUM *line, int begin, int n)
+NAME (row_pass) (const RowsJob *job, SUM *sums, SUM *line, int begin, int n)
 {
   const int before = job->x->n / 2 * job->step;
   const int after = (job->x->n - 1) * job->step - before;
@@ -119,15 +121,15 @@ NAME (row_pass) (const PlaneJob *job, SUM *sums, SUM *line, int begin, int n)
 }
 
 /* Rounds to the nearest code (ties to even), clamps, and stores. */
-MULTIVERSION static void
+static void
 NAME (pack) (uint8_t *row, const SUM *sums, const SUM *offsets,
     const SepconvChannel *channel, ptrdiff_t distance, int n)
 {
   const SUM top = (SUM) channel->max_code;
   const int bytes = channel->sample_bytes, shift = channel->shift;
-  int raw[RUN];
+  int raw[ROWS_RUN];
 
-  for (int k = 0; k < RUN; k++) {
+  for (int k = 0; k < ROWS_RUN; k++) {
     SUM value = sums[k] + offsets[k];
 
     value = value < 0 ? 0 : value > top ? top : value;
@@ -135,11 +137,11 @@ NAME (pack) (uint8_t *row, const SUM *sums, const SUM *offsets,
                                                    : rint ((double) value))
         << shift;
   }
-  if (bytes == 1 && distance == 1 && n == RUN)
-    for (int k = 0; k < RUN; k++)
+  if (bytes == 1 && distance == 1 && n == ROWS_RUN)
+    for (int k = 0; k < ROWS_RUN; k++)
       image_write_raw (row + k, raw[k], 1);
-  else if (bytes == 2 && distance == 2 && n == RUN)
-    for (int k = 0; k < RUN; k++)
+  else if (bytes == 2 && distance == 2 && n == ROWS_RUN)
+    for (int k = 0; k < ROWS_RUN; k++)
       image_write_raw (row + 2 * (ptrdiff_t) k, raw[k], 2);
   else
     for (int k = 0; k < n; k++)
@@ -147,7 +149,7 @@ NAME (pack) (uint8_t *row, const SUM *sums, const SUM *offsets,
 }
 
 /* rows[i]: sums of the row that tap i weighs. */
-MULTIVERSION static void
+static void
 NAME (sum_column) (SUM *out, const SUM *const *rows, const SUM *taps, int n,
     int x)
 {
@@ -157,7 +159,7 @@ NAME (sum_column) (SUM *out, const SUM *const *rows, const SUM *taps, int n,
 /* Codes of all rows, of n samples from `begin` on, from their sums: the rows that
  * neighbouring rows of the result share stay in the first-level cache. */
 static void
-NAME (column_pass) (const PlaneJob *job, const SUM *sums, int begin, int n)
+NAME (column_pass) (const RowsJob *job, const SUM *sums, int begin, int n)
 {
   const int n_taps = job->y->n, anchor = n_taps / 2;
   const SUM *offsets = (const SUM *) job->state->offsets + begin;
@@ -173,27 +175,27 @@ NAME (column_pass) (const PlaneJob *job, const SUM *sums, int begin, int n)
       rows[i] = from < 0 ? (const SUM *) job->state->outside + begin
                          : sums + (size_t) from * (size_t) job->slab;
     }
-    for (int x = 0; x < n; x += RUN) {
+    for (int x = 0; x < n; x += ROWS_RUN) {
       uint8_t *to = job->dst + (ptrdiff_t) (begin + x) * job->distance;
 
       for (int y = first; y < last; y++) {
-        SUM out[RUN];
+        SUM out[ROWS_RUN];
 
         NAME (sum_column) (
             out, rows + (y - first), job->state->taps_y, n_taps, x);
         NAME (pack) (to + y * job->dst_stride, out, offsets + x, job->channel,
-            job->distance, min_int (n - x, RUN));
+            job->distance, min_int (n - x, ROWS_RUN));
       }
     }
-    copy_kept (job, first, last, begin, n);
+    rows_copy_kept (job, first, last, begin, n);
   }
 }
 
 static void
 NAME (filter_slabs) (void *user, int worker, int first, int last)
 {
-  const PlaneJob *job = user;
-  const ReferenceState *state = job->state;
+  const RowsJob *job = user;
+  const RowsState *state = job->state;
   SUM *sums = (SUM *) (state->sums + (size_t) worker * state->sums_bytes);
   SUM *line = (SUM *) (state->lines + (size_t) worker * state->line_bytes);
 
@@ -208,7 +210,7 @@ NAME (filter_slabs) (void *user, int worker, int first, int last)
 
 /* What all slabs read. */
 static void
-NAME (prepare) (const PlaneJob *job)
+NAME (prepare) (const RowsJob *job)
 {
   const int padded = (job->n_samples + job->slab - 1) / job->slab * job->slab;
   const double sum = taps_sum (job->x);

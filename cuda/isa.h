@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* isa: which of the processor's instruction sets the CPU's methods may use. */
+#pragma once
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* In this order: each has all of those before it. */
+typedef enum
+{
+  ISA_BASELINE, /* what the build is for: SSE2 on x86-64, NEON on 64-bit Arm */
+  ISA_AVX2,     /* with FMA */
+  ISA_AVX512,   /* F, BW, DQ and VL */
+  ISA_AVX512_VNNI,
+  ISA_N
+} Isa;
+
+/* "baseline", "avx2", "avx512", "avx512-vnni" */
+const char *isa_name (Isa isa);
+
+/* Whether this processor has it; a cap does not matter. */
+bool isa_is_there (Isa isa);
+
+/* The best that this processor has, or what caps it. */
+Isa isa_best (void);
+
+/* No more than this is used from now on, by plans that are made later. The environment
+ * variable CUDASEPCONV_ISA, a name, says so from the start; other values are ignored.
+ * Returns false if there is no such name. Any thread. */
+bool isa_cap (const char *name);
+
+#ifdef __cplusplus
+}
+#endif

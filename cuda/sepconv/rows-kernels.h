@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* rows-kernels: the inner loops of rows.c for the instruction set that the including file is
+ * compiled for. It defines ROWS_KERNELS, the name of the RowsKernels, ROWS_ISA, what the
+ * instruction set is called, and ROWS_PLAIN where there is to be nothing but plain C. */
+#include "rows.h"
+
+#include "border.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Rows that columns are summed for at a time: theirs fit the first-level cache. */
+#define COLUMN_ROWS 64
+
+/* Bytes of a vector. Wider ones than the instruction set has would be kept in memory. */
+#if defined ROWS_PLAIN
+#define VECTOR_BYTES 16
+#elif defined __AVX512BW__
+#define VECTOR_BYTES 64
+#elif defined __AVX2__
+#define VECTOR_BYTES 32
+#else
+#define VECTOR_BYTES 16
+#endif
+/* Vectors of sums that there are registers for, twice. */
+#define AT_ONCE 4
+
+static inline int
+min_int (int a, int b)
+{
+  return a < b ? a : b;
+}
+
+#define SUM float
+#define NAME(name) name##_float
+#include "rows-sums.h"
+#undef SUM
+#undef NAME
+
+#define SUM double
+#define NAME(name) name##_double
+#include "rows-sums.h"
+#undef SUM
+#undef NAME
+
+#if !defined ROWS_PLAIN && defined __SSE2__
+#define HAS_CODES
+#include "rows-codes.h"
+#endif
+
+const RowsKernels ROWS_KERNELS = {
+  .isa = ROWS_ISA,
+  .prepare_float = prepare_float,
+  .prepare_double = prepare_double,
+  .filter_float = filter_slabs_float,
+  .filter_double = filter_slabs_double,
+#ifdef HAS_CODES
+  .filter_codes = filter_codes_bands,
+#endif
+};

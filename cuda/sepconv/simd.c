@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* simd: the processor's vector units, of the best instruction set that it has. Single bytes
+ * are filtered by 16-bit products where those are exact enough, all else by sums of floats or
+ * doubles. */
+#define ROWS_KERNELS simd_kernels_baseline
+#define ROWS_ISA "baseline"
+#include "rows-kernels.h"
+
+#include "../isa.h"
+
+extern const RowsKernels simd_kernels_avx2, simd_kernels_avx512,
+    simd_kernels_avx512_vnni;
+
+static const RowsKernels *const kernels[ISA_N] = {
+  [ISA_BASELINE] = &simd_kernels_baseline,
+#ifdef __x86_64__
+  [ISA_AVX2] = &simd_kernels_avx2,
+  [ISA_AVX512] = &simd_kernels_avx512,
+  [ISA_AVX512_VNNI] = &simd_kernels_avx512_vnni,
+#endif
+};
+
+static bool
+simd_prepare (SepconvPlan *plan, Fault *fault)
+{
+  return rows_prepare (plan, kernels[isa_best ()], fault);
+}
+
+static double
+simd_cost (const SepconvWork *work)
+{
+  (void) work;
+  return 1.0;
+}
+
+const SepconvMethodOps sepconv_simd_ops = {
+  .cost = simd_cost,
+  .prepare = simd_prepare,
+  .release = rows_release,
+  .run = rows_run,
+};
