@@ -13,7 +13,7 @@
  * A sample of code v and `depth` bits counts in bin (v * bins) >> depth, so that
  * the bins of a component add up to its number of samples.
  *
- * With post-messages=true, each frame that is told of gives an element message whose
+ * With post-messages=true, each reported frame gives an element message whose
  * structure is named `cudahisto`:
  *
  * * #GstClockTime `timestamp`, `stream-time`, `running-time`, `duration`: of the
@@ -30,7 +30,7 @@
  *   (standard deviation in the same unit) and `distance` (0 to 1, from the frame
  *   counted before)
  *
- * With attach-meta=true, frames that are told of carry a GstCudaHistogramMeta.
+ * With attach-meta=true, reported frames carry a GstCudaHistogramMeta.
  *
  * ## Example launch lines
  * |[
@@ -53,17 +53,17 @@ struct _GstCudaHisto
 {
   GstGpuFilter parent;
 
-  GstHistoCounter counter; /* with settings and fields of either thread */
+  GstHistoCounter counter; /* see there which thread owns its fields */
 
   /* Settings; protected by the object lock. */
   GstHistoModes modes;
-  gboolean touched; /* something that the mode's plan follows has changed */
+  gboolean touched; /* a property has changed since the last frame */
 
   /* Of the streaming thread. */
   GstCudaHistoMode mode;
-  GstHistoModes made;        /* what the plans below are made for */
-  EqualizePlan *equalize;    /* of that mode, else NULL */
-  OverlayPlan *overlay;      /* likewise */
+  GstHistoModes made;        /* the settings that the plans below fit */
+  EqualizePlan *equalize;    /* NULL unless mode is equalize */
+  OverlayPlan *overlay;      /* NULL unless mode is overlay */
   OverlaySpec *overlay_spec; /* too large for a stack */
 };
 
@@ -98,7 +98,7 @@ gst_cuda_histo_release (GstGpuFilter *filter)
   gst_histo_counter_release (&GST_CUDA_HISTO (filter)->counter);
 }
 
-/* Gives the plan of the mode the settings of now; makes it if there is none. */
+/* Updates the plan of the mode to the current settings; makes it if there is none. */
 static gboolean
 follow_mode (GstCudaHisto *self, const GstHistoModes *modes,
     const GstHistoThresholds *thresholds, Fault *fault)
@@ -129,7 +129,7 @@ follow_mode (GstCudaHisto *self, const GstHistoModes *modes,
   return TRUE;
 }
 
-/* Frees the mode's plan; frames are of this mode from now on. */
+/* Frees the plan of the current mode, and begins this one. */
 static void
 leave_mode (GstCudaHisto *self, GstCudaHistoMode mode)
 {
@@ -141,7 +141,7 @@ leave_mode (GstCudaHisto *self, GstCudaHistoMode mode)
   self->mode = mode;
 }
 
-/* Everything for the settings of now. */
+/* Makes all plans fit the current settings. */
 static gboolean
 follow_settings (GstCudaHisto *self, Fault *fault)
 {
@@ -169,7 +169,7 @@ follow_settings (GstCudaHisto *self, Fault *fault)
     return TRUE;
   if (follow_mode (self, &modes, &thresholds, fault))
     return TRUE;
-  /* The next frame tries anew. */
+  /* The next frame tries again. */
   gst_gpu_filter_drain (filter);
   release_mode (filter);
   return FALSE;
@@ -218,14 +218,14 @@ gst_cuda_histo_compute (
   const gboolean equalizes = self->mode == GST_CUDA_HISTO_EQUALIZE;
   const HistoResult *result;
 
-  /* All of the frame is needed for any of it. */
+  /* Counting, equalising and drawing need the whole frame. */
   if (!part->last)
     return TRUE;
   if (equalizes
       && !equalize_plan_run (
           self->equalize, part->src, part->dst, part->stream, fault))
     return FALSE;
-  /* What has been equalized is counted for messages and metas only. */
+  /* An equalised frame is counted only if it is reported. */
   if (equalizes && !gst_gpu_filter_get_reported (filter, place))
     return TRUE;
   result = gst_histo_counter_count (&self->counter,
@@ -245,7 +245,7 @@ gst_cuda_histo_finish (GstGpuFilter *filter, guint place, GstBuffer **buffer)
       &GST_CUDA_HISTO (filter)->counter, place, buffer);
 }
 
-/* What running time was says nothing of what has been counted. */
+/* Running time may start again; the scene is still the same. */
 static void
 gst_cuda_histo_flushed (GstGpuFilter *filter)
 {
@@ -256,7 +256,7 @@ gst_cuda_histo_flushed (GstGpuFilter *filter)
     equalize_plan_reset (self->equalize);
 }
 
-/* Neither alarms nor tables go on from another stream's frames. */
+/* Alarms and tables do not go on from the frames of another stream. */
 static void
 gst_cuda_histo_new_stream (GstGpuFilter *filter)
 {
@@ -333,8 +333,9 @@ gst_cuda_histo_class_init (GstCudaHistoClass *klass)
 
   gst_element_class_set_static_metadata (element_class, "CUDA histogram",
       "Filter/Analyzer/Video/Hardware",
-      "Counts the histograms of video frames, tells when they are too dark, too "
-      "bright, flat, or of another scene; equalises frames or draws into them",
+      "Counts the histograms of video frames, and reports frames that are too "
+      "dark, too bright, flat, or of another scene. Can equalise the contrast "
+      "of frames, or draw the histogram into them",
       "gst-cudasepconv developers");
 
   filter_class->wanted_backend =
@@ -347,6 +348,6 @@ gst_cuda_histo_class_init (GstCudaHistoClass *klass)
   filter_class->new_stream = GST_DEBUG_FUNCPTR (gst_cuda_histo_new_stream);
   filter_class->release = GST_DEBUG_FUNCPTR (gst_cuda_histo_release);
 
-  /* For buffers that come before the first meta. */
+  /* Registers the types now: the getter looks them up before the first meta. */
   (void) gst_cuda_histogram_meta_get_info ();
 }

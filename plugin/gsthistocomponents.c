@@ -43,7 +43,7 @@ add_component (GstHistoComponents *self, const GstFrameLayout *layout,
     return;
   }
   self->component[at].black = offset[channel->component];
-  /* Chroma lies around its offset. */
+  /* The offset of chroma is the middle of its range. */
   if (channel->role == GST_FRAME_CHANNEL_CHROMA)
     self->component[at].black -= scale[channel->component] / 2.0;
   else

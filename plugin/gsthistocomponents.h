@@ -18,22 +18,22 @@ typedef struct
     const gchar *name; /* static */
     gint component, plane, channel, depth;
     gdouble black, white; /* codes of the nominal range */
-    gdouble weight;       /* in the frame's brightness; 0: none */
+    gdouble weight;       /* in the frame's brightness, or 0 */
   } component[GST_VIDEO_MAX_COMPONENTS];
 } GstHistoComponents;
 
-/* The weights of R, G and B in brightness, by the matrix of the colorimetry; RGB
- * seldom names one, and is BT.709's then. */
+/* The weights of R, G and B in brightness: those of the colorimetry's matrix, or of BT.709
+ * if the colorimetry names no matrix, as is usual with RGB. */
 void gst_histo_rgb_weights (const GstVideoInfo *info, gdouble weight[3]);
 
-/* Which components of frames of `info` the planes select. FALSE: none. */
+/* Finds the components that `planes` selects in frames of `info`. FALSE: there are none. */
 gboolean gst_histo_components_init (GstHistoComponents *self,
     const GstFrameLayout *layout, const GstVideoInfo *info,
     GstFramePlanes planes, gint bins, Fault *fault);
-/* Whether counters of both compare. */
+/* Whether counters of `a` compare with counters of `b`. */
 gboolean gst_histo_components_equal (
     const GstHistoComponents *a, const GstHistoComponents *b);
-/* The spec that counts them. */
+/* Fills the spec that counts these components. */
 void gst_histo_components_get_spec (
     const GstHistoComponents *self, HistoSpec *spec);
 

@@ -122,7 +122,7 @@ make_plan (GstHistoCounter *self, guint wanted, Fault *fault)
   const HistoMethod *method = chosen_method (wanted);
   HistoSpec spec;
 
-  /* backend=auto fell back to the CPU: so does the method. */
+  /* backend=auto fell back to the CPU, and the method follows. */
   if (method != NULL && backend == BACKEND_CPU
       && method->backend == BACKEND_CUDA)
     method = NULL;
@@ -146,7 +146,7 @@ make_results (GstHistoCounter *self, Fault *fault)
   return TRUE;
 }
 
-/* Makes the plan for these components anew. */
+/* Makes another plan, for these components. */
 static gboolean
 remake (GstHistoCounter *self, const GstHistoComponents *components,
     guint method, void (*before_remake) (GstGpuFilter *filter), Fault *fault)
@@ -194,13 +194,13 @@ gst_histo_counter_follow (GstHistoCounter *self,
   return FALSE;
 }
 
-/* Whether running time is known, also for frames outside the segment, whose running time
- * goes on beyond its ends: *sign is -1 for times before 0. */
+/* Running time goes on beyond both ends of the segment; *sign is -1 where it is negative.
+ * FALSE: there is no running time. */
 static gboolean
 get_running_time (
     const GstSegment *segment, GstClockTime pts, guint64 *time, gint *sign)
 {
-  /* GStreamer refuses to compute it for reverse playback from no known end. */
+  /* Reverse playback counts from the segment's end, which must be known. */
   if (segment->format != GST_FORMAT_TIME
       || (segment->rate < 0.0
           && (segment->stop == GST_CLOCK_TIME_NONE
@@ -224,7 +224,7 @@ begins_interval (GstHistoCounter *self, GstClockTime pts, GstClockTime interval)
     time = pts;
     sign = 1;
   }
-  /* Rounded down: ~i is -1 - i. */
+  /* Negative times round down, too: ~i is -1 - i. */
   index = sign > 0 || time == 0 ? time / interval : ~((time - 1) / interval);
   begins = !self->have_index || index != self->last_index;
   self->have_index = TRUE;
@@ -281,7 +281,8 @@ gst_histo_counter_get_result (GstHistoCounter *self, guint place)
   return self->results[place];
 }
 
-/* Segments change with no frame in flight, so the one of now is the frame's. */
+/* The element drains before the segment changes, so the frame belongs to the current
+ * segment. */
 GstMessage *
 gst_histo_counter_tell (GstHistoCounter *self, guint place, GstBuffer **buffer)
 {
@@ -303,11 +304,11 @@ gst_histo_counter_tell (GstHistoCounter *self, guint place, GstBuffer **buffer)
     message = gst_histo_message_new (GST_BASE_TRANSFORM (self->filter), *buffer,
         &self->components, &self->statistics, counts, settings.message_bins);
   } else {
-    /* Statistics and alarms are of messages. */
+    /* Only messages carry statistics and alarms. */
     gst_histo_counter_forget (self);
   }
   if (settings.attach_meta) {
-    /* The memory stays the same, unless it can't be shared. */
+    /* A copy of the buffer shares the memory where this is allowed. */
     *buffer = gst_buffer_make_writable (*buffer);
     gst_histogram_meta_attach (*buffer, &self->components, counts);
   }

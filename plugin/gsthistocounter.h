@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gsthistocounter: the histograms of an element's frames: what is counted, the
- * results of those in flight, and telling them, as message and meta. */
+/* gsthistocounter: counts the histograms of an element's frames and reports them, as
+ * messages and metas. */
 #pragma once
 
 #include "gstgpufilter.h"
@@ -10,31 +10,31 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  GstGpuFilter *filter; /* that it is a part of */
+  GstGpuFilter *filter; /* the element; it owns the counter */
 
   /* Protected by the filter's object lock. */
   GstHistoSettings settings;
-  gboolean dirty; /* what is counted has changed */
+  gboolean dirty; /* the plan does not fit the settings any more */
 
-  /* Of the streaming thread; the pusher reads components, and the results of its
-   * frame's place. */
+  /* Streaming thread. The pusher reads the components, and the result of the frame that
+   * it finishes. */
   GstHistoComponents components;
-  HistoPlan *plan; /* of the settings, unless dirty */
-  HistoResult **results;
+  HistoPlan *plan;       /* fits the settings, unless dirty */
+  HistoResult **results; /* [n_results], one for each frame in flight */
   guint n_results;
-  gboolean told;
-  GstClockTime last_interval; /* the setting, for the last frame */
+  gboolean told;              /* frames are reported */
+  GstClockTime last_interval; /* the property interval at the last frame */
   gboolean have_index;        /* a frame with a timestamp has come */
-  guint64 last_index;         /* of the interval that this frame lies in */
-  GstClockTime last_arrival;  /* of the last wanted frame, on the monotonic
-                               * clock, or GST_CLOCK_TIME_NONE */
+  guint64 last_index;         /* number of the interval of this frame */
+  GstClockTime last_arrival;  /* when the last reported frame arrived, on the
+                               * monotonic clock, or GST_CLOCK_TIME_NONE */
 
-  /* Of the pusher, and of others while no frame is in flight. */
-  GstHistoStatistics statistics;
-  GBytes *last; /* counters of the frame of the last message, or NULL */
+  /* Pusher; any thread while no frame is in flight. */
+  GstHistoStatistics statistics; /* of the last frame with a message */
+  GBytes *last; /* counters of this frame, or NULL before the first */
 } GstHistoCounter;
 
-/* With the settings' defaults. */
+/* Sets the defaults of all settings. */
 void gst_histo_counter_init (GstHistoCounter *self, GstGpuFilter *filter);
 
 /* For the element's own functions, with the filter's object lock held. FALSE: the id is
@@ -44,31 +44,32 @@ gboolean gst_histo_counter_set_property (
 gboolean gst_histo_counter_get_property (
     const GstHistoCounter *self, guint id, GValue *value);
 
-/* With the filter's object lock held: whether what is counted is told at all. */
+/* With the filter's object lock held: whether messages or metas are switched on. */
 gboolean gst_histo_counter_is_wanted (const GstHistoCounter *self);
 
-/* For a vfunc wanted_backend. */
+/* The backend that the setting `method` needs, or AUTO; for a vfunc wanted_backend. */
 GstGpuFilterBackend gst_histo_counter_wanted_backend (GstHistoCounter *self);
 
-/* Streaming thread, GPU's context pushed. Makes plan and results for the settings if
- * they are for others, after *before_remake (may be NULL) with no frame in flight.
- * After a failure the next call tries anew. */
+/* Streaming thread, with the GPU's context pushed. Makes plan and results anew if they do
+ * not fit the settings; before that it drains and calls *before_remake, which may be NULL.
+ * After a failure the next call tries again. */
 gboolean gst_histo_counter_follow (GstHistoCounter *self,
     void (*before_remake) (GstGpuFilter *filter), Fault *fault);
-/* Frees them and forgets the frames before; none is in flight. */
+/* Frees plan and results, and begins anew. No frame is in flight. */
 void gst_histo_counter_release (GstHistoCounter *self);
-/* Running time starts anew; no frame is in flight. */
+
+/* Begins a new interval with the next frame, since running time may start again. No frame
+ * is in flight. */
 void gst_histo_counter_restart (GstHistoCounter *self);
-
-/* Frames from now on do not compare with those before. The pusher, or no frame is in
- * flight. */
+/* Forgets alarms and counters, so that the next frame compares with none. Called by the
+ * pusher, or while no frame is in flight. */
 void gst_histo_counter_forget (GstHistoCounter *self);
-/* Streaming thread: whether the frames from now on are told of at all. Those before ones
- * that are not are forgotten. */
-void gst_histo_counter_set_told (GstHistoCounter *self, gboolean told);
-
-/* Forgets both. No frame is in flight. */
+/* Does both: the next frame is the first of another stream. No frame is in flight. */
 void gst_histo_counter_begin_anew (GstHistoCounter *self);
+
+/* Streaming thread: whether frames are reported from now on. A frame that follows ones
+ * without reports compares with none. */
+void gst_histo_counter_set_told (GstHistoCounter *self, gboolean told);
 
 /* Streaming thread; called once for each frame: whether it is reported. It is if it is
  * the first in its interval of running time, or of its timestamp if there is no running
@@ -80,11 +81,11 @@ gboolean gst_histo_counter_wants (
 const HistoResult *gst_histo_counter_count (GstHistoCounter *self,
     const Image *image, guint place, GpuStream stream, GpuOrder order,
     Fault *fault);
-/* For who counts it otherwise; they are made by gst_histo_counter_follow(). */
+/* For an element whose own kernels count. gst_histo_counter_follow() makes both. */
 HistoPlan *gst_histo_counter_get_plan (GstHistoCounter *self);
 HistoResult *gst_histo_counter_get_result (GstHistoCounter *self, guint place);
-/* Pusher: tells of the frame in this place, which has been counted. Returns the message
- * that is to be posted, or NULL. */
+/* Pusher: reports the counted frame of this slot. Attaches a meta to *buffer, and returns
+ * the message that the caller posts; each if it is switched on. */
 GstMessage *gst_histo_counter_tell (
     GstHistoCounter *self, guint place, GstBuffer **buffer);
 

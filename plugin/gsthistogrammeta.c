@@ -82,8 +82,9 @@ remove_metas (GstBuffer *buffer)
 
   while ((meta = gst_buffer_get_meta (
               buffer, gst_cuda_histogram_meta_api_get_type ()))
-      != NULL)
-    gst_buffer_remove_meta (buffer, meta);
+          != NULL
+      && gst_buffer_remove_meta (buffer, meta))
+    continue;
 }
 
 static GstCudaHistogramMeta *

@@ -17,7 +17,7 @@ take_array (GstStructure *structure, const guint64 *counts, gint bins)
   gst_structure_take_value (structure, "bins", &array);
 }
 
-/* A part of the block, which is shared. */
+/* Shares the block of all counters. */
 static void
 take_bytes (GstStructure *structure, const GstHistoComponents *components,
     gint i, GBytes *counts)
@@ -55,7 +55,7 @@ component_structure (const GstHistoStatistics *statistics,
   return structure;
 }
 
-/* All but the times. */
+/* The message's structure without the times. */
 static GstStructure *
 frame_structure (const GstHistoStatistics *statistics,
     const GstHistoComponents *components, GBytes *counts,

@@ -19,7 +19,7 @@
 
 #define BACKGROUND 0xff101014u
 #define LINE 0xffc8c8d0u
-/* Of the grid, as a part of the bars' opacity. */
+/* The grid's opacity, as a part of the bars'. */
 #define GRID_OPACITY 0.25
 
 /* Ids below 100 are the element's own; gsthistosettings has those from 200 on. */
@@ -125,61 +125,63 @@ static void
 install_equalize (GObjectClass *object_class, GParamFlags flags)
 {
   install_enum (object_class, PROP_EQUALIZER, "equalizer", "Equalizer",
-      "mode=equalize: how", equalizer_get_type (), DEFAULT_EQUALIZER, flags);
+      "The way in which mode=equalize spreads the contrast",
+      equalizer_get_type (), DEFAULT_EQUALIZER, flags);
   install_double (object_class, PROP_STRENGTH, "strength", "Strength",
-      "mode=equalize: from 0, frames as they are, to 1", 1.0, DEFAULT_STRENGTH,
-      flags | GST_PARAM_CONTROLLABLE);
+      "How far mode=equalize moves luma towards the equalised value (0 = frames "
+      "stay as they are)",
+      1.0, DEFAULT_STRENGTH, flags | GST_PARAM_CONTROLLABLE);
   install_double (object_class, PROP_SMOOTHING, "smoothing", "Smoothing",
-      "mode=equalize: the weight of the frames before, so that video does not "
-      "flicker (0 = every frame by itself)",
+      "Weight that mode=equalize gives to the frames before, so that video does "
+      "not flicker (0 = each frame is equalised by itself)",
       0.999, DEFAULT_SMOOTHING, flags);
   install_double (object_class, PROP_CLIP_LIMIT, "clip-limit", "Clip limit",
-      "equalizer=clahe: counts of a bin beyond so many times the mean are "
-      "shared out, which limits contrast (0 = no limit)",
+      "With equalizer=clahe, counts of a bin beyond so many times the mean are "
+      "spread over all bins, which limits contrast (0 = no limit)",
       EQUALIZE_MAX_CLIP_LIMIT, DEFAULT_CLIP_LIMIT, flags);
   g_object_class_install_property (object_class, PROP_TILES_X,
       g_param_spec_int ("tiles-x", "Tiles along x",
-          "equalizer=clahe: tables side by side", 1, EQUALIZE_MAX_TILES,
-          DEFAULT_TILES, flags));
+          "Number of tables side by side with equalizer=clahe", 1,
+          EQUALIZE_MAX_TILES, DEFAULT_TILES, flags));
   g_object_class_install_property (object_class, PROP_TILES_Y,
       g_param_spec_int ("tiles-y", "Tiles along y",
-          "equalizer=clahe: tables one above the other", 1, EQUALIZE_MAX_TILES,
-          DEFAULT_TILES, flags));
+          "Number of tables one above the other with equalizer=clahe", 1,
+          EQUALIZE_MAX_TILES, DEFAULT_TILES, flags));
 }
 
 static void
 install_overlay (GObjectClass *object_class, GParamFlags flags)
 {
   install_enum (object_class, PROP_POSITION, "overlay-position",
-      "Overlay position", "mode=overlay: where it is drawn",
+      "Overlay position", "Where mode=overlay draws the histogram",
       position_get_type (), DEFAULT_POSITION, flags);
   install_double (object_class, PROP_WIDTH, "overlay-width", "Overlay width",
-      "mode=overlay: about this part of the frame's width", 1.0, DEFAULT_WIDTH,
-      flags);
+      "Width of the overlay, as a part of the frame's width", 1.0,
+      DEFAULT_WIDTH, flags);
   install_double (object_class, PROP_HEIGHT, "overlay-height", "Overlay height",
-      "mode=overlay: about this part of the frame's height", 1.0,
+      "Height of the overlay, as a part of the frame's height", 1.0,
       DEFAULT_HEIGHT, flags);
   install_double (object_class, PROP_MARGIN, "overlay-margin", "Overlay margin",
-      "mode=overlay: distance from the edges, as a part of the frame's shorter "
+      "Distance of the overlay from the edges, as a part of the frame's shorter "
       "side",
       0.5, DEFAULT_MARGIN, flags);
   install_double (object_class, PROP_OPACITY, "overlay-opacity",
-      "Overlay opacity", "mode=overlay: of bars and lines", 1.0,
+      "Overlay opacity", "Opacity of the overlay's bars and lines", 1.0,
       DEFAULT_OPACITY, flags);
   install_double (object_class, PROP_BACKGROUND_OPACITY,
       "overlay-background-opacity", "Overlay background opacity",
-      "mode=overlay: of what is behind them", 1.0, DEFAULT_BACKGROUND_OPACITY,
+      "Opacity of the overlay's background", 1.0, DEFAULT_BACKGROUND_OPACITY,
       flags);
   install_enum (object_class, PROP_SCALE, "overlay-scale", "Overlay scale",
-      "mode=overlay: what the height of a bar says", scale_get_type (),
-      DEFAULT_SCALE, flags);
+      "How the height of a bar in the overlay follows its count",
+      scale_get_type (), DEFAULT_SCALE, flags);
   install_enum (object_class, PROP_ARRANGEMENT, "overlay-arrangement",
-      "Overlay arrangement", "mode=overlay: how components are drawn",
+      "Overlay arrangement", "How the overlay draws several components",
       arrangement_get_type (), DEFAULT_ARRANGEMENT, flags);
   install_double (object_class, PROP_CLIP_SHARE, "overlay-clip-share",
       "Overlay clip share",
-      "mode=overlay: clipped samples are marked where they are more than this "
-      "part, by threshold-dark and threshold-bright",
+      "The overlay marks a component with a larger part of dark or bright "
+      "samples than this, by threshold-dark and threshold-bright",
       1.0, DEFAULT_CLIP_SHARE, flags);
 }
 
@@ -187,7 +189,7 @@ void
 gst_histo_modes_install (GObjectClass *object_class, GParamFlags flags)
 {
   install_enum (object_class, PROP_MODE, "mode", "Mode",
-      "What is done with frames beside counting them", mode_get_type (),
+      "What happens to frames beside counting them", mode_get_type (),
       DEFAULT_MODE, flags);
   install_equalize (object_class, flags);
   install_overlay (object_class, flags);
@@ -345,7 +347,7 @@ gst_histo_modes_get_equalize (const GstHistoModes *self,
   spec->clip_limit = self->clip_limit;
 }
 
-/* Of a component's bars. */
+/* The colour of a component's bars. */
 static guint
 component_color (const gchar *name)
 {

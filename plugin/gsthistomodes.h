@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gsthistomodes: what cudahisto may do with a frame beside counting it: equalise it,
- * or draw the histogram in. The settings, and from them the engine's specs. */
+/* gsthistomodes: the settings of cudahisto's modes equalize and overlay, as properties and
+ * as the engine's specs. */
 #pragma once
 
 #include "equalize.h"
@@ -34,15 +34,16 @@ typedef struct
 
 void gst_histo_modes_init (GstHistoModes *self);
 
-/* The properties: install them all, then let the element's own functions ask here
- * last. FALSE: it is none of them. */
+/* Installs all properties. */
 void gst_histo_modes_install (GObjectClass *object_class, GParamFlags flags);
+/* For the element's own functions, with the object lock held. FALSE: the id is none of
+ * these properties. */
 gboolean gst_histo_modes_set (
     GstHistoModes *self, guint id, const GValue *value);
 gboolean gst_histo_modes_get (
     const GstHistoModes *self, guint id, GValue *value);
 
-/* Whether a plan made for one can be updated to the other. */
+/* Whether a plan that was made for `a` can be updated to `b`. */
 gboolean gst_histo_modes_fit (const GstHistoModes *a, const GstHistoModes *b);
 
 void gst_histo_modes_get_equalize (const GstHistoModes *self,

@@ -134,7 +134,7 @@ install_message_bins (GObjectClass *object_class, const gchar *name,
   g_object_class_install_property (object_class, PROP_MESSAGE_BINS,
       g_param_spec_enum (name, nick,
           "The fields that carry the counters in messages. With thousands of "
-          "bins the array takes most of a message's time",
+          "bins the array takes half of the time of a message",
           message_bins_get_type (), DEFAULT_MESSAGE_BINS, flags));
 }
 

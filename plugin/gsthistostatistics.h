@@ -15,7 +15,7 @@ typedef struct
   AlarmSettings alarms;
 } GstHistoThresholds;
 
-/* Of one frame. */
+/* The statistics of one frame. */
 typedef struct
 {
   HistoStatistics component[GST_VIDEO_MAX_COMPONENTS];

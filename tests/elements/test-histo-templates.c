@@ -24,6 +24,7 @@ static const struct
   { "planes", "color", "alpha" },
   { "interval", "100000000", "0" },
   { "post-messages", "true", "false" },
+  { "message-bins", "both", "bytes" },
   { "attach-meta", "false", "true" },
   { "threshold-dark", "0.02", "0.25" },
   { "threshold-bright", "0.98", "0.75" },
