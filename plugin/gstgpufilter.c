@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstgpufilter.h"
 
+#include "gstframecrop.h"
 #include "gstgpucaps.h"
 #include "gstgpufault.h"
 #include "gstgpufilter-private.h"
@@ -590,18 +591,26 @@ gst_gpu_filter_post_message (GstElement *element, GstMessage *message)
 
 /* Buffers: pinned ones or GPU memory wherever this element may choose */
 
-/* Offers upstream the metas that downstream accepts. */
 static void
-forward_metas (GstQuery *query, GstQuery *decide_query)
+offer_meta (GstQuery *query, GType api, const GstStructure *params)
 {
-  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  if (!gst_query_find_allocation_meta (query, api, NULL))
+    gst_query_add_allocation_meta (query, api, params);
+}
+
+/* Offers upstream the metas that downstream accepts, and those that end here: frames may
+ * have any layout, and may be a part of their buffers. */
+static void
+offer_metas (GstQuery *query, GstQuery *decide_query)
+{
+  offer_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  offer_meta (query, GST_VIDEO_CROP_META_API_TYPE, NULL);
   for (guint i = 0; i < gst_query_get_n_allocation_metas (decide_query); i++) {
     const GstStructure *params;
     const GType api =
         gst_query_parse_nth_allocation_meta (decide_query, i, &params);
 
-    if (api != GST_VIDEO_META_API_TYPE)
-      gst_query_add_allocation_meta (query, api, params);
+    offer_meta (query, api, params);
   }
 }
 
@@ -653,10 +662,11 @@ gst_gpu_filter_propose_allocation (
       return answered;
     return gst_gpu_pools_propose (&pools, query, 0);
   }
-  if (!suit && !on_gpu)
-    return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
-        ->propose_allocation (trans, decide_query, query);
-  forward_metas (query, decide_query);
+  if (!suit && !on_gpu
+      && !GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
+             ->propose_allocation (trans, decide_query, query))
+    return FALSE;
+  offer_metas (query, decide_query);
   /* Frames in flight hold their inputs. */
   return !suit
       || gst_gpu_pools_propose (&pools, query, priv->flights.depth + 1);
@@ -677,16 +687,18 @@ gst_gpu_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 
 /* Metas */
 
-/* Frames keep their size and time, so all metas stay valid but the histogram of the input.
- * The base class has left out metas that describe memory. */
+/* Frames keep their size and time, so all metas stay valid but the histogram of the input,
+ * and the crop that said which part of the input is the frame. The base class has left out
+ * metas that describe memory. */
 static gboolean
 gst_gpu_filter_transform_meta (
     GstBaseTransform *trans, GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf)
 {
-  (void) trans;
+  const GstVideoInfo *info = gst_gpu_filter_get_info (GST_GPU_FILTER (trans));
+
   (void) outbuf;
-  (void) inbuf;
-  return meta->info->api != gst_video_histogram_meta_api_get_type ();
+  return meta->info->api != gst_cuda_histogram_meta_api_get_type ()
+      && (const GstMeta *) gst_frame_crop_find (inbuf, info) != meta;
 }
 
 /* The same holds for metas that downstream asks upstream to attach. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstgpuflight.h"
 
+#include "gstframecrop.h"
 #include "gstgpufault.h"
 #include "gstgpulog.h"
 #include "gstgpumemory.h"
@@ -202,6 +203,8 @@ map_frame (const GstGpuFlights *self, GstVideoFrame *frame, GstBuffer *buffer,
 static gboolean
 map_input (GstGpuFlight *flight, GstBuffer *buffer)
 {
+  const GstVideoCropMeta *crop =
+      gst_frame_crop_find (buffer, &flight->all->format.info);
   GpuStream pending;
 
   flight->in_memory = memory_kind (flight->all, buffer);
@@ -210,6 +213,10 @@ map_input (GstGpuFlight *flight, GstBuffer *buffer)
   if (!map_frame (flight->all, &flight->in_frame, buffer, flight->in_memory,
           GST_MAP_READ))
     return FALSE;
+  if (crop != NULL && !gst_frame_crop (&flight->in_frame, crop)) {
+    gst_video_frame_unmap (&flight->in_frame);
+    return FALSE;
+  }
   if (pending == NULL)
     pending = gst_gpu_memory_get_pending (buffer);
   flight->in_stream = flight->in_memory == RING_DEVICE ? pending : NULL;

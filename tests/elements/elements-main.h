@@ -42,9 +42,9 @@ extern const Test tests_errors[], tests_fallback[], tests_flight[],
     tests_histo_messages[], tests_histo_metas[], tests_histo_modes[],
     tests_histo_overlay[], tests_histo_statistics[], tests_histo_templates[],
     tests_histogram[], tests_interlace[], tests_kernels[], tests_layouts[],
-    tests_log[], tests_metas[], tests_negotiation[], tests_pipelines[],
-    tests_pools[], tests_properties[], tests_removal[], tests_restart[],
-    tests_stats[], tests_templates[];
+    tests_log[], tests_crop[], tests_metas[], tests_negotiation[],
+    tests_pipelines[], tests_pools[], tests_properties[], tests_removal[],
+    tests_restart[], tests_stats[], tests_templates[];
 
 /* The variant that is running, as a value of the property backend. */
 const char *test_backend (void);

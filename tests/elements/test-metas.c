@@ -206,7 +206,8 @@ metas_custom (void)
   passage_end (&passage);
 }
 
-/* The whole picture is filtered, and still to be cropped. */
+/* A part that has not the size of the caps is not the frame: it says what is to be shown of
+ * it, which is left to downstream. */
 static void
 metas_crop (void)
 {

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gstframecrop.h"
+
+const GstVideoCropMeta *
+gst_frame_crop_find (GstBuffer *buffer, const GstVideoInfo *info)
+{
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (buffer);
+
+  return crop != NULL && crop->width == (guint) GST_VIDEO_INFO_WIDTH (info)
+          && crop->height == (guint) GST_VIDEO_INFO_HEIGHT (info)
+      ? crop
+      : NULL;
+}
+
+/* Of the components in a plane, the one with the fewest samples: those of the others lie
+ * between its own. */
+static gint
+coarsest_component (const GstVideoFormatInfo *format, guint plane)
+{
+  gint coarsest = -1;
+
+  for (guint c = 0; c < format->n_components; c++)
+    if (format->plane[c] == plane
+        && (coarsest < 0 || format->w_sub[c] > format->w_sub[coarsest]))
+      coarsest = (gint) c;
+  return coarsest;
+}
+
+gboolean
+gst_frame_crop (GstVideoFrame *frame, const GstVideoCropMeta *crop)
+{
+  GstVideoInfo *info = &frame->info;
+  const GstVideoFormatInfo *format = info->finfo;
+
+  if ((guint64) crop->x + crop->width > (guint64) GST_VIDEO_INFO_WIDTH (info)
+      || (guint64) crop->y + crop->height
+          > (guint64) GST_VIDEO_INFO_HEIGHT (info))
+    return FALSE;
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++) {
+    const gint c = coarsest_component (format, p);
+    const gint x = (gint) crop->x >> format->w_sub[c];
+    const gint y = (gint) crop->y >> format->h_sub[c];
+
+    frame->data[p] = (guint8 *) frame->data[p]
+        + (gssize) y * GST_VIDEO_INFO_PLANE_STRIDE (info, p)
+        + (gssize) x * format->pixel_stride[c];
+  }
+  GST_VIDEO_INFO_WIDTH (info) = (gint) crop->width;
+  GST_VIDEO_INFO_HEIGHT (info) = (gint) crop->height;
+  return TRUE;
+}

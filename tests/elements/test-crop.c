@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Buffers of which GstVideoCropMeta says that only a part is the frame. */
+#include "picture-oracle.h"
+
+#include <gstcudahistogrammeta.h>
+
+#define WIDE 96
+#define HIGH 64
+#define WIDTH 48
+#define HEIGHT 36
+
+static const char *const formats[] = { "I420", "NV12", "YUY2", "RGBA", "RGB",
+  "GRAY8", "GRAY16_LE", "AYUV" };
+
+/* The part as a buffer of its own, by GStreamer's converter. */
+static GstBuffer *
+cut_out (GstBuffer *whole, const GstVideoInfo *from, const GstVideoInfo *to,
+    guint x, guint y)
+{
+  GstBuffer *part =
+      gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (to), NULL);
+  GstVideoConverter *converter = gst_video_converter_new (from, to,
+      gst_structure_new ("options", GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT,
+          (int) x, GST_VIDEO_CONVERTER_OPT_SRC_Y, G_TYPE_INT, (int) y,
+          GST_VIDEO_CONVERTER_OPT_SRC_WIDTH, G_TYPE_INT, WIDTH,
+          GST_VIDEO_CONVERTER_OPT_SRC_HEIGHT, G_TYPE_INT, HEIGHT, NULL));
+  GstVideoFrame in, out;
+
+  gst_buffer_memset (part, 0, 0, GST_VIDEO_INFO_SIZE (to));
+  gst_video_frame_map (&in, from, whole, GST_MAP_READ);
+  gst_video_frame_map (&out, to, part, GST_MAP_WRITE);
+  gst_video_converter_frame (converter, &in, &out);
+  gst_video_frame_unmap (&out);
+  gst_video_frame_unmap (&in);
+  gst_video_converter_free (converter);
+  return part;
+}
+
+/* A buffer of which the part at x, y is the frame, and that part by itself. */
+static void
+make_cropped (const char *format, guint x, guint y, GstVideoInfo *info,
+    GstBuffer **cropped, GstBuffer **part)
+{
+  GstVideoCropMeta *crop;
+  GstVideoInfo whole;
+
+  video_info (&whole, format, WIDE, HIGH, NULL);
+  video_info (info, format, WIDTH, HEIGHT, NULL);
+  *cropped = picture_new (&whole, 5);
+  *part = cut_out (*cropped, &whole, info, x, y);
+  if (gst_buffer_get_video_meta (*cropped) == NULL)
+    gst_buffer_add_video_meta_full (*cropped, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_INFO_FORMAT (&whole), WIDE, HIGH,
+        GST_VIDEO_INFO_N_PLANES (&whole), whole.offset, whole.stride);
+  crop = gst_buffer_add_video_crop_meta (*cropped);
+  crop->x = x;
+  crop->y = y;
+  crop->width = WIDTH;
+  crop->height = HEIGHT;
+}
+
+static void
+crop_is_filtered (void)
+{
+  for (guint f = 0; f < G_N_ELEMENTS (formats); f++) {
+    GstBuffer *in, *out, *part;
+    GstVideoInfo info;
+    Filter filter;
+
+    test_context ("format=%s", formats[f]);
+    filter_start (&filter, "sigma=1.5", &info, formats[f], WIDTH, HEIGHT, NULL);
+    make_cropped (formats[f], 20, 10, &info, &in, &part);
+    out = filter_process (&filter, in);
+    expect (
+        gst_buffer_get_video_crop_meta (out) == NULL, "still to be cropped");
+    picture_expect (part, out, &info, "sigma=1.5", FALSE);
+    filter_expect_silence (&filter);
+    gst_buffer_unref (out);
+    gst_buffer_unref (part);
+    filter_close (&filter);
+  }
+}
+
+/* One that does not lie in its buffer is an error, and nothing is read there. */
+static void
+crop_outside (void)
+{
+  GstBuffer *in, *part;
+  GstVideoInfo info;
+  Filter filter;
+
+  filter_start (&filter, "sigma=1", &info, "I420", WIDTH, HEIGHT, NULL);
+  make_cropped ("I420", 0, 0, &info, &in, &part);
+  gst_buffer_get_video_crop_meta (in)->x = WIDE - WIDTH + 2;
+  expect (
+      gst_harness_push (filter.harness, in) == GST_FLOW_ERROR, "it was taken");
+  filter_expect_error (&filter, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
+  gst_buffer_unref (part);
+  filter_close (&filter);
+}
+
+/* Upstream may leave it to the element to crop. */
+static void
+crop_is_offered (void)
+{
+  GstVideoInfo info;
+  GstQuery *query;
+  Filter filter;
+
+  filter_start (&filter, "sigma=1", &info, "I420", WIDTH, HEIGHT, NULL);
+  query =
+      gst_query_new_allocation (video_caps ("I420", WIDTH, HEIGHT, NULL), TRUE);
+  expect (gst_pad_peer_query (filter.harness->srcpad, query), "no answer");
+  expect (gst_query_find_allocation_meta (
+              query, GST_VIDEO_CROP_META_API_TYPE, NULL),
+      "not offered");
+  gst_query_unref (query);
+  filter_close (&filter);
+}
+
+/* The frame is counted, and what is around it is not. */
+static void
+crop_is_counted (void)
+{
+  static const char *const settings =
+      "cudahisto interval=0 post-messages=false attach-meta=true";
+
+  for (guint f = 0; f < G_N_ELEMENTS (formats); f++) {
+    GstBuffer *in, *part, *out, *out_of_part;
+    GstCudaHistogramMeta *meta, *expected;
+    GstVideoInfo info;
+    Filter filter;
+
+    test_context ("format=%s", formats[f]);
+    filter_start (&filter, settings, &info, formats[f], WIDTH, HEIGHT, NULL);
+    make_cropped (formats[f], 20, 10, &info, &in, &part);
+    out = filter_process (&filter, in);
+    out_of_part = filter_process (&filter, part);
+    meta = gst_buffer_get_cuda_histogram_meta (out);
+    expected = gst_buffer_get_cuda_histogram_meta (out_of_part);
+    expect (meta != NULL && expected != NULL, "no histogram");
+    expect (meta->n_components == expected->n_components, "%u components",
+        meta->n_components);
+    for (guint c = 0; c < meta->n_components; c++)
+      for (guint i = 0; i < meta->bins; i++)
+        expect (
+            meta->component[c].counts[i] == expected->component[c].counts[i],
+            "component %u: %" G_GUINT64_FORMAT " in bin %u", c,
+            meta->component[c].counts[i], i);
+    expect (gst_buffer_get_video_crop_meta (out) != NULL,
+        "the same buffer passes, which is still to be cropped");
+    gst_buffer_unref (out);
+    gst_buffer_unref (out_of_part);
+    filter_close (&filter);
+  }
+}
+
+const Test tests_crop[] = {
+  { "crop-filtered", crop_is_filtered, VARIANT_BOTH },
+  { "crop-outside", crop_outside, VARIANT_BOTH },
+  { "crop-offered", crop_is_offered, VARIANT_BOTH },
+  { "crop-counted", crop_is_counted, VARIANT_BOTH },
+  { 0 },
+};
