@@ -25,16 +25,19 @@ struct _GstFrameQueue
   GstPad *pad;
   GstFrameQueueFinish finish;
   gpointer user_data;
-  GThread *pusher;
+  /* Owned by the thread that starts and stops. */
+  GstTask *task;       /* of the pusher, between start and stop; else NULL */
+  GRecMutex task_lock; /* held by the pusher while it runs; GstTask wants one */
 
-  GMutex lock;        /* protects all below, from both threads and flushes */
-  Condition arrived;  /* an entry, or the end: the pusher's */
-  Condition room;     /* for one more, or no sense in waiting */
-  Condition changed;  /* `pending`, `finishing`, `posting` or `flushing` */
-  GArray *ring;       /* of Entry, used as a ring; grows, never shrinks */
-  guint head;         /* of the oldest entry in it */
-  guint queued;       /* entries in it */
-  guint pending;      /* those, and the one that the pusher has */
+  GMutex lock;       /* protects all below, from both threads and flushes */
+  Condition arrived; /* an entry, or the end: the pusher's */
+  Condition room;    /* for one more, or no sense in waiting */
+  Condition changed; /* `pending`, `finishing`, `posting` or `flushing` */
+  GArray *ring;      /* of Entry, used as a ring; grows, never shrinks */
+  guint head;        /* of the oldest entry in it */
+  GThread *pusher;   /* while it runs; its thread may then serve another task */
+  guint queued;      /* entries in it */
+  guint pending;     /* those, and the one that the pusher has */
   gboolean finishing; /* a thread waits for a frame's end: one at a time */
   Entry *posting;     /* whose message the pusher is posting; else NULL */
   GstFlowReturn flow;
@@ -216,13 +219,15 @@ handled_within_push (GstFrameQueue *self)
   return TRUE;
 }
 
-static gpointer
+/* A GstTaskFunction, which only returns when the queue stops. */
+static void
 push_frames (gpointer data)
 {
   GstFrameQueue *self = data;
   Entry entry;
 
   g_mutex_lock (&self->lock);
+  self->pusher = g_thread_self ();
   for (;;) {
     if (take (self, &entry))
       handle_entry (self, entry);
@@ -231,8 +236,40 @@ push_frames (gpointer data)
     else
       wait_on (self, &self->arrived);
   }
+  self->pusher = NULL;
   g_mutex_unlock (&self->lock);
-  return NULL;
+}
+
+/* Announces the pusher, as a pad does for its task: applications set a pool for it, or its
+ * priority and affinity on its thread. */
+static void
+post_stream_status (
+    GstFrameQueue *self, GstTask *task, GstStreamStatusType type)
+{
+  GstElement *element = GST_ELEMENT (GST_OBJECT_PARENT (self->pad));
+  GstMessage *message =
+      gst_message_new_stream_status (GST_OBJECT (self->pad), type, element);
+  GValue object = G_VALUE_INIT;
+
+  g_value_init (&object, GST_TYPE_TASK);
+  g_value_set_object (&object, task);
+  gst_message_set_stream_status_object (message, &object);
+  g_value_unset (&object);
+  gst_element_post_message (element, message);
+}
+
+static void
+on_enter (GstTask *task, GThread *thread, gpointer user_data)
+{
+  (void) thread;
+  post_stream_status (user_data, task, GST_STREAM_STATUS_TYPE_ENTER);
+}
+
+static void
+on_leave (GstTask *task, GThread *thread, gpointer user_data)
+{
+  (void) thread;
+  post_stream_status (user_data, task, GST_STREAM_STATUS_TYPE_LEAVE);
 }
 
 GstFrameQueue *
@@ -246,6 +283,7 @@ gst_frame_queue_new (
   self->user_data = user_data;
   self->ring = g_array_new (FALSE, FALSE, sizeof (Entry));
   g_array_set_size (self->ring, 8);
+  g_rec_mutex_init (&self->task_lock);
   g_mutex_init (&self->lock);
   g_cond_init (&self->arrived.cond);
   g_cond_init (&self->room.cond);
@@ -261,37 +299,48 @@ gst_frame_queue_free (GstFrameQueue *self)
   g_cond_clear (&self->room.cond);
   g_cond_clear (&self->arrived.cond);
   g_mutex_clear (&self->lock);
+  g_rec_mutex_clear (&self->task_lock);
   g_free (self);
 }
 
 gboolean
 gst_frame_queue_start (GstFrameQueue *self, const gchar *thread_name)
 {
-  gboolean started;
-
   g_mutex_lock (&self->lock);
   self->flow = GST_FLOW_OK;
   self->flushing = self->quit = FALSE;
-  self->pusher = g_thread_try_new (thread_name, push_frames, self, NULL);
-  started = self->pusher != NULL;
   g_mutex_unlock (&self->lock);
-  return started;
+
+  self->task = gst_task_new (push_frames, self, NULL);
+  gst_object_set_name (GST_OBJECT (self->task), thread_name);
+  gst_task_set_lock (self->task, &self->task_lock);
+  gst_task_set_enter_callback (self->task, on_enter, self, NULL);
+  gst_task_set_leave_callback (self->task, on_leave, self, NULL);
+  post_stream_status (self, self->task, GST_STREAM_STATUS_TYPE_CREATE);
+  if (gst_task_start (self->task))
+    return TRUE;
+  gst_clear_object (&self->task);
+  return FALSE;
 }
 
 void
 gst_frame_queue_stop (GstFrameQueue *self)
 {
-  if (self->pusher == NULL)
+  if (self->task == NULL)
     return;
+  /* First, so that the pusher is not called again when it returns. */
+  gst_task_stop (self->task);
   g_mutex_lock (&self->lock);
   self->quit = self->flushing = TRUE;
   wake (&self->arrived);
   wake (&self->room);
   wake (&self->changed);
   g_mutex_unlock (&self->lock);
-  g_thread_join (self->pusher);
+  gst_task_join (self->task);
+  gst_clear_object (&self->task);
+  /* A task that is stopped at once has not run. */
   g_mutex_lock (&self->lock);
-  self->pusher = NULL;
+  drop_queued (self);
   g_mutex_unlock (&self->lock);
 }
 

@@ -28,7 +28,8 @@ GstFrameQueue *gst_frame_queue_new (
     GstPad *pad, GstFrameQueueFinish finish, gpointer user_data);
 void gst_frame_queue_free (GstFrameQueue *self);
 
-/* Starts the pusher; not flushing, flow OK. FALSE: no thread can be had. */
+/* Starts the pusher, not flushing, with flow OK. Its GstTask is announced by STREAM_STATUS
+ * messages of the pad, as a pad's own task is. FALSE: no thread can be had. */
 gboolean gst_frame_queue_start (GstFrameQueue *self, const gchar *thread_name);
 /* Drops what is left and ends the pusher. Calls of the streaming thread that wait return,
  * and may go on to be made: there is nothing in the queue unless they put it there. */

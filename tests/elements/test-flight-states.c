@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Stopping with frames in flight: nothing hangs, nothing is left. */
+/* Stopping with frames in flight: nothing hangs, nothing is left. And the thread that pushes
+ * them. */
 #include "flight-fixture.h"
 
 static gint buffers_alive;
@@ -209,9 +210,193 @@ flight_stop_queried (void)
   }
 }
 
+/* ---- the pusher's thread --------------------------------------------------- */
+
+/* A pool as an application may have one, of threads that it has made itself. */
+typedef struct
+{
+  GstTaskPool parent;
+  gint threads;
+} OwnTaskPool;
+typedef GstTaskPoolClass OwnTaskPoolClass;
+
+static GType own_task_pool_get_type (void);
+G_DEFINE_TYPE (OwnTaskPool, own_task_pool, GST_TYPE_TASK_POOL)
+
+typedef struct
+{
+  GstTaskPoolFunction run;
+  gpointer user;
+} OwnTask;
+
+static gpointer
+run_own_task (gpointer user)
+{
+  OwnTask task = *(OwnTask *) user;
+
+  g_free (user);
+  task.run (task.user);
+  return NULL;
+}
+
+static void
+own_task_pool_prepare (GstTaskPool *pool, GError **error)
+{
+  (void) pool;
+  (void) error;
+}
+
+static void
+own_task_pool_cleanup (GstTaskPool *pool)
+{
+  (void) pool;
+}
+
+static gpointer
+own_task_pool_push (
+    GstTaskPool *pool, GstTaskPoolFunction run, gpointer user, GError **error)
+{
+  OwnTask *task = g_new (OwnTask, 1);
+
+  (void) error;
+  *task = (OwnTask){ run, user };
+  g_atomic_int_inc (&((OwnTaskPool *) pool)->threads);
+  return g_thread_new ("own", run_own_task, task);
+}
+
+static void
+own_task_pool_join (GstTaskPool *pool, gpointer id)
+{
+  (void) pool;
+  g_thread_join (id);
+}
+
+static void
+own_task_pool_init (OwnTaskPool *self)
+{
+  (void) self;
+}
+
+static void
+own_task_pool_class_init (OwnTaskPoolClass *klass)
+{
+  klass->prepare = own_task_pool_prepare;
+  klass->cleanup = own_task_pool_cleanup;
+  klass->push = own_task_pool_push;
+  klass->join = own_task_pool_join;
+}
+
+typedef struct
+{
+  GstPad *src;
+  GstElement *element;
+  GstTaskPool *pool; /* for the pusher, or NULL */
+  gint created, entered, left, strange;
+  GThread *thread; /* atomic: the one that entered */
+  GThread *pushed; /* atomic: the one of the last buffer */
+} Pusher;
+
+/* On the thread that posts, as an application does that gives the thread its priority. */
+static GstBusSyncReply
+watch_pusher (GstBus *bus, GstMessage *message, gpointer user)
+{
+  Pusher *pusher = user;
+  GstStreamStatusType type;
+  GstElement *owner;
+  const GValue *object;
+
+  (void) bus;
+  if (GST_MESSAGE_TYPE (message) != GST_MESSAGE_STREAM_STATUS
+      || GST_MESSAGE_SRC (message) != GST_OBJECT (pusher->src))
+    return GST_BUS_PASS;
+  gst_message_parse_stream_status (message, &type, &owner);
+  object = gst_message_get_stream_status_object (message);
+  if (owner != pusher->element || object == NULL
+      || !G_VALUE_HOLDS (object, GST_TYPE_TASK))
+    g_atomic_int_inc (&pusher->strange);
+  switch (type) {
+    case GST_STREAM_STATUS_TYPE_CREATE:
+      g_atomic_int_inc (&pusher->created);
+      if (pusher->pool != NULL)
+        gst_task_set_pool (g_value_get_object (object), pusher->pool);
+      break;
+    case GST_STREAM_STATUS_TYPE_ENTER:
+      g_atomic_int_inc (&pusher->entered);
+      g_atomic_pointer_set (&pusher->thread, g_thread_self ());
+      break;
+    case GST_STREAM_STATUS_TYPE_LEAVE:
+      g_atomic_int_inc (&pusher->left);
+      break;
+    default:
+      g_atomic_int_inc (&pusher->strange);
+  }
+  return GST_BUS_PASS;
+}
+
+static GstPadProbeReturn
+note_thread (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
+{
+  (void) pad;
+  (void) probe;
+  g_atomic_pointer_set (&((Pusher *) user)->pushed, g_thread_self ());
+  return GST_PAD_PROBE_OK;
+}
+
+/* The thread that pushes is announced when it is made, on itself when it begins, and when it
+ * ends, so that an application can give it a pool, a priority or an affinity. */
+static void
+flight_thread_is_announced (void)
+{
+  static const char *const settings[] = { "sigma=1", "cudahisto interval=0" };
+
+  for (guint round = 0; round < 4; round++) {
+    OwnTaskPool *pool =
+        round < 2 ? NULL : g_object_new (own_task_pool_get_type (), NULL);
+    Pusher pusher = { .pool = (GstTaskPool *) pool };
+    GstVideoInfo info;
+    Filter filter;
+
+    test_context ("settings=%s, %s pool", settings[round % 2],
+        pool == NULL ? "the default" : "an own");
+    filter_make (&filter, settings[round % 2]);
+    pusher.element = filter.element;
+    pusher.src = gst_element_get_static_pad (filter.element, "src");
+    gst_pad_add_probe (
+        pusher.src, GST_PAD_PROBE_TYPE_BUFFER, note_thread, &pusher, NULL);
+    gst_bus_set_sync_handler (filter.bus, watch_pusher, &pusher, NULL);
+    filter_plug (&filter);
+    for (gint run = 1; run <= 3; run++) {
+      if (run > 1)
+        filter_restart (&filter);
+      expect (filter_caps (&filter, video_caps ("NV12", 32, 18, NULL)),
+          "caps refused");
+      video_info (&info, "NV12", 32, 18, NULL);
+      gst_buffer_unref (filter_process (&filter, picture_new (&info, 1)));
+      expect (g_atomic_int_get (&pusher.created) == run
+              && g_atomic_int_get (&pusher.entered) == run
+              && g_atomic_int_get (&pusher.left) == run - 1
+              && g_atomic_int_get (&pusher.strange) == 0,
+          "run %d: %d created, %d entered, %d left, %d strange", run,
+          pusher.created, pusher.entered, pusher.left, pusher.strange);
+      expect (g_atomic_pointer_get (&pusher.pushed)
+              == g_atomic_pointer_get (&pusher.thread),
+          "run %d: another thread pushed", run);
+      expect (pool == NULL || g_atomic_int_get (&pool->threads) == run,
+          "run %d: %d threads of the pool", run, pool ? pool->threads : 0);
+    }
+    gst_element_set_state (filter.element, GST_STATE_NULL);
+    expect (g_atomic_int_get (&pusher.left) == 3, "%d left", pusher.left);
+    gst_bus_set_sync_handler (filter.bus, NULL, NULL, NULL);
+    gst_object_unref (pusher.src);
+    filter_close (&filter);
+    g_clear_object (&pool);
+  }
+}
+
 const Test tests_flight_states[] = {
   { "flight-stop-paused", flight_stop_paused, VARIANT_BOTH },
   { "flight-stop-queried", flight_stop_queried, VARIANT_BOTH },
+  { "flight-thread-is-announced", flight_thread_is_announced, VARIANT_BOTH },
   { "flight-stop-blocked", flight_stop_blocked, VARIANT_BOTH },
   { 0 },
 };
