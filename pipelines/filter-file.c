@@ -2,18 +2,20 @@
 
 /* Filters a video file into another one: decode, filter, encode.
  *
- *   filter-file [--filter DESCRIPTION] [--picture FILE.png] INPUT OUTPUT
+ *   filter-file [--filter DESCRIPTION] [--picture FILE.png] [--force] INPUT OUTPUT
  *
- * A complete application around cudasepconv: it links a decoder whose pads
- * come late, follows the bus, counts frames with pad probes, takes one frame
- * from before and after the filter for the picture, and asks the element what
- * it ran on. Exit status: 0 when OUTPUT is complete, after Ctrl-C as far as it had
- * come, else 1 and one sentence on stderr, with OUTPUT as it was before. */
+ * A complete application around cudasepconv: it links a parser and a decoder whose
+ * pads come late, passes sound and subtitles on, follows the bus, counts frames with
+ * pad probes, takes one frame from before and after the filter for the picture, and
+ * asks the element for the backend it used. Exit status:
+ *
+ *   0    OUTPUT is complete
+ *   1    it failed: one sentence on stderr, and OUTPUT is as it was before
+ *   130  Ctrl-C ended it: one sentence on stderr. OUTPUT is a playable file of the
+ *        frames up to then; one that --force was to replace is as it was before */
 
 #include <errno.h>
-#include <math.h>
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <glib-unix.h>
@@ -21,29 +23,39 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
-#define PICTURE_TIMEOUT (10 * GST_SECOND)
+#include "before-after.h"
+#include "input-streams.h"
+#include "result-file.h"
+
 #define TERMINAL_INTERVAL_MS 200
 #define LOG_INTERVAL_MS 10000
+#define STATUS_INTERRUPTED 130 /* as shells report SIGINT */
+
+#define X264 \
+  "videoconvert ! video/x-raw,format=I420 ! videocrop name=even" \
+  " ! x264enc speed-preset=veryfast pass=qual quantizer=21 ! h264parse"
+#define OPENH264 \
+  "videoconvert ! video/x-raw,format=I420 ! videocrop name=even" \
+  " ! openh264enc rate-control=quality ! h264parse"
+#define VP8 \
+  "videoconvert ! video/x-raw,format=I420" \
+  " ! vp8enc deadline=1 cpu-used=4 end-usage=cq cq-level=20" \
+  " target-bitrate=20000000 threads=4"
 
 /* Ways to write the filtered frames, best first. Where "even" crops, the
- * encoder wants whole 2x2 blocks of pixels. */
+ * encoder wants whole 2x2 blocks of pixels. "muxer" takes the other streams. */
 static const struct encoding
 {
   const gchar *suffix;
   const gchar *element;
   const gchar *description;
 } encodings[] = {
-  { ".mp4", "x264enc",
-      "videoconvert ! video/x-raw,format=I420 ! videocrop name=even"
-      " ! x264enc speed-preset=veryfast pass=qual quantizer=21"
-      " ! h264parse ! mp4mux" },
-  { ".mp4", "openh264enc",
-      "videoconvert ! video/x-raw,format=I420 ! videocrop name=even"
-      " ! openh264enc rate-control=quality ! h264parse ! mp4mux" },
-  { ".webm", "vp8enc",
-      "videoconvert ! video/x-raw,format=I420"
-      " ! vp8enc deadline=1 cpu-used=4 end-usage=cq cq-level=20"
-      " target-bitrate=20000000 threads=4 ! webmmux" },
+  { ".mp4", "x264enc", X264 " ! mp4mux name=muxer" },
+  { ".mp4", "openh264enc", OPENH264 " ! mp4mux name=muxer" },
+  { ".webm", "vp8enc", VP8 " ! webmmux name=muxer" },
+  { ".mkv", "x264enc", X264 " ! matroskamux name=muxer" },
+  { ".mkv", "openh264enc", OPENH264 " ! matroskamux name=muxer" },
+  { ".mkv", "vp8enc", VP8 " ! matroskamux name=muxer" },
   { ".raw", "identity", "identity" },
 };
 
@@ -55,15 +67,16 @@ struct app
   GstElement *filter;
   GstElement *encoder;
   const gchar *input;
-  gchar *missing; /* what a missing plugin would have decoded */
+  const gchar *output;
+  gchar *missing; /* name of the format whose plugin is missing */
   gboolean terminal;
   gboolean interrupted;
   gboolean failed;
 
-  /* The decoder's threads write these before the first frame; the main
-   * thread reads them after the last. */
-  gboolean have_video;
-  gboolean have_audio;
+  gint begun; /* data flows; atomic */
+  /* The parser's thread writes these before that, the main thread reads
+   * them after the last frame. */
+  struct input_streams streams;
 
   /* Protects what follows: the filter's two sides may run on two threads, and
    * the main thread shows progress. */
@@ -79,7 +92,7 @@ struct app
 static void fail (struct app *app, const gchar *format, ...)
     G_GNUC_PRINTF (2, 3);
 
-/* Only the first failure is told: those after it follow from it. */
+/* Only the first failure is reported: those after it follow from it. */
 static void
 fail (struct app *app, const gchar *format, ...)
 {
@@ -213,37 +226,60 @@ crop_to_even (struct app *app, GstCaps *caps)
   gst_clear_object (&crop);
 }
 
-static void
-on_pad_added (GstElement *decoder, GstPad *pad, gpointer data)
+/* The parser adds all pads of a file before data flows through any. */
+static GstPadProbeReturn
+on_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   struct app *app = data;
+
+  (void) info;
+  if (!g_atomic_int_compare_and_exchange (&app->begun, FALSE, TRUE))
+    return GST_PAD_PROBE_REMOVE;
+  if (!app->streams.have_video)
+    GST_ELEMENT_ERROR (GST_OBJECT_PARENT (pad), STREAM, WRONG_TYPE,
+        ("There is no video in it that can be decoded."), (NULL));
+  else if (app->streams.left_out)
+    g_printerr ("filter-file: %s cannot hold these streams of the input, which "
+                "are left out: %s\n",
+        app->output, app->streams.left_out);
+  return GST_PAD_PROBE_REMOVE;
+}
+
+static void
+on_stream (GstElement *parser, GstPad *pad, gpointer data)
+{
+  struct app *app = data;
+
+  (void) parser;
+  if (g_atomic_int_get (&app->begun)) {
+    g_printerr ("filter-file: %s gets other streams on the way, which are left "
+                "out\n",
+        app->input);
+    return;
+  }
+  input_streams_link (&app->streams, pad);
+  gst_pad_add_probe (pad,
+      GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST, on_begin, app,
+      NULL);
+}
+
+static void
+on_decoded (GstElement *decoder, GstPad *pad, gpointer data)
+{
+  struct app *app = data;
+  GstPad *sink = gst_element_get_static_pad (app->head, "sink");
   GstCaps *caps = gst_pad_get_current_caps (pad);
-  const gchar *name;
 
   (void) decoder;
   if (!caps)
     caps = gst_pad_query_caps (pad, NULL);
-  name = gst_structure_get_name (gst_caps_get_structure (caps, 0));
-  if (g_str_has_prefix (name, "audio/")) {
-    app->have_audio = TRUE;
-  } else if (g_str_has_prefix (name, "video/") && !app->have_video) {
-    GstPad *sink = gst_element_get_static_pad (app->head, "sink");
-
-    crop_to_even (app, caps);
-    app->have_video = GST_PAD_LINK_SUCCESSFUL (gst_pad_link (pad, sink));
-    gst_object_unref (sink);
-  }
-  gst_caps_unref (caps);
-}
-
-static void
-on_no_more_pads (GstElement *decoder, gpointer data)
-{
-  struct app *app = data;
-
-  if (!app->have_video)
+  crop_to_even (app, caps);
+  if (!gst_pad_is_linked (sink)
+      && GST_PAD_LINK_FAILED (gst_pad_link (pad, sink)))
     GST_ELEMENT_ERROR (decoder, STREAM, WRONG_TYPE,
-        ("There is no video in it that can be decoded."), (NULL));
+        ("There is no video in it that can be filtered."), (NULL));
+  gst_caps_unref (caps);
+  gst_object_unref (sink);
 }
 
 static gboolean
@@ -282,15 +318,17 @@ on_message (GstBus *bus, GstMessage *message, gpointer data)
   return G_SOURCE_CONTINUE;
 }
 
-/* Ctrl-C ends the file properly; a second one kills. */
+/* The first Ctrl-C ends the file so that it can be played, the second at once. */
 static gboolean
 on_interrupt (gpointer data)
 {
   struct app *app = data;
 
+  if (app->interrupted)
+    fail (app, "interrupted twice: nothing of %s is kept", app->output);
   app->interrupted = TRUE;
   gst_element_send_event (app->pipeline, gst_event_new_eos ());
-  return G_SOURCE_REMOVE;
+  return G_SOURCE_CONTINUE;
 }
 
 static gboolean
@@ -331,97 +369,6 @@ show_progress (gpointer data)
   }
   g_mutex_unlock (&app->lock);
   return G_SOURCE_CONTINUE;
-}
-
-static gboolean
-map_rgb (GstSample *sample, GstVideoFrame *frame, GstMapFlags flags)
-{
-  GstVideoInfo info;
-
-  return gst_video_info_from_caps (&info, gst_sample_get_caps (sample))
-      && gst_video_frame_map (
-          frame, &info, gst_sample_get_buffer (sample), flags);
-}
-
-/* Left half of one sample, right half of the other, a white line between. */
-static gboolean
-join_halves (GstSample *left, GstSample *right)
-{
-  GstVideoFrame to, from;
-  gboolean ok;
-
-  if (!map_rgb (left, &to, GST_MAP_READWRITE))
-    return FALSE;
-  if (!map_rgb (right, &from, GST_MAP_READ)) {
-    gst_video_frame_unmap (&to);
-    return FALSE;
-  }
-  ok = to.info.width == from.info.width && to.info.height == from.info.height;
-  for (gint y = 0; ok && y < to.info.height; y++) {
-    gsize half = (gsize) to.info.width / 2 * 3;
-    guint8 *row = (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&to, 0)
-        + (gsize) y * GST_VIDEO_FRAME_PLANE_STRIDE (&to, 0);
-    const guint8 *other = (const guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&from, 0)
-        + (gsize) y * GST_VIDEO_FRAME_PLANE_STRIDE (&from, 0);
-
-    memcpy (row + half, other + half, (gsize) to.info.width * 3 - half);
-    memset (row + half, 255, 3);
-  }
-  gst_video_frame_unmap (&from);
-  gst_video_frame_unmap (&to);
-  return ok;
-}
-
-static GstSample *
-convert (GstSample *sample, const gchar *to, GError **error)
-{
-  GstCaps *caps = gst_caps_from_string (to);
-  GstCaps *from = gst_caps_copy (gst_sample_get_caps (sample));
-  GstSample *plain, *result;
-
-  /* Frames of a decoder on the GPU are in its memory, which can be mapped, but has no
-   * converters everywhere. */
-  gst_caps_set_features_simple (from, NULL);
-  plain = gst_sample_new (gst_sample_get_buffer (sample), from, NULL, NULL);
-  result = gst_video_convert_sample (plain, caps, PICTURE_TIMEOUT, error);
-  gst_sample_unref (plain);
-  gst_caps_unref (from);
-  gst_caps_unref (caps);
-  return result;
-}
-
-static gboolean
-write_picture (struct app *app, const gchar *path)
-{
-  GstSample *before = NULL, *after = NULL, *png = NULL;
-  GError *error = NULL;
-  GstMapInfo map;
-  gboolean ok = FALSE;
-
-  if (!app->before)
-    goto done;
-  before = convert (app->before, "video/x-raw,format=RGB", &error);
-  if (!before)
-    goto done;
-  after = convert (app->after, "video/x-raw,format=RGB", &error);
-  if (!after || !join_halves (before, after))
-    goto done;
-  png = convert (before, "image/png", &error);
-  if (!png || !gst_buffer_map (gst_sample_get_buffer (png), &map, GST_MAP_READ))
-    goto done;
-  ok = g_file_set_contents (
-      path, (const gchar *) map.data, (gssize) map.size, &error);
-  gst_buffer_unmap (gst_sample_get_buffer (png), &map);
-
-done:
-  if (!ok)
-    fail (app, "%s could not be made: %s", path,
-        error ? error->message : "the filter changes the frame size");
-  g_clear_pointer (&before, gst_sample_unref);
-  g_clear_pointer (&after, gst_sample_unref);
-  g_clear_pointer (&png, gst_sample_unref);
-  g_clear_error (&error);
-  return ok;
 }
 
 /* What an element that knows about backends ran on, and its mean times. */
@@ -478,10 +425,20 @@ add_probe (struct app *app, const gchar *pad_name, GstPadProbeCallback callback)
 
 static gboolean
 build_pipeline (struct app *app, const gchar *filter, const gchar *encoding,
-    const gchar *output)
+    const gchar *unfinished)
 {
-  static const gchar *const common[] = { "filesrc", "decodebin", "videoconvert",
-    "queue", "filesink" };
+  enum
+  {
+    SOURCE,
+    PARSER,
+    STREAMS_QUEUE,
+    DECODER,
+    HEAD,
+    FRAMES_QUEUE,
+    SINK
+  };
+  static const gchar *const common[] = { "filesrc", "parsebin", "multiqueue",
+    "decodebin", "videoconvert", "queue", "filesink" };
   GstElement *made[G_N_ELEMENTS (common)];
   GError *error = NULL;
   gboolean ok;
@@ -509,14 +466,20 @@ build_pipeline (struct app *app, const gchar *filter, const gchar *encoding,
   }
   gst_bin_add (GST_BIN (app->pipeline), app->encoder);
 
-  app->head = made[2];
-  g_object_set (made[0], "location", app->input, NULL);
-  g_object_set (made[4], "location", output, NULL);
-  g_signal_connect (made[1], "pad-added", G_CALLBACK (on_pad_added), app);
-  g_signal_connect (made[1], "no-more-pads", G_CALLBACK (on_no_more_pads), app);
-  ok = gst_element_link (made[0], made[1])
-      && gst_element_link_many (
-          app->head, app->filter, made[3], app->encoder, made[4], NULL)
+  app->head = made[HEAD];
+  app->streams.queue = made[STREAMS_QUEUE];
+  app->streams.decoder = made[DECODER];
+  app->streams.muxer = gst_bin_get_by_name (GST_BIN (app->encoder), "muxer");
+  /* An encoder takes seconds of video before its first frame comes out; sound
+   * and subtitles wait for that. */
+  g_object_set (made[STREAMS_QUEUE], "max-size-time", (guint64) 0, NULL);
+  g_object_set (made[SOURCE], "location", app->input, NULL);
+  g_object_set (made[SINK], "location", unfinished, NULL);
+  g_signal_connect (made[PARSER], "pad-added", G_CALLBACK (on_stream), app);
+  g_signal_connect (made[DECODER], "pad-added", G_CALLBACK (on_decoded), app);
+  ok = gst_element_link (made[SOURCE], made[PARSER])
+      && gst_element_link_many (app->head, app->filter, made[FRAMES_QUEUE],
+          app->encoder, made[SINK], NULL)
       && add_probe (app, "sink", on_frame_in)
       && add_probe (app, "src", on_frame_out);
   if (!ok)
@@ -553,11 +516,84 @@ run_pipeline (struct app *app)
   app->loop = NULL;
 }
 
+static void
+show_result (const struct app *app, const struct encoding *encoding)
+{
+  if (app->streams.passed)
+    g_print ("passed   %s\n", app->streams.passed);
+  g_print ("frames   %" G_GUINT64_FORMAT ", %.1f frames/s"
+           " (decode, filter, %s)\n",
+      app->frames_out, frame_rate (app), encoding->element);
+  g_print ("result   %s\n", app->output);
+}
+
+static void
+show_picture (struct app *app, const gchar *path)
+{
+  GError *error = NULL;
+
+  if (!app->before)
+    fail (app, "%s could not be made: the filter changes the frames' times",
+        path);
+  else if (before_after_write (app->before, app->after, path, &error))
+    g_print ("picture  %s\n", path);
+  else
+    fail (app, "%s could not be made: %s", path, error->message);
+  g_clear_error (&error);
+}
+
+/* All files must be fit for use before any work begins. */
+static gboolean
+check_files (struct app *app, const gchar *unfinished, const gchar *picture,
+    gboolean force)
+{
+  GError *error = NULL;
+
+  if (g_access (app->input, R_OK) != 0) {
+    fail (app, "%s: %s", app->input, g_strerror (errno));
+    return FALSE;
+  }
+  if (picture && g_str_equal (picture, app->output)) {
+    fail (app, "%s cannot be both OUTPUT and the picture", picture);
+    return FALSE;
+  }
+  if (!result_file_check (app->output, app->input, force, &error)
+      || !result_file_check (unfinished, app->input, force, &error)
+      || (picture && !result_file_check (picture, app->input, force, &error))) {
+    fail (app, "%s", error->message);
+    g_error_free (error);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+/* The end of a run that Ctrl-C has cut short: a file that was complete before
+ * is worth more than the beginning of another. */
+static void
+keep_beginning (struct app *app, const gchar *unfinished)
+{
+  GError *error = NULL;
+
+  if (g_file_test (app->output, G_FILE_TEST_EXISTS)) {
+    fail (app, "interrupted: %s is as it was before", app->output);
+  } else if (!result_file_publish (unfinished, app->output, FALSE, &error)) {
+    g_printerr ("filter-file: interrupted: %s\n", error->message);
+    g_error_free (error);
+  } else {
+    g_printerr (
+        "filter-file: interrupted: %s holds the first %" G_GUINT64_FORMAT
+        " frames (%.1f s)\n",
+        app->output, app->frames_out,
+        (gdouble) (app->last_pts - app->first_pts) / GST_SECOND);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
   struct app app = { .terminal = isatty (STDOUT_FILENO) };
   gchar *filter = NULL, *picture = NULL, *output = NULL, *unfinished = NULL;
+  gboolean force = FALSE, ours = FALSE; /* the unfinished file is this run's */
   const GOptionEntry options[] = { { "filter", 'f', 0, G_OPTION_ARG_STRING,
                                        &filter,
                                        "the filter, as gst-launch-1.0 takes it,"
@@ -566,6 +602,8 @@ main (int argc, char **argv)
                                        "DESCRIPTION" },
     { "picture", 'p', 0, G_OPTION_ARG_FILENAME, &picture,
         "write a frame, half before and half after the filter", "FILE.png" },
+    { "force", 0, 0, G_OPTION_ARG_NONE, &force,
+        "replace OUTPUT and FILE.png where they exist", NULL },
     { 0 } };
   const struct encoding *encoding;
   GOptionContext *context = g_option_context_new ("INPUT OUTPUT");
@@ -573,9 +611,12 @@ main (int argc, char **argv)
   gboolean known;
 
   g_option_context_set_summary (context,
-      "Filters the video of INPUT into OUTPUT, named *.mp4 (H.264), *.webm (VP8)"
-      " or\n*.raw (frames as they leave the filter); any other name gets the"
-      " suffix of the first\nof these that can be written here.");
+      "Filters the video of INPUT into OUTPUT, named *.mp4 (H.264), *.webm (VP8),"
+      " *.mkv\n(H.264 or VP8) or *.raw (the bare frames as they leave the filter)."
+      " Any other name gets\nthe suffix of the first of these that can be written"
+      " here. Sound and subtitles pass\nuntouched where OUTPUT can hold them;"
+      " streams that it cannot hold are named at the start.\n\n"
+      "Ctrl-C ends OUTPUT early, as a playable file, with exit status 130.");
   g_option_context_add_main_entries (context, options, NULL);
   g_option_context_add_group (context, gst_init_get_option_group ());
   if (!g_option_context_parse (context, &argc, &argv, &error)) {
@@ -583,14 +624,10 @@ main (int argc, char **argv)
     goto done;
   }
   if (argc != 3) {
-    fail (&app, "it takes INPUT and OUTPUT; --help tells more");
+    fail (&app, "it takes INPUT and OUTPUT; --help explains them");
     goto done;
   }
   app.input = argv[1];
-  if (g_access (app.input, R_OK) != 0) {
-    fail (&app, "%s: %s", app.input, g_strerror (errno));
-    goto done;
-  }
   encoding = choose_encoding (argv[2], &known);
   if (!encoding) {
     fail (&app, "no encoder for %s is installed", argv[2]);
@@ -598,9 +635,13 @@ main (int argc, char **argv)
   }
   output = g_strconcat (argv[2], known ? "" : encoding->suffix, NULL);
   unfinished = g_strconcat (output, ".part", NULL);
+  app.output = output;
+  if (!check_files (&app, unfinished, picture, force))
+    goto done;
   if (!filter)
     filter = g_strdup ("cudasepconv sigma=6");
 
+  ours = TRUE;
   if (!build_pipeline (&app, filter, encoding->description, unfinished))
     goto done;
   run_pipeline (&app);
@@ -609,27 +650,27 @@ main (int argc, char **argv)
         app.interrupted ? "%s: interrupted before the first frame"
                         : "%s: no frame could be decoded",
         app.input);
-  if (!app.failed)
+  if (!app.failed && !app.interrupted)
     show_backends (&app);
   gst_element_set_state (app.pipeline, GST_STATE_NULL);
   if (app.failed)
     goto done;
 
-  if (app.have_audio)
-    g_print ("audio    left out\n");
-  g_print ("frames   %" G_GUINT64_FORMAT ", %.1f frames/s"
-           " (decode, filter, %s)\n",
-      app.frames_out, frame_rate (&app), encoding->element);
-  if (g_rename (unfinished, output) != 0) {
-    fail (&app, "%s: %s", output, g_strerror (errno));
+  if (app.interrupted) {
+    keep_beginning (&app, unfinished);
     goto done;
   }
-  g_print ("result   %s\n", output);
-  if (picture && write_picture (&app, picture))
-    g_print ("picture  %s\n", picture);
+  ours = FALSE;
+  if (!result_file_publish (unfinished, output, force, &error)) {
+    fail (&app, "%s", error->message);
+    goto done;
+  }
+  show_result (&app, encoding);
+  if (picture)
+    show_picture (&app, picture);
 
 done:
-  if (app.failed && unfinished)
+  if (app.failed && ours)
     g_unlink (unfinished);
   g_clear_pointer (&app.candidate, gst_sample_unref);
   g_clear_pointer (&app.before, gst_sample_unref);
@@ -638,6 +679,7 @@ done:
     gst_element_set_state (app.pipeline, GST_STATE_NULL);
     gst_object_unref (app.pipeline);
   }
+  input_streams_clear (&app.streams);
   g_option_context_free (context);
   g_clear_error (&error);
   g_free (app.missing);
@@ -645,5 +687,5 @@ done:
   g_free (picture);
   g_free (output);
   g_free (unfinished);
-  return app.failed ? 1 : 0;
+  return app.interrupted ? STATUS_INTERRUPTED : app.failed;
 }

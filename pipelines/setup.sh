@@ -25,7 +25,7 @@ build_packages=(build-essential meson ninja-build pkg-config
   libgirepository1.0-dev)
 build_commands=(cc meson ninja pkg-config gst-launch-1.0)
 build_modules=(gstreamer-1.0 gstreamer-base-1.0 gstreamer-video-1.0
-  gstreamer-controller-1.0 gstreamer-check-1.0)
+  gstreamer-pbutils-1.0 gstreamer-controller-1.0 gstreamer-check-1.0)
 # The first of the option cuda-archs.
 oldest_arch=61
 

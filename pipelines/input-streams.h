@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#pragma once
+
+#include <gst/gst.h>
+
+/* The streams of a file as parsebin finds them. The first video goes to a decoder.
+ * Sound and subtitles go to a muxer as they are. What it cannot take is left out, and
+ * so is other video, since it would pass without the filter. */
+struct input_streams
+{
+  GstElement *queue; /* multiqueue; every stream that is used goes through it */
+  GstElement *decoder; /* decodebin */
+  GstElement *muxer;   /* NULL: the result holds the video alone */
+
+  gboolean have_video;
+  gchar *passed;   /* names such as "Opus audio, timed text", NULL: none */
+  gchar *left_out; /* the same of the others */
+};
+
+/* Links one stream. For the "pad-added" of a parsebin. */
+void input_streams_link (struct input_streams *streams, GstPad *pad);
+
+void input_streams_clear (struct input_streams *streams);
