@@ -159,7 +159,8 @@ sepconv_is_identity (const SepconvSpec *spec, const Image *layout)
     const SepconvPlane *plane = &spec->plane[p];
 
     if (plane->channels != 0
-        && (spec->scale != 1.0 || spec->bias != 0.0
+        && (spec->scale != 1.0
+            || (spec->bias != 0.0 && (plane->channels & ~plane->unbiased) != 0)
             || !taps_is_identity (plane->x) || !taps_is_identity (plane->y)))
       return false;
   }
@@ -321,6 +322,12 @@ sepconv_choose_method (const SepconvSpec *spec, const Image *layout,
   return wanted;
 }
 
+double
+sepconv_bias (const SepconvSpec *spec, int p, int c)
+{
+  return spec->plane[p].unbiased >> c & 1 ? 0.0 : spec->bias;
+}
+
 static void
 add_channel (SepconvPlan *plan, const SepconvSpec *spec, int p, int c)
 {
@@ -341,7 +348,8 @@ add_channel (SepconvPlan *plan, const SepconvSpec *spec, int p, int c)
   channel->border = how->border_value[c] - channel->center;
   channel->offset = 0.0;
   if (channel->filter)
-    channel->offset = how->zero[c] + spec->bias * image_full_code (plane)
+    channel->offset = how->zero[c]
+        + sepconv_bias (spec, p, c) * image_full_code (plane)
         + taps_sum (&plan->taps[p].x) * taps_sum (&plan->taps[p].y)
             * (channel->center - how->zero[c]);
 }

@@ -7,7 +7,7 @@
  *   out(x,y) = zero + bias * full + scale *
  *       sum_j sum_i ty[j] * tx[i] * (in(x + i - nx/2, y + j - ny/2) - zero)
  *
- * with full = 2^depth - 1, rounded to nearest and clamped to [0, full]. Channels
+ * with full = 2^depth - 1, and without the bias in channels that leave it out, rounded to nearest and clamped to [0, full]. Channels
  * that are not selected are copied bit by bit.
  *
  *   allowed     range
@@ -51,6 +51,7 @@ typedef struct
 {
   const Taps *x, *y; /* borrowed; must be set if channels != 0 */
   unsigned channels; /* bit c set: filter channel c, else copy it */
+  unsigned unbiased; /* bit c set: channel c gets no bias */
   double zero[IMAGE_MAX_CHANNELS];         /* zero level */
   double border_value[IMAGE_MAX_CHANNELS]; /* in [0, 2^depth - 1] */
 } SepconvPlane;

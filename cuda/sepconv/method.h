@@ -145,6 +145,9 @@ typedef struct
 SepconvTapScale sepconv_tap_scale (
     const SepconvSpec *spec, const SepconvPlane *plane);
 
+/* The bias of channel c of plane p. */
+double sepconv_bias (const SepconvSpec *spec, int p, int c);
+
 /* |scale| * sum|tx| * sum|ty| */
 double sepconv_gain (const SepconvSpec *spec, const SepconvPlane *plane);
 

@@ -174,14 +174,14 @@ largest_offset (const SepconvSpec *spec, const Image *layout, int p,
 {
   const SepconvPlane *plane = &spec->plane[p];
   const ImagePlane *shape = &layout->plane[p];
-  const double bias = spec->bias * image_full_code (shape);
   const double sum = sum_of_taps (x) * sum_of_taps (y);
   double largest = 0.0;
 
   for (int c = 0; c < shape->channels; c++)
     if (plane->channels >> c & 1)
       largest = fmax (largest,
-          fabs (plane->zero[c] + bias
+          fabs (plane->zero[c]
+              + sepconv_bias (spec, p, c) * image_full_code (shape)
               + sum * (ldexp (1.0, shape->depth - 1) - plane->zero[c])));
   return largest * (1.0 + 0x1p-30);
 }

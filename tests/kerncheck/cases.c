@@ -378,6 +378,9 @@ case_make_spec (
         random_chance (random, 50) ? SEPCONV_MAX_BIAS : -SEPCONV_MAX_BIAS;
   for (int p = 0; p < c->layout.n_planes; p++)
     make_plane (c, p, shape, effort, random);
+  if (random_chance (random, 25))
+    for (int p = 0; p < c->layout.n_planes; p++)
+      c->spec.plane[p].unbiased = (unsigned) random_int (random, 0, 15);
 
   gain = largest_gain (&c->spec, &c->layout);
   if (random_chance (random, 4) && gain > 0.0)
@@ -486,8 +489,9 @@ case_describe (Check *check, const Case *c)
         image_plane_height (&c->layout, p));
     if (end < sizeof planes && how->channels != 0)
       end += (size_t) snprintf (planes + end, sizeof planes - end,
-          " mask 0x%x taps %dx%d zero %g border %g gain %g", how->channels,
-          how->x->n, how->y->n, how->zero[0], how->border_value[0],
+          " mask 0x%x unbiased 0x%x taps %dx%d zero %g border %g gain %g",
+          how->channels, how->unbiased, how->x->n, how->y->n, how->zero[0],
+          how->border_value[0],
           fabs (c->spec.scale) * taps_norm (how->x) * taps_norm (how->y));
   }
   check_describe (check, "%s %dx%d %s %s on %s, scale %g bias %g%s",

@@ -505,6 +505,10 @@ check_identity (Check *check, const void *data)
   c->spec.bias = 0.1;
   EXPECT (check, !sepconv_is_identity (&c->spec, &c->layout),
       "bias is not looked at");
+  c->spec.plane[0].unbiased = chroma->unbiased = 3;
+  EXPECT (check, sepconv_is_identity (&c->spec, &c->layout),
+      "the identity without a bias is not seen");
+  c->spec.plane[0].unbiased = 0;
   c->spec.plane[0].channels = chroma->channels = 0;
   EXPECT (check, sepconv_is_identity (&c->spec, &c->layout),
       "copying everything is not seen as the identity");

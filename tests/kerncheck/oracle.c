@@ -85,7 +85,9 @@ problem_begin (Problem *problem, const SepconvSpec *spec, const Image *src,
   problem->zero = how->zero[channel];
   problem->border_value = how->border_value[channel];
   problem->scale = spec->scale;
-  problem->offset = problem->zero + spec->bias * problem->full;
+  problem->offset = problem->zero;
+  if (!(how->unbiased >> channel & 1))
+    problem->offset += spec->bias * problem->full;
   problem->columns =
       kerncheck_alloc (sizeof (int) * (size_t) (problem->width + how->x->n));
   problem->rows =
