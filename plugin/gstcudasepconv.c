@@ -18,12 +18,13 @@
  * ]|
  *
  * where `zero` is the component's zero level (black for luma, grey for chroma),
- * and `full` its largest code; rounded and clamped.
+ * and `full` its largest code; rounded and clamped. Chroma gets no bias, and with the
+ * derivative kernels it becomes neutral unless neutral-chroma is FALSE.
  *
  * ## Example launch lines
  * |[
  * gst-launch-1.0 videotestsrc ! cudasepconv sigma=5 ! videoconvert ! autovideosink
- * gst-launch-1.0 videotestsrc ! cudasepconv kernel=sobel-x bias=0.5 planes=luma ! videoconvert ! autovideosink
+ * gst-launch-1.0 videotestsrc ! cudasepconv kernel=sobel-x scale=0.125 bias=0.5 ! videoconvert ! autovideosink
  * gst-launch-1.0 videotestsrc ! cudasepconv kernel=custom taps-x="<0.25,0.5,0.25>" border=reflect-101 ! videoconvert ! autovideosink
  * ]|
  */
@@ -53,6 +54,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_cuda_sepconv_debug);
 #define DEFAULT_BORDER_COLOR 0xff000000
 #define DEFAULT_PLANES GST_FRAME_PLANES_COLOR
 #define DEFAULT_SCALE_CHROMA TRUE
+#define DEFAULT_NEUTRAL_CHROMA TRUE
 #define DEFAULT_SLICES 0
 
 enum
@@ -71,9 +73,10 @@ enum
   PROP_BORDER_COLOR = 12,
   PROP_PLANES = 13,
   PROP_SCALE_CHROMA = 14,
-  PROP_METHOD = 15,
-  PROP_SLICES = 16,
-  PROP_HISTOGRAM = 17,
+  PROP_NEUTRAL_CHROMA = 15,
+  PROP_METHOD = 16,
+  PROP_SLICES = 17,
+  PROP_HISTOGRAM = 18,
 };
 
 /* The taps of luma, or of planes at full size, and those of chroma. */
@@ -93,7 +96,7 @@ struct _GstCudaSepconv
   SepconvBorder border;
   guint border_color;
   GstFramePlanes planes;
-  gboolean scale_chroma;
+  gboolean scale_chroma, neutral_chroma;
   guint method;
   gboolean dirty; /* changed since the last frame */
   gboolean histogram;
@@ -101,6 +104,8 @@ struct _GstCudaSepconv
   GstHistoCounter counter; /* of results; with settings of its own */
 
   /* Of the streaming thread. */
+  GstFrameLayout
+      layout; /* that the spec is for: chroma may have planes of its own */
   SepconvSpec spec;      /* of the settings, its taps in plane_taps */
   PlaneTaps *plane_taps; /* [IMAGE_MAX_PLANES] */
   gboolean have_spec;
@@ -108,6 +113,7 @@ struct _GstCudaSepconv
   guint spec_method;
   gboolean identity;
   SepconvPlan *plan;
+  Image planned;    /* the layout that the plan was made for */
   gboolean counted; /* the frame that is being submitted, on the way */
 };
 
@@ -210,6 +216,28 @@ get_taps_settings (GstCudaSepconv *self)
   return taps;
 }
 
+static gboolean
+is_derivative (TapsKernel kernel)
+{
+  return kernel >= TAPS_SOBEL_X && kernel <= TAPS_PREWITT_Y;
+}
+
+/* Whether chroma becomes neutral, so that edges are grey. Who selects chroma without luma
+ * wants to see its edges. */
+static gboolean
+neutralizes_chroma (const GstCudaSepconv *self)
+{
+  return self->neutral_chroma && is_derivative (self->taps.kernel)
+      && (self->planes & GST_FRAME_PLANES_COLOR) == GST_FRAME_PLANES_COLOR;
+}
+
+static void
+set_single_tap (Taps *taps, gdouble tap)
+{
+  taps->n = 1;
+  taps->tap[0] = tap;
+}
+
 /* Fills the spec for one plane; `taps` are the settings with custom taps. */
 static gboolean
 build_plane (GstCudaSepconv *self, const GstFrameLayout *layout, gint p,
@@ -217,15 +245,27 @@ build_plane (GstCudaSepconv *self, const GstFrameLayout *layout, gint p,
 {
   SepconvPlane *plane = &self->spec.plane[p];
   const gint channels = layout->layout.plane[p].channels;
+  gboolean chroma = FALSE;
 
-  plane->channels = 0;
+  plane->channels = plane->unbiased = 0;
   for (gint c = 0; c < channels; c++) {
     plane->zero[c] = layout->channel[p][c].zero;
     if (gst_frame_planes_select (self->planes, layout->channel[p][c].role))
       plane->channels |= 1u << c;
+    /* A bias is light; added to chroma, it would be a tint. */
+    if (layout->channel[p][c].role == GST_FRAME_CHANNEL_CHROMA) {
+      plane->unbiased |= 1u << c;
+      chroma = TRUE;
+    }
   }
   plane->x = &self->plane_taps[p].x;
   plane->y = &self->plane_taps[p].y;
+  if (chroma && neutralizes_chroma (self)) {
+    /* Nothing is left of a difference to zero but the zero level. */
+    set_single_tap (&self->plane_taps[p].x, 0.0);
+    set_single_tap (&self->plane_taps[p].y, 0.0);
+    return TRUE;
+  }
   return taps_make (taps, self->scale_chroma ? layout->subsampling_x[p] : 1,
       self->scale_chroma ? layout->subsampling_y[p] : 1, &self->plane_taps[p].x,
       &self->plane_taps[p].y, fault);
@@ -248,9 +288,13 @@ static gboolean
 build_spec (GstCudaSepconv *self, Fault *fault)
 {
   GstGpuFilter *filter = GST_GPU_FILTER (self);
-  const GstFrameLayout *layout = gst_gpu_filter_get_layout (filter);
+  const GstFrameLayout *layout = &self->layout;
   const GstVideoInfo *info = gst_gpu_filter_get_info (filter);
   const TapsSettings taps = get_taps_settings (self);
+
+  self->layout = *gst_gpu_filter_get_layout (filter);
+  if (neutralizes_chroma (self))
+    gst_frame_layout_split_chroma (&self->layout);
 
   if (!gst_frame_planes_check (self->planes, info, fault))
     return FALSE;
@@ -348,7 +392,7 @@ static gboolean
 update_plan (GstCudaSepconv *self, Fault *fault)
 {
   GstGpuFilter *filter = GST_GPU_FILTER (self);
-  const Image *layout = &gst_gpu_filter_get_layout (filter)->layout;
+  const Image *layout = &self->layout.layout;
   Gpu *gpu = gst_gpu_filter_get_gpu (filter);
   const Backend backend = gst_gpu_filter_get_backend (filter);
   const SepconvMethod *method = chosen_method (self->spec_method);
@@ -364,7 +408,8 @@ update_plan (GstCudaSepconv *self, Fault *fault)
       &self->spec, layout, backend, method, gpu, self->order, fault);
   if (method == NULL)
     return FALSE;
-  if (self->plan != NULL && sepconv_plan_method (self->plan) == method) {
+  if (self->plan != NULL && sepconv_plan_method (self->plan) == method
+      && image_same_layout (layout, &self->planned)) {
     GST_LOG_OBJECT (self,
         "settings have changed: the plan is kept, %d x %d taps",
         self->spec.plane[0].x->n, self->spec.plane[0].y->n);
@@ -373,6 +418,7 @@ update_plan (GstCudaSepconv *self, Fault *fault)
   /* Frames in flight use the old one. */
   gst_gpu_filter_drain (filter);
   sepconv_plan_free (self->plan);
+  self->planned = *layout;
   self->plan =
       sepconv_plan_new (&self->spec, layout, backend, method, gpu, fault);
   if (self->plan != NULL && gst_debug_is_active ())
@@ -409,7 +455,6 @@ gst_cuda_sepconv_prepare (
     GstGpuFilter *filter, GstGpuFilterUse *use, Fault *fault)
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
-  const Image *layout = &gst_gpu_filter_get_layout (filter)->layout;
   const GpuOrder order = gst_gpu_filter_get_order (filter);
   const gboolean awaits = awaits_caps (self);
   gboolean changed, reports, ok = TRUE;
@@ -434,7 +479,7 @@ gst_cuda_sepconv_prepare (
   }
 
   if (changed)
-    self->identity = sepconv_is_identity (&self->spec, layout);
+    self->identity = sepconv_is_identity (&self->spec, &self->layout.layout);
   if (self->identity) {
     if (changed)
       GST_INFO_OBJECT (
@@ -459,30 +504,43 @@ gst_cuda_sepconv_wants (GstGpuFilter *filter, GstBuffer *buffer)
   return gst_histo_counter_wants (&GST_CUDA_SEPCONV (filter)->counter, buffer);
 }
 
+/* A frame's image with the planes that the plan is for. */
+static Image
+planned_image (const GstCudaSepconv *self, const Image *image)
+{
+  Image planned = *image;
+
+  planned.n_planes = self->planned.n_planes;
+  memcpy (planned.plane, self->planned.plane, sizeof planned.plane);
+  return planned;
+}
+
 static gboolean
 gst_cuda_sepconv_compute (
     GstGpuFilter *filter, const RingPart *part, guint slot_index, Fault *fault)
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
   const gboolean reported = gst_gpu_filter_get_reported (filter, slot_index);
+  Image src, dst;
 
   /* Nothing to filter: the frame is only counted. */
   if (part->dst->n_memories == 0)
     return TRUE;
+  src = planned_image (self, part->src);
+  dst = planned_image (self, part->dst);
   /* Frames that may overlap others are whole. In order, a histogram of its own ends
    * earlier. */
   self->counted = reported && part->order == GPU_BESIDE_KERNELS
       && sepconv_plan_counts (
           self->plan, gst_histo_counter_get_plan (&self->counter));
   if (self->counted)
-    return sepconv_plan_run_counting (self->plan, part->src, part->dst,
+    return sepconv_plan_run_counting (self->plan, &src, &dst,
         gst_histo_counter_get_plan (&self->counter),
         gst_histo_counter_get_result (&self->counter, slot_index), part->stream,
         part->order, fault);
   /* Beside the histogram of the frame before it is slower than after it. */
-  return sepconv_plan_advance (self->plan, part->src, part->dst, part->fresh,
-      part->done, part->stream, reported ? GPU_AFTER_KERNELS : part->order,
-      fault);
+  return sepconv_plan_advance (self->plan, &src, &dst, part->fresh, part->done,
+      part->stream, reported ? GPU_AFTER_KERNELS : part->order, fault);
 }
 
 static gboolean
@@ -633,6 +691,9 @@ gst_cuda_sepconv_set_property (
     case PROP_SCALE_CHROMA:
       self->scale_chroma = g_value_get_boolean (value);
       break;
+    case PROP_NEUTRAL_CHROMA:
+      self->neutral_chroma = g_value_get_boolean (value);
+      break;
     case PROP_METHOD:
       self->method = (guint) g_value_get_enum (value);
       break;
@@ -704,6 +765,9 @@ gst_cuda_sepconv_get_property (
     case PROP_SCALE_CHROMA:
       g_value_set_boolean (value, self->scale_chroma);
       break;
+    case PROP_NEUTRAL_CHROMA:
+      g_value_set_boolean (value, self->neutral_chroma);
+      break;
     case PROP_METHOD:
       g_value_set_enum (value, (gint) self->method);
       break;
@@ -744,6 +808,7 @@ gst_cuda_sepconv_init (GstCudaSepconv *self)
   self->border_color = DEFAULT_BORDER_COLOR;
   self->planes = DEFAULT_PLANES;
   self->scale_chroma = DEFAULT_SCALE_CHROMA;
+  self->neutral_chroma = DEFAULT_NEUTRAL_CHROMA;
   gst_gpu_filter_set_slices (GST_GPU_FILTER (self), DEFAULT_SLICES);
   self->method = GST_GPU_FILTER_METHOD_AUTO;
   self->plane_taps = g_new0 (PlaneTaps, IMAGE_MAX_PLANES);
@@ -805,8 +870,8 @@ install_filter_properties (GObjectClass *object_class, GParamFlags flags)
           -MAX_SCALE, MAX_SCALE, DEFAULT_SCALE, controllable));
   g_object_class_install_property (object_class, PROP_BIAS,
       g_param_spec_double ("bias", "Bias",
-          "Added to the filtered values, in units of full scale "
-          "(0.5 = half the code range)",
+          "Added to the filtered values of luma, grey, RGB and alpha, but not of "
+          "chroma, in units of full scale (0.5 = half the code range)",
           -MAX_BIAS, MAX_BIAS, DEFAULT_BIAS, controllable));
   g_object_class_install_property (object_class, PROP_BORDER,
       g_param_spec_enum ("border", "Border",
@@ -826,6 +891,12 @@ install_filter_properties (GObjectClass *object_class, GParamFlags flags)
           "Shrink blurs on subsampled planes so that they cover the same part "
           "of the picture",
           DEFAULT_SCALE_CHROMA, flags));
+  g_object_class_install_property (object_class, PROP_NEUTRAL_CHROMA,
+      g_param_spec_boolean ("neutral-chroma", "Neutral chroma",
+          "With the derivative kernels (sobel, scharr, prewitt), chroma that is "
+          "selected together with luma becomes neutral, so that edges are grey; "
+          "FALSE filters it like luma",
+          DEFAULT_NEUTRAL_CHROMA, flags));
   g_object_class_install_property (object_class, PROP_METHOD,
       g_param_spec_enum ("method", "Method",
           "How to compute; the result is the same up to rounding",

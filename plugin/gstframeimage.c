@@ -139,6 +139,35 @@ gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info)
   return image_validate (layout, NULL);
 }
 
+/* Luma and chroma are two halves of a pixel in every format that has them in one plane. */
+void
+gst_frame_layout_split_chroma (GstFrameLayout *self)
+{
+  Image *layout = &self->layout;
+  const gint n = layout->n_planes;
+
+  for (gint p = 0; p < n; p++) {
+    const gint half = layout->plane[p].channels / 2, q = layout->n_planes;
+    gboolean luma = FALSE, chroma = FALSE;
+
+    for (gint c = 0; c < layout->plane[p].channels; c++) {
+      luma = luma || self->channel[p][c].role == GST_FRAME_CHANNEL_LUMA;
+      chroma = chroma || self->channel[p][c].role == GST_FRAME_CHANNEL_CHROMA;
+    }
+    if (!luma || !chroma)
+      continue;
+    g_assert (2 * half == layout->plane[p].channels && q < IMAGE_MAX_PLANES);
+    layout->plane[q] = layout->plane[p];
+    layout->plane[p].channels = layout->plane[q].channels = half;
+    layout->plane[q].offset += half * layout->plane[p].channel_stride;
+    memcpy (self->channel[q], &self->channel[p][half],
+        sizeof self->channel[p][0] * (gsize) half);
+    self->subsampling_x[q] = self->subsampling_x[p];
+    self->subsampling_y[q] = self->subsampling_y[p];
+    layout->n_planes++;
+  }
+}
+
 void
 gst_frame_layout_get_image (
     const GstFrameLayout *self, const GstVideoFrame *frame, Image *image)

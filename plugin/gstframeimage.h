@@ -38,6 +38,10 @@ typedef struct
  * bytes at regular distances; all formats in the elements' templates are. */
 gboolean gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info);
 
+/* Lays planes of their own over chroma that shares one with luma, as in AYUV, so that
+ * each can be filtered with other taps. The memories stay. */
+void gst_frame_layout_split_chroma (GstFrameLayout *self);
+
 /* The image of a mapped frame. Valid as long as the mapping. */
 void gst_frame_layout_get_image (
     const GstFrameLayout *self, const GstVideoFrame *frame, Image *image);

@@ -385,6 +385,22 @@ correlate (const double *in, double *out, int n, int step, int lines,
   g_free (index);
 }
 
+static unsigned selected_planes (const char *settings);
+
+/* Derivatives are grey unless the settings say otherwise. */
+static gboolean
+chroma_is_neutral (const char *settings)
+{
+  char *kernel = setting_name (settings, "kernel", "gaussian");
+  const gboolean neutral =
+      (g_str_has_suffix (kernel, "-x") || g_str_has_suffix (kernel, "-y"))
+      && (selected_planes (settings) & COLOR) == COLOR
+      && setting_flag (settings, "neutral-chroma", TRUE);
+
+  g_free (kernel);
+  return neutral;
+}
+
 /* What a component should be, unrounded and not yet clamped. */
 static double *
 filtered (const Component *c, const char *settings)
@@ -392,7 +408,8 @@ filtered (const Component *c, const char *settings)
   const int w = c->width, h = c->height;
   const double full = (1 << c->depth) - 1;
   const double scale = setting_number (settings, "scale", 1.0);
-  const double bias = setting_number (settings, "bias", 0.0);
+  const double bias =
+      c->kind == CHROMA ? 0.0 : setting_number (settings, "bias", 0.0);
   char *border = setting_name (settings, "border", "replicate");
   TapRow x = taps_for (settings, 0, c), y = taps_for (settings, 1, c);
   double *in = g_new (double, w *h), *rows = g_new (double, w *h);
@@ -407,6 +424,9 @@ filtered (const Component *c, const char *settings)
   correlate (rows, in, h, w, w, 1, &y, border, (c->border - c->zero) * sum_x);
   for (int i = 0; i < w * h; i++)
     in[i] = c->zero + bias * full + scale * in[i];
+  if (c->kind == CHROMA && chroma_is_neutral (settings))
+    for (int i = 0; i < w * h; i++)
+      in[i] = c->zero;
   g_free (rows);
   g_free (x.tap);
   g_free (y.tap);

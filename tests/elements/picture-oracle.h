@@ -40,7 +40,7 @@ double setting_number (const char *settings, const char *key, double otherwise);
 /* Compares `out` with what `settings` make of `in`; returns NULL or, to be
  * freed, the first sample that is wrong. Understands: kernel sigma sigma-y
  * radius radius-y taps-x taps-y normalize scale bias border border-color planes
- * scale-chroma. With `fields`, the two fields are pictures of their own. */
+ * scale-chroma neutral-chroma. With `fields`, the two fields are pictures of their own. */
 char *picture_compare (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
     const char *settings, gboolean fields);
 

@@ -168,6 +168,88 @@ formats_colorimetry (void)
     }
 }
 
+/* A setting that gives derivatives of chroma, around grey. */
+static void
+formats_derivative_chroma (void)
+{
+  check_formats (
+      "kernel=sobel-y scale=0.25 bias=0.25 neutral-chroma=false", NULL);
+}
+
+/* All of it, with alpha, in the frames of a format that has them in one plane. */
+static void
+formats_derivative_all (void)
+{
+  check_formats (
+      "kernel=prewitt-x radius=2 scale=0.05 bias=0.5 planes=all", NULL);
+}
+
+/* Edges are grey, as the element's page shows them, on every kind of format: also a
+ * picture whose colours change. */
+static void
+formats_derivative_is_grey (void)
+{
+  static const char *const formats[] = { "I420", "NV12", "YUY2", "AYUV", "VUYA",
+    "AYUV64", "Y210" };
+
+  for (guint f = 0; f < G_N_ELEMENTS (formats); f++) {
+    GstVideoInfo info;
+    GstBuffer *out;
+    Filter filter;
+
+    filter_start (&filter, "kernel=sobel-x scale=0.125 bias=0.5", &info,
+        formats[f], 33, 17, NULL);
+    out = filter_process (&filter, picture_new (&info, 3));
+    for (guint c = 1; c < 3; c++) {
+      const guint grey = 1u
+          << (GST_VIDEO_FORMAT_INFO_DEPTH (info.finfo, c) - 1);
+      gsize n;
+      guint16 *codes = picture_samples (out, &info, c, &n);
+
+      for (gsize i = 0; i < n; i++)
+        expect (codes[i] == grey, "chroma %u is %u at %" G_GSIZE_FORMAT, c,
+            codes[i], i);
+      g_free (codes);
+    }
+    gst_buffer_unref (out);
+    filter_close (&filter);
+  }
+}
+
+/* A bias brightens, and leaves the tint alone. */
+static void
+formats_bias_without_tint (void)
+{
+  static const char *const formats[] = { "I420", "NV12", "AYUV", "RGB",
+    "GRAY8" };
+
+  for (guint f = 0; f < G_N_ELEMENTS (formats); f++) {
+    picture_check (formats[f], 21, 12, NULL, "sigma=0 bias=0.25");
+    picture_check (formats[f], 21, 12, NULL, "sigma=1.5 bias=-0.1 planes=all");
+  }
+}
+
+/* The planes of a format are laid over differently for one kernel than for another, also
+ * from frame to frame. */
+static void
+formats_kernel_changes (void)
+{
+  static const char *const steps[] = { "kernel=gaussian", "kernel=sobel-x",
+    "kernel=sobel-x histogram=true histogram-interval=0", "kernel=box radius=2",
+    "kernel=sobel-y radius=1 neutral-chroma=false",
+    "kernel=sobel-y neutral-chroma=true", "kernel=sobel-y planes=luma" };
+  GstVideoInfo info;
+  Filter filter;
+
+  filter_start (&filter, "kernel=gaussian", &info, "AYUV", 30, 20, NULL);
+  for (guint s = 0; s < G_N_ELEMENTS (steps); s++) {
+    test_context ("format=AYUV size=30x20 %s", steps[s]);
+    settings_apply (filter.element, steps[s]);
+    picture_check_frame (&filter, &info, s + 1, steps[s]);
+  }
+  filter_close (&filter);
+}
+
 /* Where each component lies comes from GStreamer's own functions here, not from its
  * table of formats or from the oracle: scaled by a half, a picture of one colour comes
  * half as far from its zero levels. */
@@ -239,6 +321,11 @@ const Test tests_formats[] = {
   { "formats-planes-chroma", formats_planes_chroma, VARIANT_BOTH },
   { "formats-planes-alpha", formats_planes_alpha, VARIANT_BOTH },
   { "formats-colorimetry", formats_colorimetry, VARIANT_BOTH },
+  { "formats-derivative-chroma", formats_derivative_chroma, VARIANT_BOTH },
+  { "formats-derivative-all", formats_derivative_all, VARIANT_BOTH },
+  { "formats-derivative-is-grey", formats_derivative_is_grey, VARIANT_BOTH },
+  { "formats-bias-without-tint", formats_bias_without_tint, VARIANT_BOTH },
+  { "formats-kernel-changes", formats_kernel_changes, VARIANT_BOTH },
   { "formats-packing", formats_packing, VARIANT_BOTH },
   { 0 },
 };

@@ -65,6 +65,7 @@ static const struct
   { "border", "replicate", TRUE, FALSE },
   { "border-color", "4278190080", TRUE, FALSE },
   { "scale-chroma", "true", TRUE, FALSE },
+  { "neutral-chroma", "true", TRUE, FALSE },
   { "method", "auto", TRUE, FALSE },
   { "backend", "auto", TRUE, FALSE },
   { "cuda-device-id", "-1", TRUE, FALSE },
