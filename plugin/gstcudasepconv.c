@@ -31,6 +31,7 @@
 #include "gstcudasepconv.h"
 
 #include "gsthistocounter.h"
+#include "gstsepconvhints.h"
 #include "sepconv.h"
 
 #include <math.h>
@@ -100,6 +101,7 @@ struct _GstCudaSepconv
   guint method;
   gboolean dirty; /* changed since the last frame */
   gboolean histogram;
+  GstSepconvHints hints;
 
   GstHistoCounter counter; /* of results; with settings of its own */
 
@@ -451,6 +453,33 @@ awaits_caps (GstCudaSepconv *self)
 }
 
 static gboolean
+gst_cuda_sepconv_start (GstBaseTransform *trans)
+{
+  GstCudaSepconv *self = GST_CUDA_SEPCONV (trans);
+
+  GST_OBJECT_LOCK (self);
+  gst_sepconv_hints_restart (&self->hints);
+  GST_OBJECT_UNLOCK (self);
+  return GST_BASE_TRANSFORM_CLASS (gst_cuda_sepconv_parent_class)
+      ->start (trans);
+}
+
+/* With the object lock held: the settings to warn of. */
+static guint
+take_hints (GstCudaSepconv *self)
+{
+  const GstSepconvChoice choice = { .kernel = self->taps.kernel,
+    .radius_x = self->taps.radius_x,
+    .radius_y = self->taps.radius_y,
+    .planes = self->planes,
+    .border = self->border,
+    .histogram = self->histogram,
+    .histogram_used = gst_histo_counter_is_wanted (&self->counter) };
+
+  return gst_sepconv_hints_take (&self->hints, &choice);
+}
+
+static gboolean
 gst_cuda_sepconv_prepare (
     GstGpuFilter *filter, GstGpuFilterUse *use, Fault *fault)
 {
@@ -458,8 +487,10 @@ gst_cuda_sepconv_prepare (
   const GpuOrder order = gst_gpu_filter_get_order (filter);
   const gboolean awaits = awaits_caps (self);
   gboolean changed, reports, ok = TRUE;
+  guint useless;
 
   GST_OBJECT_LOCK (self);
+  useless = take_hints (self);
   changed =
       !awaits && (self->dirty || !self->have_spec || self->order != order);
   self->order = order;
@@ -470,6 +501,7 @@ gst_cuda_sepconv_prepare (
   }
   reports = self->histogram && gst_histo_counter_is_wanted (&self->counter);
   GST_OBJECT_UNLOCK (self);
+  gst_sepconv_hints_post (&self->hints, GST_ELEMENT (self), useless);
   gst_gpu_filter_set_reports (filter, reports);
   gst_histo_counter_set_told (&self->counter, reports);
   if (!ok
@@ -640,6 +672,7 @@ gst_cuda_sepconv_set_property (
 
   GST_OBJECT_LOCK (self);
   self->dirty = self->dirty || is_of_spec (id);
+  gst_sepconv_hints_change (&self->hints, pspec->name);
   switch (id) {
     case PROP_HISTOGRAM:
       self->histogram = g_value_get_boolean (value);
@@ -944,6 +977,8 @@ gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
       "NVIDIA GPU or on the CPU",
       "gst-cudasepconv developers");
 
+  GST_BASE_TRANSFORM_CLASS (klass)->start =
+      GST_DEBUG_FUNCPTR (gst_cuda_sepconv_start);
   filter_class->fields_apart = TRUE;
   filter_class->takes_format =
       GST_DEBUG_FUNCPTR (gst_cuda_sepconv_takes_format);

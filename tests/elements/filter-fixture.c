@@ -111,12 +111,39 @@ filter_make (Filter *filter, const char *settings)
   filter->element = element_make (name);
   g_free (name);
   filter->bus = gst_bus_new ();
+  gst_bus_set_sync_handler (filter->bus, bus_drop_hints, NULL, NULL);
   gst_element_set_bus (filter->element, filter->bus);
   if (backend == NULL)
     gst_util_set_object_arg (
         G_OBJECT (filter->element), "backend", test_backend ());
   settings_apply (filter->element, settings);
   g_free (backend);
+}
+
+GstBusSyncReply
+bus_drop_hints (GstBus *bus, GstMessage *message, gpointer user)
+{
+  GstBusSyncReply reply = GST_BUS_PASS;
+
+  (void) bus;
+  (void) user;
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING) {
+    GError *error = NULL;
+
+    gst_message_parse_warning (message, &error, NULL);
+    if (strstr (error->message, " has no effect: ") != NULL) {
+      gst_message_unref (message);
+      reply = GST_BUS_DROP;
+    }
+    g_error_free (error);
+  }
+  return reply;
+}
+
+void
+filter_let_hints_through (Filter *filter)
+{
+  gst_bus_set_sync_handler (filter->bus, NULL, NULL, NULL);
 }
 
 void

@@ -21,6 +21,12 @@ typedef struct
 
 /* Makes the element in state NULL, with a bus. */
 void filter_make (Filter *filter, const char *settings);
+/* Lets warnings of settings without effect through to its bus, which tests of other
+ * things would only trip over. */
+void filter_let_hints_through (Filter *filter);
+/* A bus's sync handler that drops them. */
+GstBusSyncReply bus_drop_hints (
+    GstBus *bus, GstMessage *message, gpointer user);
 /* Also links it into a harness and sets it to PLAYING, which must succeed. */
 void filter_open (Filter *filter, const char *settings);
 /* filter_open() and caps, with their info; `more` as for video_caps(). */

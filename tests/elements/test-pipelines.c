@@ -46,6 +46,7 @@ run_to_eos (GstElement *pipeline)
   char *problem = NULL;
   GstMessage *message;
 
+  gst_bus_set_sync_handler (bus, bus_drop_hints, NULL, NULL);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   message = gst_bus_timed_pop_filtered (bus, 60 * GST_SECOND,
       GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);

@@ -396,6 +396,125 @@ properties_identity_and_back (void)
   filter_close (&filter);
 }
 
+/* ---- settings without effect --------------------------------------------- */
+
+/* Pops one warning, which must be of this setting and say why; NULL: there is none. */
+static void
+expect_hint (Filter *filter, const char *setting)
+{
+  GstMessage *message = gst_bus_pop_filtered (
+      filter->bus, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR);
+  GError *error = NULL;
+  char *start;
+
+  if (setting == NULL) {
+    expect (message == NULL, "%" GST_PTR_FORMAT, (gpointer) message);
+    return;
+  }
+  expect (message != NULL, "no warning of %s", setting);
+  expect (GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING, "%" GST_PTR_FORMAT,
+      (gpointer) message);
+  gst_message_parse_warning (message, &error, NULL);
+  start = g_strdup_printf ("%s has no effect: ", setting);
+  expect (g_str_has_prefix (error->message, start)
+          && strlen (error->message) > strlen (start) + 10,
+      "\"%s\" is not of %s", error->message, setting);
+  expect (
+      g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS),
+      "another code than SETTINGS");
+  g_free (start);
+  g_error_free (error);
+  gst_message_unref (message);
+}
+
+static void
+properties_without_effect (void)
+{
+  static const struct
+  {
+    const char *settings, *useless; /* NULL: all have an effect */
+  } rows[] = {
+    { "sigma=3", NULL },
+    { "sigma=2 kernel=box radius=3", NULL }, /* the default */
+    { "sigma=3 kernel=box radius=3", "sigma" },
+    { "sigma=3 kernel=box", NULL },
+    { "sigma=3 kernel=sobel-x", "sigma" },
+    { "sigma-y=3 kernel=box radius-y=3", "sigma-y" },
+    { "sigma-y=3 kernel=box", NULL },
+    { "radius=2 kernel=sobel-x", NULL },
+    { "radius=2 kernel=custom taps-x=<0.5,0.5>", "radius" },
+    { "radius-y=2 kernel=custom taps-x=<0.5,0.5>", "radius-y" },
+    { "taps-x=<0.5,0.5>", "taps-x" },
+    { "taps-y=<0.5,0.5>", "taps-y" },
+    { "normalize=true", "normalize" },
+    { "normalize=true kernel=custom taps-x=<1,1>", NULL },
+    { "border-color=0xff00ff00", "border-color" },
+    { "border-color=0xff00ff00 border=constant", NULL },
+    { "scale-chroma=false", NULL },
+    { "scale-chroma=false kernel=scharr-y", "scale-chroma" },
+    { "neutral-chroma=false", "neutral-chroma" },
+    { "neutral-chroma=false kernel=sobel-y", NULL },
+    { "neutral-chroma=false kernel=sobel-y planes=luma", "neutral-chroma" },
+    { "bias=0.1", NULL },
+    { "bias=0.1 planes=chroma", "bias" },
+    { "histogram-bins=16", "histogram-bins" },
+    { "histogram-meta=true", "histogram-meta" },
+    { "histogram=true histogram-messages=false", "histogram" },
+  };
+
+  for (guint r = 0; r < G_N_ELEMENTS (rows); r++) {
+    Filter filter;
+    GstVideoInfo info;
+
+    test_context ("format=NV12 size=24x16 %s", rows[r].settings);
+    video_info (&info, "NV12", 24, 16, NULL);
+    filter_make (&filter, rows[r].settings);
+    filter_let_hints_through (&filter);
+    filter_plug (&filter);
+    for (int round = 0; round < 2; round++) {
+      expect (filter_caps (&filter, video_caps ("NV12", 24, 16, NULL)),
+          "caps refused");
+      for (guint32 i = 0; i < 3; i++)
+        gst_buffer_unref (filter_process (&filter, picture_new (&info, i)));
+      expect_hint (&filter, rows[r].useless);
+      expect_hint (&filter, NULL);
+      filter_restart (&filter);
+    }
+    filter_close (&filter);
+  }
+}
+
+/* While playing, a warning comes when a setting is set that has no effect then, but
+ * not when it loses its effect by another, and only once. */
+static void
+properties_without_effect_while_playing (void)
+{
+  static const struct
+  {
+    const char *settings, *useless;
+  } steps[] = {
+    { "kernel=custom taps-x=<0.5,0.5>", NULL },
+    { "kernel=gaussian", NULL },
+    { "taps-y=<1.0>", "taps-y" },
+    { "taps-y=<0.5>", NULL },
+    { "border-color=0xff102030", "border-color" },
+    { "border=constant", NULL },
+  };
+  GstVideoInfo info;
+  Filter filter;
+
+  filter_start (&filter, "sigma=1", &info, "I420", 24, 16, NULL);
+  filter_let_hints_through (&filter);
+  for (guint s = 0; s < G_N_ELEMENTS (steps); s++) {
+    test_context ("format=I420 size=24x16 step %u: %s", s, steps[s].settings);
+    settings_apply (filter.element, steps[s].settings);
+    gst_buffer_unref (filter_process (&filter, picture_new (&info, s)));
+    expect_hint (&filter, steps[s].useless);
+    expect_hint (&filter, NULL);
+  }
+  filter_close (&filter);
+}
+
 const Test tests_properties[] = {
   { "properties-while-playing", properties_while_playing, VARIANT_BOTH },
   { "properties-method-while-playing", properties_method_while_playing,
@@ -413,5 +532,8 @@ const Test tests_properties[] = {
   { "properties-not-identity", properties_not_identity, VARIANT_BOTH },
   { "properties-identity-and-back", properties_identity_and_back,
       VARIANT_BOTH },
+  { "properties-without-effect", properties_without_effect, VARIANT_BOTH },
+  { "properties-without-effect-while-playing",
+      properties_without_effect_while_playing, VARIANT_BOTH },
   { 0 },
 };
