@@ -423,7 +423,8 @@ update_plan (GstCudaSepconv *self, Fault *fault)
   self->planned = *layout;
   self->plan =
       sepconv_plan_new (&self->spec, layout, backend, method, gpu, fault);
-  if (self->plan != NULL && gst_debug_is_active ())
+  if (self->plan != NULL
+      && gst_debug_category_get_threshold (GST_CAT_DEFAULT) >= GST_LEVEL_INFO)
     log_plan (self, layout, gpu);
   return self->plan != NULL;
 }
