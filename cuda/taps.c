@@ -153,7 +153,8 @@ make_custom (Taps *taps, const double *custom, int n, bool unit_sum,
 {
   if (n < 1 || custom == NULL)
     return fault_set (fault, FAULT_SETTINGS,
-        "kernel=custom needs taps, but taps-%s is empty.", axis);
+        "kernel=custom needs 1 to %d taps, but taps-%s is empty.", TAPS_MAX,
+        axis);
   if (n > TAPS_MAX)
     return fault_set (fault, FAULT_SETTINGS,
         "taps-%s has %d taps; the limit is %d.", axis, n, TAPS_MAX);
@@ -221,6 +222,9 @@ make_blur (TapsKernel kernel, double sigma, int radius, int sub, Taps *taps,
   return true;
 }
 
+/* The integer taps sum to 4^radius: beyond this they mean nothing. */
+#define MAX_SOBEL_RADIUS 15
+
 static bool
 make_derivative (const TapsSettings *settings, Taps *x, Taps *y, Fault *fault)
 {
@@ -235,7 +239,8 @@ make_derivative (const TapsSettings *settings, Taps *x, Taps *y, Fault *fault)
 
   if (derivative_radius < 1)
     return fault_set (fault, FAULT_SETTINGS,
-        "A derivative kernel needs a radius of at least 1 along its axis.");
+        "A derivative kernel needs a radius of at least 1 along its axis, not %d.",
+        derivative_radius);
   switch (settings->kernel) {
     case TAPS_SCHARR_X:
     case TAPS_SCHARR_Y:
@@ -246,10 +251,12 @@ make_derivative (const TapsSettings *settings, Taps *x, Taps *y, Fault *fault)
       return true;
     case TAPS_SOBEL_X:
     case TAPS_SOBEL_Y:
-      /* The integer taps sum to 4^radius: beyond this they mean nothing. */
-      if (derivative_radius > 15 || smooth_radius > 15)
+      if (derivative_radius > MAX_SOBEL_RADIUS
+          || smooth_radius > MAX_SOBEL_RADIUS)
         return fault_set (fault, FAULT_SETTINGS,
-            "Sobel kernels have a radius of at most 15.");
+            "Sobel kernels have a radius of 1 to %d, not %d.", MAX_SOBEL_RADIUS,
+            derivative_radius > smooth_radius ? derivative_radius
+                                              : smooth_radius);
       taps_sobel_derivative (derivative, derivative_radius);
       taps_sobel_smooth (smooth, smooth_radius);
       return true;
