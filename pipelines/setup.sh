@@ -12,7 +12,8 @@
 #                              begins it anew where it was configured otherwise.
 #   this_machine_only          print Meson options, one a line: kernels for the
 #                              GPUs of this machine alone, so that a build is
-#                              quick; none if there is no GPU.
+#                              quick; none if there is no GPU. To be called in
+#                              the checkout's root.
 #   default_clip CACHE-FOLDER  print the path of OpenCV's street scene vtest.avi.
 #
 # On Debian and its relatives packages come from apt-get, as root or through
@@ -26,8 +27,6 @@ build_packages=(build-essential meson ninja-build pkg-config
 build_commands=(cc meson ninja pkg-config gst-launch-1.0)
 build_modules=(gstreamer-1.0 gstreamer-base-1.0 gstreamer-video-1.0
   gstreamer-pbutils-1.0 gstreamer-controller-1.0 gstreamer-check-1.0)
-# The first of the option cuda-archs.
-oldest_arch=61
 
 die() {
   echo "${0##*/}: $*" >&2
@@ -128,21 +127,15 @@ build_release() {
   quietly ninja -C "$folder"
 }
 
-# Where it cannot be told, a build is for all GPUs; so it is where nvcc or the kernels
-# are for none as old or as new.
+# The capabilities are named, so that a build for other GPUs is begun anew.
 this_machine_only() {
-  local arch archs known
+  local archs
   if ! command -v nvidia-smi >/dev/null && [[ ! -e /dev/nvidia0 ]]; then
     echo -Dcuda=disabled
     return
   fi
-  mapfile -t archs < <(nvidia-smi --query-gpu=compute_cap --format=csv,noheader \
-    2>/dev/null | tr -d . | sort -nu)
-  known=$(nvcc --list-gpu-code 2>/dev/null) || return 0
-  for arch in "${archs[@]}"; do
-    grep -qx "sm_$arch" <<<"$known" && [[ $arch -ge $oldest_arch ]] || return 0
-  done
-  [[ ${#archs[@]} = 0 ]] || (IFS=, && echo "-Dcuda-archs=${archs[*]}")
+  archs=$(cuda/native-archs.sh | paste -sd ,)
+  echo "-Dcuda-archs=${archs:-all}"
 }
 
 # The package holds the clip also where the system is set to leave out

@@ -31,7 +31,7 @@ host_libraries='/(ld-linux[^/]*|lib(c|m|pthread|dl|rt|resolv|util|anl|nss_[a-z]+
 clip_frames=100
 coded_frames=60
 options=(-Dcuda=enabled -Dgstcuda=enabled -Dtests=enabled)
-[[ -z ${CUDA_ARCHS-} ]] || options+=("-Dcuda-archs=$CUDA_ARCHS")
+options+=("-Dcuda-archs=${CUDA_ARCHS:-all}")
 [[ -z ${NPP_INCLUDE-} ]] || options+=("-Dnpp-include=$NPP_INCLUDE")
 
 # Libraries that the files named need, without the host's.
