@@ -331,11 +331,12 @@ gst_cuda_histo_class_init (GstCudaHistoClass *klass)
   gst_histo_settings_install (object_class, flags);
   gst_histo_modes_install (object_class, flags);
 
-  gst_element_class_set_static_metadata (element_class, "CUDA histogram",
+  gst_element_class_set_static_metadata (element_class,
+      "Histogram, equalize, CLAHE (CUDA or CPU)",
       "Filter/Analyzer/Video/Hardware",
-      "Counts the histograms of video frames, and reports frames that are too "
-      "dark, too bright, flat, or of another scene. Can equalise the contrast "
-      "of frames, or draw the histogram into them",
+      "Counts the histogram of each video frame and reports frames that are too "
+      "dark, too bright, flat or of a new scene. Can equalize the contrast "
+      "(global or CLAHE) or draw the histogram into the frame",
       "gst-cudasepconv developers");
 
   filter_class->wanted_backend =

@@ -913,8 +913,9 @@ install_filter_properties (GObjectClass *object_class, GParamFlags flags)
           GST_TYPE_CUDA_SEPCONV_BORDER, DEFAULT_BORDER, flags));
   g_object_class_install_property (object_class, PROP_BORDER_COLOR,
       g_param_spec_uint ("border-color", "Border color",
-          "Colour beyond the edges with border=constant, as 0xAARRGGBB", 0,
-          G_MAXUINT32, DEFAULT_BORDER_COLOR, flags));
+          "Colour beyond the edges with border=constant, as 0xAARRGGBB. The "
+          "default is 0xff000000, opaque black",
+          0, G_MAXUINT32, DEFAULT_BORDER_COLOR, flags));
   g_object_class_install_property (object_class, PROP_PLANES,
       g_param_spec_flags ("planes", "Planes",
           "The components to filter; the others are copied. RGB has neither "
@@ -973,9 +974,10 @@ gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
   install_histogram_properties (object_class, flags);
 
   gst_element_class_set_static_metadata (element_class,
-      "CUDA separable convolution", "Filter/Effect/Video/Hardware",
-      "Blurs, finds edges, or applies any separable kernel to video, on an "
-      "NVIDIA GPU or on the CPU",
+      "Blur, sharpen, edge: separable filter (CUDA or CPU)",
+      "Filter/Effect/Video/Hardware",
+      "Blurs, sharpens, finds edges or applies any other separable kernel to "
+      "video, on an NVIDIA GPU or on the CPU",
       "gst-cudasepconv developers");
 
   GST_BASE_TRANSFORM_CLASS (klass)->start =
