@@ -59,7 +59,7 @@ holds_kernels() {
   readelf --sections --wide "$1" | grep nv_fatbin
 }
 
-# inspect COMMAND...: it tells of the element and warns of nothing.
+# inspect COMMAND...: it describes the element and warns of nothing.
 inspect() {
   "$@" cudasepconv >"$scratch/inspect" 2>"$scratch/warnings"
   cat "$scratch/warnings"
@@ -112,6 +112,87 @@ filter_file_refuses() {
   done
 }
 
+# Files that would be lost: the input under each of its names, and results that are
+# there, unless they may be replaced.
+filter_file_loses_nothing() {
+  local program=$1/pipelines/filter-file folder=$scratch/kept output status
+  rm -rf "$folder"
+  mkdir -p "$folder/folder.mp4"
+  cp "$scratch/odd clip.mkv" "$folder/clip.mkv"
+  ln -s clip.mkv "$folder/link.mkv"
+  ln "$folder/clip.mkv" "$folder/hard.mkv"
+  ln "$folder/clip.mkv" "$folder/other.mkv.part"
+  for output in clip.mkv ../kept/clip.mkv link.mkv hard.mkv other.mkv folder.mp4; do
+    status=0
+    "$program" --force "$folder/clip.mkv" "$folder/$output" >"$scratch/lines" \
+      2>"$scratch/error" || status=$?
+    cat "$scratch/error"
+    [[ $status = 1 && ! -s $scratch/lines && $(wc -l <"$scratch/error") = 1 ]]
+    cmp "$scratch/odd clip.mkv" "$folder/clip.mkv"
+  done
+
+  echo old >"$folder/old.mp4"
+  echo old >"$folder/old.png"
+  for output in old.mp4 new.mp4; do
+    status=0
+    "$program" --picture "$folder/old.png" "$folder/clip.mkv" "$folder/$output" \
+      2>"$scratch/error" || status=$?
+    cat "$scratch/error"
+    [[ $status = 1 && $(wc -l <"$scratch/error") = 1 ]]
+    [[ $(cat "$folder/old.mp4" "$folder/old.png") = $'old\nold' ]]
+    [[ ! -e $folder/new.mp4 ]]
+  done
+  "$program" --force --picture "$folder/old.png" "$folder/clip.mkv" "$folder/old.mp4"
+  file_begins "$folder/old.png" 89504e47
+  [[ $(stat -c %s "$folder/old.mp4") -gt 1000 ]]
+}
+
+# stream_bytes FILE CAPS: what a file holds of a stream, before it is decoded.
+stream_bytes() {
+  rm -f "$scratch/bytes"
+  gst-launch-1.0 -q filesrc location="$1" ! parsebin ! "$2" \
+    ! filesink location="$scratch/bytes"
+  [[ -s $scratch/bytes ]]
+  md5sum <"$scratch/bytes"
+}
+
+# Sound and subtitles reach a file that can hold them byte for byte; other streams are
+# named before the first frame, and a second video never passes unfiltered.
+filter_file_keeps_streams() {
+  local program=$1/pipelines/filter-file rich=$scratch/rich.mp4
+  printf '1\n00:00:00,100 --> 00:00:00,500\nHello & you\n' >"$scratch/rich.srt"
+  gst-launch-1.0 -q mp4mux name=mux ! filesink location="$rich" \
+    videotestsrc num-buffers=60 ! video/x-raw,width=320,height=240 ! x264enc ! mux. \
+    audiotestsrc num-buffers=80 ! lamemp3enc ! mpegaudioparse ! mux. \
+    filesrc location="$scratch/rich.srt" ! subparse ! mux.
+  "$program" "$rich" "$scratch/kept.mp4" 2>"$scratch/error" \
+    | grep -E '^passed +MPEG[^,]*, '
+  cat "$scratch/error"
+  if grep 'left out' "$scratch/error"; then return 1; fi
+  [[ $(stream_bytes "$rich" audio/mpeg) = $(stream_bytes "$scratch/kept.mp4" audio/mpeg) ]]
+  [[ $(stream_bytes "$rich" text/x-raw) = $(stream_bytes "$scratch/kept.mp4" text/x-raw) ]]
+
+  "$program" "$rich" "$scratch/kept.webm" 2>"$scratch/error"
+  cat "$scratch/error"
+  [[ $(grep -c 'left out: MPEG' "$scratch/error") = 1 ]]
+
+  gst-launch-1.0 -q matroskamux name=mux ! filesink location="$scratch/two.mkv" \
+    videotestsrc num-buffers=20 ! x264enc ! mux. videotestsrc num-buffers=20 ! x264enc ! mux.
+  "$program" "$scratch/two.mkv" "$scratch/one.mkv" 2>"$scratch/error"
+  cat "$scratch/error"
+  [[ $(grep -c 'left out: H.264' "$scratch/error") = 1 ]]
+  "$program" --filter identity "$scratch/one.mkv" "$scratch/one.raw" 2>"$scratch/error"
+  ! grep 'left out' "$scratch/error"
+}
+
+# starts_writing PROCESS FILE: waits until the file is there.
+starts_writing() {
+  until [[ -s $2 ]] || ! kill -0 "$1"; do
+    sleep 0.05
+  done
+  [[ -s $2 ]]
+}
+
 # filter_file_ends_with SIGNAL PROGRAM: while it writes.
 filter_file_ends_with() {
   local status=0 program
@@ -133,6 +214,109 @@ filter_file_signals() {
   filter_file_ends_with HUP "$program"
   "$program" "$scratch/odd clip.mkv" "$scratch/unread.mp4" | true
   [[ -s $scratch/unread.mp4 && ! -e $scratch/unread.mp4.part ]]
+}
+
+# A clip that takes a while, with sound.
+make_long_clip() {
+  [[ -f $scratch/long.mkv ]] || gst-launch-1.0 -q videotestsrc num-buffers=500 \
+    ! video/x-raw,width=320,height=240 ! jpegenc ! matroskamux name=mux \
+    ! filesink location="$scratch/long.mkv" audiotestsrc num-buffers=700 \
+    ! vorbisenc ! mux.
+}
+
+# interrupted FILE COMMAND...: Ctrl-C as a terminal sends it, once the file has begun.
+# Status 130 and one sentence, with no result named.
+interrupted() {
+  local status=0 group file=$1
+  shift
+  set -m
+  "$@" >"$scratch/lines" 2>"$scratch/error" &
+  group=$!
+  set +m
+  starts_writing "$group" "$file"
+  kill -INT -- "-$group"
+  wait "$group" || status=$?
+  cat "$scratch/lines" "$scratch/error"
+  [[ $status = 130 ]]
+  [[ $(grep -c interrupted "$scratch/error") = 1 ]]
+  ! grep '^result' "$scratch/lines"
+}
+
+# What was filtered before Ctrl-C plays; a file that was complete stays.
+filter_file_interrupted() {
+  local slow=("$1/pipelines/filter-file" --filter 'identity sleep-time=20000')
+  local clip=$scratch/long.mkv result=$scratch/cut.mkv frames
+  make_long_clip
+  rm -f "$result"
+  interrupted "$result.part" "${slow[@]}" "$clip" "$result"
+  frames=$(sed -nE 's/.* holds the first ([0-9]+) frames .*/\1/p' "$scratch/error")
+  [[ $frames -lt 500 && ! -e $result.part ]]
+  "$1/pipelines/filter-file" --filter identity "$result" "$scratch/cut.raw" \
+    | grep -E "^frames +$frames,"
+  rm "$scratch/cut.raw"
+
+  cp "$clip" "$result"
+  interrupted "$result.part" "${slow[@]}" --force "$clip" "$result"
+  cmp "$clip" "$result"
+  [[ ! -e $result.part ]]
+}
+
+# The demo passes on how filter-file ended; before that it says so itself.
+demo_interrupted() {
+  local result=$scratch/demo/long-filtered.mp4
+  make_long_clip
+  rm -rf "$scratch/demo"
+  mkdir -p "$scratch/slow"
+  printf '#!/bin/sh\necho begun >"%s"\nsleep 60\n' "$scratch/slow/begun" \
+    >"$scratch/slow/ninja"
+  chmod +x "$scratch/slow/ninja"
+  pipelines/demo.sh --filter identity "$scratch/long.mkv" "$scratch/demo"
+  rm "$result"
+  PATH=$scratch/slow:$PATH interrupted "$scratch/slow/begun" \
+    pipelines/demo.sh "$scratch/long.mkv" "$scratch/demo"
+  [[ $(wc -l <"$scratch/error") = 1 ]]
+  interrupted "$result.part" pipelines/demo.sh --force \
+    --filter 'identity sleep-time=20000' "$scratch/long.mkv" "$scratch/demo"
+  [[ -s $result && ! -e $result.part ]]
+}
+
+# People find the elements by the words for what they do.
+found_by_task() {
+  local task
+  gst-inspect-1.0 >"$scratch/inspect"
+  for task in blur sharpen edge; do
+    grep -i "$task" "$scratch/inspect" | grep ' cudasepconv:'
+  done
+  for task in histogram equalize clahe; do
+    grep -i "$task" "$scratch/inspect" | grep ' cudahisto:'
+  done
+  gst-inspect-1.0 cudasepconv | grep -A1 'border-color' | grep 0xff000000
+}
+
+# The default build: no tests, kernels for the GPUs of this machine (here made up), and
+# with --prefix=/usr in the folder where the distribution's GStreamer looks.
+builds_by_hand() {
+  local folder=$scratch/by-hand plugins
+  plugins=$(pkg-config --variable=pluginsdir gstreamer-1.0)
+  rm -rf "$folder" "$scratch/hand-root"
+  meson setup "$folder" --prefix="$(pkg-config --variable=prefix gstreamer-1.0)" \
+    --buildtype=release -Dcuda=disabled >"$scratch/setup"
+  if grep 'set GST_PLUGIN_PATH' "$scratch/setup"; then return 1; fi
+  [[ ! -e $folder/tests ]]
+  DESTDIR=$scratch/hand-root meson install -C "$folder"
+  GST_PLUGIN_PATH=$scratch/hand-root$plugins inspect gst-inspect-1.0
+  meson setup "$scratch/by-hand-local" --prefix=/usr/local -Dcuda=disabled \
+    | grep 'set GST_PLUGIN_PATH'
+}
+
+builds_for_this_machine() {
+  mkdir -p "$scratch/gpu"
+  printf '#!/bin/sh\nprintf "9.0\\n8.0\\n9.0\\n"\n' >"$scratch/gpu/nvidia-smi"
+  chmod +x "$scratch/gpu/nvidia-smi"
+  [[ $(PATH=$scratch/gpu:$PATH cuda/native-archs.sh) = $'80\n90' ]]
+  PATH=$scratch/gpu:$PATH meson setup "$scratch/native" | grep 'yes, for 80, 90$'
+  printf '#!/bin/sh\necho 1.0\n' >"$scratch/gpu/nvidia-smi"
+  [[ -z $(PATH=$scratch/gpu:$PATH cuda/native-archs.sh) ]]
 }
 
 # The installed header is all that an application needs. The staged tree is found as
@@ -244,7 +428,7 @@ have_gi() {
 set_up clang shellcheck python3-gi gir1.2-gstreamer-1.0
 
 check "scripts: shellcheck" shellcheck \
-  -x .ci/run pipelines/*.sh tests/*.sh tests/{elements,gpu}/*.sh
+  -x .ci/run cuda/*.sh pipelines/*.sh tests/*.sh tests/{elements,gpu}/*.sh
 
 check "$cuda builds without warnings" build $cuda -Dcuda-archs=75,90
 if $check_passed; then
@@ -260,7 +444,11 @@ if $check_passed; then
   check "$cuda: gst-launch-1.0" launch
   check "$cuda: filter-file" filter_file $cuda
   check "$cuda: filter-file refuses" filter_file_refuses $cuda
+  check "$cuda: filter-file loses nothing" filter_file_loses_nothing $cuda
+  check "$cuda: filter-file keeps sound and subtitles" filter_file_keeps_streams $cuda
   check "$cuda: filter-file and signals" filter_file_signals $cuda
+  check "$cuda: filter-file and Ctrl-C" filter_file_interrupted $cuda
+  check "$cuda: gst-inspect-1.0 by task" found_by_task
   lines=$cuda/pipelines/histogram-lines
   check "$cuda: histogram-lines" counted_clip $lines
   check "$cuda: histogram-lines refuses inputs" refuses_inputs $lines
@@ -285,6 +473,13 @@ if $check_passed; then
     done
   fi
   unset GST_PLUGIN_PATH
+  check "demo.sh and Ctrl-C" demo_interrupted
+  check "build by hand" builds_by_hand
+  if command -v nvcc >/dev/null; then
+    check "build for this machine's GPUs" builds_for_this_machine
+  else
+    skip "build for this machine's GPUs" "there is no nvcc"
+  fi
   check "$cuda: meson devenv" inspect meson devenv -C $cuda gst-inspect-1.0
   check "$cuda: meson install" installs $cuda
   if $check_passed; then

@@ -335,7 +335,7 @@ run_sanitizer() {
 
 # on_backend BACKEND FORMAT KERNEL: the clip, as raw frames of that format.
 on_backend() {
-  filter-file --filter \
+  filter-file --force --filter \
     "videoconvert ! video/x-raw,format=$2 ! cudasepconv backend=$1 $3" \
     "$here/clip.webm" "$scratch/$1.raw"
 }
@@ -359,7 +359,7 @@ compare() {
 }
 
 filter_clip() {
-  filter-file --filter "cudasepconv sigma=6 backend=$1" --picture \
+  filter-file --force --filter "cudasepconv sigma=6 backend=$1" --picture \
     "$output/before-after-$1.png" "$here/clip.webm" "$output/filtered-$1.mp4"
 }
 
