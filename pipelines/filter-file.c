@@ -239,8 +239,9 @@ on_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
     GST_ELEMENT_ERROR (GST_OBJECT_PARENT (pad), STREAM, WRONG_TYPE,
         ("There is no video in it that can be decoded."), (NULL));
   else if (app->streams.left_out)
-    g_printerr ("filter-file: %s cannot hold these streams of the input, which "
-                "are left out: %s\n",
+    g_printerr (
+        "filter-file: %s cannot take these streams as they are, so that "
+        "they are left out: %s\n",
         app->output, app->streams.left_out);
   return GST_PAD_PROBE_REMOVE;
 }
