@@ -5,9 +5,14 @@
 
 #define GST_CAT_DEFAULT gst_gpu_log_flight
 
+/* Events that may wait among frames: an upstream that sends nothing else waits, too. */
+#define MAX_EVENTS 64
+
+/* A frame and its buffer, of which either may be NULL, or an event. */
 typedef struct
 {
   GstBuffer *buffer;
+  GstEvent *event;
   gpointer frame;
   guint epoch; /* that the frame was finished in */
 } Entry;
@@ -38,6 +43,8 @@ struct _GstFrameQueue
   GThread *pusher;   /* while it runs; its thread may then serve another task */
   guint queued;      /* entries in it */
   guint pending;     /* those, and the one that the pusher has */
+  guint events;      /* how many of the pending ones are events */
+  GQueue lost;       /* of sticky events that a flush kept from downstream */
   gboolean finishing; /* a thread waits for a frame's end: one at a time */
   Entry *posting;     /* whose message the pusher is posting; else NULL */
   GstFlowReturn flow;
@@ -114,9 +121,11 @@ finish (GstFrameQueue *self, Entry *entry, gboolean drop)
 
 /* With the lock held: an entry is done with. */
 static void
-end_entry (GstFrameQueue *self)
+end_entry (GstFrameQueue *self, gboolean is_event)
 {
   self->pending--;
+  if (is_event)
+    self->events--;
   wake (&self->room);
   wake (&self->changed);
 }
@@ -160,12 +169,43 @@ push (GstFrameQueue *self, Entry *entry)
   }
 }
 
-/* On the pusher, with the lock held, let go meanwhile: waits for one frame, says what there
- * is to say of it, and pushes it. */
+/* With the lock held: an event has not reached downstream, because of a flush. Sticky ones
+ * are stored on the pad, once it takes them again. Takes the event. */
+static void
+lose_event (GstFrameQueue *self, GstEvent *event)
+{
+  if (!GST_EVENT_IS_STICKY (event))
+    gst_event_unref (event);
+  else
+    g_queue_push_tail (&self->lost, event);
+}
+
+/* With the lock held, released meanwhile. Downstream gets events after a bad flow, too. */
+static void
+push_event (GstFrameQueue *self, Entry *entry)
+{
+  GstEvent *event = g_steal_pointer (&entry->event);
+  gboolean pushed = FALSE;
+
+  if (!self->flushing && entry->epoch == self->epoch) {
+    g_mutex_unlock (&self->lock);
+    GST_LOG_OBJECT (self->pad, "pushes %" GST_PTR_FORMAT, (gpointer) event);
+    pushed = gst_pad_push_event (self->pad, gst_event_ref (event));
+    g_mutex_lock (&self->lock);
+  }
+  if (pushed || !self->flushing)
+    gst_event_unref (event);
+  else
+    lose_event (self, event);
+}
+
+/* On the pusher, with the lock held, released meanwhile: pushes an event; or waits for one
+ * frame, posts its message, and pushes its buffer. */
 static void
 handle_entry (GstFrameQueue *self, Entry entry)
 {
   const gboolean drop = self->flushing || self->flow != GST_FLOW_OK;
+  const gboolean is_event = entry.event != NULL;
   GstMessage *message = finish (self, &entry, drop);
 
   if (message != NULL) {
@@ -174,8 +214,11 @@ handle_entry (GstFrameQueue *self, Entry entry)
     post (self, message);
     self->posting = NULL;
   }
-  push (self, &entry);
-  end_entry (self);
+  if (is_event)
+    push_event (self, &entry);
+  else
+    push (self, &entry);
+  end_entry (self, is_event);
 }
 
 /* With the lock held, let go meanwhile: drops what is queued, on a thread that
@@ -187,10 +230,13 @@ drop_queued (GstFrameQueue *self)
 
   while (take (self, &entry)) {
     GstMessage *message = finish (self, &entry, TRUE);
+    const gboolean is_event = entry.event != NULL;
 
     if (message != NULL)
       post (self, message);
-    end_entry (self);
+    if (is_event)
+      lose_event (self, entry.event);
+    end_entry (self, is_event);
   }
 }
 
@@ -291,9 +337,16 @@ gst_frame_queue_new (
   return self;
 }
 
+static void
+clear_lost_events (GstFrameQueue *self)
+{
+  g_queue_clear_full (&self->lost, (GDestroyNotify) gst_event_unref);
+}
+
 void
 gst_frame_queue_free (GstFrameQueue *self)
 {
+  clear_lost_events (self);
   g_array_unref (self->ring);
   g_cond_clear (&self->changed.cond);
   g_cond_clear (&self->room.cond);
@@ -341,6 +394,7 @@ gst_frame_queue_stop (GstFrameQueue *self)
   /* A task that is stopped at once has not run. */
   g_mutex_lock (&self->lock);
   drop_queued (self);
+  clear_lost_events (self);
   g_mutex_unlock (&self->lock);
 }
 
@@ -351,8 +405,8 @@ gst_frame_queue_wait_for_room (GstFrameQueue *self, guint depth)
 
   g_mutex_lock (&self->lock);
   if (!handled_within_push (self))
-    while (
-        self->pending >= depth && self->flow == GST_FLOW_OK && !self->flushing)
+    while (self->pending - self->events >= depth && self->flow == GST_FLOW_OK
+        && !self->flushing)
       wait_on (self, &self->room);
   flow = self->flushing ? GST_FLOW_FLUSHING : self->flow;
   g_mutex_unlock (&self->lock);
@@ -373,19 +427,65 @@ grow (GstFrameQueue *self)
   self->head = 0;
 }
 
+/* With the lock held. */
+static void
+put_entry (GstFrameQueue *self, const Entry *entry)
+{
+  if (self->queued == self->ring->len)
+    grow (self);
+  *entry_at (self, self->queued) = *entry;
+  self->queued++;
+  self->pending++;
+  wake (&self->arrived);
+}
+
 void
 gst_frame_queue_put (GstFrameQueue *self, GstBuffer *buffer, gpointer frame)
 {
   const Entry entry = { .buffer = buffer, .frame = frame };
 
   g_mutex_lock (&self->lock);
-  if (self->queued == self->ring->len)
-    grow (self);
-  *entry_at (self, self->queued) = entry;
-  self->queued++;
-  self->pending++;
-  wake (&self->arrived);
+  put_entry (self, &entry);
   g_mutex_unlock (&self->lock);
+}
+
+gboolean
+gst_frame_queue_put_event (GstFrameQueue *self, GstEvent *event)
+{
+  const Entry entry = { .event = event };
+  gboolean taken = FALSE;
+
+  g_mutex_lock (&self->lock);
+  if (!handled_within_push (self)) {
+    while (self->events >= MAX_EVENTS && !self->flushing)
+      wait_on (self, &self->room);
+    taken = self->pending > 0 && !self->flushing;
+  }
+  if (taken) {
+    put_entry (self, &entry);
+    self->events++;
+  }
+  g_mutex_unlock (&self->lock);
+  return taken;
+}
+
+void
+gst_frame_queue_store_lost_events (GstFrameQueue *self)
+{
+  GQueue lost = G_QUEUE_INIT;
+  GstEvent *event;
+
+  g_mutex_lock (&self->lock);
+  lost = self->lost;
+  g_queue_init (&self->lost);
+  g_mutex_unlock (&self->lock);
+  while ((event = g_queue_pop_head (&lost)) != NULL) {
+    GST_DEBUG_OBJECT (self->pad,
+        "downstream gets with the next frame, after a flush: %" GST_PTR_FORMAT,
+        (gpointer) event);
+    gst_pad_store_sticky_event (self->pad, event);
+    gst_event_unref (event);
+  }
 }
 
 GstFlowReturn
@@ -395,8 +495,8 @@ gst_frame_queue_drain (GstFrameQueue *self, const gchar *why)
 
   g_mutex_lock (&self->lock);
   if (self->pending > 0)
-    GST_DEBUG_OBJECT (
-        self->pad, "drains %u frames in flight: %s", self->pending, why);
+    GST_DEBUG_OBJECT (self->pad, "drains %u frames in flight, %u events: %s",
+        self->pending - self->events, self->events, why);
   else
     GST_TRACE_OBJECT (self->pad, "nothing to drain: %s", why);
   if (!handled_within_push (self))
@@ -420,7 +520,7 @@ gst_frame_queue_length (GstFrameQueue *self)
   guint pending;
 
   g_mutex_lock (&self->lock);
-  pending = self->pending;
+  pending = self->pending - self->events;
   g_mutex_unlock (&self->lock);
   return pending;
 }

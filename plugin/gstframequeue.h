@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstframequeue: frames between the streaming thread, which puts them in, and a
- * thread of the queue, the pusher, which waits for each in turn and pushes it.
+/* gstframequeue: frames, and the events among them, between the streaming thread, which puts
+ * them in, and a thread of the queue, the pusher, which waits for each frame in turn and
+ * pushes it.
  *
- * Order is kept, nothing is lost: gst_frame_queue_drain() returns when every
- * frame has been pushed, and what downstream answers to a push is what the
- * streaming thread learns before one of its next frames. While flushing, frames are
- * waited for and dropped. */
+ * Order is kept and nothing is lost: gst_frame_queue_drain() returns when everything has been
+ * pushed, and the streaming thread learns the flow return of a push before one of its next
+ * frames. While flushing, frames are waited for and dropped. */
 #pragma once
 
 #include <gst/gst.h>
@@ -46,6 +46,14 @@ GstFlowReturn gst_frame_queue_wait_for_room (GstFrameQueue *self, guint depth);
  * ready; buffer NULL: the frame is only to be finished. */
 void gst_frame_queue_put (
     GstFrameQueue *self, GstBuffer *buffer, gpointer frame);
+
+/* Streaming thread. Takes an event that is to be pushed behind the frames, and returns at
+ * once, unless a great many events wait. FALSE: nothing is in the queue, or it is flushing;
+ * the event is still the caller's, and pushed at once keeps its order. */
+gboolean gst_frame_queue_put_event (GstFrameQueue *self, GstEvent *event);
+/* After a flush, once the pad can be used again: stores the sticky events on it that waited
+ * in the queue, so that downstream gets them with the next frame. */
+void gst_frame_queue_store_lost_events (GstFrameQueue *self);
 
 /* Streaming thread: blocks until nothing is left. Returns the last flow return of
  * downstream, or FLUSHING: then the frames have been finished and dropped, and one

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstgpufilter-private: the state of a GstGpuFilter, for gstgpufilter.c and gstgpuprepare.c
- * only. */
+/* gstgpufilter-private: the state of a GstGpuFilter, only for gstgpufilter.c, gstgpuprepare.c
+ * and gstgpuevents.c. */
 #pragma once
 
 #include "gstgpubackend.h"

@@ -3,6 +3,7 @@
 
 #include "gstframecrop.h"
 #include "gstgpucaps.h"
+#include "gstgpuevents.h"
 #include "gstgpufault.h"
 #include "gstgpufilter-private.h"
 #include "gstgpulog.h"
@@ -371,46 +372,17 @@ gst_gpu_filter_generate_output (GstBaseTransform *trans, GstBuffer **outbuf)
 static gboolean
 gst_gpu_filter_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
-  GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (trans));
-  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (trans);
-  GstFlowReturn flow;
+  GstGpuFilter *self = GST_GPU_FILTER (trans);
+  const gboolean ends_flush = GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP;
+  gboolean forwarded;
 
-  switch (GST_EVENT_TYPE (event)) {
-    case GST_EVENT_EOS:
-      /* No buffer follows whose flow return could report it to upstream. */
-      flow = gst_frame_queue_drain (priv->flights.queue, "eos");
-      if ((flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS)
-          && !g_atomic_int_get (&priv->flights.flow_reported))
-        GST_ELEMENT_FLOW_ERROR (trans, flow);
-      break;
-    case GST_EVENT_FLUSH_START:
-      GST_DEBUG_OBJECT (trans, "flush: frames in flight are dropped");
-      gst_frame_queue_set_flushing (priv->flights.queue, TRUE);
-      break;
-    case GST_EVENT_FLUSH_STOP:
-      gst_frame_queue_set_flushing (priv->flights.queue, FALSE);
-      priv->discont = FALSE;
-      priv->processed = 0;
-      g_atomic_int_set (&priv->flights.flow_reported, FALSE);
-      if (klass->flushed != NULL)
-        klass->flushed (GST_GPU_FILTER (trans));
-      break;
-    case GST_EVENT_STREAM_START:
-    case GST_EVENT_SEGMENT:
-      gst_frame_queue_drain (priv->flights.queue, GST_EVENT_TYPE_NAME (event));
-      if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START && klass->new_stream)
-        klass->new_stream (GST_GPU_FILTER (trans));
-      /* Downstream may take frames again. */
-      gst_frame_queue_forget (priv->flights.queue, GST_FLOW_EOS);
-      g_atomic_int_set (&priv->flights.flow_reported, FALSE);
-      break;
-    default:
-      if (GST_EVENT_IS_SERIALIZED (event))
-        gst_frame_queue_drain (
-            priv->flights.queue, GST_EVENT_TYPE_NAME (event));
-  }
-  return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
-      ->sink_event (trans, event);
+  if (gst_gpu_events_take (self, event))
+    return TRUE;
+  forwarded = GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
+                  ->sink_event (trans, event);
+  if (ends_flush)
+    gst_frame_queue_store_lost_events (PRIVATE (self)->flights.queue);
+  return forwarded;
 }
 
 static gboolean

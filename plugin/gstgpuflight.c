@@ -487,6 +487,13 @@ gst_gpu_flights_pass (GstGpuFlights *self, GstBuffer *buffer)
 }
 
 gboolean
+gst_gpu_flights_queue_event (GstGpuFlights *self, GstEvent *event)
+{
+  /* Frames that are pushed early are not in the queue but on their way already. */
+  return !self->pushed_early && gst_frame_queue_put_event (self->queue, event);
+}
+
+gboolean
 gst_gpu_flights_get_reported (const GstGpuFlights *self, guint slot_index)
 {
   return self->flights[slot_index].reports;

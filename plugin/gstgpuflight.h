@@ -89,6 +89,10 @@ GstFlowReturn gst_gpu_flights_send (GstGpuFlights *self, GstGpuFilterUse use,
 /* Passes a buffer on as it is, behind the frames in flight. Takes it. */
 void gst_gpu_flights_pass (GstGpuFlights *self, GstBuffer *buffer);
 
+/* Puts a serialized event behind the frames in flight. FALSE: it is to be pushed at once,
+ * and not taken. */
+gboolean gst_gpu_flights_queue_event (GstGpuFlights *self, GstEvent *event);
+
 /* Whether the subclass finishes the frame of this slot. */
 gboolean gst_gpu_flights_get_reported (
     const GstGpuFlights *self, guint slot_index);

@@ -198,9 +198,14 @@ flight_clear_log (Flight *flight)
 void
 flight_expect_log (Flight *flight, const char *want)
 {
+  const gint64 end = deadline ();
   char *log;
 
   g_mutex_lock (&flight->lock);
+  /* Events among frames come when it is their turn. */
+  while (strlen (flight->log->str) < strlen (want)
+      && g_cond_wait_until (&flight->changed, &flight->lock, end))
+    continue;
   log = g_strchomp (g_strdup (flight->log->str));
   g_string_truncate (flight->log, 0);
   g_mutex_unlock (&flight->lock);

@@ -53,7 +53,8 @@ void flight_await (Flight *flight, guint n);
  * does not. */
 void flight_await_flag (gint *flag, const char *what);
 void flight_clear_log (Flight *flight);
-/* Expects the sink to have written this since the log was cleared or expected. */
+/* Expects the sink to write this, or to have written it, since the log was cleared or
+ * expected; waits for as much as that, not for more. */
 void flight_expect_log (Flight *flight, const char *want);
 
 /* A frame by its number. */

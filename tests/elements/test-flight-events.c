@@ -51,6 +51,16 @@ new_event (const char *kind, guint ratio)
   return event;
 }
 
+/* Whether it goes among the frames in flight, and does not wait for them. */
+static gboolean
+goes_among_frames (const char *kind)
+{
+  return g_str_equal (kind, "tag") || g_str_equal (kind, "gap")
+      || g_str_has_prefix (kind, "custom-downstream")
+      || g_str_equal (kind, "custom-both")
+      || g_str_equal (kind, "custom-sticky");
+}
+
 static GstQuery *
 new_query (const char *kind)
 {
@@ -95,7 +105,7 @@ send_kind (gpointer user)
 }
 
 /* Puts k frames in flight, the first of them held in the sink, and one thing
- * behind them. It waits for them, and arrives after them. */
+ * behind them. It arrives after them; if it needs the frames gone, it waits for them. */
 static void
 check_behind (Flight *flight, const char *kind, guint k, guint64 *number,
     gboolean untouched)
@@ -113,13 +123,16 @@ check_behind (Flight *flight, const char *kind, guint k, guint64 *number,
   if (k > 0)
     flight_await_held (flight);
   task = task_start (send_kind, &sending);
-  if (k > 0) {
+  if (k > 0 && !goes_among_frames (kind)) {
     /* Time enough for it to overtake. */
     g_usleep (2000);
     expect (!task_is_done (task), "%s does not wait for %u frames", kind, k);
+    flight_let_go (flight);
+    answered = task_end (task, kind);
+  } else {
+    answered = task_end (task, kind);
+    flight_let_go (flight);
   }
-  flight_let_go (flight);
-  answered = task_end (task, kind);
   expect (GPOINTER_TO_INT (answered), "%s is refused", kind);
   /* The filter asks for memory on its own behalf; without work it passes the
    * question on. */
@@ -170,6 +183,123 @@ flight_event_order (void)
   check_order ("sigma=1", 2);
   check_order ("sigma=1", 4);
   check_order ("sigma=0", 3);
+}
+
+/* A source that sends an event with every frame keeps as many frames in flight as one that
+ * sends none. */
+static void
+flight_events_keep_overlap (void)
+{
+  static const char *const among[] = { "tag", "custom-downstream", "gap",
+    "custom-sticky" };
+  Flight *flight = flight_open ("sigma=1 ring-depth=4", "NV12", 34, 18, NULL);
+  GString *want = g_string_new (NULL);
+
+  flight_clear_log (flight);
+  flight_hold (flight);
+  for (guint64 n = 0; n < 4; n++) {
+    flight_push (flight, n);
+    flight_send (flight, new_event (among[n], 1));
+    g_string_append_printf (
+        want, "%s%" G_GUINT64_FORMAT " %s", n > 0 ? " " : "", n, among[n]);
+  }
+  expect (flight_peak (flight) >= 3, "%u frames were in flight",
+      flight_peak (flight));
+  flight_let_go (flight);
+  flight_expect_log (flight, want->str);
+  for (guint64 n = 0; n < 4; n++)
+    flight_expect (flight, n, "sigma=1");
+  g_string_free (want, TRUE);
+  filter_expect_silence (&flight->filter);
+  flight_close (flight);
+}
+
+typedef struct
+{
+  Flight *flight;
+  gint sent; /* atomic */
+} Sendings;
+
+static gpointer
+send_many (gpointer user)
+{
+  Sendings *sendings = user;
+
+  for (gint i = 0; i < 300; i++) {
+    flight_send (
+        sendings->flight, custom_event (GST_EVENT_CUSTOM_DOWNSTREAM, "many"));
+    g_atomic_int_inc (&sendings->sent);
+  }
+  return NULL;
+}
+
+static gpointer
+stop_filter (gpointer element)
+{
+  gst_element_set_state (element, GST_STATE_NULL);
+  return NULL;
+}
+
+/* Events do not pile up behind a sink that stands still; all arrive once it goes on, and
+ * stopping frees those that have not. */
+static void
+flight_events_are_bounded (void)
+{
+  for (gint round = 0; round < 2; round++) {
+    Flight *flight = flight_open ("sigma=1 ring-depth=2", "NV12", 34, 18, NULL);
+    Sendings sendings = { flight, 0 };
+    GString *want = g_string_new ("0");
+    Task *task;
+
+    flight_clear_log (flight);
+    flight_hold (flight);
+    flight_push (flight, 0);
+    flight_await_held (flight);
+    task = task_start (send_many, &sendings);
+    g_usleep (50000);
+    expect (!task_is_done (task), "300 events wait");
+    expect (g_atomic_int_get (&sendings.sent) < 100, "%d events wait",
+        g_atomic_int_get (&sendings.sent));
+    if (round == 0) {
+      flight_let_go (flight);
+      task_end (task, "sending events");
+      for (gint i = 0; i < 300; i++)
+        g_string_append (want, " many");
+      flight_expect_log (flight, want->str);
+    } else {
+      Task *stopping = task_start (stop_filter, flight->filter.element);
+
+      /* It has begun to drop what waits, and waits for the sink. */
+      g_usleep (5000);
+      flight_let_go (flight);
+      task_end (stopping, "stopping");
+      task_end (task, "sending events into a filter that stops");
+    }
+    g_string_free (want, TRUE);
+    flight_close (flight);
+  }
+}
+
+/* A sticky event that waits among frames when a flush comes still reaches downstream, with
+ * the next frame; one that is not sticky is gone with the frames. */
+static void
+flight_flush_keeps_sticky_events (void)
+{
+  Flight *flight = flight_open ("sigma=1 ring-depth=4", "NV12", 34, 18, NULL);
+
+  flight_clear_log (flight);
+  flight_hold (flight);
+  flight_push (flight, 0);
+  flight_await_held (flight);
+  flight_push (flight, 1);
+  flight_send (flight, new_event ("tag", 1));
+  flight_send (flight, new_event ("custom-downstream", 1));
+  flight_flush (flight);
+  flight_let_go (flight);
+  flight_push (flight, 2);
+  flight_expect_log (flight, "0 flush-start flush-stop segment tag 2");
+  filter_expect_silence (&flight->filter);
+  flight_close (flight);
 }
 
 /* Frames of the old caps come out whole before the new caps, and those of the
@@ -310,6 +440,10 @@ flight_flush_while_draining (void)
 
 const Test tests_flight_events[] = {
   { "flight-event-order", flight_event_order, VARIANT_BOTH },
+  { "flight-events-keep-overlap", flight_events_keep_overlap, VARIANT_BOTH },
+  { "flight-events-are-bounded", flight_events_are_bounded, VARIANT_BOTH },
+  { "flight-flush-keeps-sticky-events", flight_flush_keeps_sticky_events,
+      VARIANT_BOTH },
   { "flight-caps-change", flight_caps_change, VARIANT_BOTH },
   { "flight-oob-events", flight_oob_events, VARIANT_BOTH },
   { "flight-flush-full", flight_flush_full, VARIANT_BOTH },
