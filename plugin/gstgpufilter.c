@@ -249,6 +249,14 @@ gst_gpu_filter_set_info (GstVideoFilter *filter, GstCaps *incaps,
     return priv->have_layout = FALSE;
   }
   priv->have_layout = gst_gpu_prepare_frame (self);
+  if (priv->have_layout)
+    GST_INFO_OBJECT (self, "ready: %d x %d %s, %d planes in %d blocks%s",
+        GST_VIDEO_INFO_WIDTH (in_info), GST_VIDEO_INFO_HEIGHT (in_info),
+        gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (in_info)),
+        format->layout.layout.n_planes, format->layout.layout.n_memories,
+        gst_base_transform_is_passthrough (GST_BASE_TRANSFORM (self))
+            ? ", passthrough"
+            : "");
   return priv->have_layout;
 }
 

@@ -557,6 +557,8 @@ gst_gpu_flights_start (GstGpuFlights *self)
   gchar *name = g_strdup_printf ("%s:src", GST_OBJECT_NAME (self->filter));
   const gboolean started = gst_frame_queue_start (self->queue, name);
 
+  GST_DEBUG_OBJECT (self->filter, "%s %s",
+      started ? "results are pushed by the thread" : "no thread", name);
   g_free (name);
   return started;
 }
