@@ -27,9 +27,9 @@
 /* Rows that a worker copies at a time. */
 #define COPY_ROWS 64
 
-/* The least steps of the integers that stand for sums of a row: see RowsCodeTaps. A sum of
- * code - 128 with taps whose norm is below 2 is below 2^8. */
-#define MIDDLE_BITS 7
+/* Fractional bits of the 16-bit integers that stand for sums of a row, at most: a sum of
+ * code - 128 with taps whose norm is 1 takes all others. */
+#define MOST_MIDDLE_BITS 7
 
 static size_t
 round_up (size_t n, size_t multiple)
@@ -196,7 +196,7 @@ plan_codes (RowsJob *job)
   RowsCodeTaps *codes = &job->codes;
   int16_t x[ROWS_MAX_CODE_TAPS], y[ROWS_MAX_CODE_TAPS];
   double offset = 0.0, error;
-  int x_bits, y_bits;
+  int x_bits, y_bits, middle = MOST_MIDDLE_BITS;
   CodeLoss lx, ly;
 
   if (tx->n > ROWS_MAX_CODE_TAPS || ty->n > ROWS_MAX_CODE_TAPS)
@@ -209,25 +209,24 @@ plan_codes (RowsJob *job)
       return false;
   }
   x_bits = bits_of_taps (tx, 15);
-  if (x_bits < MIDDLE_BITS)
+  if (x_bits < middle)
     return false;
   lx = round_taps (tx, x_bits, x);
   /* Sums of a row fit 16 bits, and those of a column with the offset 31. */
-  if (ldexp (128.0 * lx.norm, MIDDLE_BITS) + 1.0 > INT16_MAX)
-    return false;
+  while (ldexp (128.0 * lx.norm, middle) + 1.0 > INT16_MAX)
+    middle--;
   y_bits = bits_of_taps (ty, 15);
   do {
     ly = round_taps (ty, y_bits, y);
-    if (ldexp (offset + 1.0, MIDDLE_BITS + y_bits)
+    if (ldexp (offset + 1.0, middle + y_bits)
             + ldexp (32768.0 * ly.norm, y_bits)
         < 0x1p31)
       break;
   } while (--y_bits > 0);
   if (y_bits <= 0)
     return false;
-  error = (128.0 * lx.lost + ldexp (0.5, -MIDDLE_BITS)) * ly.norm
-      + 128.0 * (lx.norm + lx.lost) * ly.lost
-      + ldexp (0.5, -MIDDLE_BITS - y_bits);
+  error = (128.0 * lx.lost + ldexp (0.5, -middle)) * ly.norm
+      + 128.0 * (lx.norm + lx.lost) * ly.lost + ldexp (0.5, -middle - y_bits);
   if (error > MOST_LOST)
     return false;
 
@@ -240,8 +239,8 @@ plan_codes (RowsJob *job)
 
     codes->y[i] = pair_of (last > 0 ? y[last - 1] : 0, y[last]);
   }
-  codes->x_shift = x_bits - MIDDLE_BITS;
-  codes->y_shift = MIDDLE_BITS + y_bits;
+  codes->x_shift = x_bits - middle;
+  codes->y_shift = middle + y_bits;
   for (int c = 0; c < job->step; c++)
     codes->start[c] =
         (int32_t) lrint (ldexp (job->channel[c].offset + 0.5, codes->y_shift));
