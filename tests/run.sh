@@ -225,12 +225,13 @@ make_long_clip() {
 }
 
 # interrupted FILE COMMAND...: Ctrl-C as a terminal sends it, once the file has begun.
-# Status 130 and one sentence, with no result named.
+# Status 130 and one sentence, with no result named. A shell that was started in the
+# background ignores the signal, and so would its children.
 interrupted() {
   local status=0 group file=$1
   shift
   set -m
-  "$@" >"$scratch/lines" 2>"$scratch/error" &
+  env --default-signal=INT "$@" >"$scratch/lines" 2>"$scratch/error" &
   group=$!
   set +m
   starts_writing "$group" "$file"
