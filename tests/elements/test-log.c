@@ -52,8 +52,10 @@ run_logged (Log *log, const char *line, GstDebugLevel level)
   expect (pipeline != NULL, "no pipeline");
   g_mutex_init (&log->lock);
   log->lines = g_ptr_array_new_with_free_func (g_free);
-  gst_debug_remove_log_function (gst_debug_log_default);
-  gst_debug_add_log_function (write_down, log, NULL);
+  /* The functions, not the macros of the same names: those compare a function
+   * with a pointer to void, which ISO C does not know.  */
+  (gst_debug_remove_log_function) (gst_debug_log_default);
+  (gst_debug_add_log_function) (write_down, log, NULL);
   gst_debug_set_active (TRUE);
   set_threshold (level);
   bus = gst_element_get_bus (pipeline);
@@ -63,8 +65,8 @@ run_logged (Log *log, const char *line, GstDebugLevel level)
   gst_element_set_state (pipeline, GST_STATE_NULL);
   set_threshold (GST_LEVEL_NONE);
   gst_debug_set_active (was_active);
-  gst_debug_remove_log_function (write_down);
-  gst_debug_add_log_function (gst_debug_log_default, NULL, NULL);
+  (gst_debug_remove_log_function) (write_down);
+  (gst_debug_add_log_function) (gst_debug_log_default, NULL, NULL);
   expect (message != NULL, "it does not end");
   gst_message_unref (message);
   gst_object_unref (bus);
