@@ -16,6 +16,14 @@
 #define GPU_DYNAMIC_SHARED(type, name) \
   extern __shared__ __align__ (128) type name[]
 
+/* A kernel's parameter that functions take the address of: it is read where parameters are,
+ * in constant memory, and not copied. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
+#define GPU_PARAMETER const __grid_constant__
+#else
+#define GPU_PARAMETER const
+#endif
+
 /* Where something is in shared memory: 32 bits, for arithmetic that ends there. */
 __device__ __forceinline__ uint32_t
 gpu_shared_address (const void *pointer)

@@ -123,5 +123,5 @@ histo_distance (const uint64_t *a, const uint64_t *b, int bins)
   for (int bin = 0; bin < bins; bin++)
     distance += fabs (
         (double) a[bin] / (double) sum_a - (double) b[bin] / (double) sum_b);
-  return 0.5 * distance;
+  return fmin (1.0, 0.5 * distance); /* rounding may take the sum beyond 2 */
 }

@@ -103,6 +103,23 @@ image_sample_bytes (const ImagePlane *plane)
   return plane->depth + plane->shift <= 8 ? 1 : 2;
 }
 
+/* Whether the samples of a row follow each other without a gap, pixel by pixel. */
+static inline bool
+image_is_packed (const ImagePlane *plane)
+{
+  const int bytes = image_sample_bytes (plane);
+
+  return plane->pixel_stride == plane->channels * bytes
+      && (plane->channels == 1 || plane->channel_stride == bytes);
+}
+
+/* Whether all rows begin at multiples of so many bytes. */
+static inline bool
+image_is_aligned (const uint8_t *data, ptrdiff_t stride, int bytes)
+{
+  return (uintptr_t) data % (uintptr_t) bytes == 0 && stride % bytes == 0;
+}
+
 /* A sample of 1 or 2 bytes as it lies at a host address, which may be odd. */
 static inline int
 image_read_raw (const uint8_t *at, int bytes)

@@ -11,6 +11,7 @@ static const char *const names[ISA_N] = {
   [ISA_AVX2] = "avx2",
   [ISA_AVX512] = "avx512",
   [ISA_AVX512_VNNI] = "avx512-vnni",
+  [ISA_AVX512_VBMI] = "avx512-vbmi",
 };
 
 static atomic_int cap = ISA_N - 1;
@@ -34,11 +35,13 @@ isa_is_there (Isa isa)
       return __builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("fma");
     case ISA_AVX512:
     case ISA_AVX512_VNNI:
+    case ISA_AVX512_VBMI:
       return isa_is_there (ISA_AVX2) && __builtin_cpu_supports ("avx512f")
           && __builtin_cpu_supports ("avx512bw")
           && __builtin_cpu_supports ("avx512dq")
           && __builtin_cpu_supports ("avx512vl")
-          && (isa == ISA_AVX512 || __builtin_cpu_supports ("avx512vnni"));
+          && (isa == ISA_AVX512 || __builtin_cpu_supports ("avx512vnni"))
+          && (isa < ISA_AVX512_VBMI || __builtin_cpu_supports ("avx512vbmi"));
     default:
       return false;
   }

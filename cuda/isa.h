@@ -15,10 +15,11 @@ typedef enum
   ISA_AVX2,     /* with FMA */
   ISA_AVX512,   /* F, BW, DQ and VL */
   ISA_AVX512_VNNI,
+  ISA_AVX512_VBMI, /* with VNNI */
   ISA_N
 } Isa;
 
-/* "baseline", "avx2", "avx512", "avx512-vnni" */
+/* "baseline", "avx2", "avx512", "avx512-vnni", "avx512-vbmi" */
 const char *isa_name (Isa isa);
 
 /* Whether this processor has it; a cap does not matter. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sepconv.h"
 
+#include "sepconv/box.h"
 #include "sepconv/method.h"
 
 #include <math.h>
@@ -26,6 +27,12 @@ static const SepconvMethod methods[] = {
 #include "sepconv/methods.def"
 };
 #undef SEPCONV_METHOD
+
+static int
+max_int (int a, int b)
+{
+  return a > b ? a : b;
+}
 
 #define N_METHODS ((int) (sizeof methods / sizeof methods[0]))
 
@@ -79,13 +86,35 @@ exponent_of (double norm)
 
 /* |scale| * sum|tx| * sum|ty|, by way of factors near 1: the plain product could
  * overflow or vanish on the way. */
+static double
+term_gain (double scale, SepconvTerm term)
+{
+  const double x = taps_norm (term.x), y = taps_norm (term.y);
+  const int ex = exponent_of (x), ey = exponent_of (y);
+
+  return fabs (ldexp (scale, ex + ey)) * ldexp (x, -ex) * ldexp (y, -ey);
+}
+
 double
 sepconv_gain (const SepconvSpec *spec, const SepconvPlane *plane)
 {
-  const double x = taps_norm (plane->x), y = taps_norm (plane->y);
-  const int ex = exponent_of (x), ey = exponent_of (y);
+  double gain = 0.0;
 
-  return fabs (ldexp (spec->scale, ex + ey)) * ldexp (x, -ex) * ldexp (y, -ey);
+  for (int t = 0; t < sepconv_n_terms (plane); t++)
+    gain += term_gain (spec->scale, sepconv_term (plane, t));
+  return spec->combine == SEPCONV_UNSHARP
+      ? fabs (spec->scale) * (1.0 + fabs (spec->amount))
+          + fabs (spec->amount) * gain
+      : gain;
+}
+
+bool
+sepconv_is_plain (const SepconvSpec *spec, const Image *layout)
+{
+  for (int p = 0; p < layout->n_planes; p++)
+    if (spec->plane[p].n_more != 0)
+      return false;
+  return spec->combine == SEPCONV_SUM;
 }
 
 static bool
@@ -102,6 +131,26 @@ validate_taps (const Taps *taps, const char *axis, int plane, Fault *fault)
   return true;
 }
 
+/* The number of terms of a plane that a combination takes. */
+static bool
+validate_terms (
+    const SepconvSpec *spec, const SepconvPlane *plane, Fault *fault)
+{
+  const int least =
+      spec->combine == SEPCONV_MAGNITUDE || spec->combine == SEPCONV_DIRECTION
+      ? 2
+      : 1;
+  const int most = spec->combine == SEPCONV_SUM ? TAPS_MAX_TERMS : least;
+
+  if (plane->channels == 0 && plane->n_more == 0)
+    return true; /* it is copied, and needs none */
+  if (plane->n_more + 1 >= least && plane->n_more + 1 <= most)
+    return true;
+  return fault_set (fault, FAULT_SETTINGS,
+      "There are %d terms; %d to %d are allowed here.", plane->n_more + 1,
+      least, most);
+}
+
 static bool
 validate_plane (
     const SepconvSpec *spec, const Image *layout, int p, Fault *fault)
@@ -114,11 +163,14 @@ validate_plane (
     return fault_set (fault, FAULT_SETTINGS,
         "Plane %d has %d channels; mask 0x%x selects others.", p,
         layout->plane[p].channels, plane->channels);
+  if (!validate_terms (spec, plane, fault))
+    return false;
   if (plane->channels == 0)
     return true;
-  if (!validate_taps (plane->x, "x", p, fault)
-      || !validate_taps (plane->y, "y", p, fault))
-    return false;
+  for (int t = 0; t < sepconv_n_terms (plane); t++)
+    if (!validate_taps (sepconv_term (plane, t).x, "x", p, fault)
+        || !validate_taps (sepconv_term (plane, t).y, "y", p, fault))
+      return false;
   gain = sepconv_gain (spec, plane);
   if (!(gain <= SEPCONV_MAX_GAIN))
     return fault_set (fault, FAULT_SETTINGS,
@@ -142,6 +194,15 @@ sepconv_validate (const SepconvSpec *spec, const Image *layout, Fault *fault)
       || (int) spec->border > SEPCONV_CONSTANT)
     return fault_set (fault, FAULT_SETTINGS, "There is no border mode %d.",
         (int) spec->border);
+  if ((int) spec->combine < SEPCONV_SUM || spec->combine > SEPCONV_DIRECTION)
+    return fault_set (fault, FAULT_SETTINGS,
+        "There is no combination %d of terms.", (int) spec->combine);
+  if (spec->combine == SEPCONV_UNSHARP
+      && (!isfinite (spec->amount)
+          || !(spec->threshold >= 0.0 && spec->threshold <= 1.0)))
+    return fault_set (fault, FAULT_SETTINGS,
+        "amount %g must be finite and threshold %g between 0 and 1.",
+        spec->amount, spec->threshold);
   if (!isfinite (spec->scale) || !(fabs (spec->bias) <= SEPCONV_MAX_BIAS))
     return fault_set (fault, FAULT_SETTINGS,
         "scale %g must be finite and bias %g at most %g.", spec->scale,
@@ -150,6 +211,18 @@ sepconv_validate (const SepconvSpec *spec, const Image *layout, Fault *fault)
     if (!validate_plane (spec, layout, p, fault))
       return false;
   return true;
+}
+
+/* Whether the terms of a plane, combined, give back what they are taken of. */
+static bool
+combines_to_identity (const SepconvSpec *spec, const SepconvPlane *plane)
+{
+  const bool taps = plane->n_more == 0 && taps_is_identity (plane->x)
+      && taps_is_identity (plane->y);
+
+  return spec->combine == SEPCONV_UNSHARP
+      ? taps || spec->amount == 0.0
+      : spec->combine == SEPCONV_SUM && taps;
 }
 
 bool
@@ -161,7 +234,7 @@ sepconv_is_identity (const SepconvSpec *spec, const Image *layout)
     if (plane->channels != 0
         && (spec->scale != 1.0
             || (spec->bias != 0.0 && (plane->channels & ~plane->unbiased) != 0)
-            || !taps_is_identity (plane->x) || !taps_is_identity (plane->y)))
+            || !combines_to_identity (spec, plane)))
       return false;
   }
   return true;
@@ -177,6 +250,21 @@ roundings (int n)
   return 1 + block + (n + SEPCONV_SUM_BLOCK - 1) / SEPCONV_SUM_BLOCK;
 }
 
+/* What an error of a term counts in the result. The difference that UNSHARP compares with its
+ * threshold, and the terms of DIRECTION, are to be exact though the result may scale them down. */
+static double
+term_weight (const SepconvSpec *spec)
+{
+  switch (spec->combine) {
+    case SEPCONV_UNSHARP:
+      return fmax (1.0, fabs (spec->scale * spec->amount));
+    case SEPCONV_DIRECTION:
+      return 1.0;
+    default:
+      return spec->scale;
+  }
+}
+
 /* The standard forward error bound of recursive summation (Higham, Accuracy and
  * Stability of Numerical Algorithms, 2nd ed., section 4.2, to first order):
  * |error| <= roundings * unit * sum |tap| |sample|, once per pass. */
@@ -184,19 +272,30 @@ double
 sepconv_rounding_bound (
     const SepconvSpec *spec, const Image *layout, double unit)
 {
+  SepconvSpec unscaled;
   double worst = 0.0;
 
+  /* An angle is as exact as its terms are, which no scale makes smaller. */
+  if (spec->combine == SEPCONV_DIRECTION) {
+    unscaled = *spec;
+    unscaled.scale = 1.0;
+    spec = &unscaled;
+  }
   for (int p = 0; p < layout->n_planes; p++) {
     const SepconvPlane *plane = &spec->plane[p];
     const double center = center_code (&layout->plane[p]);
     const double full = image_full_code (&layout->plane[p]);
-    double gain, sums, offset, bound;
+    double gain, sums = 0.0, offset, bound;
 
     if (plane->channels == 0)
       continue;
     gain = sepconv_gain (spec, plane);
-    sums = (roundings (plane->x->n) + roundings (plane->y->n)) * unit * gain
-        * center;
+    for (int t = 0; t < sepconv_n_terms (plane); t++) {
+      const SepconvTerm term = sepconv_term (plane, t);
+
+      sums += (roundings (term.x->n) + roundings (term.y->n)) * unit
+          * term_gain (term_weight (spec), term) * center;
+    }
     /* |zero| and |center - zero| are at most `full`. */
     offset = full * (1.0 + fabs (spec->bias) + gain);
     bound = sums + 2.0 * unit * (offset + gain * center);
@@ -231,8 +330,32 @@ sepconv_method_supports (const SepconvMethod *method, const SepconvSpec *spec,
     return fault_set (why, FAULT_UNSUPPORTED, "it is not in this build");
   if (!gpu_has_capability (gpu, method->ops->min_capability, why))
     return false;
+  if (!method->ops->combines && !sepconv_is_plain (spec, layout))
+    return fault_set (
+        why, FAULT_UNSUPPORTED, "it takes a single separable kernel only");
   return method->ops->supports == NULL
       || method->ops->supports (spec, layout, why);
+}
+
+static bool
+has_ends (const Taps *taps)
+{
+  const BoxTaps box = box_describe_taps (taps);
+
+  return box_has_ends (&box);
+}
+
+static void
+add_taps (SepconvWork *work, SepconvTerm term, double samples)
+{
+  const int x = term.x->n, y = term.y->n, longer = x > y ? x : y;
+
+  work->x_taps += samples * x;
+  work->y_taps += samples * y;
+  if (has_ends (term.x) || has_ends (term.y))
+    work->ends += samples;
+  if (work->longest < longer)
+    work->longest = longer;
 }
 
 SepconvWork
@@ -242,7 +365,6 @@ sepconv_work (const SepconvSpec *spec, const Image *layout, GpuOrder order)
 
   for (int p = 0; p < layout->n_planes; p++) {
     const ImagePlane *plane = &layout->plane[p];
-    const Taps *x = spec->plane[p].x, *y = spec->plane[p].y;
     const double samples =
         1e-6 * plane->width * image_plane_height (layout, p) * plane->channels;
 
@@ -250,12 +372,10 @@ sepconv_work (const SepconvSpec *spec, const Image *layout, GpuOrder order)
       continue;
     work.planes++;
     work.samples += samples;
-    work.x_taps += samples * x->n;
-    work.y_taps += samples * y->n;
-    if (work.longest < x->n)
-      work.longest = x->n;
-    if (work.longest < y->n)
-      work.longest = y->n;
+    if (work.terms < sepconv_n_terms (&spec->plane[p]))
+      work.terms = sepconv_n_terms (&spec->plane[p]);
+    for (int t = 0; t < sepconv_n_terms (&spec->plane[p]); t++)
+      add_taps (&work, sepconv_term (&spec->plane[p], t), samples);
     if (work.channels < plane->channels)
       work.channels = plane->channels;
     if (work.sample_bytes < image_sample_bytes (plane))
@@ -264,6 +384,7 @@ sepconv_work (const SepconvSpec *spec, const Image *layout, GpuOrder order)
   if (work.planes > 0) {
     work.x_taps /= work.samples;
     work.y_taps /= work.samples;
+    work.ends /= work.samples;
   }
   return work;
 }
@@ -346,54 +467,123 @@ add_channel (SepconvPlan *plan, const SepconvSpec *spec, int p, int c)
   channel->filter = (how->channels >> c) & 1;
   channel->center = center_code (plane);
   channel->border = how->border_value[c] - channel->center;
+  channel->zero_offset = channel->center - how->zero[c];
+  channel->threshold = spec->threshold * channel->max_code;
   channel->offset = 0.0;
-  if (channel->filter)
-    channel->offset = how->zero[c]
-        + sepconv_bias (spec, p, c) * image_full_code (plane)
-        + taps_sum (&plan->taps[p].x) * taps_sum (&plan->taps[p].y)
-            * (channel->center - how->zero[c]);
+  if (!channel->filter)
+    return;
+  channel->offset =
+      how->zero[c] + sepconv_bias (spec, p, c) * image_full_code (plane);
+  for (int t = 0; t < plan->n_terms[p]; t++) {
+    const SepconvPlaneTaps *term = sepconv_plan_term (plan, p, t);
+    const double offset =
+        taps_sum (&term->x) * taps_sum (&term->y) * channel->zero_offset;
+
+    if (plan->combine == SEPCONV_SUM)
+      channel->offset += offset;
+    else
+      channel->term_offset[t] = offset;
+  }
+}
+
+static SepconvTapScale
+term_scale (double scale, SepconvTerm term)
+{
+  const double x = taps_norm (term.x);
+  const int ex = exponent_of (x);
+  const int ey = exponent_of (taps_norm (term.y));
+
+  /* Beside zeros, y may be beyond float: the gain does not limit it. */
+  return (SepconvTapScale){ -ex, -ey, x > 0.0 ? ldexp (scale, ex + ey) : 0.0 };
 }
 
 SepconvTapScale
 sepconv_tap_scale (const SepconvSpec *spec, const SepconvPlane *plane)
 {
-  const int ex = exponent_of (taps_norm (plane->x));
-  const int ey = exponent_of (taps_norm (plane->y));
-
-  return (SepconvTapScale){ -ex, -ey, ldexp (spec->scale, ex + ey) };
+  return term_scale (spec->scale, sepconv_term (plane, 0));
 }
 
 static void
-adopt_taps (
-    SepconvPlaneTaps *taps, const SepconvSpec *spec, const SepconvPlane *plane)
+adopt_term (SepconvPlaneTaps *taps, SepconvTapScale scale, SepconvTerm term)
 {
-  const SepconvTapScale scale = sepconv_tap_scale (spec, plane);
-
-  taps->x.n = plane->x->n;
+  taps->x.n = term.x->n;
   for (int i = 0; i < taps->x.n; i++)
-    taps->x.tap[i] = ldexp (plane->x->tap[i], scale.x_exponent);
-  taps->y.n = plane->y->n;
+    taps->x.tap[i] = ldexp (term.x->tap[i], scale.x_exponent);
+  taps->y.n = term.y->n;
   for (int i = 0; i < taps->y.n; i++)
-    taps->y.tap[i] =
-        scale.y_factor * ldexp (plane->y->tap[i], scale.y_exponent);
+    taps->y.tap[i] = scale.y_factor * ldexp (term.y->tap[i], scale.y_exponent);
 }
 
-/* Writes a valid spec into the plan. */
 static void
-adopt_spec (SepconvPlan *plan, const SepconvSpec *spec)
+adopt_plane (SepconvPlan *plan, const SepconvSpec *spec, int p)
+{
+  const SepconvPlane *plane = &spec->plane[p];
+  const double scale = spec->combine == SEPCONV_SUM ? spec->scale : 1.0;
+
+  adopt_term (&plan->taps[p], term_scale (scale, sepconv_term (plane, 0)),
+      sepconv_term (plane, 0));
+  for (int t = 1; t < plan->n_terms[p]; t++)
+    adopt_term (&plan->more[p * (plan->most_terms - 1) + t - 1],
+        term_scale (scale, sepconv_term (plane, t)), sepconv_term (plane, t));
+}
+
+void
+sepconv_plan_adopt (SepconvPlan *plan, const SepconvSpec *spec)
 {
   plan->border = spec->border;
+  plan->scale = spec->scale;
+  plan->amount = spec->amount;
   plan->float_holds = sepconv_float_holds (spec, &plan->layout, NULL);
   plan->n_channels = 0;
   for (int p = 0; p < plan->layout.n_planes; p++) {
     if (spec->plane[p].channels != 0)
-      adopt_taps (&plan->taps[p], spec, &spec->plane[p]);
+      adopt_plane (plan, spec, p);
     else
       plan->taps[p].x.n = plan->taps[p].y.n = 0;
     for (int c = 0; c < plan->layout.plane[p].channels; c++)
       add_channel (plan, spec, p, c);
   }
   plan->revision++;
+}
+
+/* Takes the spec's combination and numbers of terms, for which there will be taps. */
+static bool
+take_terms (SepconvPlan *plan, const SepconvSpec *spec, const Image *layout)
+{
+  const size_t planes = (size_t) layout->n_planes;
+
+  plan->combine = spec->combine;
+  for (int p = 0; p < layout->n_planes; p++) {
+    plan->n_terms[p] = sepconv_n_terms (&spec->plane[p]);
+    if (plan->most_terms < plan->n_terms[p])
+      plan->most_terms = plan->n_terms[p];
+  }
+  plan->taps = calloc (planes, sizeof *plan->taps);
+  if (plan->most_terms > 1)
+    plan->more =
+        calloc (planes * (size_t) (plan->most_terms - 1), sizeof *plan->more);
+  if (plan->taps != NULL && (plan->more != NULL || plan->most_terms == 1))
+    return true;
+  free (plan->taps);
+  free (plan->more);
+  return false;
+}
+
+SepconvPlan *
+sepconv_plan_new_bare (
+    const SepconvSpec *spec, const Image *layout, Fault *fault)
+{
+  SepconvPlan *plan = calloc (1, sizeof *plan);
+
+  if (plan == NULL || !take_terms (plan, spec, layout)) {
+    free (plan);
+    fault_set (fault, FAULT_NO_SPACE, "Out of memory for a filter's taps.");
+    return NULL;
+  }
+  plan->layout = plan->most = *layout;
+  plan->shape = 1;
+  sepconv_plan_adopt (plan, spec);
+  return plan;
 }
 
 SepconvPlan *
@@ -409,18 +599,11 @@ sepconv_plan_new (const SepconvSpec *spec, const Image *layout, Backend backend,
   if (method == NULL)
     return NULL;
 
-  plan = calloc (1, sizeof *plan);
-  if (plan != NULL)
-    plan->taps = calloc ((size_t) layout->n_planes, sizeof *plan->taps);
-  if (plan == NULL || plan->taps == NULL) {
-    free (plan);
-    fault_set (fault, FAULT_NO_SPACE, "Out of memory for a filter's taps.");
+  plan = sepconv_plan_new_bare (spec, layout, fault);
+  if (plan == NULL)
     return NULL;
-  }
   plan->method = method;
   plan->gpu = gpu;
-  plan->layout = *layout;
-  adopt_spec (plan, spec);
   if (!method->ops->prepare (plan, fault)) {
     sepconv_plan_free (plan);
     return NULL;
@@ -433,20 +616,74 @@ sepconv_plan_free (SepconvPlan *plan)
 {
   if (plan == NULL)
     return;
-  plan->method->ops->release (plan);
+  if (plan->method != NULL)
+    plan->method->ops->release (plan);
+  free (plan->more);
   free (plan->taps);
   free (plan);
 }
 
 bool
+sepconv_plan_has_terms (const SepconvPlan *plan, const SepconvSpec *spec)
+{
+  for (int p = 0; p < plan->layout.n_planes; p++)
+    if (plan->n_terms[p] != sepconv_n_terms (&spec->plane[p]))
+      return false;
+  return plan->combine == spec->combine;
+}
+
+bool
 sepconv_plan_update (SepconvPlan *plan, const SepconvSpec *spec, Fault *fault)
 {
+  if (!sepconv_plan_has_terms (plan, spec))
+    return fault_set (fault, FAULT_UNSUPPORTED,
+        "A plan keeps the number of its terms and their combination.");
   if (!sepconv_validate (spec, &plan->layout, fault)
       || sepconv_choose_method (spec, &plan->layout, plan->method->backend,
              plan->method, plan->gpu, GPU_AFTER_KERNELS, fault)
           == NULL)
     return false;
-  adopt_spec (plan, spec);
+  sepconv_plan_adopt (plan, spec);
+  return true;
+}
+
+/* Whether `layout` has the planes of `most` but for sizes, none of which is larger. */
+static bool
+is_smaller (const Image *layout, const Image *most)
+{
+  if (layout->n_planes != most->n_planes
+      || layout->n_memories != most->n_memories)
+    return false;
+  for (int m = 0; m < most->n_memories; m++)
+    if (layout->memory[m].height > most->memory[m].height)
+      return false;
+  for (int p = 0; p < most->n_planes; p++) {
+    ImagePlane plane = layout->plane[p];
+
+    if (plane.width > most->plane[p].width)
+      return false;
+    plane.width = most->plane[p].width;
+    if (memcmp (&plane, &most->plane[p], sizeof plane) != 0)
+      return false;
+  }
+  return true;
+}
+
+bool
+sepconv_plan_reshape (SepconvPlan *plan, const Image *layout, Fault *fault)
+{
+  if (plan->method->backend != BACKEND_CPU)
+    return fault_set (fault, FAULT_UNSUPPORTED,
+        "Only plans of the CPU take pictures of other sizes.");
+  if (!image_validate (layout, fault))
+    return false;
+  if (!is_smaller (layout, &plan->most))
+    return fault_set (fault, FAULT_SETTINGS,
+        "A plan takes smaller pictures with the same planes only.");
+  plan->layout = *layout;
+  for (int i = 0; i < plan->n_channels; i++)
+    plan->channel[i].width = layout->plane[plan->channel[i].plane].width;
+  plan->shape++;
   return true;
 }
 
@@ -484,16 +721,22 @@ rows_within (const SepconvPlan *plan, int memory, int ready, int height)
     return height;
   for (int i = 0; i < plan->n_channels; i++) {
     const SepconvChannel *channel = &plan->channel[i];
-    const int ny = plan->taps[channel->plane].y.n, above = ny / 2;
+    int above = 0, below = 0;
 
     if (channel->memory != memory || !channel->filter)
       continue;
+    for (int t = 0; t < plan->n_terms[channel->plane]; t++) {
+      const int ny = sepconv_plan_term (plan, channel->plane, t)->y.n;
+
+      above = max_int (above, ny / 2);
+      below = max_int (below, ny - 1 - ny / 2);
+    }
     /* Wrapped, the top row needs the bottom row; mirrored, the rows below it as
      * far as the taps reach above. */
-    if ((plan->border == SEPCONV_WRAP && ny > 1) || ready <= above)
+    if ((plan->border == SEPCONV_WRAP && above > 0) || ready <= above)
       return 0;
-    if (rows > ready - (ny - 1 - above))
-      rows = ready - (ny - 1 - above);
+    if (rows > ready - below)
+      rows = ready - below;
   }
   return rows < 0 ? 0 : rows;
 }

@@ -1,26 +1,41 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* sepconv: separable convolution of an image, by any of several methods.
  *
- * What is computed, for each selected channel (correlation, taps not flipped;
- * anchors at nx/2 and ny/2):
+ * For each selected channel, with levels in(x, y) as code less zero level (correlation, taps not
+ * flipped; anchors at nx/2 and ny/2), a term is
  *
- *   out(x,y) = zero + bias * full + scale *
- *       sum_j sum_i ty[j] * tx[i] * (in(x + i - nx/2, y + j - ny/2) - zero)
+ *   T(x,y) = sum_j sum_i ty[j] * tx[i] * in(x + i - nx/2, y + j - ny/2)
  *
- * with full = 2^depth - 1, and without the bias in channels that leave it out, rounded to nearest and clamped to [0, full]. Channels
- * that are not selected are copied bit by bit.
+ * and the result is
+ *
+ *   out(x,y) = zero + bias * full + scale * combined
+ *
+ *   SUM         combined = T_0 + T_1 + ...
+ *   UNSHARP     combined = in + amount * (in - T_0) where |in - T_0| > threshold * full, else in
+ *   MAGNITUDE   combined = sqrt (T_0^2 + T_1^2)
+ *   DIRECTION   out = the angle of (T_0, T_1) from the x axis on, as atan2 (T_1, T_0) counts it:
+ *               0 at 0, 2^depth for a whole turn, modulo 2^depth, without zero level, bias and
+ *               scale; but the zero level for (0, 0)
+ *
+ * with full = 2^depth - 1, and without the bias in channels that leave it out, rounded to nearest
+ * and clamped to [0, full]. Channels that are not selected are copied bit by bit.
  *
  *   allowed     range
  *   size        any >= 1x1, also smaller than the kernel
  *   depth       1 to 16 bits, samples shifted by any number of bits
  *   channels    1 to 4 interleaved, any pixel and row stride
  *   taps        1 to TAPS_MAX an axis, odd or even
+ *   terms       1 to TAPS_MAX_TERMS of SUM, 1 of UNSHARP, 2 of the others
  *   borders     all five, also where they repeat
- *   gain        |scale| * sum|tx| * sum|ty| <= SEPCONV_MAX_GAIN
+ *   gain        |scale| * sum|tx| * sum|ty|, summed over the terms, <= SEPCONV_MAX_GAIN;
+ *               UNSHARP: |scale| * (1 + |amount| * (1 + sum|tx| * sum|ty|))
+ *   threshold   0 to 1
  *
  * Every method keeps the error against that formula in exact arithmetic below
  * 0.75 code value up to 12 bits and 1.0 above, or says it does not support the
- * spec. The same input gives the same output on every run of one method. */
+ * spec. A difference that lies within that error of UNSHARP's threshold counts as either side of
+ * it, and DIRECTION is as exact as the two terms are. The same input gives the same output on
+ * every run of one method. */
 #pragma once
 
 #include "backend.h"
@@ -46,10 +61,28 @@ typedef enum
   SEPCONV_CONSTANT,    /* vvv|abcd|vvv, v = border_value */
 } SepconvBorder;
 
+/* How the terms of a plane make up its result; see above. */
+typedef enum
+{
+  SEPCONV_SUM,
+  SEPCONV_UNSHARP,
+  SEPCONV_MAGNITUDE,
+  SEPCONV_DIRECTION,
+} SepconvCombine;
+
+/* A separable kernel: the taps of both axes, borrowed. */
+typedef struct
+{
+  const Taps *x, *y;
+} SepconvTerm;
+
 /* What to do with one plane. Values are per channel, in codes. */
 typedef struct
 {
-  const Taps *x, *y; /* borrowed; must be set if channels != 0 */
+  const Taps *x,
+      *y;     /* the first term; borrowed; must be set if channels != 0 */
+  int n_more; /* terms after the first */
+  SepconvTerm more[TAPS_MAX_TERMS - 1];
   unsigned channels; /* bit c set: filter channel c, else copy it */
   unsigned unbiased; /* bit c set: channel c gets no bias */
   double zero[IMAGE_MAX_CHANNELS];         /* zero level */
@@ -59,6 +92,8 @@ typedef struct
 typedef struct
 {
   SepconvBorder border;
+  SepconvCombine combine;
+  double amount, threshold; /* UNSHARP */
   double scale, bias;
   SepconvPlane plane[IMAGE_MAX_PLANES]; /* of the image's n_planes */
 } SepconvSpec;
@@ -97,6 +132,24 @@ const SepconvMethod *sepconv_choose_method (const SepconvSpec *spec,
     const Image *layout, Backend backend, const SepconvMethod *method,
     const Gpu *gpu, GpuOrder order, Fault *fault);
 
+/* Number of terms of a plane, and the taps of one of them. */
+static inline int
+sepconv_n_terms (const SepconvPlane *plane)
+{
+  return 1 + plane->n_more;
+}
+
+static inline SepconvTerm
+sepconv_term (const SepconvPlane *plane, int i)
+{
+  const SepconvTerm first = { plane->x, plane->y };
+
+  return i == 0 ? first : plane->more[i - 1];
+}
+
+/* Whether the spec is a plain sum of one term, which every method can compute. */
+bool sepconv_is_plain (const SepconvSpec *spec, const Image *layout);
+
 /* Checks all ranges above. */
 bool sepconv_validate (
     const SepconvSpec *spec, const Image *layout, Fault *fault);
@@ -115,13 +168,22 @@ SepconvPlan *sepconv_plan_new (const SepconvSpec *spec, const Image *layout,
 /* No run of the plan may be unfinished. NULL is allowed. */
 void sepconv_plan_free (SepconvPlan *plan);
 
-/* Changes taps, borders and levels from the next run on, without waiting for
+/* Changes taps, amounts, borders and levels from the next run on, without waiting for
  * earlier ones and without allocating, but for the first spec that needs double
- * sums after some that did not. Returns false with FAULT_UNSUPPORTED and
- * leaves the plan as it was when its method cannot do the new spec: make a new
- * plan then. */
+ * sums after some that did not, and, in the first run with them, for taps that need more
+ * memory than all before. Returns false with FAULT_UNSUPPORTED and
+ * leaves the plan as it was when its method cannot do the new spec, or when that has other
+ * terms or combines them otherwise: make a new plan then. */
 bool sepconv_plan_update (
     SepconvPlan *plan, const SepconvSpec *spec, Fault *fault);
+/* Whether the spec has as many terms as the plan's, and combines them alike. */
+bool sepconv_plan_has_terms (const SepconvPlan *plan, const SepconvSpec *spec);
+
+/* From the next run on the plan's pictures have the widths and at most the heights of `layout`,
+ * which has the plan's planes and memories but for these, none larger than those that the plan was
+ * made for. Only on the CPU; else FAULT_UNSUPPORTED. */
+bool sepconv_plan_reshape (
+    SepconvPlan *plan, const Image *layout, Fault *fault);
 
 const SepconvMethod *sepconv_plan_method (const SepconvPlan *plan);
 /* Whether sepconv_plan_advance() finishes rows before the last part. */

@@ -93,6 +93,13 @@ taps_sobel_derivative (Taps *taps, int radius)
 }
 
 void
+taps_second_derivative (Taps *taps, int radius)
+{
+  taps_sobel_smooth (taps, radius - 1);
+  convolve_three (taps, 1.0, -2.0, 1.0);
+}
+
+void
 taps_prewitt_derivative (Taps *taps, int radius)
 {
   taps->n = 2 * radius + 1;
@@ -176,11 +183,34 @@ make_custom (Taps *taps, const double *custom, int n, bool unit_sum,
   return true;
 }
 
-/* A blur's radius on its axis: the one asked for, or ceil(3 sigma). */
-static bool
-blur_radius (int radius, double sigma, int sub, int *result, Fault *fault)
+/* How many sigmas a gaussian reaches by itself. A wide one is cut further out, the further the
+ * finer the samples are: it costs no more where it is computed at a lower sampling rate, which
+ * a hard edge at 3 sigma hinders. In between, the radius grows step by step, so that a sigma
+ * which changes from frame to frame shows no jump. */
+static double
+reach (double sigma, int depth)
 {
-  const double wanted = radius >= 0 ? (double) radius / sub : 3.0 * sigma / sub;
+  const double wide = fmin (fmax (sigma / 2.0, 3.0), 4.0);
+
+  return depth <= 12 ? wide : fmax (wide, fmin (sigma / 3.0, 5.0));
+}
+
+static double
+default_radius (const TapsSettings *settings, double sigma)
+{
+  return settings->kernel != TAPS_GAUSSIAN && settings->kernel != TAPS_UNSHARP
+      ? 3.0 * sigma
+      : fmax (3.0 * sigma,
+          fmin (reach (sigma, settings->depth) * sigma, TAPS_MAX_RADIUS));
+}
+
+/* A blur's radius on its axis: the one asked for, or that of its sigma. */
+static bool
+blur_radius (const TapsSettings *settings, int radius, double sigma, int sub,
+    int *result, Fault *fault)
+{
+  const double wanted =
+      (radius >= 0 ? (double) radius : default_radius (settings, sigma)) / sub;
 
   if (!isfinite (sigma) || sigma < 0.0)
     return fault_set (fault, FAULT_SETTINGS,
@@ -194,15 +224,15 @@ blur_radius (int radius, double sigma, int sub, int *result, Fault *fault)
 }
 
 static bool
-make_blur (TapsKernel kernel, double sigma, int radius, int sub, Taps *taps,
-    Fault *fault)
+make_blur (const TapsSettings *settings, double sigma, int radius, int sub,
+    Taps *taps, Fault *fault)
 {
   int full = 0, r = 0;
 
-  if (!blur_radius (radius, sigma, 1, &full, fault)
-      || !blur_radius (radius, sigma, sub, &r, fault))
+  if (!blur_radius (settings, radius, sigma, 1, &full, fault)
+      || !blur_radius (settings, radius, sigma, sub, &r, fault))
     return false;
-  switch (kernel) {
+  switch (settings->kernel) {
     case TAPS_BOX: {
       /* The window of 2*full+1 pixels, measured in pixels of this plane. */
       const double width = (2.0 * full + 1.0) / sub;
@@ -221,9 +251,6 @@ make_blur (TapsKernel kernel, double sigma, int radius, int sub, Taps *taps,
   }
   return true;
 }
-
-/* The integer taps sum to 4^radius: beyond this they mean nothing. */
-#define MAX_SOBEL_RADIUS 15
 
 static bool
 make_derivative (const TapsSettings *settings, Taps *x, Taps *y, Fault *fault)
@@ -251,10 +278,11 @@ make_derivative (const TapsSettings *settings, Taps *x, Taps *y, Fault *fault)
       return true;
     case TAPS_SOBEL_X:
     case TAPS_SOBEL_Y:
-      if (derivative_radius > MAX_SOBEL_RADIUS
-          || smooth_radius > MAX_SOBEL_RADIUS)
+      if (derivative_radius > TAPS_MAX_SOBEL_RADIUS
+          || smooth_radius > TAPS_MAX_SOBEL_RADIUS)
         return fault_set (fault, FAULT_SETTINGS,
-            "Sobel kernels have a radius of 1 to %d, not %d.", MAX_SOBEL_RADIUS,
+            "Sobel kernels have a radius of 1 to %d, not %d.",
+            TAPS_MAX_SOBEL_RADIUS,
             derivative_radius > smooth_radius ? derivative_radius
                                               : smooth_radius);
       taps_sobel_derivative (derivative, derivative_radius);
@@ -280,12 +308,16 @@ taps_make (const TapsSettings *settings, int sub_x, int sub_y, Taps *x, Taps *y,
   const int radius_x = settings->radius_x;
   const int radius_y = settings->radius_y < 0 ? radius_x : settings->radius_y;
 
+  if (!taps_is_one_term (settings->kernel))
+    return fault_set (
+        fault, FAULT_SETTINGS, "This kernel has more than one term.");
   switch (settings->kernel) {
     case TAPS_GAUSSIAN:
     case TAPS_BOX:
     case TAPS_BINOMIAL:
-      return make_blur (settings->kernel, sigma_x, radius_x, sub_x, x, fault)
-          && make_blur (settings->kernel, sigma_y, radius_y, sub_y, y, fault);
+    case TAPS_UNSHARP:
+      return make_blur (settings, sigma_x, radius_x, sub_x, x, fault)
+          && make_blur (settings, sigma_y, radius_y, sub_y, y, fault);
     case TAPS_CUSTOM:
       if (!make_custom (x, settings->custom_x, settings->n_x,
               settings->normalize, "x", fault))

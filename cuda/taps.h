@@ -14,6 +14,8 @@ extern "C" {
  * is half of it. */
 #define TAPS_MAX 4097
 #define TAPS_MAX_RADIUS (TAPS_MAX / 2)
+/* Largest number of separable kernels whose sum is one kernel. */
+#define TAPS_MAX_TERMS 8
 
 /* The taps of one axis. Tap i weighs the sample at distance i - n/2. */
 typedef struct
@@ -34,7 +36,23 @@ typedef enum
   TAPS_PREWITT_X,
   TAPS_PREWITT_Y,
   TAPS_CUSTOM,
+  /* The following have several terms, or are combined with the picture: taps_make_terms(). */
+  TAPS_UNSHARP,
+  TAPS_SOBEL,
+  TAPS_SCHARR,
+  TAPS_PREWITT,
+  TAPS_LAPLACIAN,
+  TAPS_LOG,
+  TAPS_DOG,
+  TAPS_TERMS,
 } TapsKernel;
+
+/* One of the terms of TAPS_TERMS; borrowed. n_y == 0 means the taps of x on y, too. */
+typedef struct
+{
+  const double *x, *y;
+  int n_x, n_y;
+} TapsCustomTerm;
 
 /* A two-dimensional separable kernel as a user describes it. */
 typedef struct
@@ -45,12 +63,20 @@ typedef struct
   double sigma_x, sigma_y;
   /* Half length per axis, 0..TAPS_MAX_RADIUS. A negative radius_y means
    * radius_x; if that is negative too, the kernel's own default: ceil(3 sigma)
-   * of the axis for gaussian, box and binomial, 1 for the derivatives. */
+   * of the axis for box and binomial; for gaussians of sigma up to 6 too, from there
+   * growing to ceil(4 sigma) at sigma 8, and where `depth` is more than 12 on to
+   * ceil(5 sigma) at sigma 15, but not beyond TAPS_MAX_RADIUS; 1 for the derivatives. */
   int radius_x, radius_y;
+  int depth; /* bits of the samples to be filtered; 0: not known, as 8 */
   /* TAPS_CUSTOM: the taps, borrowed. n_y == 0 means the same taps as on x. */
   const double *custom_x, *custom_y;
   int n_x, n_y;
-  bool normalize; /* divide custom taps by their sum */
+  bool
+      normalize; /* divide custom taps by their sum, TAPS_TERMS by the sum over all terms */
+  double
+      sigma_outer; /* TAPS_DOG: of the wider gaussian; <= 0: 1.6 sigma of the axis */
+  const TapsCustomTerm *term; /* TAPS_TERMS: [n_terms], borrowed */
+  int n_terms;                /* 1..TAPS_MAX_TERMS */
 } TapsSettings;
 
 /* Makes both axes' taps for a plane that is subsampled by sub_x and sub_y (>= 1;
@@ -62,6 +88,28 @@ typedef struct
  * a sum of 0 with `normalize`, a radius that the kernel does not have. */
 bool taps_make (const TapsSettings *settings, int sub_x, int sub_y, Taps *x,
     Taps *y, Fault *fault);
+
+/* The same for every kernel: fills terms 0 to *n - 1 of x and y.
+ *
+ *   unsharp     the gaussian that is taken away from the picture: 1 term
+ *   sobel, scharr, prewitt
+ *               the derivatives along x and along y: 2 terms, for the gradient
+ *   laplacian   radius 1: second differences [1, -2, 1] along x plus those along y; larger
+ *               radii: each is smoothed by binomials as OpenCV's Laplacian() does
+ *   log         Laplacian of the gaussian: g''(x) g(y) + g(x) g''(y), with
+ *               g''(i) = (i^2 / sigma^4 - 1 / sigma^2) g(i), less what makes it sum to 0 (a
+ *               multiple of g), as scipy.ndimage.gaussian_laplace() has it up to that. sigma >= 0.01
+ *   dog         difference of gaussians: that of sigma less that of sigma_outer
+ *   terms       the terms as they are
+ *
+ * Laplacian, log and dog are summed. unsharp, log and dog shrink with the subsampling as the
+ * gaussian does; log keeps its own scale by it, so that its taps are those of the smaller
+ * sigma. */
+bool taps_make_terms (const TapsSettings *settings, int sub_x, int sub_y,
+    Taps x[TAPS_MAX_TERMS], Taps y[TAPS_MAX_TERMS], int *n, Fault *fault);
+
+/* Whether taps_make() makes the kernel, since it is one term. */
+bool taps_is_one_term (TapsKernel kernel);
 
 /* The generators. Each fills 2*radius+1 taps; radius 0..TAPS_MAX_RADIUS.
  *
@@ -78,6 +126,11 @@ void taps_binomial (Taps *taps, double q, int radius);
  * 2*radius-2, as OpenCV's getDerivKernels() does. radius >= 1. */
 void taps_sobel_derivative (Taps *taps, int radius);
 void taps_sobel_smooth (Taps *taps, int radius);
+/* second_derivative: [1, -2, 1], for a larger radius smoothed by the binomial of order
+ * 2*radius-2. radius >= 1. */
+void taps_second_derivative (Taps *taps, int radius);
+/* The integer taps of sobel and laplacian sum to up to 4^radius: beyond this they mean nothing. */
+#define TAPS_MAX_SOBEL_RADIUS 15
 /* prewitt: the ramp -radius..radius and the box of ones, whose product is the
  * least-squares slope over the window, unnormalised. radius >= 1. */
 void taps_prewitt_derivative (Taps *taps, int radius);

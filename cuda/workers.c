@@ -2,10 +2,17 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "workers.h"
 
+#include "hostclock.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+
+/* A thread that has just worked looks for the next job so long, and one that has handed out a
+ * job for the others' end, before it sleeps: the planes of a frame are a job each, and to wake
+ * a thread takes longer than a small plane does. */
+#define LOOK_NS 25e3
 
 typedef struct
 {
@@ -24,12 +31,42 @@ struct Workers
   int n, grain;
   atomic_llong next; /* first item that nobody has taken */
 
-  pthread_mutex_t lock; /* protects the three below */
+  pthread_mutex_t
+      lock; /* protects what is below; atomics are looked at without it, too */
   pthread_cond_t work, done;
-  unsigned round; /* grows with each job */
-  int busy;       /* threads that have not finished this round */
+  atomic_uint round; /* grows with each job, and at the end */
+  bool open;         /* the job may have parts left: threads may join it */
+  atomic_int busy;   /* threads that have joined it, and are not done */
   bool quit;
 };
+
+static void
+pause_briefly (void)
+{
+#if defined __x86_64__
+  __builtin_ia32_pause ();
+#elif defined __aarch64__
+  __asm__ volatile("yield");
+#endif
+}
+
+static void
+look_for_job (const Workers *workers, unsigned seen)
+{
+  const double end = host_clock_ns () + LOOK_NS;
+
+  while (atomic_load (&workers->round) == seen && host_clock_ns () < end)
+    pause_briefly ();
+}
+
+static void
+look_for_end (const Workers *workers)
+{
+  const double end = host_clock_ns () + LOOK_NS;
+
+  while (atomic_load (&workers->busy) > 0 && host_clock_ns () < end)
+    pause_briefly ();
+}
 
 static void
 take_parts (Workers *workers, int index)
@@ -59,11 +96,17 @@ worker_main (void *data)
     if (workers->quit)
       break;
     seen = workers->round;
+    if (!workers->open)
+      continue;
+    workers->busy++;
     pthread_mutex_unlock (&workers->lock);
     take_parts (workers, worker->index);
     pthread_mutex_lock (&workers->lock);
     if (--workers->busy == 0)
       pthread_cond_signal (&workers->done);
+    pthread_mutex_unlock (&workers->lock);
+    look_for_job (workers, seen);
+    pthread_mutex_lock (&workers->lock);
   }
   pthread_mutex_unlock (&workers->lock);
   return NULL;
@@ -116,6 +159,7 @@ workers_free (Workers *workers)
     return;
   pthread_mutex_lock (&workers->lock);
   workers->quit = true;
+  workers->round++;
   pthread_cond_broadcast (&workers->work);
   pthread_mutex_unlock (&workers->lock);
   for (int i = 1; i < workers->count; i++)
@@ -146,13 +190,18 @@ workers_run (Workers *workers, int n, int grain, WorkersJob job, void *user)
   }
 
   pthread_mutex_lock (&workers->lock);
-  workers->busy = workers->count - 1;
   workers->round++;
+  workers->open = true;
   pthread_cond_broadcast (&workers->work);
   pthread_mutex_unlock (&workers->lock);
 
   take_parts (workers, 0);
 
+  /* Nothing is left: threads that are not yet awake need not come. */
+  pthread_mutex_lock (&workers->lock);
+  workers->open = false;
+  pthread_mutex_unlock (&workers->lock);
+  look_for_end (workers);
   pthread_mutex_lock (&workers->lock);
   while (workers->busy > 0)
     pthread_cond_wait (&workers->done, &workers->lock);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* workers: a few threads that share an image, by rows or columns.
  *
- * The threads sleep between jobs. One job at a time: workers_run() may not be
- * called by two threads at once, nor from within a job. */
+ * Between jobs the threads look for the next one for some microseconds, then they
+ * sleep. One job at a time: workers_run() may not be called by two threads at once,
+ * nor from within a job. */
 #pragma once
 
 #include "fault.h"

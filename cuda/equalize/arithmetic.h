@@ -227,9 +227,12 @@ equalize_weight (const EqualizeAxis *axis, const EqualizePlace *place)
 EQUALIZE_FUNCTION uint32_t
 equalize_between (uint32_t before, uint32_t after, uint32_t weight)
 {
-  return (uint32_t) (((uint64_t) before * (EQUALIZE_WEIGHT_ONE - weight)
-                         + (uint64_t) after * weight + EQUALIZE_WEIGHT_ONE / 2)
-      >> EQUALIZE_WEIGHT_BITS);
+  const int64_t way = (int64_t) ((int32_t) after - (int32_t) before);
+
+  /* Shifts of negative numbers round down. */
+  return (uint32_t) ((int32_t) before
+      + (int32_t) ((way * (int32_t) weight + EQUALIZE_WEIGHT_ONE / 2)
+          >> EQUALIZE_WEIGHT_BITS));
 }
 
 /* One code from those of four tiles. What small tiles make is often a half: it goes

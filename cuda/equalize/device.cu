@@ -420,7 +420,7 @@ device_run (EqualizePlan *plan, const Image *src, const Image *dst,
 }
 
 extern "C" const EqualizeOps equalize_device_ops = {
-  device_prepare,
-  device_release,
-  device_run,
+  .prepare = device_prepare,
+  .release = device_release,
+  .run = device_run,
 };

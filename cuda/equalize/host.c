@@ -1,31 +1,68 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* host: the specification in plain C, and the CPU backend.
+/* host: the CPU backend.
  *
  * Worker threads count the rows of a global table, each into counters of its own,
- * or take a tile each and make its table; then they share the rows of the result. */
+ * or take a tile each and make its table; then they share the rows of the result.
+ * Rows of plain bytes are counted and mapped as they lie there; others become rows
+ * of luma codes, a few hundred at a time, and are written back from these. */
 #include "plan.h"
+#include "remap.h"
 
+#include "../histo/bytes.h"
 #include "../workers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Samples that a worker takes at a time, about. */
-#define GRAIN_SAMPLES 65536
+/* Samples that a worker takes at a time, about, and those of a picture that one
+ * thread handles before another one is awake. */
+#define GRAIN_SAMPLES 32768
+#define ALONE_SAMPLES 65536
+/* Tables that it packs at a time, and workers' counters that it adds up: those of a
+ * small machine are not worth waking a thread for. */
+#define GRAIN_QUADS 16
+#define GRAIN_COUNTERS 4
+/* Pixels of a row whose codes are kept at a time. */
+#define CHUNK 512
+/* Counters of the same code that neighbours have in turn, if there are no more codes
+ * than this, so that a flat picture does not make them wait for each other. */
+#define COPIES 4
+#define COPIED_ENTRIES 4096
 
 typedef struct
 {
   Workers *workers;
-  uint32_t *counts; /* [workers][entries], zero between runs */
+  const RemapLoops *loops;
+  /* Of each worker, zero between runs: counters by bin, and for codes of one byte
+   * those of bytes.h, of which pairs are for a global table only. */
+  uint32_t *counts;         /* [workers][copies * entries + BYTES_APART] */
+  uint32_t *bytes;          /* [workers][BYTES_ENTRIES] */
+  uint32_t *pairs;          /* [workers][BYTES_PAIRS], or NULL */
+  bool paired[WORKERS_MAX]; /* whose pairs are not zero */
+  size_t worker_counts;     /* of counters by bin */
+  int copies;               /* of them: 1 or COPIES */
+  bool narrow;              /* codes have no more than 8 bits */
+  bool plain;               /* luma samples are bytes that are their codes */
+  bool plain_words; /* they are two bytes that are their codes, in a row */
+  bool color_bytes; /* red, green and blue are such bytes, in whole pixels of
+                     * three or four of them, or in planes */
+  int first_color;  /* the place of red in a pixel */
+  int kept_lane;    /* of the sample that is no colour; -1: there is none */
+  int whole_memory; /* whose bytes are all written with the colours; or -1 */
   uint32_t *states; /* [tiles][entries] */
   uint16_t *tables; /* [tiles][full + 1] */
+  /* What rows of bytes are mapped by: one table, or those of tiles between each
+   * other, with the weights of the right ones. */
+  uint8_t table[256];
+  uint32_t *quads;    /* [tiles_y + 1][tiles_x + 1][REMAP_QUADS] */
+  uint32_t *weight_x; /* [width] */
 } HostState;
 
 /* A run, handed to the workers. */
 typedef struct
 {
   const EqualizePlan *plan;
-  const HostState *state;
+  HostState *state;
   const Image *src, *dst;
   uint32_t follow;
   int memory; /* of copy_rows() */
@@ -47,8 +84,9 @@ typedef struct
 INNER HostRow
 get_row (const HostRun *run, int y, int n)
 {
-  HostRow row = { .numbers = run->plan->numbers };
+  HostRow row; /* not cleared: that would take longer than a short row */
 
+  row.numbers = run->plan->numbers;
   for (int i = 0; i < n; i++) {
     const EqualizeChannel *channel = &run->plan->mapped[i];
     const ImageMemory *src = &run->src->memory[channel->memory];
@@ -95,15 +133,23 @@ typedef struct
 } HostPixel;
 
 INNER HostPixel
-load_pixel (const HostRow *row, int x, int n, int bytes)
+load_channels (const HostRow *row, int x, int n, int bytes)
 {
-  HostPixel pixel;
+  HostPixel pixel = { .luma = 0 };
 
   for (int i = 0; i < n; i++) {
     pixel.raw[i] = load_raw (row, i, x, bytes);
     pixel.code[i] =
         (int) (pixel.raw[i] >> row->channel[i].shift) & row->numbers.full;
   }
+  return pixel;
+}
+
+INNER HostPixel
+load_pixel (const HostRow *row, int x, int n, int bytes)
+{
+  HostPixel pixel = load_channels (row, x, n, bytes);
+
   pixel.luma = n == 1 ? pixel.code[0]
                       : equalize_luma (&row->numbers, pixel.code[0],
                           pixel.code[1], pixel.code[2]);
@@ -126,63 +172,252 @@ store_pixel (const HostRow *row, int x, const HostPixel *pixel, int mapped,
   }
 }
 
-/* Columns [first, last), which may lie past the picture's. */
+/* The luma of pixels [x, x + n); inlined, for each kind of sample. */
 INNER void
-count_row_as (const HostRun *run, int y, int first, int last, uint32_t *counts,
-    int n, int bytes)
+load_codes_as (
+    const HostRow *row, int x, int n, uint16_t *codes, int channels, int bytes)
 {
-  const HostRow row =
-      get_row (run, equalize_reflect (y, run->plan->numbers.y.size), n);
-  const int width = row.numbers.x.size;
-  const int inside = last < width ? last : width;
-  int x = first;
+  const HostRow own = *row;
 
-  for (; x < inside; x++)
-    counts[equalize_bin (&row.numbers, load_pixel (&row, x, n, bytes).luma)]++;
-  for (; x < last; x++)
-    counts[equalize_bin (&row.numbers,
-        load_pixel (&row, equalize_reflect (x, width), n, bytes).luma)]++;
+  for (int i = 0; i < n; i++)
+    codes[i] = (uint16_t) load_pixel (&own, x + i, channels, bytes).luma;
+}
+
+/* Gives pixels [x, x + n) the luma of `mapped` in place of that of `codes`. */
+INNER void
+store_codes_as (const HostRow *row, int x, int n, const uint16_t *codes,
+    const uint16_t *mapped, int channels, int bytes)
+{
+  const HostRow own = *row;
+
+  for (int i = 0; i < n; i++) {
+    HostPixel pixel = load_channels (&own, x + i, channels, bytes);
+
+    pixel.luma = codes[i];
+    store_pixel (&own, x + i, &pixel, mapped[i], channels, bytes);
+  }
+}
+
+/* Calls FUNCTION with constants for the channels and their bytes. */
+#define FOR_KIND(run, FUNCTION, ...) \
+  do { \
+    const int kind_channels = (run)->plan->n_mapped; \
+    const int kind_bytes = common_bytes ((run)->plan); \
+\
+    if (kind_channels == 1 && kind_bytes == 1) \
+      FUNCTION (__VA_ARGS__, 1, 1); \
+    else if (kind_channels == 1) \
+      FUNCTION (__VA_ARGS__, 1, 2); \
+    else if (kind_bytes == 1) \
+      FUNCTION (__VA_ARGS__, 3, 1); \
+    else if (kind_bytes == 2) \
+      FUNCTION (__VA_ARGS__, 3, 2); \
+    else \
+      FUNCTION (__VA_ARGS__, 3, 0); \
+  } while (0)
+
+static void
+load_codes (
+    const HostRun *run, const HostRow *row, int x, int n, uint16_t *codes)
+{
+  if (run->state->plain_words)
+    memcpy (codes, row->src[0] + 2 * (ptrdiff_t) x, 2 * (size_t) n);
+  else
+    FOR_KIND (run, load_codes_as, row, x, n, codes);
 }
 
 static void
-count_row (const HostRun *run, int y, int first, int last, uint32_t *counts)
+store_codes (const HostRun *run, const HostRow *row, int x, int n,
+    const uint16_t *codes, const uint16_t *mapped)
 {
-  const int n = run->plan->n_mapped, bytes = common_bytes (run->plan);
-
-  if (n == 1 && bytes == 1)
-    count_row_as (run, y, first, last, counts, 1, 1);
-  else if (n == 1)
-    count_row_as (run, y, first, last, counts, 1, 2);
-  else if (bytes == 1)
-    count_row_as (run, y, first, last, counts, 3, 1);
-  else if (bytes == 2)
-    count_row_as (run, y, first, last, counts, 3, 2);
+  if (run->state->plain_words)
+    memcpy (row->dst[0] + 2 * (ptrdiff_t) x, mapped, 2 * (size_t) n);
   else
-    count_row_as (run, y, first, last, counts, 3, 0);
+    FOR_KIND (run, store_codes_as, row, x, n, codes, mapped);
 }
 
-/* The lowest bin's count for a global table; there is one. */
-static uint32_t
-lowest_count (const EqualizeNumbers *numbers, const uint32_t *counts)
+static void
+narrow_codes (uint8_t *to, const uint16_t *from, int n)
 {
-  int bin = 0;
-
-  if (numbers->adaptive)
-    return 0;
-  while (counts[bin] == 0)
-    bin++;
-  return counts[bin];
+  for (int i = 0; i < n; i++)
+    to[i] = (uint8_t) from[i];
 }
 
-static uint32_t
-count_clipped (const EqualizeNumbers *numbers, const uint32_t *counts)
+static void
+widen_codes (uint16_t *to, const uint8_t *from, int n)
 {
-  uint32_t clipped = 0;
+  for (int i = 0; i < n; i++)
+    to[i] = from[i];
+}
 
-  for (int bin = 0; bin < numbers->entries; bin++)
-    if (counts[bin] > numbers->clip)
-      clipped += counts[bin] - numbers->clip;
-  return clipped;
+/* Columns [x, x + n) of rows whose pixels are bytes of red, green, blue and maybe one
+ * more: their luma. */
+static void
+load_color_bytes (
+    const HostRun *run, const HostRow *row, int x, int n, uint8_t *luma)
+{
+  const ptrdiff_t apart = row->channel[0].pixel_stride;
+  const uint8_t *const color[] = { row->src[0] + x * apart,
+    row->src[1] + x * apart, row->src[2] + x * apart };
+
+  run->state->loops->load_luma (luma, color, apart, n, &row->numbers);
+}
+
+/* The change of luma of each pixel for all its samples; inlined, for a constant. */
+INNER void
+spread_change (int16_t *change, const uint8_t *luma, const uint8_t *mapped,
+    int n, int samples)
+{
+  for (int i = 0; i < n; i++)
+    for (int c = 0; c < samples; c++)
+      change[i * samples + c] = (int16_t) (mapped[i] - luma[i]);
+}
+
+/* Likewise of four, of which one is kept, or none (-1). */
+static void
+spread_by_four (int16_t *change, const uint8_t *luma, const uint8_t *mapped,
+    int n, int kept)
+{
+  int16_t lanes[4] = { -1, -1, -1, -1 };
+
+  if (kept >= 0)
+    lanes[kept] = 0;
+  for (int i = 0; i < n; i++)
+    for (int c = 0; c < 4; c++)
+      change[4 * i + c] = (int16_t) ((mapped[i] - luma[i]) & lanes[c]);
+}
+
+/* Gives them another luma: every sample of a pixel has the same change, but for a
+ * fourth one, which stays. */
+static void
+store_color_bytes (const HostRun *run, const HostRow *row, int x, int n,
+    const uint8_t *luma, const uint8_t *mapped)
+{
+  const int apart = row->channel[0].pixel_stride;
+  const int first = run->state->first_color, kept = run->state->kept_lane;
+  int16_t change[4 * CHUNK];
+
+  if (apart == 4)
+    spread_by_four (change, luma, mapped, n, kept);
+  else if (apart == 3)
+    spread_change (change, luma, mapped, n, 3);
+  else
+    spread_change (change, luma, mapped, n, 1);
+  if (apart > 1) {
+    const ptrdiff_t at = (ptrdiff_t) x * apart;
+    run->state->loops->shift_samples (row->dst[0] - first + at,
+        row->src[0] - first + at, change, n * apart, &row->numbers);
+    return;
+  }
+  for (int i = 0; i < 3; i++)
+    run->state->loops->shift_samples (
+        row->dst[i] + x, row->src[i] + x, change, n, &row->numbers);
+}
+
+static uint32_t *
+worker_counts (const HostRun *run, int worker)
+{
+  return run->state->counts + (size_t) worker * run->state->worker_counts;
+}
+
+static uint32_t *
+worker_bytes (const HostRun *run, int worker)
+{
+  return run->state->bytes + (size_t) worker * BYTES_ENTRIES;
+}
+
+static uint32_t *
+worker_pairs (const HostRun *run, int worker)
+{
+  return run->state->pairs + (size_t) worker * BYTES_PAIRS;
+}
+
+static void
+count_codes (const HostRun *run, int worker, const uint16_t *codes, int n)
+{
+  const EqualizeNumbers *numbers = &run->plan->numbers;
+  const int black = numbers->black, white = numbers->white;
+  const size_t copies = (size_t) run->state->copies - 1;
+  const size_t entries = (size_t) numbers->entries;
+  uint32_t *counts = worker_counts (run, worker);
+
+  for (int i = 0; i < n; i++)
+    counts[((size_t) i & copies) * entries
+        + (size_t) (equalize_clamp (codes[i], black, white) - black)]++;
+}
+
+/* Counts columns [first, last), which lie in the picture. */
+static void
+count_inside (
+    const HostRun *run, int worker, const HostRow *row, int first, int last)
+{
+  const int apart = row->channel[0].pixel_stride;
+  uint16_t codes[CHUNK];
+  uint8_t bytes[CHUNK];
+  int n;
+
+  if (run->state->plain) {
+    bytes_count (worker_bytes (run, worker),
+        row->src[0] + (ptrdiff_t) first * apart, apart, last - first);
+    return;
+  }
+  for (int x = first; x < last; x += n) {
+    n = last - x < CHUNK ? last - x : CHUNK;
+    if (run->state->color_bytes) {
+      load_color_bytes (run, row, x, n, bytes);
+      bytes_count (worker_bytes (run, worker), bytes, 1, n);
+      continue;
+    }
+    load_codes (run, row, x, n, codes);
+    if (run->state->narrow) {
+      narrow_codes (bytes, codes, n);
+      bytes_count (worker_bytes (run, worker), bytes, 1, n);
+    } else {
+      count_codes (run, worker, codes, n);
+    }
+  }
+}
+
+/* Columns [first, last), which may lie past the picture's. */
+static void
+count_row (const HostRun *run, int worker, int y, int first, int last)
+{
+  const int width = run->plan->numbers.x.size;
+  const HostRow row = get_row (run,
+      equalize_reflect (y, run->plan->numbers.y.size), run->plan->n_mapped);
+  int x = last < width ? last : width;
+
+  count_inside (run, worker, &row, first, x);
+  for (x = x < first ? first : x; x < last; x++) {
+    const int inside = equalize_reflect (x, width);
+
+    count_inside (run, worker, &row, inside, inside + 1);
+  }
+}
+
+/* Puts all that a worker has counted into its first counters by bin. */
+static void
+fold_counts (const HostRun *run, int worker)
+{
+  const EqualizeNumbers *numbers = &run->plan->numbers;
+  uint32_t *counts = worker_counts (run, worker);
+
+  if (run->state->narrow) {
+    uint32_t *bytes = worker_bytes (run, worker);
+
+    bytes_fold_tables (bytes);
+    for (int code = 0; code <= numbers->full; code++)
+      counts[equalize_bin (numbers, code)] += bytes[code];
+    memset (bytes, 0, 256 * sizeof *bytes);
+    return;
+  }
+  for (int copy = 1; copy < run->state->copies; copy++) {
+    uint32_t *other = counts + (size_t) copy * (size_t) numbers->entries;
+
+    for (int bin = 0; bin < numbers->entries; bin++)
+      counts[bin] += other[bin];
+    memset (other, 0, (size_t) numbers->entries * sizeof *other);
+  }
 }
 
 /* Makes the table of a tile from its counters, and leaves them zero. */
@@ -190,42 +425,49 @@ static void
 make_table (const HostRun *run, int tile, uint32_t *counts)
 {
   const EqualizeNumbers *numbers = &run->plan->numbers;
+  const HostState *state = run->state;
   const size_t entries = (size_t) numbers->entries;
-  const EqualizeCurve curve =
-      equalize_curve (numbers, lowest_count (numbers, counts));
-  const EqualizeShares shares =
-      equalize_share_out (numbers, count_clipped (numbers, counts));
-  uint32_t *state = run->state->states + (size_t) tile * entries;
-  uint16_t *table =
-      run->state->tables + (size_t) tile * ((size_t) numbers->full + 1);
-  uint32_t sum = 0;
+  uint32_t *states = state->states + (size_t) tile * entries;
 
-  for (int bin = 0; bin < numbers->entries; bin++) {
-    sum += equalize_limited (numbers, &shares, counts[bin], bin);
-    state[bin] = equalize_follow (state[bin],
-        equalize_frame_code (numbers, &curve, sum, bin), run->follow);
-    counts[bin] = 0;
-  }
-  for (int code = 0; code <= numbers->full; code++)
-    table[code] = (uint16_t) equalize_mix (
-        numbers, code, state[equalize_bin (numbers, code)]);
-}
-
-static uint32_t *
-worker_counts (const HostRun *run, int worker)
-{
-  return run->state->counts
-      + (size_t) worker * (size_t) run->plan->numbers.entries;
+  state->loops->make_states (numbers, counts, run->follow, states);
+  memset (counts, 0, entries * sizeof *counts);
+  state->loops->make_table (numbers, states,
+      state->tables + (size_t) tile * ((size_t) numbers->full + 1));
 }
 
 static void
 count_rows (void *user, int worker, int first, int last)
 {
   const HostRun *run = user;
+  const EqualizeChannel *channel = &run->plan->mapped[0];
+  const ImageMemory *src = &run->src->memory[channel->memory];
+  const uint8_t *row = src->data + channel->byte_offset + first * src->stride;
+  const int width = run->plan->numbers.x.size;
+  const bool pairs = run->state->pairs != NULL && bytes_suit_pairs (row, width);
 
-  for (int y = first; y < last; y++)
-    count_row (
-        run, y, 0, run->plan->numbers.x.size, worker_counts (run, worker));
+  if (pairs)
+    run->state->paired[worker] = true;
+  for (int y = first; y < last; y++, row += src->stride)
+    if (pairs)
+      bytes_count_pairs (
+          worker_pairs (run, worker), worker_bytes (run, worker), row, width);
+    else
+      count_row (run, worker, y, 0, width);
+}
+
+/* Of workers [first, last): all counters become those by bin. */
+static void
+fold_workers (void *user, int worker, int first, int last)
+{
+  const HostRun *run = user;
+
+  (void) worker;
+  for (int w = first; w < last; w++) {
+    if (run->state->paired[w])
+      bytes_fold_pairs (worker_pairs (run, w), worker_bytes (run, w));
+    run->state->paired[w] = false;
+    fold_counts (run, w);
+  }
 }
 
 /* Adds the counters of all workers up in those of the first. */
@@ -251,126 +493,225 @@ make_tiles (void *user, int worker, int first, int last)
 {
   const HostRun *run = user;
   const EqualizeAxis *x = &run->plan->numbers.x, *y = &run->plan->numbers.y;
-  uint32_t *counts = worker_counts (run, worker);
 
   for (int tile = first; tile < last; tile++) {
     const int left = tile % x->tiles * x->tile;
     const int top = tile / x->tiles * y->tile;
 
     for (int row = top; row < top + y->tile; row++)
-      count_row (run, row, left, left + x->tile, counts);
-    make_table (run, tile, counts);
+      count_row (run, worker, row, left, left + x->tile);
+    fold_counts (run, worker);
+    make_table (run, tile, worker_counts (run, worker));
   }
 }
 
-static int
-grain (int samples)
+static const uint16_t *
+tile_table (const HostRun *run, int tile_x, int tile_y)
 {
-  return samples > GRAIN_SAMPLES ? 1 : GRAIN_SAMPLES / samples;
+  const EqualizeNumbers *numbers = &run->plan->numbers;
+
+  return run->state->tables
+      + ((size_t) tile_y * (size_t) numbers->x.tiles + (size_t) tile_x)
+      * ((size_t) numbers->full + 1);
+}
+
+static RemapCorners
+find_corners (
+    const HostRun *run, const EqualizePlace *at_x, const EqualizePlace *at_y)
+{
+  const EqualizeNumbers *numbers = &run->plan->numbers;
+  const int left = equalize_tile_before (at_x);
+  const int right = equalize_tile_after (&numbers->x, at_x);
+  const int top = equalize_tile_before (at_y);
+  const int bottom = equalize_tile_after (&numbers->y, at_y);
+
+  return (RemapCorners){
+    .top_left = tile_table (run, left, top),
+    .top_right = tile_table (run, right, top),
+    .bottom_left = tile_table (run, left, bottom),
+    .bottom_right = tile_table (run, right, bottom),
+  };
+}
+
+/* Quads [first, last): those between tile next - 1 and next along both axes. */
+static void
+make_quads (void *user, int worker, int first, int last)
+{
+  const HostRun *run = user;
+  const EqualizeNumbers *numbers = &run->plan->numbers;
+  const int across = numbers->x.tiles + 1;
+
+  (void) worker;
+  for (int i = first; i < last; i++) {
+    const EqualizePlace at_x = { .next = i % across };
+    const EqualizePlace at_y = { .next = i / across };
+    const RemapCorners corners = find_corners (run, &at_x, &at_y);
+    uint32_t *quads = run->state->quads + (ptrdiff_t) i * REMAP_QUADS;
+
+    for (int code = 0; code <= numbers->full; code++)
+      quads[code] = corners.top_left[code]
+          | (uint32_t) corners.top_right[code] << 8
+          | (uint32_t) corners.bottom_left[code] << 16
+          | (uint32_t) corners.bottom_right[code] << 24;
+  }
+}
+
+/* Items of a job that has so many samples each. */
+static int
+grain (int64_t samples, int items)
+{
+  if (samples * items <= ALONE_SAMPLES)
+    return items;
+  return samples > GRAIN_SAMPLES ? 1 : (int) (GRAIN_SAMPLES / samples);
 }
 
 static void
 make_tables (HostRun *run)
 {
   const EqualizeNumbers *numbers = &run->plan->numbers;
-  Workers *workers = run->state->workers;
+  HostState *state = run->state;
+  Workers *workers = state->workers;
 
   if (numbers->adaptive) {
-    workers_run (workers, equalize_n_tiles (numbers), 1, make_tiles, run);
+    const int tiles = equalize_n_tiles (numbers);
+
+    workers_run (workers, tiles,
+        grain ((int64_t) numbers->x.tile * numbers->y.tile + numbers->entries,
+            tiles),
+        make_tiles, run);
+    if (state->narrow)
+      workers_run (workers, (numbers->x.tiles + 1) * (numbers->y.tiles + 1),
+          GRAIN_QUADS, make_quads, run);
     return;
   }
+  workers_run (workers, numbers->y.size,
+      grain (numbers->x.size, numbers->y.size), count_rows, run);
   workers_run (
-      workers, numbers->y.size, grain (numbers->x.size), count_rows, run);
+      workers, workers_count (workers), GRAIN_COUNTERS, fold_workers, run);
   workers_run (workers, numbers->entries, GRAIN_SAMPLES, merge_counts, run);
   make_table (run, 0, worker_counts (run, 0));
+  if (state->narrow)
+    narrow_codes (state->table, state->tables, numbers->full + 1);
 }
 
-/* The tables that a row is mapped by. */
-typedef struct
+/* Where pixels begin that are beyond those of place.next. */
+static int
+next_column (const EqualizeAxis *axis, int next)
 {
-  const uint16_t *top, *bottom; /* of the first tile in either row of tiles */
-  uint32_t weight;
-} RowTables;
+  const int64_t column = ((2 * (int64_t) next + 1) * axis->tile + 1) / 2;
 
-static RowTables
-row_tables (const HostRun *run, int y)
+  return column < axis->size ? (int) column : axis->size;
+}
+
+/* Codes of one byte, of pixels [x, x + n) of row y. dst may be src. */
+static void
+map_bytes (
+    const HostRun *run, int y, int x, int n, uint8_t *dst, const uint8_t *src)
 {
   const EqualizeNumbers *numbers = &run->plan->numbers;
-  const size_t tile_row =
-      (size_t) numbers->x.tiles * ((size_t) numbers->full + 1);
-  const EqualizePlace place = equalize_place (&numbers->y, y);
+  const HostState *state = run->state;
+  EqualizePlace at_y;
+  const uint32_t *quads;
 
-  return (RowTables){
-    .top =
-        run->state->tables + (size_t) equalize_tile_before (&place) * tile_row,
-    .bottom = run->state->tables
-        + (size_t) equalize_tile_after (&numbers->y, &place) * tile_row,
-    .weight = equalize_weight (&numbers->y, &place),
-  };
-}
+  if (!numbers->adaptive) {
+    state->loops->by_table (dst, src, n, state->table);
+    return;
+  }
+  at_y = equalize_place (&numbers->y, y);
+  quads = state->quads
+      + (ptrdiff_t) at_y.next * (numbers->x.tiles + 1) * REMAP_QUADS;
+  for (int done = 0, now; done < n; done += now) {
+    const int next = equalize_place (&numbers->x, x + done).next;
 
-INNER int
-interpolated_code (const EqualizeNumbers *numbers, const RowTables *tables,
-    const EqualizePlace *place, int code)
-{
-  const size_t table = (size_t) numbers->full + 1;
-  const size_t left =
-      (size_t) equalize_tile_before (place) * table + (size_t) code;
-  const size_t right =
-      (size_t) equalize_tile_after (&numbers->x, place) * table + (size_t) code;
-
-  return equalize_interpolate (tables->top[left], tables->top[right],
-      tables->bottom[left], tables->bottom[right],
-      equalize_weight (&numbers->x, place), tables->weight);
-}
-
-INNER void
-map_row_as (const HostRun *run, int y, bool adaptive, int n, int bytes)
-{
-  const HostRow row = get_row (run, y, n);
-  const RowTables tables = row_tables (run, y);
-  EqualizePlace place = equalize_place (&row.numbers.x, 0);
-
-  for (int x = 0; x < row.numbers.x.size; x++) {
-    const HostPixel pixel = load_pixel (&row, x, n, bytes);
-    const int mapped = adaptive
-        ? interpolated_code (&row.numbers, &tables, &place, pixel.luma)
-        : tables.top[pixel.luma];
-
-    store_pixel (&row, x, &pixel, mapped, n, bytes);
-    if (adaptive)
-      equalize_step (&row.numbers.x, &place);
+    now = next_column (&numbers->x, next) - x - done;
+    now = now < n - done ? now : n - done;
+    state->loops->by_quads (dst + done, src + done, now,
+        quads + (ptrdiff_t) next * REMAP_QUADS, state->weight_x + x + done,
+        equalize_weight (&numbers->y, &at_y));
   }
 }
 
-INNER void
-map_row (const HostRun *run, int y, bool adaptive)
+/* Codes of two bytes, likewise. */
+static void
+map_words (const HostRun *run, int y, int x, int n, uint16_t *mapped,
+    const uint16_t *codes)
 {
-  const int n = run->plan->n_mapped, bytes = common_bytes (run->plan);
+  const EqualizeNumbers *numbers = &run->plan->numbers;
+  const EqualizePlace at_y = equalize_place (&numbers->y, y);
+  const uint32_t weight_y = equalize_weight (&numbers->y, &at_y);
+  const uint32_t *weight_x = run->state->weight_x;
 
-  if (n == 1 && bytes == 1)
-    map_row_as (run, y, adaptive, 1, 1);
-  else if (n == 1)
-    map_row_as (run, y, adaptive, 1, 2);
-  else if (bytes == 1)
-    map_row_as (run, y, adaptive, 3, 1);
-  else if (bytes == 2)
-    map_row_as (run, y, adaptive, 3, 2);
-  else
-    map_row_as (run, y, adaptive, 3, 0);
+  if (!numbers->adaptive) {
+    for (int i = 0; i < n; i++)
+      mapped[i] = run->state->tables[codes[i]];
+    return;
+  }
+  for (int done = 0, now; done < n; done += now) {
+    const EqualizePlace at_x = equalize_place (&numbers->x, x + done);
+    const RemapCorners corners = find_corners (run, &at_x, &at_y);
+
+    now = next_column (&numbers->x, at_x.next) - x - done;
+    now = now < n - done ? now : n - done;
+    run->state->loops->by_corners (mapped + done, codes + done, now, &corners,
+        weight_x + x + done, weight_y);
+  }
+}
+
+/* A row whose samples are bytes that are their codes, side by side. */
+static void
+map_plain_row (const HostRun *run, int y)
+{
+  const EqualizeChannel *channel = &run->plan->mapped[0];
+  const ImageMemory *src = &run->src->memory[channel->memory];
+  const ImageMemory *dst = &run->dst->memory[channel->memory];
+
+  map_bytes (run, y, 0, run->plan->numbers.x.size,
+      dst->data + y * dst->stride + channel->byte_offset,
+      src->data + y * src->stride + channel->byte_offset);
+}
+
+static void
+map_row (const HostRun *run, int y)
+{
+  const HostRow row = get_row (run, y, run->plan->n_mapped);
+  const int width = run->plan->numbers.x.size;
+  uint16_t codes[CHUNK], mapped[CHUNK];
+  uint8_t luma[CHUNK], bytes[CHUNK];
+  int n;
+
+  for (int x = 0; x < width; x += n) {
+    n = width - x < CHUNK ? width - x : CHUNK;
+    if (run->state->color_bytes) {
+      load_color_bytes (run, &row, x, n, luma);
+      map_bytes (run, y, x, n, bytes, luma);
+      store_color_bytes (run, &row, x, n, luma, bytes);
+      continue;
+    }
+    load_codes (run, &row, x, n, codes);
+    if (run->state->narrow) {
+      narrow_codes (bytes, codes, n);
+      map_bytes (run, y, x, n, bytes, bytes);
+      widen_codes (mapped, bytes, n);
+    } else {
+      map_words (run, y, x, n, mapped, codes);
+    }
+    store_codes (run, &row, x, n, codes, mapped);
+  }
 }
 
 static void
 map_rows (void *user, int worker, int first, int last)
 {
   const HostRun *run = user;
+  const bool plain =
+      run->state->plain && run->plan->mapped[0].pixel_stride == 1;
 
   (void) worker;
   for (int y = first; y < last; y++)
-    if (run->plan->numbers.adaptive)
-      map_row (run, y, true);
+    if (plain)
+      map_plain_row (run, y);
     else
-      map_row (run, y, false);
+      map_row (run, y);
 }
 
 /* Samples of the channels to be copied, where bytes between them are not ours. */
@@ -415,7 +756,7 @@ static bool
 host_run (EqualizePlan *plan, const Image *src, const Image *dst,
     uint32_t follow, GpuStream stream, Fault *fault)
 {
-  const HostState *state = plan->state;
+  HostState *state = plan->state;
   HostRun run = {
     .plan = plan, .state = state, .src = src, .dst = dst, .follow = follow
   };
@@ -424,12 +765,13 @@ host_run (EqualizePlan *plan, const Image *src, const Image *dst,
   (void) fault;
   make_tables (&run);
   for (run.memory = 0; run.memory < src->n_memories; run.memory++)
-    if (plan->copies[run.memory])
+    if (plan->copies[run.memory] && run.memory != state->whole_memory)
       workers_run (state->workers, src->memory[run.memory].height,
-          grain ((int) plan->layout.memory[run.memory].row_bytes), copy_rows,
-          &run);
+          grain ((int) plan->layout.memory[run.memory].row_bytes,
+              src->memory[run.memory].height),
+          copy_rows, &run);
   workers_run (state->workers, plan->numbers.y.size,
-      grain (plan->numbers.x.size), map_rows, &run);
+      grain (plan->numbers.x.size, plan->numbers.y.size), map_rows, &run);
   return true;
 }
 
@@ -442,17 +784,120 @@ host_release (EqualizePlan *plan)
     return;
   workers_free (state->workers);
   free (state->counts);
+  free (state->bytes);
+  free (state->pairs);
   free (state->states);
   free (state->tables);
+  free (state->quads);
+  free (state->weight_x);
   free (state);
+}
+
+/* Finds the colours of state->color_bytes. */
+static bool
+find_color_bytes (const EqualizePlan *plan, HostState *state)
+{
+  const EqualizeChannel *channel = plan->mapped;
+  const int apart = channel[0].pixel_stride, memory = channel[0].memory;
+  int first = channel[0].byte_offset, taken = 0;
+
+  state->whole_memory = -1;
+  if (plan->n_mapped != 3 || plan->numbers.full != 255
+      || (apart != 1 && apart != 3 && apart != 4))
+    return false;
+  for (int i = 0; i < 3; i++) {
+    if (channel[i].sample_bytes != 1 || channel[i].shift != 0
+        || channel[i].pixel_stride != apart)
+      return false;
+    if (channel[i].byte_offset < first)
+      first = channel[i].byte_offset;
+  }
+  state->kept_lane = -1;
+  if (apart == 1)
+    return true;
+  /* A pixel is all bytes from a multiple of `apart` on. */
+  first -= first % apart;
+  for (int i = 0; i < 3; i++) {
+    if (channel[i].memory != memory || channel[i].byte_offset - first >= apart)
+      return false;
+    taken |= 1 << (channel[i].byte_offset - first);
+  }
+  for (int lane = 0; lane < apart; lane++)
+    if (!(taken >> lane & 1))
+      state->kept_lane = lane;
+  state->first_color = channel[0].byte_offset - first;
+  if (plan->solid_bytes[memory]
+      < (size_t) first + (size_t) apart * (size_t) plan->numbers.x.size)
+    return false;
+  if (first == 0
+      && plan->layout.memory[memory].row_bytes
+          == (size_t) apart * (size_t) plan->numbers.x.size)
+    state->whole_memory = memory;
+  return true;
+}
+
+/* What is known of the samples before they come. */
+static void
+describe_samples (const EqualizePlan *plan, HostState *state)
+{
+  const EqualizeChannel *channel = &plan->mapped[0];
+
+  state->loops = remap_loops ();
+  state->narrow = plan->numbers.full <= 255;
+  state->plain = plan->n_mapped == 1 && channel->sample_bytes == 1
+      && channel->shift == 0 && plan->numbers.full == 255;
+  state->plain_words = plan->n_mapped == 1 && channel->sample_bytes == 2
+      && channel->shift == 0 && plan->numbers.full == 65535
+      && channel->pixel_stride == 2;
+  state->color_bytes = find_color_bytes (plan, state);
+  state->copies =
+      !state->narrow && plan->numbers.entries <= COPIED_ENTRIES ? COPIES : 1;
+}
+
+static bool
+allocate_counters (const EqualizePlan *plan, HostState *state)
+{
+  const size_t threads = (size_t) workers_count (state->workers);
+  const bool pairs = state->plain && plan->mapped[0].pixel_stride == 1
+      && !plan->numbers.adaptive;
+
+  state->worker_counts =
+      (size_t) state->copies * (size_t) plan->numbers.entries + BYTES_APART;
+  state->counts = calloc (threads, state->worker_counts * sizeof (uint32_t));
+  if (state->narrow)
+    state->bytes = calloc (threads, BYTES_ENTRIES * sizeof (uint32_t));
+  if (pairs)
+    state->pairs = calloc (threads, BYTES_PAIRS * sizeof (uint32_t));
+  return state->counts != NULL && (state->bytes != NULL || !state->narrow)
+      && (state->pairs != NULL || !pairs);
+}
+
+static bool
+allocate_tables (const EqualizePlan *plan, HostState *state)
+{
+  const EqualizeNumbers *numbers = &plan->numbers;
+  const size_t tiles = (size_t) equalize_n_tiles (numbers);
+  const size_t quads =
+      (size_t) (numbers->x.tiles + 1) * (size_t) (numbers->y.tiles + 1);
+
+  state->states = calloc (tiles * (size_t) numbers->entries, sizeof (uint32_t));
+  /* And one, as by_corners() may read behind the last. */
+  state->tables =
+      calloc (tiles * ((size_t) numbers->full + 1) + 1, sizeof (uint16_t));
+  if (state->states == NULL || state->tables == NULL)
+    return false;
+  if (!numbers->adaptive)
+    return true;
+  state->weight_x = calloc ((size_t) numbers->x.size, sizeof (uint32_t));
+  if (state->narrow)
+    state->quads = calloc (quads, REMAP_QUADS * sizeof (uint32_t));
+  return state->weight_x != NULL && (state->quads != NULL || !state->narrow);
 }
 
 static bool
 host_prepare (EqualizePlan *plan, Fault *fault)
 {
-  const EqualizeNumbers *numbers = &plan->numbers;
-  const size_t tiles = (size_t) equalize_n_tiles (numbers);
-  const size_t entries = (size_t) numbers->entries;
+  const EqualizeAxis *x = &plan->numbers.x;
   HostState *state = calloc (1, sizeof *state);
 
   plan->state = state;
@@ -461,15 +906,16 @@ host_prepare (EqualizePlan *plan, Fault *fault)
   state->workers = workers_new (WORKERS_MAX, fault);
   if (state->workers == NULL)
     return false;
-  state->counts = calloc (
-      (size_t) workers_count (state->workers) * entries, sizeof (uint32_t));
-  state->states = calloc (tiles * entries, sizeof (uint32_t));
-  state->tables =
-      calloc (tiles * ((size_t) numbers->full + 1), sizeof (uint16_t));
-  if (state->counts == NULL || state->states == NULL || state->tables == NULL)
+  describe_samples (plan, state);
+  if (!allocate_counters (plan, state) || !allocate_tables (plan, state))
     return fault_set (fault, FAULT_NO_SPACE,
-        "Out of memory: %zu tables of %zu entries for equalisation.", tiles,
-        entries);
+        "Out of memory: %d tables of %d entries for equalisation.",
+        equalize_n_tiles (&plan->numbers), plan->numbers.entries);
+  for (int i = 0; state->weight_x != NULL && i < x->size; i++) {
+    const EqualizePlace place = equalize_place (x, i);
+
+    state->weight_x[i] = equalize_weight (x, &place);
+  }
   return true;
 }
 

@@ -14,11 +14,11 @@ global_cost (const HistoSpec *spec, const Image *layout)
 }
 
 extern "C" const HistoMethodOps histo_global_ops = {
-  0,
-  NULL,
-  global_cost,
-  plain_prepare<PlainGlobal>,
-  counters_release,
-  plain_run<PlainGlobal>,
-  false,
+  .min_capability = 0,
+  .supports = NULL,
+  .cost = global_cost,
+  .prepare = plain_prepare<PlainGlobal>,
+  .release = counters_release,
+  .run = plain_run<PlainGlobal>,
+  .overlaps = false,
 };

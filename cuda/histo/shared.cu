@@ -17,11 +17,11 @@ shared_cost (const HistoSpec *spec, const Image *layout)
 }
 
 extern "C" const HistoMethodOps histo_shared_ops = {
-  0,
-  plain_supports<PerBlock>,
-  shared_cost,
-  plain_prepare<PerBlock>,
-  counters_release,
-  plain_run<PerBlock>,
-  false,
+  .min_capability = 0,
+  .supports = plain_supports<PerBlock>,
+  .cost = shared_cost,
+  .prepare = plain_prepare<PerBlock>,
+  .release = counters_release,
+  .run = plain_run<PerBlock>,
+  .overlaps = false,
 };

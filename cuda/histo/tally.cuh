@@ -3,7 +3,7 @@
  * while it has them, and what it counted is added to a plan's sums: neither a second
  * kernel nor the image a second time.
  *
- * A block has 32 words for each code, one a bank of shared memory, as lane.cu has them: no
+ * A block has 32 words for each code, one a bank of shared memory, as lane.cuh has them: no
  * content makes conflicts. Channels that alternate byte by byte share them, by neighbouring
  * lanes taking turns. A sample takes two instructions: one finds the word, as the sum of
  * four products of bytes, three of which are zero, and where the lane's words begin; one

@@ -16,11 +16,11 @@ warp_cost (const HistoSpec *spec, const Image *layout)
 }
 
 extern "C" const HistoMethodOps histo_warp_ops = {
-  0,
-  plain_supports<PerWarp>,
-  warp_cost,
-  plain_prepare<PerWarp>,
-  counters_release,
-  plain_run<PerWarp>,
-  false,
+  .min_capability = 0,
+  .supports = plain_supports<PerWarp>,
+  .cost = warp_cost,
+  .prepare = plain_prepare<PerWarp>,
+  .release = counters_release,
+  .run = plain_run<PerWarp>,
+  .overlaps = false,
 };

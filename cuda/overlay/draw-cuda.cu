@@ -405,6 +405,8 @@ cuda_prepare (OverlayPlan *plan, Fault *fault)
   return state->columns.marks != NULL;
 }
 
-/* The initialiser in C's order. */
-const OverlayBackendOps overlay_cuda_ops = { cuda_prepare, cuda_release,
-  cuda_run };
+const OverlayBackendOps overlay_cuda_ops = {
+  .prepare = cuda_prepare,
+  .release = cuda_release,
+  .run = cuda_run,
+};

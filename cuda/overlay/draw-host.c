@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* draw-host: on the CPU. Columns are made by the caller's thread; rows are copied
- * and drawn into by all workers. */
+ * and drawn into by all workers: first the paints of a row of the frame, then what
+ * they sum up to for a row of samples, then the samples. */
 #include "backend.h"
 
 #include "../workers.h"
@@ -10,6 +11,13 @@
 
 /* Bytes that are worth waking a thread for. */
 #define GRAIN_BYTES 65536
+/* Columns of the frame that are painted at a time. */
+#define CHUNK 512
+/* Samples of a row from a pixel to the next, where rows are drawn as such. */
+#define MAX_PERIOD 4
+
+/* Where a loop is written once, and compiled for several constants. */
+#define INNER static inline __attribute__ ((always_inline))
 
 typedef struct
 {
@@ -17,14 +25,16 @@ typedef struct
   OverlayColumns columns; /* of OVERLAY_MAX_COMPONENTS * OVERLAY_MAX_SIZE */
   uint32_t marks;
   uint64_t *levels; /* of as many columns, while heights are made */
+  /* Of the run: what a channel takes of each paint, the weight in the lower half, the
+   * colour in the upper one. */
+  uint64_t taken[IMAGE_MAX_PLANES][IMAGE_MAX_CHANNELS][OVERLAY_N_PAINTS];
 } HostState;
 
-/* One memory's share of a run, handed to the workers. */
+/* A run, handed to the workers. */
 typedef struct
 {
   const OverlayPlan *plan;
   const OverlayRun *run;
-  int memory;
 } RowsJob;
 
 static uint64_t
@@ -88,8 +98,250 @@ make_columns (
   }
 }
 
+/* Paints columns [from, to) of the frame, as far as they are among `n` from `x` on. */
 static void
-draw_row (const OverlayPlan *plan, const OverlayPlane *plane, int index, int y)
+fill (uint8_t *paint, int x, int n, int from, int to, int with)
+{
+  from = overlay_larger (from - x, 0);
+  to = overlay_smaller (to - x, n);
+  if (from < to)
+    memset (paint + from, with, (size_t) (to - from));
+}
+
+/* Adds component k's bars and outlines to n columns of a graph. */
+static void
+add_bars (uint8_t *bars, uint8_t *outlines, const uint16_t *height,
+    const uint16_t *inner, int row, int k, int n)
+{
+  const uint16_t at = (uint16_t) row;
+  const uint8_t bit = (uint8_t) (1 << k);
+
+  for (int i = 0; i < n; i++) {
+    const uint8_t bar = at < height[i] ? bit : 0;
+
+    bars[i] |= bar;
+    outlines[i] |= at >= inner[i] ? bar : 0;
+  }
+}
+
+/* Marks lie in the corners: as many beside each other as there are components. */
+static void
+paint_marks (uint8_t *paint, const OverlayDrawing *drawing, uint32_t marks,
+    const OverlayRow *row, int column, int n)
+{
+  const int first = row->graph * drawing->graph_components;
+  const int reach = drawing->mark * drawing->graph_components;
+
+  for (int i = 0; i < n; i++) {
+    int mark;
+
+    if (column + i >= reach && column + i < drawing->graph_width - reach) {
+      i = drawing->graph_width - reach - column - 1;
+      continue;
+    }
+    mark = overlay_mark (drawing, marks, first, column + i, row->row);
+    if (mark >= 0)
+      paint[i] = (uint8_t) (OVERLAY_PAINT_OUTLINES + (1 << mark));
+  }
+}
+
+/* overlay_graph_paint() of columns [column, column + n), n up to CHUNK. */
+static void
+paint_graph (uint8_t *paint, const HostState *state,
+    const OverlayDrawing *drawing, const OverlayRow *row, int column, int n)
+{
+  const int first = row->graph * drawing->graph_components;
+  const int bar_row = drawing->graph_height - 1 - row->row - drawing->line;
+  uint8_t outlines[CHUNK];
+
+  if (bar_row < 0) {
+    memset (paint, OVERLAY_PAINT_LINE, (size_t) n);
+    return;
+  }
+  memset (paint, 0, (size_t) n);
+  memset (outlines, 0, (size_t) n);
+  for (int k = first; k < first + drawing->graph_components; k++) {
+    const int at = k * drawing->graph_width + column;
+
+    add_bars (paint, outlines, state->columns.height + at,
+        state->columns.inner + at, bar_row, k, n);
+  }
+  for (int i = 0; i < n; i++)
+    paint[i] =
+        (uint8_t) (outlines[i] != 0 ? OVERLAY_PAINT_OUTLINES + outlines[i]
+                                    : OVERLAY_PAINT_BARS + paint[i]);
+  for (int quarter = 1; quarter < 4; quarter++) {
+    const int line = overlay_grid_line (drawing, quarter) - column;
+
+    for (int i = overlay_larger (line, 0);
+         i < overlay_smaller (line + drawing->line, n); i++)
+      if (paint[i] == OVERLAY_PAINT_BACKGROUND)
+        paint[i] = OVERLAY_PAINT_GRID;
+  }
+  if (row->row < drawing->mark && state->marks != 0)
+    paint_marks (paint, drawing, state->marks, row, column, n);
+}
+
+/* overlay_paint_at() of the frame's columns [x, x + n), n up to CHUNK. */
+static void
+paint_row (uint8_t *paint, const HostState *state,
+    const OverlayDrawing *drawing, const OverlayRow *row, int x, int n)
+{
+  const int left = drawing->x, right = drawing->x + drawing->width;
+  const int graph = left + drawing->inset;
+  const int from = overlay_larger (graph, x);
+  const int to = overlay_smaller (graph + drawing->graph_width, x + n);
+
+  memset (paint, OVERLAY_PAINT_NOTHING, (size_t) n);
+  if (row->beside == OVERLAY_PAINT_NOTHING)
+    return;
+  fill (paint, x, n, left, right, row->beside);
+  if (row->graph >= 0 && from < to)
+    paint_graph (
+        paint + (from - x), state, drawing, row, from - graph, to - from);
+  fill (paint, x, n, left, overlay_smaller (left + drawing->line, right),
+      OVERLAY_PAINT_LINE);
+  fill (paint, x, n, overlay_larger (right - drawing->line, left), right,
+      OVERLAY_PAINT_LINE);
+}
+
+/* Sums of what a plane's samples take, in the order of the row. Samples of other planes
+ * that lie among them have nothing. */
+typedef struct
+{
+  uint64_t sum[CHUNK * MAX_PERIOD];
+} RowSums;
+
+/* Adds a row of the frame to n pixels' sums; inlined, for constants. */
+INNER void
+add_paints_as (uint64_t *sum, const uint64_t *taken, const uint8_t *paint,
+    int n, int across, int period)
+{
+  for (int x = 0; x < n; x++)
+    for (int u = 0; u < across; u++)
+      sum[x * period] += taken[paint[x * across + u]];
+}
+
+static void
+add_paints (uint64_t *sum, const uint64_t *taken, const uint8_t *paint, int n,
+    int across, int period)
+{
+  if (across == 1)
+    add_paints_as (sum, taken, paint, n, 1, period);
+  else if (across == 2)
+    add_paints_as (sum, taken, paint, n, 2, period);
+  else
+    add_paints_as (sum, taken, paint, n, across, period);
+}
+
+/* overlay_blend() of n samples, with a sum over 1 << log pixels, in 32 bits; inlined,
+ * for each kind of sample. */
+INNER void
+blend_as (
+    uint8_t *samples, const RowSums *sums, int n, int log, int shift, int bytes)
+{
+  const uint32_t whole = (uint32_t) OVERLAY_ONE << log;
+
+  for (int i = 0; i < n; i++) {
+    const uint32_t weight = (uint32_t) sums->sum[i];
+    const uint32_t color = (uint32_t) (sums->sum[i] >> 32);
+    const uint32_t raw =
+        (uint32_t) image_read_raw (samples + (ptrdiff_t) i * bytes, bytes);
+    const uint32_t code =
+        ((raw >> shift) * (whole - weight) + color + whole / 2) / OVERLAY_ONE
+        >> log;
+
+    image_write_raw (samples + (ptrdiff_t) i * bytes,
+        (int) (weight > 0 ? code << shift : raw), bytes);
+  }
+}
+
+static void
+blend (uint8_t *samples, const RowSums *sums, int n, int log,
+    const OverlayPlane *plane)
+{
+  if (plane->sample_bytes == 2)
+    blend_as (samples, sums, n, log, plane->shift, 2);
+  else if (plane->shift == 0)
+    blend_as (samples, sums, n, log, 0, 1);
+  else
+    blend_as (samples, sums, n, log, plane->shift, 1);
+}
+
+/* Of the pixels that a sample stands for; -1: they are no power of two. */
+static int
+log2_of (int pixels)
+{
+  int log = 0;
+
+  while (1 << log < pixels)
+    log++;
+  return 1 << log == pixels ? log : -1;
+}
+
+/* Whether draw_samples() can do a plane whose samples stand for `1 << log` pixels: the
+ * products must fit 32 bits, and the samples lie in a row with few others between. */
+static bool
+suits_rows (
+    const OverlayPlan *plan, const OverlayPlane *plane, int index, int log)
+{
+  const int period = plane->pixel_stride / plane->sample_bytes;
+
+  return log >= 0 && log + plan->layout.plane[index].depth <= 16
+      && period <= MAX_PERIOD
+      && (plane->n_channels - 1) * plane->channel_stride < plane->pixel_stride;
+}
+
+/* The sums of pixels [x, x + n) of row y. */
+static void
+sum_paints (RowSums *sums, const OverlayPlan *plan, const OverlayPlane *plane,
+    int index, int y, int x, int n)
+{
+  const HostState *state = plan->state;
+  const OverlayDrawing *drawing = &plan->drawing;
+  const int across = plane->subsampling_x, down = plane->subsampling_y;
+  const int period = plane->pixel_stride / plane->sample_bytes;
+  const int apart = plane->channel_stride / plane->sample_bytes;
+  uint8_t paint[CHUNK];
+
+  memset (sums->sum, 0, (size_t) (n * period) * sizeof sums->sum[0]);
+  for (int v = 0; v < down && y * down + v < drawing->frame_height; v++) {
+    const OverlayRow row = overlay_row_at (drawing, y * down + v);
+
+    paint_row (paint, state, drawing, &row, x * across, n * across);
+    for (int c = 0; c < plane->n_channels; c++)
+      if (plane->channels >> c & 1)
+        add_paints (sums->sum + c * apart, state->taken[index][c], paint, n,
+            across, period);
+  }
+}
+
+/* Pixels [first, last) of row y, whose samples all stand for `1 << log` pixels of the
+ * frame. What is there already is the source. */
+static void
+draw_samples (const OverlayPlan *plan, const OverlayPlane *plane, int index,
+    int y, int first, int last, int log)
+{
+  const int period = plane->pixel_stride / plane->sample_bytes;
+  const int apart = plane->channel_stride / plane->sample_bytes;
+  /* Of the last pixel, no more than its own. */
+  const int behind = period - 1 - (plane->n_channels - 1) * apart;
+  RowSums sums;
+  int n;
+
+  for (int x = first; x < last; x += n) {
+    n = overlay_smaller (CHUNK / plane->subsampling_x, last - x);
+    sum_paints (&sums, plan, plane, index, y, x, n);
+    blend (plane->dst + y * plane->dst_stride
+            + (ptrdiff_t) x * plane->pixel_stride,
+        &sums, n * period - behind, log, plane);
+  }
+}
+
+/* Any pixels, one by one. */
+static void
+draw_pixels (const OverlayPlan *plan, const OverlayPlane *plane, int index,
+    int y, int first, int last)
 {
   const OverlayDrawing *drawing = &plan->drawing;
   const HostState *state = plan->state;
@@ -98,7 +350,7 @@ draw_row (const OverlayPlan *plan, const OverlayPlane *plane, int index, int y)
 
   for (int v = 0; v < n_rows; v++)
     rows[v] = overlay_row_at (drawing, y * plane->subsampling_y + v);
-  for (int x = plane->first_x; x < plane->last_x; x++) {
+  for (int x = first; x < last; x++) {
     OverlaySum sum = { 0, { 0 } };
 
     for (int v = 0; v < n_rows; v++)
@@ -108,16 +360,32 @@ draw_row (const OverlayPlan *plan, const OverlayPlane *plane, int index, int y)
   }
 }
 
+/* The last pixel may stand for fewer of the frame's than the others. */
 static void
-draw_rows (void *user, int worker, int first, int last)
+draw_row (const OverlayPlan *plan, const OverlayPlane *plane, int index, int y)
 {
-  const RowsJob *job = user;
-  const OverlayRun *run = job->run;
-  const ImageMemory *src = &run->src->memory[job->memory];
-  const ImageMemory *dst = &run->dst->memory[job->memory];
-  const bool copy = !overlay_in_place (run, job->memory);
+  const int rows = overlay_rows (&plan->drawing, plane, y);
+  const int log = log2_of (plane->subsampling_x * rows);
+  int whole = overlay_smaller (
+      plane->last_x, plan->drawing.frame_width / plane->subsampling_x);
 
-  (void) worker;
+  if (plane->channels == 0)
+    return;
+  if (whole < plane->first_x || !suits_rows (plan, plane, index, log))
+    whole = plane->first_x;
+  if (whole > plane->first_x)
+    draw_samples (plan, plane, index, y, plane->first_x, whole, log);
+  draw_pixels (plan, plane, index, y, whole, plane->last_x);
+}
+
+/* Rows [first, last) of a memory. */
+static void
+draw_memory (
+    const OverlayPlan *plan, const OverlayRun *run, int m, int first, int last)
+{
+  const ImageMemory *src = &run->src->memory[m], *dst = &run->dst->memory[m];
+  const bool copy = !overlay_in_place (run, m);
+
   for (int y = first; y < last; y++) {
     if (copy)
       memcpy (dst->data + y * dst->stride, src->data + y * src->stride,
@@ -125,10 +393,40 @@ draw_rows (void *user, int worker, int first, int last)
     for (int p = 0; p < run->src->n_planes; p++) {
       const OverlayPlane *plane = &run->plane[p];
 
-      if (plane->memory == job->memory && y >= plane->first_y
-          && y < plane->last_y)
-        draw_row (job->plan, plane, p, y);
+      if (plane->memory == m && y >= plane->first_y && y < plane->last_y)
+        draw_row (plan, plane, p, y);
     }
+  }
+}
+
+/* Rows of all memories, one memory after the other. */
+static void
+draw_rows (void *user, int worker, int first, int last)
+{
+  const RowsJob *job = user;
+
+  (void) worker;
+  for (int m = 0; m < job->run->src->n_memories && last > 0; m++) {
+    const int height = job->run->src->memory[m].height;
+
+    if (first < height)
+      draw_memory (job->plan, job->run, m, overlay_larger (first, 0),
+          overlay_smaller (last, height));
+    first -= height;
+    last -= height;
+  }
+}
+
+static void
+list_paints (HostState *state, const OverlayDrawing *drawing)
+{
+  for (int i = 0; i < OVERLAY_N_PAINTS; i++) {
+    const OverlayPaint *paint = &drawing->paint[i];
+
+    for (int p = 0; p < IMAGE_MAX_PLANES; p++)
+      for (int c = 0; c < IMAGE_MAX_CHANNELS; c++)
+        state->taken[p][c][i] =
+            paint->weight | (uint64_t) paint->color[p][c] << 32;
   }
 }
 
@@ -136,16 +434,22 @@ static bool
 host_run (OverlayPlan *plan, const OverlayRun *run, Fault *fault)
 {
   HostState *state = plan->state;
+  RowsJob job = { .plan = plan, .run = run };
+  size_t bytes = 1;
+  int rows = 0;
 
   (void) fault;
   make_columns (state, &plan->drawing, run);
+  list_paints (state, &plan->drawing);
   for (int m = 0; m < run->src->n_memories; m++) {
     const ImageMemory *memory = &run->src->memory[m];
-    RowsJob job = { .plan = plan, .run = run, .memory = m };
 
-    workers_run (state->workers, memory->height,
-        1 + (int) (GRAIN_BYTES / (memory->row_bytes + 1)), draw_rows, &job);
+    rows += memory->height;
+    bytes += (size_t) memory->height * memory->row_bytes;
   }
+  workers_run (state->workers, rows,
+      1 + (int) (GRAIN_BYTES * (double) rows / (double) bytes), draw_rows,
+      &job);
   return true;
 }
 

@@ -221,11 +221,18 @@ overlay_mark (const OverlayDrawing *drawing, uint32_t marks, int first,
   return -1;
 }
 
+/* The first column of a line of the grid. */
+OVERLAY_FUNCTION int
+overlay_grid_line (const OverlayDrawing *drawing, int quarter)
+{
+  return quarter * drawing->graph_width / 4 - drawing->line / 2;
+}
+
 OVERLAY_FUNCTION bool
 overlay_on_grid (const OverlayDrawing *drawing, int column)
 {
   for (int quarter = 1; quarter < 4; quarter++) {
-    const int from = quarter * drawing->graph_width / 4 - drawing->line / 2;
+    const int from = overlay_grid_line (drawing, quarter);
 
     if (column >= from && column < from + drawing->line)
       return true;

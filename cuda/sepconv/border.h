@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* border: which sample stands for one outside the image. Host and device. */
+/* border: which samples lie outside the image, and which ones stand for them. Host and device. */
 #pragma once
 
 #include "../sepconv.h"
@@ -48,4 +48,14 @@ border_index (int i, int n, SepconvBorder border)
     default:
       return -1;
   }
+}
+
+/* How many of n samples from `first` on lie in [0, size). */
+BORDER_FUNCTION int
+border_count_inside (int first, int n, int size)
+{
+  const int last = first + n < size ? first + n : size;
+  const int inside = last - (first > 0 ? first : 0);
+
+  return inside > 0 ? inside : 0;
 }

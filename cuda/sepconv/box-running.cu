@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* box-running: running sums for kernels whose taps are all equal but for the first
- * and the last of an axis, at a cost that does not grow with their number. Those
- * two may weigh anything: a box scaled to subsampled chroma has fractional ends.
+ * and the last of an axis, at a cost that does not grow with their number.
  *
- * Along an axis, with the weight w of the taps between the ends,
- *
- *   sum_i t[i] s[i] = w sum_i s[i] + (t[0] - w) s[0] + (t[n-1] - w) s[n-1]
- *
- * which taken along both is a sum of nine integers, each the sum of some codes of
- * the window and summed without any rounding, times nine weights. Samples outside
+ * The formula of box.h, taken along both axes, is a sum of nine integers, each the sum of
+ * some codes of the window and summed without any rounding, times nine weights. Samples outside
  * of the image are codes like others but for the constant border, whose samples
  * count as 0 and are made up for by their taps' weight:
  *
@@ -28,9 +23,8 @@
  * ends beside the row sum; it reads them from the source. Sums of row sums are 64
  * bits wide: ny * nx * max_code < 2^41. The first sums of a strip take ny loads,
  * so strips are at least a part of ny tall. */
+#include "box.h"
 #include "twopass.cuh"
-
-#include <math.h>
 
 #define WARP 32
 #define WARPS 8
@@ -42,18 +36,8 @@
 #define MIN_STRIP 16
 #define BLOCKS_PER_MULTIPROCESSOR 16
 
-/* The largest relative difference of taps that count as equal: it moves results
- * by less than 0.1 code values at the largest gain. */
-#define EQUAL_TAPS 1e-12
-
 static_assert (
     (double) TAPS_MAX * 65535 < 0x1p32, "A row sum does not fit 32 bits.");
-
-/* The taps of an axis: what each weighs, and what its ends weigh beyond that. */
-struct BoxTaps
-{
-  double each, first, last;
-};
 
 /* What is needed to finish a channel, in double. */
 struct BoxChannel
@@ -165,20 +149,14 @@ weigh (const BoxTaps &taps, const BoxSums &sums)
       taps, (double) sums.all, (double) sums.first, (double) sums.last);
 }
 
-/* How many of n samples from `first` on lie in [0, size). */
-static __device__ __forceinline__ int
-count_inside (int first, int n, int size)
-{
-  return max (0, min (first + n, size) - max (first, 0));
-}
-
 /* The weight of those of n taps from `first` on that lie in [0, size). */
 template <bool Ends>
 static __device__ __forceinline__ double
 weight_inside (const BoxTaps &taps, int first, int n, int size)
 {
-  return weigh<Ends> (taps, count_inside (first, n, size),
-      count_inside (first, 1, size), count_inside (first + n - 1, 1, size));
+  return weigh<Ends> (taps, border_count_inside (first, n, size),
+      border_count_inside (first, 1, size),
+      border_count_inside (first + n - 1, 1, size));
 }
 
 /* The part of row y that lies in the column's window, without samples outside of
@@ -295,35 +273,6 @@ strip_height (const SepconvPlan *plan, const TwopassExtent *extent, int ny)
   return max (strip, max (MIN_STRIP, ny / STRIP_SHARE));
 }
 
-static bool
-is_equal (double tap, double other)
-{
-  return fabs (tap - other) <= EQUAL_TAPS * fabs (other);
-}
-
-/* The middle tap is an end of one or two taps, and none of more. */
-static BoxTaps
-describe_taps (const Taps *taps)
-{
-  const double each = taps->tap[taps->n / 2];
-  const double first = taps->tap[0], last = taps->tap[taps->n - 1];
-
-  return { each, is_equal (first, each) ? 0.0 : first - each,
-    is_equal (last, each) ? 0.0 : last - each };
-}
-
-static double
-weight_of (const BoxTaps &taps, int n)
-{
-  return taps.each * n + taps.first + taps.last;
-}
-
-static bool
-has_ends (const BoxTaps &taps)
-{
-  return taps.first != 0.0 || taps.last != 0.0;
-}
-
 /* Returns whether any channel has ends that differ. */
 static bool
 describe_boxes (
@@ -340,10 +289,11 @@ describe_boxes (
     *box = BoxChannel ();
     if (!channel->filter)
       continue;
-    box->x = describe_taps (&taps->x);
-    box->y = describe_taps (&taps->y);
-    box->ends = has_ends (box->x) || has_ends (box->y);
-    box->whole = weight_of (box->x, taps->x.n) * weight_of (box->y, taps->y.n);
+    box->x = box_describe_taps (&taps->x);
+    box->y = box_describe_taps (&taps->y);
+    box->ends = box_has_ends (&box->x) || box_has_ends (&box->y);
+    box->whole =
+        box_weight (&box->x, taps->x.n) * box_weight (&box->y, taps->y.n);
     box->base = channel->offset - channel->center * box->whole;
     box->border = channel->border + channel->center;
     ends = ends || box->ends;
@@ -385,29 +335,6 @@ done:
 }
 
 static bool
-is_box (const Taps *taps)
-{
-  for (int i = 1; i < taps->n - 1; i++)
-    if (!is_equal (taps->tap[i], taps->tap[taps->n / 2]))
-      return false;
-  return true;
-}
-
-static bool
-box_running_supports (const SepconvSpec *spec, const Image *layout, Fault *why)
-{
-  for (int p = 0; p < layout->n_planes; p++) {
-    const SepconvPlane *plane = &spec->plane[p];
-
-    if (plane->channels != 0 && !(is_box (plane->x) && is_box (plane->y)))
-      return fault_set (why, FAULT_UNSUPPORTED,
-          "between the ends of an axis, the taps of plane %d are not all equal",
-          p);
-  }
-  return true;
-}
-
-static bool
 box_running_prepare (SepconvPlan *plan, Fault *fault)
 {
   return twopass_prepare (plan, fault)
@@ -426,13 +353,14 @@ box_running_cost (const SepconvWork *work)
 }
 
 extern "C" const SepconvMethodOps sepconv_box_running_ops = {
-  0,
-  true,
-  box_running_supports,
-  box_running_cost,
-  box_running_prepare,
-  twopass_release,
-  box_running_run,
-  false,
-  NULL,
+  .min_capability = 0,
+  .in_parts = true,
+  .combines = false,
+  .supports = box_supports,
+  .cost = box_running_cost,
+  .prepare = box_running_prepare,
+  .release = twopass_release,
+  .run = box_running_run,
+  .overlaps = false,
+  .counts = NULL,
 };

@@ -125,13 +125,14 @@ constant_cost (const SepconvWork *work)
 }
 
 extern "C" const SepconvMethodOps sepconv_constant_ops = {
-  0,
-  true,
-  constant_supports,
-  constant_cost,
-  constant_prepare,
-  twopass_release,
-  constant_run,
-  false,
-  NULL,
+  .min_capability = 0,
+  .in_parts = true,
+  .combines = false,
+  .supports = constant_supports,
+  .cost = constant_cost,
+  .prepare = constant_prepare,
+  .release = twopass_release,
+  .run = constant_run,
+  .overlaps = false,
+  .counts = NULL,
 };

@@ -23,8 +23,10 @@
  * clamps them for nothing, and are rounded by adding 2^23. */
 #include "../gpu-check.h"
 #include "../gpu-launch.cuh"
+#include "fours.cuh"
 #include "staging.cuh"
-#include "strip.cuh"
+#include "strip-reader.cuh"
+#include "strip-writer.cuh"
 
 #include <math.h>
 #include <stdlib.h>
@@ -80,12 +82,6 @@ struct FusedFrame
   FusedPlane plane[IMAGE_MAX_PLANES];
 };
 
-static constexpr int
-round_up (int value, int unit)
-{
-  return (value + unit - 1) / unit * unit;
-}
-
 /* Bytes that windows begin at multiples of: whole chunks and whole pixels. */
 static constexpr int
 window_unit (int pixel)
@@ -104,7 +100,7 @@ short_tile_bytes (int pixel, int sample_bytes)
 static constexpr int
 short_reach_bytes (int taps, int pixel)
 {
-  return round_up (taps / 2 * pixel, window_unit (pixel));
+  return strip_round_up (taps / 2 * pixel, window_unit (pixel));
 }
 
 /* Fewer rows of more bytes, to fit the 48 KB that every GPU has. */
@@ -400,15 +396,7 @@ add_along_row (const uint8_t *window, uint32_t mask, const float *taps,
   constexpr int IN_WORD = 4 / BYTES;
   float tap[T];
 
-#pragma unroll
-  for (int i = 0; i < T; i += 4) {
-    const float4 four = *(const float4 *) (taps + i);
-
-    tap[i] = four.x;
-    tap[i + 1] = four.y;
-    tap[i + 2] = four.z;
-    tap[i + 3] = four.w;
-  }
+  load_fours (taps, tap);
 #pragma unroll
   for (int first = 0; first < WIDTH; first += 2 * IN_WORD) {
     const uint2 unit = *(const uint2 *) (window + first * BYTES);
@@ -524,15 +512,7 @@ add_along_column (const float *ring, int pitch, int from, int rows,
   constexpr int HEIGHT = STRIP_ROWS + T - 1;
   float tap[T];
 
-#pragma unroll
-  for (int i = 0; i < T; i += 4) {
-    const float4 four = *(const float4 *) (taps + i);
-
-    tap[i] = four.x;
-    tap[i + 1] = four.y;
-    tap[i + 2] = four.z;
-    tap[i + 3] = four.w;
-  }
+  load_fours (taps, tap);
 #pragma unroll
   for (int first = 0; first < HEIGHT; first += 4) {
     const int row = from + first < rows ? from + first : from + first - rows;
@@ -704,7 +684,7 @@ march (const FusedFrame &frame, const FusedPlane &plane,
 template <int N, int BYTES>
 static __global__ void
 __launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (N, BYTES))
-    fused_strips (STRIP_PARAMETER FusedFrame frame)
+    fused_strips (GPU_PARAMETER FusedFrame frame)
 {
   GPU_DYNAMIC_SHARED (uint8_t, shared);
   int p = 0;
@@ -806,19 +786,20 @@ long_shape (const ImagePlane *layout, int nx, int ny, int tile)
   int window;
 
   shape.anchor = long_anchor (nx, pixel);
-  shape.nx = round_up (nx + shape.anchor - nx / 2, 4);
-  shape.ny = round_up (ny, 4);
+  shape.nx = strip_round_up (nx + shape.anchor - nx / 2, 4);
+  shape.ny = strip_round_up (ny, 4);
   shape.tile = tile;
-  shape.ring_rows = round_up (STRIP_ROWS + ny - 1, STRIP_ROWS);
-  window = round_up (shape.anchor * pixel, unit) - shape.anchor * pixel
+  shape.ring_rows = strip_round_up (STRIP_ROWS + ny - 1, STRIP_ROWS);
+  window = strip_round_up (shape.anchor * pixel, unit) - shape.anchor * pixel
       + tile * bytes + (shape.nx - 1) * pixel;
   shape.stage.rows = STRIP_ROWS;
-  shape.stage.chunks = round_up (window, unit) / 16;
+  shape.stage.chunks = strip_round_up (window, unit) / 16;
   shape.stage.pitch = 16 * (shape.stage.chunks | 1);
   shape.shared = LONG_STAGES * STRIP_ROWS * shape.stage.pitch
       + (int) sizeof (float)
           * (shape.ring_rows * ring_pitch_of (tile) + shape.nx + shape.ny
-              + round_up (shape.nx, SEPCONV_SUM_BLOCK) / SEPCONV_SUM_BLOCK);
+              + strip_round_up (shape.nx, SEPCONV_SUM_BLOCK)
+                  / SEPCONV_SUM_BLOCK);
   return shape;
 }
 
@@ -883,17 +864,13 @@ offset_may_be_first (const SepconvPlan *plan)
     const SepconvChannel *channel = &plan->channel[i];
     const SepconvPlaneTaps *taps = &plan->taps[channel->plane];
     const double allowed = channel->max_code < 1 << 12 ? 0.25 : 0.5;
-    double x = 0.0, y = 0.0;
 
     if (!channel->filter)
       continue;
-    for (int k = 0; k < taps->x.n; k++)
-      x += fabs (taps->x.tap[k]);
-    for (int k = 0; k < taps->y.n; k++)
-      y += fabs (taps->y.tap[k]);
     /* Taps and what the sums start with are rounded as well. */
     if (0x1p-24 * (2 * SHORT_MAX + 4)
-            * (fabs (channel->offset) + channel->center * x * y)
+            * (fabs (channel->offset)
+                + channel->center * taps_norm (&taps->x) * taps_norm (&taps->y))
         >= allowed)
       return false;
   }
@@ -1032,7 +1009,8 @@ describe_long (const SepconvPlan *plan, int p, FusedPlane *plane)
   plane->nx = shape.nx;
   plane->ny = shape.ny;
   plane->tile = shape.tile;
-  plane->reach = round_up (shape.anchor * pixel, window_unit (pixel)) / pixel;
+  plane->reach =
+      strip_round_up (shape.anchor * pixel, window_unit (pixel)) / pixel;
   plane->lead = (plane->reach - shape.anchor) * pixel;
   plane->above = taps->y.n / 2;
   plane->ring_rows = shape.ring_rows;
@@ -1045,15 +1023,14 @@ describe (
     const SepconvPlan *plan, const SepconvPart *part, int p, FusedPlane *plane)
 {
   const FusedState *state = (const FusedState *) plan->state;
-  int c = 0, shared, bytes;
+  const SepconvChannel *channel = sepconv_plane_channels (plan, p);
+  int shared, bytes;
 
   *plane = FusedPlane ();
   strip_describe (plan, part, p, &plane->strip);
   plane->full = (float) plane->strip.max_code;
-  for (int i = 0; i < plan->n_channels; i++)
-    if (plan->channel[i].plane == p)
-      plane->start[c++] =
-          (float) (plan->channel[i].offset / plane->strip.max_code);
+  for (int c = 0; c < plane->strip.channels; c++)
+    plane->start[c] = (float) (channel[c].offset / plane->strip.max_code);
   plane->mask =
       0x10001u * (uint32_t) (plane->strip.max_code << plane->strip.shift);
   plane->taps = (const FusedTaps *) state->taps.device + p;
@@ -1187,13 +1164,14 @@ fused_cost (const SepconvWork *work)
 }
 
 extern "C" const SepconvMethodOps sepconv_fused_ops = {
-  0,
-  true,
-  fused_supports,
-  fused_cost,
-  fused_prepare,
-  fused_release,
-  fused_run,
-  true,
-  NULL,
+  .min_capability = 0,
+  .in_parts = true,
+  .combines = false,
+  .supports = fused_supports,
+  .cost = fused_cost,
+  .prepare = fused_prepare,
+  .release = fused_release,
+  .run = fused_run,
+  .overlaps = true,
+  .counts = NULL,
 };

@@ -14,13 +14,14 @@ global_cost (const SepconvWork *work)
 }
 
 extern "C" const SepconvMethodOps sepconv_global_ops = {
-  0,
-  true,
-  NULL,
-  global_cost,
-  pointwise_memory_prepare<PlainLoad>,
-  twopass_release,
-  pointwise_memory_run<PlainLoad>,
-  false,
-  NULL,
+  .min_capability = 0,
+  .in_parts = true,
+  .combines = false,
+  .supports = NULL,
+  .cost = global_cost,
+  .prepare = pointwise_memory_prepare<PlainLoad>,
+  .release = twopass_release,
+  .run = pointwise_memory_run<PlainLoad>,
+  .overlaps = false,
+  .counts = NULL,
 };

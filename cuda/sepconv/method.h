@@ -33,11 +33,15 @@ typedef struct
   int max_code; /* 2^depth - 1 */
   bool filter;  /* else copy the raw sample */
   double center;
-  double offset;
+  double offset; /* for other combinations than SUM: zero + bias * full */
   double border; /* border_value - center */
+  /* Only for other combinations than SUM; codes. */
+  double zero_offset;    /* center - zero */
+  double term_offset[2]; /* a term is its sum over in - c plus this: sum(tx) sum(ty) (c - zero) */
+  double threshold;
 } SepconvChannel;
 
-/* The taps of one plane, scale folded into y. Powers of two are moved between x
+/* The taps of one term of a plane; those of SUM with the scale folded into y. Powers of two are moved between x
  * and y so that sum|x| is in [1, 2): however lopsided the spec, both fit float. */
 typedef struct
 {
@@ -49,13 +53,20 @@ struct SepconvPlan
   const SepconvMethod *method;
   Gpu *gpu;
   Image layout;
+  Image most; /* the layout that it was made for, which has the largest size */
   SepconvBorder border;
   int n_channels;
-  SepconvChannel channel[SEPCONV_MAX_CHANNELS];
-  SepconvPlaneTaps *taps; /* [layout.n_planes] */
-  bool float_holds;       /* sepconv_float_holds() of the spec */
-  unsigned revision;      /* grows with each spec, from 1 */
-  void *state;            /* the method's own */
+  SepconvChannel channel[SEPCONV_MAX_CHANNELS]; /* by plane, then by channel */
+  SepconvPlaneTaps *taps; /* [layout.n_planes], of the first terms */
+  SepconvPlaneTaps *more; /* of the others: sepconv_plan_term() */
+  SepconvCombine combine;
+  int n_terms[IMAGE_MAX_PLANES]; /* of each plane */
+  int most_terms;                /* of any */
+  double scale, amount; /* not of SUM, whose scale is in its taps */
+  bool float_holds;  /* sepconv_float_holds() of the spec */
+  unsigned revision; /* grows with each spec, from 1 */
+  unsigned shape;    /* grows with each sepconv_plan_reshape(), from 1 */
+  void *state;       /* the method's own */
 };
 
 /* A frame's work, or a part of it: rows fresh[m] of memory m have come in since
@@ -79,7 +90,9 @@ typedef struct
 {
   int planes;            /* that are filtered */
   double samples;        /* millions of them */
-  double x_taps, y_taps; /* on average over the samples */
+  double x_taps, y_taps; /* on average over the samples, of all terms together */
+  int terms;             /* at most */
+  double ends;           /* of samples: the share whose taps have ends as box.h */
   int longest;           /* the most taps of any axis of any plane */
   int channels;          /* interleaved, at most */
   int sample_bytes;      /* at most */
@@ -104,13 +117,17 @@ typedef struct SepconvMethodOps
   int min_capability;
   /* Whether a frame may come in several parts; else it is always whole. */
   bool in_parts;
+  /* Whether it takes several terms and every SepconvCombine; else only plain specs. */
+  bool combines;
   /* Beyond what sepconv_validate() has already accepted; NULL: everything. */
   bool (*supports) (const SepconvSpec *spec, const Image *layout, Fault *why);
   /* Expected time of a frame in units that the methods of one backend share, for the
    * choice among them. Those of the GPU: microseconds on an H200, fitted to
-   * docs/performance's measurements. */
+   * docs/performance's measurements. Those of the CPU: microseconds of one core with
+   * AVX-512; with other instruction sets all take longer by about the same factor. */
   double (*cost) (const SepconvWork *work);
-  /* Allocates plan->state for the plan's layout and any taps. */
+  /* Allocates plan->state for the plan's layout, on the CPU also for all smaller ones, and any
+   * taps. */
   bool (*prepare) (SepconvPlan *plan, Fault *fault);
   void (*release) (SepconvPlan *plan);
   bool (*run) (SepconvPlan *plan, const SepconvPart *part, Fault *fault);
@@ -120,6 +137,33 @@ typedef struct SepconvMethodOps
    * plan; NULL: never. */
   bool (*counts) (SepconvPlan *plan, const HistoPlan *histo);
 } SepconvMethodOps;
+
+/* A plan without a method, of a valid spec: the spec as methods see it, for what computes it by
+ * kernels of its own. sepconv_plan_free() frees it. */
+SepconvPlan *sepconv_plan_new_bare (
+    const SepconvSpec *spec, const Image *layout, Fault *fault);
+
+/* Writes a valid spec into a plan that sepconv_plan_has_terms() of it. */
+void sepconv_plan_adopt (SepconvPlan *plan, const SepconvSpec *spec);
+
+/* Term t of plane p, 0 <= t < n_terms[p]. */
+static inline const SepconvPlaneTaps *
+sepconv_plan_term (const SepconvPlan *plan, int p, int t)
+{
+  return t == 0 ? &plan->taps[p]
+                : &plan->more[p * (plan->most_terms - 1) + t - 1];
+}
+
+/* The first channel of plane p; its others follow, as many as the layout has. */
+static inline const SepconvChannel *
+sepconv_plane_channels (const SepconvPlan *plan, int p)
+{
+  const SepconvChannel *channel = plan->channel;
+
+  for (int i = 0; i < p; i++)
+    channel += plan->layout.plane[i].channels;
+  return channel;
+}
 
 /* Where channel c of an image starts, and how tall it is. */
 static inline uint8_t *
@@ -148,7 +192,7 @@ SepconvTapScale sepconv_tap_scale (
 /* The bias of channel c of plane p. */
 double sepconv_bias (const SepconvSpec *spec, int p, int c);
 
-/* |scale| * sum|tx| * sum|ty| */
+/* The gain that sepconv.h limits. */
 double sepconv_gain (const SepconvSpec *spec, const SepconvPlane *plane);
 
 /* An upper bound, in code values and before the final rounding, on the error of

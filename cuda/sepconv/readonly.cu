@@ -30,13 +30,14 @@ readonly_cost (const SepconvWork *work)
 }
 
 extern "C" const SepconvMethodOps sepconv_readonly_ops = {
-  0,
-  true,
-  NULL,
-  readonly_cost,
-  pointwise_memory_prepare<ReadonlyLoad>,
-  twopass_release,
-  pointwise_memory_run<ReadonlyLoad>,
-  false,
-  NULL,
+  .min_capability = 0,
+  .in_parts = true,
+  .combines = false,
+  .supports = NULL,
+  .cost = readonly_cost,
+  .prepare = pointwise_memory_prepare<ReadonlyLoad>,
+  .release = twopass_release,
+  .run = pointwise_memory_run<ReadonlyLoad>,
+  .overlaps = false,
+  .counts = NULL,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* rows-kernels: the inner loops of rows.c for the instruction set that the including file is
- * compiled for. It defines ROWS_KERNELS, the name of the RowsKernels, ROWS_ISA, what the
- * instruction set is called, and ROWS_PLAIN where there is to be nothing but plain C. */
+ * compiled for. It defines ROWS_KERNELS, the name of the RowsKernels. */
 #include "rows.h"
 
 #include "border.h"
@@ -13,9 +12,7 @@
 #define COLUMN_ROWS 64
 
 /* Bytes of a vector. Wider ones than the instruction set has would be kept in memory. */
-#if defined ROWS_PLAIN
-#define VECTOR_BYTES 16
-#elif defined __AVX512BW__
+#if defined __AVX512BW__
 #define VECTOR_BYTES 64
 #elif defined __AVX2__
 #define VECTOR_BYTES 32
@@ -25,31 +22,26 @@
 /* Vectors of sums that there are registers for, twice. */
 #define AT_ONCE 4
 
-static inline int
-min_int (int a, int b)
-{
-  return a < b ? a : b;
-}
-
 #define SUM float
 #define NAME(name) name##_float
 #include "rows-sums.h"
 #undef SUM
 #undef NAME
+#undef SUM_RUN
 
 #define SUM double
 #define NAME(name) name##_double
 #include "rows-sums.h"
 #undef SUM
 #undef NAME
+#undef SUM_RUN
 
-#if !defined ROWS_PLAIN && defined __SSE2__
+#if defined __SSE2__ || defined __aarch64__
 #define HAS_CODES
 #include "rows-codes.h"
 #endif
 
 const RowsKernels ROWS_KERNELS = {
-  .isa = ROWS_ISA,
   .prepare_float = prepare_float,
   .prepare_double = prepare_double,
   .filter_float = filter_slabs_float,

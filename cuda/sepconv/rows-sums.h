@@ -5,95 +5,7 @@
  *
  * clang-format does not see that NAME (x) (...) is one function. */
 /* clang-format off */
-
-static void
-NAME (load_taps) (void *taps, const Taps *from)
-{
-  SUM *to = taps;
-
-  for (int i = 0; i < from->n; i++)
-    to[i] = (SUM) from->tap[i];
-}
-
-/* A code, less the center. */
-static inline SUM
-NAME (read_code) (const uint8_t *at, int bytes, int shift, SUM center)
-{
-  return (SUM) (image_read_raw (at, bytes) >> shift) - center;
-}
-
-/* Reads n of them. */
-static void
-NAME (unpack) (SUM *line, const uint8_t *row, const SepconvChannel *channel,
-    ptrdiff_t distance, int n)
-{
-  const SUM center = (SUM) channel->center;
-  const int bytes = channel->sample_bytes, shift = channel->shift;
-
-  if (bytes == 1 && distance == 1)
-    for (int k = 0; k < n; k++)
-      line[k] = NAME (read_code) (row + k, 1, shift, center);
-  else if (bytes == 2 && distance == 2)
-    for (int k = 0; k < n; k++)
-      line[k] = NAME (read_code) (row + 2 * (ptrdiff_t) k, 2, shift, center);
-  else
-    for (int k = 0; k < n; k++)
-      line[k] = NAME (read_code) (row + k * distance, bytes, shift, center);
-}
-
-/* A vector of sums, wherever they lie. */
-typedef SUM NAME (Vector)
-    __attribute__ ((vector_size (VECTOR_BYTES), aligned (sizeof (SUM)), may_alias));
-
-/* out[k] = sum over i of taps[i] * in[k], k in [0, ROWS_RUN), where in_address is the
- * address of `in` for tap i. */
-#define SUM_RUN(out, n_taps, tap_values, in_address) \
-  do { \
-    enum { N = ROWS_RUN * sizeof (SUM) / sizeof (NAME (Vector)) }; \
-    NAME (Vector) *to = (NAME (Vector) *) (out); \
-    for (int part = 0; part < N; part += AT_ONCE) { \
-      NAME (Vector) total[AT_ONCE] = { 0 }; \
-      for (int first = 0; first < (n_taps); first += SEPCONV_SUM_BLOCK) { \
-        const int last = first + SEPCONV_SUM_BLOCK < (n_taps) \
-            ? first + SEPCONV_SUM_BLOCK : (n_taps); \
-        NAME (Vector) block[AT_ONCE] = { 0 }; \
-        for (int i = first; i < last; i++) { \
-          const SUM tap = (tap_values)[i]; \
-          const NAME (Vector) *in = \
-              (const NAME (Vector) *) (in_address) + part; \
-          for (int k = 0; k < AT_ONCE; k++) \
-            block[k] += tap * in[k]; \
-        } \
-        for (int k = 0; k < AT_ONCE; k++) \
-          total[k] += block[k]; \
-      } \
-      for (int k = 0; k < AT_ONCE; k++) \
-        to[part + k] = total[k]; \
-    } \
-  } while (0)
-
-static void
-NAME (sum_row) (SUM *out, const SUM *line, const SUM *taps, int n, int step,
-    int n_samples)
-{
-  for (int x = 0; x < n_samples; x += ROWS_RUN)
-    SUM_RUN (out + x, n, taps, line + x + i * step);
-}
-
-/* What stands for samples beyond a row's end. */
-static void
-NAME (fill_edge) (SUM *line, const uint8_t *row, const RowsJob *job,
-    const int *index, int n)
-{
-  const SepconvChannel *channel = job->channel;
-  const SUM center = (SUM) channel->center;
-
-  for (int k = 0; k < n; k++)
-    line[k] = index[k] < 0
-        ? (SUM) channel[-1 - index[k]].border
-        : NAME (read_code) (row + (ptrdiff_t) index[k] * job->distance,
-              channel->sample_bytes, channel->shift, center);
-}
+#include "rows-runs.h"
 
 /* Sums of all rows, of n samples from `begin` on. */
 static void
@@ -101,59 +13,14 @@ NAME (row_pass) (const RowsJob *job, SUM *sums, SUM *line, int begin, int n)
 {
   const int before = job->x->n / 2 * job->step;
   const int after = (job->x->n - 1) * job->step - before;
-  const int first = begin - before, last = begin + n + after;
-  const int from = first < 0 ? 0 : first, to = min_int (last, job->n_samples);
 
   for (int y = 0; y < job->height; y++) {
-    const uint8_t *row = job->src + y * job->src_stride;
-
-    if (first < 0)
-      NAME (fill_edge) (line, row, job, job->state->left + (first + before),
-          from - first);
-    NAME (unpack) (line + (from - first),
-        row + (ptrdiff_t) from * job->distance, job->channel, job->distance,
-        to - from);
-    NAME (fill_edge) (line + (to - first), row, job, job->state->right,
-        last - to);
+    NAME (load_line) (line, job->src + y * job->src_stride, job,
+        job->state->left, before, job->state->right, begin - before,
+        begin + n + after);
     NAME (sum_row) (sums + (size_t) y * (size_t) job->slab, line,
         job->state->taps_x, job->x->n, job->step, n);
   }
-}
-
-/* Rounds to the nearest code (ties to even), clamps, and stores. */
-static void
-NAME (pack) (uint8_t *row, const SUM *sums, const SUM *offsets,
-    const SepconvChannel *channel, ptrdiff_t distance, int n)
-{
-  const SUM top = (SUM) channel->max_code;
-  const int bytes = channel->sample_bytes, shift = channel->shift;
-  int raw[ROWS_RUN];
-
-  for (int k = 0; k < ROWS_RUN; k++) {
-    SUM value = sums[k] + offsets[k];
-
-    value = value < 0 ? 0 : value > top ? top : value;
-    raw[k] = (int) (sizeof (SUM) == sizeof (float) ? rintf ((float) value)
-                                                   : rint ((double) value))
-        << shift;
-  }
-  if (bytes == 1 && distance == 1 && n == ROWS_RUN)
-    for (int k = 0; k < ROWS_RUN; k++)
-      image_write_raw (row + k, raw[k], 1);
-  else if (bytes == 2 && distance == 2 && n == ROWS_RUN)
-    for (int k = 0; k < ROWS_RUN; k++)
-      image_write_raw (row + 2 * (ptrdiff_t) k, raw[k], 2);
-  else
-    for (int k = 0; k < n; k++)
-      image_write_raw (row + k * distance, raw[k], bytes);
-}
-
-/* rows[i]: sums of the row that tap i weighs. */
-static void
-NAME (sum_column) (SUM *out, const SUM *const *rows, const SUM *taps, int n,
-    int x)
-{
-  SUM_RUN (out, n, taps, rows[i] + x);
 }
 
 /* Codes of all rows, of n samples from `begin` on, from their sums: the rows that
@@ -183,7 +50,9 @@ NAME (column_pass) (const RowsJob *job, const SUM *sums, int begin, int n)
 
         NAME (sum_column) (
             out, rows + (y - first), job->state->taps_y, n_taps, x);
-        NAME (pack) (to + y * job->dst_stride, out, offsets + x, job->channel,
+        for (int k = 0; k < ROWS_RUN; k++)
+          out[k] += offsets[x + k];
+        NAME (store_run) (to + y * job->dst_stride, out, job->channel,
             job->distance, min_int (n - x, ROWS_RUN));
       }
     }
@@ -224,5 +93,3 @@ NAME (prepare) (const RowsJob *job)
     c = c + 1 == job->step ? 0 : c + 1;
   }
 }
-
-#undef SUM_RUN

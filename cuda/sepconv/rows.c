@@ -11,25 +11,31 @@
  * to so many of those: the more, the fewer are unpacked twice. */
 #define SLAB_BYTES (576 * 1024)
 #define MAX_SLAB_RUNS 4
-#define SLABS_EACH \
-  3 /* of a worker, at least, while there are several ROWS_RUNs */
+/* Slabs of each worker, at least, while there are several ROWS_RUNs in each. */
+#define SLABS_EACH 3
 
-/* Of a strip of codes: so much of its ring of sums of rows stays in the nearest caches (found
- * by trial), and it is neither so narrow that its halo costs more than that, nor wider. */
-#define STRIP_BYTES (64 * 1024)
-#define MIN_STRIP (3 * ROWS_RUN)
-#define MAX_STRIP (16 * ROWS_RUN)
-/* Bands of strips that each worker has, so that none waits long for the others; and rows
- * of a band over the rows that it sums above and below them. */
-#define BANDS_EACH 3
-#define BAND_ROWS_OVER_HALO 8
+/* Of a strip of codes: so much stays in the second-level cache, of its window's rows and of
+ * the lines that are made of them; and it is not so narrow that its halo costs more. */
+#define STRIP_BYTES (320 * 1024)
+#define STRIP_LINES (3 * ROWS_MAX_AT_ONCE)
+#define MIN_STRIP (4 * ROWS_RUN)
+/* Parts of a plane for each worker, so that none waits long for the others; and rows of each
+ * at least. */
+#define PARTS_EACH 4
+#define LEAST_BAND (4 * ROWS_MAX_AT_ONCE)
+/* Samples times taps, with some for reading and writing a sample, below which waking a thread
+ * takes longer than it saves. */
+#define LEAST_SHARED 4000000
+#define TAPS_OF_SAMPLE 16
 
 /* Rows that a worker copies at a time. */
 #define COPY_ROWS 64
 
-/* Fractional bits of the 16-bit integers that stand for sums of a row, at most: a sum of
- * code - 128 with taps whose norm is 1 takes all others. */
+/* Fractional bits of the 16-bit integers that stand for sums of a column, and for taps, at
+ * most: more gain nothing. With fewer for sums, down to the least, taps may have more. */
 #define MOST_MIDDLE_BITS 7
+#define LEAST_MIDDLE_BITS 3
+#define MOST_TAP_BITS 21
 
 static size_t
 round_up (size_t n, size_t multiple)
@@ -37,22 +43,48 @@ round_up (size_t n, size_t multiple)
   return (n + multiple - 1) / multiple * multiple;
 }
 
-static size_t
-max_size (size_t a, size_t b)
+static int
+count_filtered (const SepconvChannel *channel, int n)
 {
-  return a > b ? a : b;
+  int filtered = 0;
+
+  for (int c = 0; c < n; c++)
+    filtered += channel[c].filter;
+  return filtered;
 }
 
-static int
-min_int (int a, int b)
+/* Copies bytes where the mask, again and again, has bits. */
+static void
+copy_masked (uint8_t *to, const uint8_t *from, size_t n, uint64_t mask)
 {
-  return a < b ? a : b;
+  uint64_t a, b;
+  size_t i = 0;
+
+  for (; i + sizeof mask <= n; i += sizeof mask) {
+    memcpy (&a, to + i, sizeof a);
+    memcpy (&b, from + i, sizeof b);
+    a ^= (a ^ b) & mask;
+    memcpy (to + i, &a, sizeof a);
+  }
+  for (size_t k = 0; i + k < n; k++)
+    if (((const uint8_t *) &mask)[k] != 0)
+      to[i + k] = from[i + k];
 }
 
-static int
-max_int (int a, int b)
+/* The same for pixels that a mask has whole ones of, samples next to each other. */
+static void
+copy_kept_of_pixels (const RowsJob *job, int first, int last, int begin, int n)
 {
-  return a > b ? a : b;
+  const int bytes = job->channel->sample_bytes;
+  uint64_t mask = 0;
+
+  for (int i = 0; i < (int) sizeof mask; i++)
+    if (!job->channel[(begin + i / bytes) % job->step].filter)
+      ((uint8_t *) &mask)[i] = 0xff;
+  for (int y = first; y < last; y++)
+    copy_masked (job->dst + y * job->dst_stride + (ptrdiff_t) begin * bytes,
+        job->src + y * job->src_stride + (ptrdiff_t) begin * bytes,
+        (size_t) n * (size_t) bytes, mask);
 }
 
 void
@@ -60,6 +92,12 @@ rows_copy_kept (const RowsJob *job, int first, int last, int begin, int n)
 {
   const size_t bytes = (size_t) job->channel->sample_bytes;
 
+  if (count_filtered (job->channel, job->step) == job->step)
+    return;
+  if (job->step != 3 && job->distance == (int) bytes) {
+    copy_kept_of_pixels (job, first, last, begin, n);
+    return;
+  }
   for (int c = 0; c < job->step; c++) {
     if (job->channel[c].filter)
       continue;
@@ -91,10 +129,8 @@ copy_rows (void *user, int worker, int first, int last)
         (size_t) job->n_samples * bytes);
 }
 
-/* What stands for the sample that is `i` from a row's first one: which one does, or -1
- * less the channel whose border value is meant. */
-static int
-edge_index (const RowsJob *job, int i)
+int
+rows_edge_index (const RowsJob *job, int i)
 {
   const int channel = (i % job->step + job->step) % job->step;
   const int x = border_index (
@@ -110,9 +146,9 @@ find_edges (const RowsJob *job)
   const int after = (job->x->n - 1) * job->step - before;
 
   for (int i = 0; i < before; i++)
-    job->state->left[i] = edge_index (job, i - before);
+    job->state->left[i] = rows_edge_index (job, i - before);
   for (int i = 0; i < after; i++)
-    job->state->right[i] = edge_index (job, job->n_samples + i);
+    job->state->right[i] = rows_edge_index (job, job->n_samples + i);
 }
 
 /* Samples of a slab of a plane whose rows have so many, in sums of so many bytes. */
@@ -128,12 +164,15 @@ slab_samples (int n_samples, int height, size_t sum_bytes, int workers)
   return runs * ROWS_RUN;
 }
 
-/* Bytes of its sums. */
+/* Bytes of its sums at most, for a plane of that height or any lower one: lower slabs may be
+ * wider. */
 static size_t
-slab_bytes (int n_samples, int height, size_t sum_bytes, int workers)
+most_slab_bytes (int height, size_t sum_bytes)
 {
-  return (size_t) height * sum_bytes
-      * (size_t) slab_samples (n_samples, height, sum_bytes, workers);
+  const size_t run = (size_t) height * sum_bytes * ROWS_RUN;
+  const size_t widest = run * MAX_SLAB_RUNS;
+
+  return max_size (run, widest < SLAB_BYTES ? widest : SLAB_BYTES);
 }
 
 /* What a plane's 16-bit taps lose. */
@@ -177,127 +216,192 @@ bits_of_taps (const Taps *taps, int bits)
   return bits;
 }
 
-static int32_t
-pair_of (int16_t low, int16_t high)
+/* See RowsCodeTaps. `tap` has a 0 before it, and zeros behind it. */
+static int
+pair_taps (int32_t *to, const int16_t *tap, int n)
 {
-  return (
-      int32_t) ((uint32_t) (uint16_t) low | (uint32_t) (uint16_t) high << 16);
+  const int pairs = n / 2 + 1;
+
+  for (int i = 0; i < 2 * pairs; i++)
+    to[i] = (int32_t) ((uint32_t) (uint16_t) tap[i - 1]
+        | (uint32_t) (uint16_t) tap[i] << 16);
+  return pairs;
 }
 
-/* Of 0.75 codes that are promised, the last rounding takes 0.5. */
-#define MOST_LOST 0.2
-
-/* Finds the integers for a job whose channels have single bytes, if they lose no more than
- * MOST_LOST. */
+/* The integers of the taps of columns, with as many bits as keep the sums of codes within 31
+ * bits; and the bits of the sums, *middle at most, that keep these within 16. Returns false if
+ * that leaves too few. */
 static bool
-plan_codes (RowsJob *job)
+plan_columns (const RowsJob *job, RowsCodeTaps *codes, int16_t *taps,
+    CodeLoss *loss, int *middle)
 {
-  const Taps *tx = job->x, *ty = job->y;
-  RowsCodeTaps *codes = &job->codes;
-  int16_t x[ROWS_MAX_CODE_TAPS], y[ROWS_MAX_CODE_TAPS];
-  double offset = 0.0, error;
-  int x_bits, y_bits, middle = MOST_MIDDLE_BITS;
-  CodeLoss lx, ly;
+  const double center = job->channel->center;
+  int bits = bits_of_taps (job->y, MOST_TAP_BITS), sum = 0;
 
-  if (tx->n > ROWS_MAX_CODE_TAPS || ty->n > ROWS_MAX_CODE_TAPS)
-    return false;
-  for (int c = 0; c < job->step; c++) {
-    offset = fmax (offset, fabs (job->channel[c].offset));
-    /* Samples beyond a constant border are integers here. */
-    if (job->border == SEPCONV_CONSTANT
-        && job->channel[c].border != floor (job->channel[c].border))
-      return false;
-  }
-  x_bits = bits_of_taps (tx, 15);
-  if (x_bits < middle)
-    return false;
-  lx = round_taps (tx, x_bits, x);
-  /* Sums of a row fit 16 bits, and those of a column with the offset 31. */
-  while (ldexp (128.0 * lx.norm, middle) + 1.0 > INT16_MAX)
-    middle--;
-  y_bits = bits_of_taps (ty, 15);
   do {
-    ly = round_taps (ty, y_bits, y);
-    if (ldexp (offset + 1.0, middle + y_bits)
-            + ldexp (32768.0 * ly.norm, y_bits)
-        < 0x1p31)
+    *loss = round_taps (job->y, bits, taps);
+    if (ldexp (3.0 * center * loss->norm, bits) < 0x1p31)
       break;
-  } while (--y_bits > 0);
-  if (y_bits <= 0)
+  } while (--bits > 0);
+  for (; *middle > 0; (*middle)--)
+    if (ldexp (center * loss->norm, *middle) + 1.0 <= INT16_MAX)
+      break;
+  if (bits < *middle || *middle == 0)
     return false;
-  error = (128.0 * lx.lost + ldexp (0.5, -middle)) * ly.norm
-      + 128.0 * (lx.norm + lx.lost) * ly.lost + ldexp (0.5, -middle - y_bits);
-  if (error > MOST_LOST)
-    return false;
-
-  codes->x_pairs = (tx->n + 1) / 2;
-  codes->y_pairs = (ty->n + 1) / 2;
-  for (int i = 0; i < codes->x_pairs; i++)
-    codes->x[i] = pair_of (x[2 * i], 2 * i + 1 < tx->n ? x[2 * i + 1] : 0);
-  for (int i = 0; i < codes->y_pairs; i++) {
-    const int last = ty->n - 1 - 2 * i;
-
-    codes->y[i] = pair_of (last > 0 ? y[last - 1] : 0, y[last]);
-  }
-  codes->x_shift = x_bits - middle;
-  codes->y_shift = middle + y_bits;
-  for (int c = 0; c < job->step; c++)
-    codes->start[c] =
-        (int32_t) lrint (ldexp (job->channel[c].offset + 0.5, codes->y_shift));
+  for (int i = 0; i < job->y->n; i++)
+    sum += taps[i];
+  codes->y_pairs = pair_taps (codes->y, taps, job->y->n);
+  codes->y_shift = bits - *middle;
+  codes->y_start =
+      (codes->y_shift > 0 ? 1 << codes->y_shift >> 1 : 0) - (int) center * sum;
   return true;
 }
 
-/* Whether samples are what filter_codes() takes. */
+/* The same for rows, whose sums take those of columns, up to `most`, and what they start with. */
+static bool
+plan_rows (const RowsJob *job, const RowsCodeAim *aim, RowsCodeTaps *codes,
+    int16_t *taps, CodeLoss *loss, int middle, double most)
+{
+  int bits = bits_of_taps (job->x, MOST_TAP_BITS);
+  double offset = 0.0;
+
+  for (int c = 0; c < job->step; c++)
+    offset = fmax (offset, fabs (aim->start[c]));
+  do {
+    *loss = round_taps (job->x, bits, taps);
+    if (ldexp (offset + 1.0, middle + bits) + ldexp (most * loss->norm, bits)
+        < 0x1p31)
+      break;
+  } while (--bits > 0);
+  if (bits <= 0 || middle + bits <= aim->fraction)
+    return false;
+  codes->x_pairs = pair_taps (codes->x, taps, job->x->n);
+  codes->x_shift = middle + bits - aim->fraction;
+  for (int c = 0; c < job->step; c++)
+    codes->start[c] = (int32_t) lrint (
+        ldexp (aim->start[c] + ldexp (0.5, -aim->fraction), middle + bits));
+  return true;
+}
+
+/* Finds what stands for samples beyond a constant border: they are to be codes, too. */
+static bool
+plan_border (const RowsJob *job, RowsCodeTaps *codes)
+{
+  /* There are no more; gcc does not see that. */
+  const int channels = min_int (job->step, IMAGE_MAX_CHANNELS);
+
+  for (int c = 0; c < channels; c++) {
+    const SepconvChannel *channel = &job->channel[c];
+    const double code = job->border == SEPCONV_CONSTANT
+        ? channel->border + channel->center
+        : 0.0;
+
+    if (code != floor (code) || code < 0.0 || code > channel->max_code)
+      return false;
+    codes->border[c] = (uint16_t) ((int) code << channel->shift);
+  }
+  return true;
+}
+
+/* Finds the integers for a job, with `middle` bits of the sums of columns at most. Returns
+ * whether they lose no more than is allowed. */
+static bool
+plan_taps (
+    const RowsJob *job, const RowsCodeAim *aim, RowsCodeTaps *codes, int middle)
+{
+  const double center = job->channel->center;
+  /* A zero before them, and some behind them. */
+  int16_t x[ROWS_MAX_CODE_TAPS + 3] = { 0 }, y[ROWS_MAX_CODE_TAPS + 3] = { 0 };
+  CodeLoss lx, ly;
+
+  return plan_columns (job, codes, y + 1, &ly, &middle)
+      && plan_rows (job, aim, codes, x + 1, &lx, middle,
+          ldexp (center * ly.norm, middle) + 1.0)
+      && (center * ly.lost + ldexp (0.5, -middle)) * lx.norm
+          + center * (ly.norm + ly.lost) * lx.lost
+          + ldexp (0.5, -codes->x_shift - aim->fraction)
+          + (aim->fraction > 0 ? ldexp (0.5, -aim->fraction) : 0.0)
+      <= aim->most_lost;
+}
+
+/* Whether samples are what filter_codes() takes: codes of 8 to 12 bits. */
 static bool
 has_codes (const SepconvChannel *channel)
 {
-  return channel->sample_bytes == 1 && channel->max_code == 255
-      && channel->shift == 0;
+  return channel->sample_bytes == 1
+      ? channel->max_code == 255 && channel->shift == 0
+      : channel->max_code >= 255 && channel->max_code <= 4095;
 }
 
-static int
-strip_samples (const RowsJob *job, int workers)
+bool
+rows_plan_codes (
+    const RowsJob *job, const RowsCodeAim *aim, RowsCodeTaps *codes)
 {
-  const int fit = STRIP_BYTES / (4 * job->y->n) / ROWS_RUN * ROWS_RUN;
-  const int most = max_int (MIN_STRIP, min_int (fit, MAX_STRIP));
-  const int strips = (job->n_samples + most - 1) / most;
-  /* As many for each worker, if there are more strips than workers. */
-  const int even =
-      strips < workers ? strips : (strips + workers - 1) / workers * workers;
-  const int samples = (job->n_samples + even - 1) / even;
-
-  return min_int ((int) round_up ((size_t) samples, ROWS_RUN), MAX_STRIP);
+  memset (codes, 0, sizeof *codes);
+  if (!has_codes (job->channel) || job->x->n > ROWS_MAX_CODE_TAPS
+      || job->y->n > ROWS_MAX_CODE_TAPS || !plan_border (job, codes))
+    return false;
+  for (int middle = MOST_MIDDLE_BITS; middle >= LEAST_MIDDLE_BITS; middle--)
+    if (plan_taps (job, aim, codes, middle))
+      return true;
+  return false;
 }
 
-static void
-filter_codes (RowsJob *job)
+/* The integers that filter_codes() takes for a job; NULL: it is to be filtered by floats. */
+static const RowsCodeTaps *
+find_codes (const SepconvPlan *plan, const RowsJob *job)
 {
-  const int workers = workers_count (job->state->workers);
-  const int least = BAND_ROWS_OVER_HALO * job->y->n;
-  int strips;
+  RowsState *state = plan->state;
+  RowsCodes *codes = &state->codes[job->channel - plan->channel];
 
-  job->slab = strip_samples (job, workers);
+  if (state->kernels->filter_codes == NULL)
+    return NULL;
+  if (codes->revision != plan->revision) {
+    RowsCodeAim aim = { .most_lost = ROWS_MOST_LOST };
+
+    for (int c = 0; c < job->step; c++)
+      aim.start[c] = job->channel[c].offset;
+    codes->hold = rows_plan_codes (job, &aim, &codes->taps);
+    codes->revision = plan->revision;
+  }
+  return codes->hold ? &codes->taps : NULL;
+}
+
+void
+rows_run_codes (
+    RowsJob *job, int lines, Workers *workers, WorkersJob filter, void *user)
+{
+  const bool close = job->distance == job->channel->sample_bytes;
+  const int fit = STRIP_BYTES / (lines + STRIP_LINES) / ROWS_RUN * ROWS_RUN;
+  const int most = max_int (
+      MIN_STRIP, min_int (fit, close ? ROWS_MAX_STRIP : ROWS_MAX_COPIED_STRIP));
+  int strips = (job->n_samples + most - 1) / most;
+  const int64_t work = (int64_t) job->n_samples * job->height
+      * (job->x->n + job->y->n + TAPS_OF_SAMPLE);
+  const int parts =
+      work < LEAST_SHARED ? 1 : PARTS_EACH * workers_count (workers);
+
+  job->slab = (int) round_up (
+      (size_t) ((job->n_samples + strips - 1) / strips), ROWS_RUN);
   strips = (job->n_samples + job->slab - 1) / job->slab;
-  job->bands = (BANDS_EACH * workers + strips - 1) / strips;
-  if (strips % workers == 0 || workers == 1)
-    job->bands = 1;
-  job->bands = max_int (1, min_int (job->bands, job->height / least));
-  workers_run (job->state->workers, strips * job->bands, 1,
-      job->state->kernels->filter_codes, job);
+  job->bands = max_int (
+      1, min_int ((parts + strips - 1) / strips, job->height / LEAST_BAND));
+  workers_run (
+      workers, strips * job->bands, parts == 1 ? strips : 1, filter, user);
 }
 
 static void
 filter_plane (const SepconvPlan *plan, RowsJob *job)
 {
-  const RowsKernels *kernels = job->state->kernels;
+  const RowsState *state = plan->state;
+  const RowsKernels *kernels = state->kernels;
   const int height = image_plane_height (&plan->layout, job->channel->plane);
 
-  if (job->n_samples == 0 || job->height == 0)
-    return;
+  job->state = state;
   find_edges (job);
-  if (kernels->filter_codes != NULL && has_codes (job->channel)
-      && plan_codes (job)) {
-    filter_codes (job);
+  job->codes = find_codes (plan, job);
+  if (job->codes != NULL) {
+    rows_run_codes (job, job->y->n, state->workers, kernels->filter_codes, job);
     return;
   }
   job->slab = slab_samples (job->n_samples, height,
@@ -312,24 +416,14 @@ filter_plane (const SepconvPlan *plan, RowsJob *job)
       plan->float_holds ? kernels->filter_float : kernels->filter_double, job);
 }
 
-static int
-count_filtered (const SepconvChannel *channel, int n)
-{
-  int filtered = 0;
-
-  for (int c = 0; c < n; c++)
-    filtered += channel[c].filter;
-  return filtered;
-}
-
 /* `n` channels from `channel` on, as one row of samples. */
 static void
 run_channels (const SepconvPlan *plan, const SepconvPart *part,
-    const SepconvChannel *channel, int n, int distance)
+    Workers *workers, RowsFilter filter, const SepconvChannel *channel, int n,
+    int distance)
 {
   const Image *src = part->src, *dst = part->dst;
   RowsJob job = {
-    .state = plan->state,
     .border = plan->border,
     .x = &plan->taps[channel->plane].x,
     .y = &plan->taps[channel->plane].y,
@@ -344,10 +438,12 @@ run_channels (const SepconvPlan *plan, const SepconvPart *part,
     .dst_stride = dst->memory[channel->memory].stride,
   };
 
+  if (job.n_samples == 0 || job.height == 0)
+    return;
   if (count_filtered (channel, n) > 0)
-    filter_plane (plan, &job);
+    filter (plan, &job);
   else
-    workers_run (job.state->workers, job.height, COPY_ROWS, copy_rows, &job);
+    workers_run (workers, job.height, COPY_ROWS, copy_rows, &job);
 }
 
 /* Whether n channels are a row of samples at even distances, and enough of them are to be
@@ -364,22 +460,32 @@ are_even (const SepconvChannel *channel, int n, int distance)
       && (filtered == 0 || 2 * filtered >= n);
 }
 
-bool
-rows_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
+void
+rows_run_planes (const SepconvPlan *plan, const SepconvPart *part,
+    Workers *workers, RowsFilter filter)
 {
-  (void) fault;
   for (int i = 0; i < plan->n_channels;) {
     const SepconvChannel *channel = &plan->channel[i];
     const int n = plan->layout.plane[channel->plane].channels;
     const int distance = channel->pixel_stride / n;
 
     if (are_even (channel, n, distance))
-      run_channels (plan, part, channel, n, distance);
+      run_channels (plan, part, workers, filter, channel, n, distance);
     else
       for (int c = 0; c < n; c++)
-        run_channels (plan, part, channel + c, 1, channel->pixel_stride);
+        run_channels (
+            plan, part, workers, filter, channel + c, 1, channel->pixel_stride);
     i += n;
   }
+}
+
+bool
+rows_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
+{
+  const RowsState *state = plan->state;
+
+  (void) fault;
+  rows_run_planes (plan, part, state->workers, filter_plane);
   return true;
 }
 
@@ -410,25 +516,12 @@ row_new (size_t n)
   return aligned_alloc (64, n * sizeof (double));
 }
 
-/* Bytes of what filter_codes() keeps of a strip: a row's samples with what taps reach, the
- * same in pairs, the sums of the last row and of this one, and the ring of pairs of rows. */
-static size_t
-strip_bytes (int most_channels)
-{
-  const size_t reach = (size_t) ((ROWS_MAX_CODE_TAPS + 2) * most_channels);
-  const size_t line = round_up (MAX_STRIP + reach + ROWS_RUN, ROWS_RUN);
-  const size_t ring = max_size (STRIP_BYTES, 4 * MIN_STRIP * ROWS_MAX_CODE_TAPS)
-      + 4 * 3 * MAX_STRIP;
-
-  return 2 * line * 3 + 2 * MAX_STRIP * 2 + round_up (ring, 64) + 4 * MAX_STRIP;
-}
-
 bool
 rows_prepare (SepconvPlan *plan, const RowsKernels *kernels, Fault *fault)
 {
   RowsState *state = calloc (1, sizeof *state);
   size_t row = 0, reach = 0;
-  int workers, channels = 1;
+  int workers;
 
   plan->state = state;
   if (state == NULL)
@@ -444,12 +537,11 @@ rows_prepare (SepconvPlan *plan, const RowsKernels *kernels, Fault *fault)
     const int height = image_plane_height (&plan->layout, p);
     const int samples = plane->width * plane->channels;
 
-    channels = max_int (channels, plane->channels);
     row = max_size (row, round_up ((size_t) samples, ROWS_RUN));
     reach = max_size (reach, TAPS_MAX * (size_t) plane->channels);
     state->sums_bytes = max_size (state->sums_bytes,
-        max_size (slab_bytes (samples, height, sizeof (float), workers),
-            slab_bytes (samples, height, sizeof (double), workers)));
+        max_size (most_slab_bytes (height, sizeof (float)),
+            most_slab_bytes (height, sizeof (double))));
   }
   state->line_bytes = (MAX_SLAB_RUNS * ROWS_RUN + reach) * sizeof (double);
   state->taps_x = malloc (TAPS_MAX * sizeof (double));
@@ -462,12 +554,13 @@ rows_prepare (SepconvPlan *plan, const RowsKernels *kernels, Fault *fault)
       row_new ((size_t) workers * state->sums_bytes / sizeof (double));
   /* Zeroed, because runs past a line's end are summed and thrown away. */
   state->lines = calloc ((size_t) workers, state->line_bytes);
-  state->strip_bytes = strip_bytes (channels);
   if (kernels->filter_codes != NULL) {
-    state->strips = aligned_alloc (
-        64, round_up ((size_t) workers * state->strip_bytes, 64));
-    if (state->strips != NULL)
-      memset (state->strips, 0, (size_t) workers * state->strip_bytes);
+    const size_t bytes = (size_t) workers * sizeof *state->strips;
+
+    state->strips = aligned_alloc (_Alignof(RowsStrip), bytes);
+    /* What lies behind a line's end is read, and thrown away. */
+    for (int i = 0; state->strips != NULL && i < workers; i++)
+      memset (state->strips[i].line, 0, sizeof state->strips[i].line);
   }
   if (state->taps_x == NULL || state->taps_y == NULL || state->offsets == NULL
       || state->outside == NULL || state->left == NULL || state->right == NULL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* rows: what the methods of the CPU share. A plane is rows of samples; worker threads share
- * it by slabs of columns, or by strips.
+/* rows: what the instruction sets of the method simd share. A plane is rows of samples; worker
+ * threads share it by slabs of columns, or by strips.
  *
  * Interleaved channels at even distances are one row of samples, whose taps are as many
  * samples apart as there are channels. The inner loops are a RowsKernels, built once for
@@ -15,9 +15,88 @@
 #define ROWS_RUN 64
 
 /* Taps of an axis that 16-bit products take at most: more lose too much. */
-#define ROWS_MAX_CODE_TAPS 64
+#define ROWS_MAX_CODE_TAPS 256
 
 typedef struct RowsKernels RowsKernels;
+
+static inline int
+min_int (int a, int b)
+{
+  return a < b ? a : b;
+}
+
+static inline int
+max_int (int a, int b)
+{
+  return a > b ? a : b;
+}
+
+static inline size_t
+max_size (size_t a, size_t b)
+{
+  return a > b ? a : b;
+}
+
+/* Of filter_codes(): samples of a strip at most, where they lie next to each other, and where
+ * they are copied first; rows that are summed at a time at most. */
+#define ROWS_MAX_STRIP 8192
+#define ROWS_MAX_COPIED_STRIP 1024
+#define ROWS_MAX_AT_ONCE 8
+#define ROWS_MAX_WINDOW (ROWS_MAX_CODE_TAPS + ROWS_MAX_AT_ONCE)
+/* Beside the samples of a line: those that taps reach, and those that whole vectors read and
+ * write behind them. */
+#define ROWS_REACH (ROWS_MAX_CODE_TAPS * IMAGE_MAX_CHANNELS + 8 * ROWS_RUN)
+#define ROWS_LINE (ROWS_MAX_STRIP + ROWS_REACH)
+/* Pairs of pixels of a line, with those that whole vectors sum behind its end. */
+#define ROWS_STARTS (ROWS_MAX_STRIP / 2 + 2 * ROWS_RUN)
+
+/* A worker's memory for a strip of codes: see rows-codes.h. */
+typedef struct
+{
+  _Alignas(64) int16_t line[ROWS_MAX_AT_ONCE][ROWS_LINE]; /* sums of columns */
+  int32_t start[ROWS_STARTS]; /* RowsCodeTaps's, of each pair of pixels */
+  /* Of the rows of the window. */
+  uint8_t edges[ROWS_MAX_WINDOW][2 * (ROWS_MAX_COPIED_STRIP + ROWS_REACH)];
+  uint8_t outside[2 * ROWS_LINE]; /* a row beyond a constant border */
+  uint8_t samples[2 * ROWS_LINE]; /* of a row of the result */
+} RowsStrip;
+
+/* Taps of both axes as 16-bit integers:
+ *
+ *   sums = (y_start + sum of y * code) >> y_shift: 2^middle times the exact sum of code - center
+ *   result = (start + sum of x * sums) >> x_shift, 2^fraction times the code
+ *
+ * Two neighbours are in one word, the first in the low half: x[0] holds 0 and the first tap,
+ * x[1] the first and the second, x[2] the second and the third, and so on for x_pairs times
+ * two words; likewise y. What is missing is 0, also behind them. */
+typedef struct
+{
+  int x_pairs, y_pairs;
+  int32_t x[ROWS_MAX_CODE_TAPS + 2], y[ROWS_MAX_CODE_TAPS + 2];
+  int x_shift, y_shift;
+  int32_t y_start;
+  int32_t start[IMAGE_MAX_CHANNELS];   /* by channel */
+  uint16_t border[IMAGE_MAX_CHANNELS]; /* the sample beyond a constant border */
+} RowsCodeTaps;
+
+/* What integers of taps are to give. */
+typedef struct
+{
+  int fraction;                     /* bits of results behind the code's */
+  double start[IMAGE_MAX_CHANNELS]; /* that is added, by channel */
+  double most_lost; /* codes, before the last rounding to whole ones */
+} RowsCodeAim;
+
+/* Of 0.75 codes that are promised, the last rounding takes 0.5. */
+#define ROWS_MOST_LOST 0.24
+
+/* What is worked out once for each of a plan's specs, for channels that are run together. */
+typedef struct
+{
+  unsigned revision; /* of the plan that the rest is of; 0: of none */
+  bool hold;         /* whether the integers are exact enough */
+  RowsCodeTaps taps;
+} RowsCodes;
 
 /* What a plan keeps. */
 typedef struct
@@ -29,33 +108,17 @@ typedef struct
    * edges. */
   void *offsets, *outside;
   int *left, *right; /* which sample stands for each one beyond a row's ends */
-  size_t sums_bytes, line_bytes, strip_bytes;
+  size_t sums_bytes, line_bytes;
   uint8_t *sums;  /* a slab, per worker */
   uint8_t *lines; /* a slab's part of a row with what taps reach, per worker */
-  uint8_t *
-      strips; /* what filter_codes() needs, per worker; NULL: it is never called */
+  RowsStrip *strips; /* [workers]; NULL: filter_codes() is never called */
+  RowsCodes codes[SEPCONV_MAX_CHANNELS]; /* by the first of the channels */
 } RowsState;
-
-/* Taps of both axes as 16-bit integers, two neighbours in one word, the first in the low
- * half:
- *
- *   sums = sum of x * (code - 128), shifted right by x_shift: 2^middle times the exact sum
- *   result = (start + sum of y * sums) >> y_shift
- *
- * x pairs are tap 0 and 1, 2 and 3 and so on; y pairs are counted from the last tap: n - 2
- * and n - 1, then n - 4 and n - 3. What is missing in a pair is 0. */
-typedef struct
-{
-  int x_pairs, y_pairs;
-  int32_t x[ROWS_MAX_CODE_TAPS / 2 + 1], y[ROWS_MAX_CODE_TAPS / 2 + 1];
-  int x_shift, y_shift;
-  int32_t start[IMAGE_MAX_CHANNELS]; /* by channel */
-} RowsCodeTaps;
 
 /* One plane's share of a run, or one channel's, handed to the workers. */
 typedef struct
 {
-  const RowsState *state;
+  const RowsState *state; /* of the method simd; other methods have their own */
   SepconvBorder border;
   const Taps *x, *y;
   int height;
@@ -69,13 +132,12 @@ typedef struct
   ptrdiff_t src_stride;
   uint8_t *dst;
   ptrdiff_t dst_stride;
-  RowsCodeTaps codes; /* for filter_codes() */
+  const RowsCodeTaps *codes; /* for filter_codes() */
 } RowsJob;
 
 /* The inner loops for one instruction set. Each is a WorkersJob. */
 struct RowsKernels
 {
-  const char *isa;
   void (*prepare_float) (const RowsJob *job);
   void (*prepare_double) (const RowsJob *job);
   WorkersJob filter_float, filter_double; /* items are slabs */
@@ -86,6 +148,42 @@ bool rows_prepare (SepconvPlan *plan, const RowsKernels *kernels, Fault *fault);
 void rows_release (SepconvPlan *plan);
 bool rows_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault);
 
+/* Filters one plane, or one of its channels. It sets the job's state. */
+typedef void (*RowsFilter) (const SepconvPlan *plan, RowsJob *job);
+
+/* Finds the integers for a job's taps; false: the samples do not suit, or more would be lost. */
+bool rows_plan_codes (
+    const RowsJob *job, const RowsCodeAim *aim, RowsCodeTaps *codes);
+/* Divides a job of codes into strips and bands, of which so many rows each are kept beside those
+ * of STRIP_LINES, and runs it. */
+void rows_run_codes (
+    RowsJob *job, int lines, Workers *workers, WorkersJob filter, void *user);
+
+/* Calls `filter` for each plane that has channels to be filtered, or for each channel where the
+ * plane's do not lie at even distances; copies the others. */
+void rows_run_planes (const SepconvPlan *plan, const SepconvPart *part,
+    Workers *workers, RowsFilter filter);
+
+/* What stands for the sample that is `i` from a row's first one: which one does, or -1
+ * less the channel whose border value is meant. */
+int rows_edge_index (const RowsJob *job, int i);
+
 /* Copies the samples of rows [first, last) that belong to channels that are not filtered,
  * the n from `begin` on. */
 void rows_copy_kept (const RowsJob *job, int first, int last, int begin, int n);
+
+/* Stores n raw samples, of a run or less. */
+static inline void
+rows_store_run (
+    uint8_t *row, const int raw[ROWS_RUN], int bytes, ptrdiff_t distance, int n)
+{
+  if (bytes == 1 && distance == 1 && n == ROWS_RUN)
+    for (int k = 0; k < ROWS_RUN; k++)
+      image_write_raw (row + k, raw[k], 1);
+  else if (bytes == 2 && distance == 2 && n == ROWS_RUN)
+    for (int k = 0; k < ROWS_RUN; k++)
+      image_write_raw (row + 2 * (ptrdiff_t) k, raw[k], 2);
+  else
+    for (int k = 0; k < n; k++)
+      image_write_raw (row + k * distance, raw[k], bytes);
+}

@@ -52,13 +52,14 @@ shared_padded_cost (const SepconvWork *work)
 }
 
 extern "C" const SepconvMethodOps sepconv_shared_padded_ops = {
-  0,
-  true,
-  sepconv_float_holds,
-  shared_padded_cost,
-  window_prepare<SharedPadded>,
-  twopass_release,
-  window_run<SharedPadded>,
-  false,
-  NULL,
+  .min_capability = 0,
+  .in_parts = true,
+  .combines = false,
+  .supports = sepconv_float_holds,
+  .cost = shared_padded_cost,
+  .prepare = window_prepare<SharedPadded>,
+  .release = twopass_release,
+  .run = window_run<SharedPadded>,
+  .overlaps = false,
+  .counts = NULL,
 };

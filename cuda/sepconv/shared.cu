@@ -33,13 +33,14 @@ shared_cost (const SepconvWork *work)
 }
 
 extern "C" const SepconvMethodOps sepconv_shared_ops = {
-  0,
-  true,
-  sepconv_float_holds,
-  shared_cost,
-  window_prepare<Shared>,
-  twopass_release,
-  window_run<Shared>,
-  false,
-  NULL,
+  .min_capability = 0,
+  .in_parts = true,
+  .combines = false,
+  .supports = sepconv_float_holds,
+  .cost = shared_cost,
+  .prepare = window_prepare<Shared>,
+  .release = twopass_release,
+  .run = window_run<Shared>,
+  .overlaps = false,
+  .counts = NULL,
 };

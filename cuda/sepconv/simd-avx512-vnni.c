@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* simd for one instruction set: the build compiles this file for it. */
 #define ROWS_KERNELS simd_kernels_avx512_vnni
-#define ROWS_ISA "avx512-vnni"
 #include "rows-kernels.h"

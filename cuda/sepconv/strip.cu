@@ -32,19 +32,9 @@
 bool
 strip_is_packed (const ImagePlane *plane, Fault *why)
 {
-  const int bytes = image_sample_bytes (plane);
-
-  if (plane->pixel_stride == plane->channels * bytes
-      && (plane->channels == 1 || plane->channel_stride == bytes))
-    return true;
-  return fault_set (why, FAULT_UNSUPPORTED,
-      "the samples of a plane do not follow each other directly");
-}
-
-static bool
-is_aligned (const uint8_t *data, ptrdiff_t stride, int bytes)
-{
-  return (uintptr_t) data % (uintptr_t) bytes == 0 && stride % bytes == 0;
+  return image_is_packed (plane)
+      || fault_set (why, FAULT_UNSUPPORTED,
+          "the samples of a plane do not follow each other directly");
 }
 
 /* The bits that belong to channels that are not filtered. */
@@ -67,7 +57,7 @@ strip_describe (
   const ImagePlane *layout = &plan->layout.plane[p];
   const ImageMemory *src = &part->src->memory[layout->memory];
   const ImageMemory *dst = &part->dst->memory[layout->memory];
-  int c = 0;
+  const SepconvChannel *channel = sepconv_plane_channels (plan, p);
 
   *plane = StripPlane ();
   plane->src = src->data + layout->offset;
@@ -83,20 +73,15 @@ strip_describe (
   plane->shift = layout->shift;
   plane->max_code = image_full_code (layout);
   plane->margin = plan->taps[p].x.n / 2;
-  plane->src_aligned = is_aligned (plane->src, src->stride, 16);
-  plane->dst_aligned = is_aligned (plane->dst, dst->stride, 16);
-  for (int i = 0; i < plan->n_channels; i++) {
-    const SepconvChannel *channel = &plan->channel[i];
-
-    if (channel->plane != p)
-      continue;
-    if (channel->filter)
+  plane->src_aligned = image_is_aligned (plane->src, src->stride, 16);
+  plane->dst_aligned = image_is_aligned (plane->dst, dst->stride, 16);
+  for (int c = 0; c < layout->channels; c++) {
+    if (channel[c].filter)
       plane->filter = true;
     else
       mark_kept (plane, c);
-    plane->border[c] =
-        (uint16_t) ((int) (channel->border + channel->center) << layout->shift);
-    c++;
+    plane->border[c] = (uint16_t) ((int) (channel[c].border + channel[c].center)
+        << layout->shift);
   }
   /* A plane of none is copied as it is. */
   if (!plane->filter)

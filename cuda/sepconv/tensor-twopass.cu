@@ -9,7 +9,7 @@
  * others roll on in registers (RollingTaps).
  *
  * Row pass: the window of a block lies in shared memory, as bytes, borders put in
- * (strip.cuh). Its sums are kept as halves [row quad][sample][4 rows], where sample
+ * (strip-reader.cuh). Its sums are kept as halves [row quad][sample][4 rows], where sample
  * counts all channels of all pixels: the four rows of a quad are the low and the high
  * half of one column of a right factor, and want to be neighbours in registers.
  *
@@ -24,8 +24,10 @@
 
 #include "../gpu-check.h"
 #include "../gpu-launch.cuh"
+#include "border.h"
 #include "staging.cuh"
-#include "strip.cuh"
+#include "strip-reader.cuh"
+#include "strip-writer.cuh"
 #include "twopass.cuh"
 
 #include <math.h>
@@ -218,24 +220,12 @@ template <int PARTS, int BYTES, int C> struct RowPass
     const uint8_t *at = window + 16 * step * CHUNKS;
     uint32_t chunk[2][CHUNKS];
 
-    if constexpr (CHUNKS == 1) {
-      uint32_t m[2];
-
-      load_matrices (m, at);
-      chunk[0][0] = m[0];
-      chunk[1][0] = m[1];
-    } else {
+    if constexpr (CHUNKS == 1)
+      load_one_chunk (chunk, 0, at);
+    else
 #pragma unroll
-      for (int q = 0; q < CHUNKS; q += 2) {
-        uint32_t m[4];
-
-        load_matrices (m, at + 16 * q);
-        chunk[0][q] = m[0];
-        chunk[1][q] = m[1];
-        chunk[0][q + 1] = m[2];
-        chunk[1][q + 1] = m[3];
-      }
-    }
+      for (int q = 0; q < CHUNKS; q += 2)
+        load_two_chunks (chunk, q, at + 16 * q);
 #pragma unroll
     for (int r = 0; r < 2; r++)
       split_channels<BYTES, C> (chunk[r], shift, low[r], high[r]);
@@ -588,8 +578,7 @@ plane_of_block (const PassFrame &frame)
 
 template <int PARTS, int BYTES>
 static __global__ void
-__launch_bounds__ (STRIP_THREADS, 3)
-    tensor_rows (STRIP_PARAMETER PassFrame frame)
+__launch_bounds__ (STRIP_THREADS, 3) tensor_rows (GPU_PARAMETER PassFrame frame)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
   GPU_DYNAMIC_SHARED (uint8_t, window);
@@ -607,7 +596,7 @@ __launch_bounds__ (STRIP_THREADS, 3)
 template <int PARTS, int BYTES>
 static __global__ void
 __launch_bounds__ (STRIP_THREADS, 2)
-    tensor_columns (STRIP_PARAMETER PassFrame frame)
+    tensor_columns (GPU_PARAMETER PassFrame frame)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
   const PassPlane &plane = plane_of_block (frame);
@@ -656,7 +645,7 @@ struct PassState
 static int
 reach_of_taps (const ImagePlane *shape, int nx)
 {
-  return tensor_round_up (
+  return strip_round_up (
       nx / 2, 16 / (shape->channels * image_sample_bytes (shape)));
 }
 
@@ -670,7 +659,7 @@ row_steps (const ImagePlane *shape, int nx)
 static int
 above_of_taps (int ny)
 {
-  return tensor_round_up (ny / 2, QUAD);
+  return strip_round_up (ny / 2, QUAD);
 }
 
 static int
@@ -698,7 +687,7 @@ pitch_of_plane (const ImagePlane *shape)
 {
   const int block = shape->channels * TENSOR_STEP;
 
-  return tensor_round_up (
+  return strip_round_up (
       shape->width * shape->channels, max (block, COLUMN_SAMPLES));
 }
 
@@ -709,7 +698,7 @@ quads_of_plane (const SepconvPlan *plan, int p)
   const int rows = image_plane_height (&plan->layout, p);
 
   return (size_t) pitch_of_plane (&plan->layout.plane[p])
-      * (size_t) (tensor_round_up (rows, STRIP_ROWS) / QUAD);
+      * (size_t) (strip_round_up (rows, STRIP_ROWS) / QUAD);
 }
 
 /* What the plan's taps need; tensor_twopass_supports() found that there is one. */
@@ -802,8 +791,8 @@ describe (
   const auto *own = &state->plane[p];
   const int parts = state->variant->parts;
   const int channels = plan->layout.plane[p].channels;
+  const SepconvChannel *channel = sepconv_plane_channels (plan, p);
   size_t before = 0;
-  int c = 0;
 
   *plane = PassPlane ();
   strip_describe (plan, part, p, &plane->strip);
@@ -811,15 +800,11 @@ describe (
     return;
   for (int i = 0; i < p; i++)
     before += quads_of_plane (plan, i);
-  for (int i = 0; i < plan->n_channels; i++) {
-    const SepconvChannel *channel = &plan->channel[i];
+  for (int k = 0; k < IMAGE_MAX_CHANNELS; k++) {
+    const SepconvChannel *of = &channel[k % channels];
 
-    if (channel->plane != p)
-      continue;
-    for (int k = c++; k < IMAGE_MAX_CHANNELS; k += channels) {
-      plane->result_start[k] = (float) channel->offset;
-      plane->outside[k] = two_halves (own->taps_sum * channel->border);
-    }
+    plane->result_start[k] = (float) of->offset;
+    plane->outside[k] = two_halves (own->taps_sum * of->border);
   }
   plane->reach = own->reach;
   plane->above = above_of_taps (plan->taps[p].y.n);
@@ -984,13 +969,14 @@ tensor_twopass_cost (const SepconvWork *work)
 }
 
 extern "C" const SepconvMethodOps sepconv_tensor_twopass_ops = {
-  INSTRUCTIONS_CAPABILITY,
-  false,
-  tensor_twopass_supports,
-  tensor_twopass_cost,
-  tensor_twopass_prepare,
-  tensor_twopass_release,
-  tensor_twopass_run,
-  false,
-  NULL,
+  .min_capability = INSTRUCTIONS_CAPABILITY,
+  .in_parts = false,
+  .combines = false,
+  .supports = tensor_twopass_supports,
+  .cost = tensor_twopass_cost,
+  .prepare = tensor_twopass_prepare,
+  .release = tensor_twopass_release,
+  .run = tensor_twopass_run,
+  .overlaps = false,
+  .counts = NULL,
 };

@@ -36,12 +36,6 @@
 /* The products in a row that a pass over a plane takes, the larger of both axes. */
 typedef int (*TensorSteps) (const ImagePlane *shape, int nx, int ny);
 
-static inline int
-tensor_round_up (int value, int unit)
-{
-  return (value + unit - 1) / unit * unit;
-}
-
 /* The steps of a window that begins with the first of n taps. */
 static inline int
 tensor_steps_of_taps (int n)
@@ -117,6 +111,33 @@ __device__ __forceinline__ uint32_t
 halves_of_codes (uint32_t samples, int shift)
 {
   return ((samples >> shift) & CODES) | 0x64006400u;
+}
+
+/* Loads this lane's part of chunk i of 16 rows, and of the one after it: chunk[0] is of the
+ * upper 8 rows, chunk[1] of the lower. */
+template <int N>
+__device__ __forceinline__ void
+load_two_chunks (uint32_t (&chunk)[2][N], int i, const uint8_t *at)
+{
+  uint32_t m[4];
+
+  load_matrices (m, at);
+  chunk[0][i] = m[0];
+  chunk[1][i] = m[1];
+  chunk[0][i + 1] = m[2];
+  chunk[1][i + 1] = m[3];
+}
+
+/* The same of chunk i alone. */
+template <int N>
+__device__ __forceinline__ void
+load_one_chunk (uint32_t (&chunk)[2][N], int i, const uint8_t *at)
+{
+  uint32_t m[2];
+
+  load_matrices (m, at);
+  chunk[0][i] = m[0];
+  chunk[1][i] = m[1];
 }
 
 /* The right factors of one block of 16 pixels, for each channel, from the chunks

@@ -240,6 +240,8 @@ is_fetched (const SepconvPlan *plan, const SepconvPart *part, int p)
 static bool
 border_mode (const SepconvPlan *plan, int p, enum cudaTextureAddressMode *mode)
 {
+  const SepconvChannel *channel = sepconv_plane_channels (plan, p);
+
   *mode = cudaAddressModeClamp;
   if (!texel_is_pixel (&plan->layout.plane[p]))
     return false;
@@ -247,13 +249,9 @@ border_mode (const SepconvPlan *plan, int p, enum cudaTextureAddressMode *mode)
     return true;
   if (plan->border != SEPCONV_CONSTANT)
     return false;
-  for (int i = 0; i < plan->n_channels; i++) {
-    const SepconvChannel *channel = &plan->channel[i];
-
-    if (channel->plane == p && channel->filter
-        && channel->border + channel->center != 0.0)
+  for (int c = 0; c < plan->layout.plane[p].channels; c++)
+    if (channel[c].filter && channel[c].border + channel[c].center != 0.0)
       return false;
-  }
   *mode = cudaAddressModeBorder;
   return true;
 }
@@ -438,13 +436,14 @@ texture_cost (const SepconvWork *work)
 }
 
 extern "C" const SepconvMethodOps sepconv_texture_ops = {
-  0,
-  true,
-  NULL,
-  texture_cost,
-  texture_prepare,
-  texture_release,
-  texture_run,
-  false,
-  NULL,
+  .min_capability = 0,
+  .in_parts = true,
+  .combines = false,
+  .supports = NULL,
+  .cost = texture_cost,
+  .prepare = texture_prepare,
+  .release = texture_release,
+  .run = texture_run,
+  .overlaps = false,
+  .counts = NULL,
 };

@@ -108,13 +108,14 @@ tile_l2_cost (const SepconvWork *work)
 }
 
 extern "C" const SepconvMethodOps sepconv_tile_l2_ops = {
-  0,
-  true,
-  sepconv_float_holds,
-  tile_l2_cost,
-  tile_l2_prepare,
-  twopass_release,
-  tile_l2_run,
-  false,
-  NULL,
+  .min_capability = 0,
+  .in_parts = true,
+  .combines = false,
+  .supports = sepconv_float_holds,
+  .cost = tile_l2_cost,
+  .prepare = tile_l2_prepare,
+  .release = twopass_release,
+  .run = tile_l2_run,
+  .overlaps = false,
+  .counts = NULL,
 };

@@ -34,13 +34,14 @@ transposed_cost (const SepconvWork *work)
 }
 
 extern "C" const SepconvMethodOps sepconv_transposed_ops = {
-  0,
-  true,
-  sepconv_float_holds,
-  transposed_cost,
-  window_prepare<Transposed>,
-  twopass_release,
-  window_run<Transposed>,
-  false,
-  NULL,
+  .min_capability = 0,
+  .in_parts = true,
+  .combines = false,
+  .supports = sepconv_float_holds,
+  .cost = transposed_cost,
+  .prepare = window_prepare<Transposed>,
+  .release = twopass_release,
+  .run = window_run<Transposed>,
+  .overlaps = false,
+  .counts = NULL,
 };

@@ -10,18 +10,28 @@ twopass_prepare (SepconvPlan *plan, Fault *fault)
 }
 
 bool
-twopass_prepare_state (SepconvPlan *plan, size_t bytes, Fault *fault)
+twopass_prepare_taps (SepconvPlan *plan, size_t bytes, Fault *fault)
 {
   TwopassState *state = (TwopassState *) calloc (1, bytes);
-  size_t sums = 0;
 
   plan->state = state;
   if (state == NULL)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
-  if (!staging_init (&state->taps,
-          sizeof (double) * 2 * TAPS_MAX * (size_t) plan->layout.n_planes,
-          fault))
+  return staging_init (&state->taps,
+      sizeof (double) * 2 * TAPS_MAX * (size_t) plan->layout.n_planes
+          * (size_t) plan->most_terms,
+      fault);
+}
+
+bool
+twopass_prepare_state (SepconvPlan *plan, size_t bytes, Fault *fault)
+{
+  TwopassState *state;
+  size_t sums = 0;
+
+  if (!twopass_prepare_taps (plan, bytes, fault))
     return false;
+  state = (TwopassState *) plan->state;
   for (int p = 0; p < plan->layout.n_planes; p++)
     sums += (size_t) plan->layout.plane[p].width
         * (size_t) image_plane_height (&plan->layout, p)
@@ -63,8 +73,8 @@ done:
   return ok;
 }
 
-/* A plan that first meets taps that need double sums outgrows its buffer, once;
- * cudaFree() waits for the frames that still use it. */
+/* A plan that first meets taps that need double sums outgrows its buffer, once, and so does
+ * one that began without; cudaFree() waits for the frames that still use it. */
 static bool
 reserve_sums (TwopassState *state, size_t bytes, Fault *fault)
 {
@@ -79,14 +89,16 @@ reserve_sums (TwopassState *state, size_t bytes, Fault *fault)
   return true;
 }
 
-/* Where plane p's taps lie in the buffer, in taps: x first, then y. */
+/* Where plane p's taps lie in the buffer, in taps: term after term, x first, then y. */
 static size_t
 taps_offset (const SepconvPlan *plan, int p)
 {
   size_t offset = 0;
 
   for (int i = 0; i < p; i++)
-    offset += (size_t) (plan->taps[i].x.n + plan->taps[i].y.n);
+    for (int t = 0; t < plan->n_terms[i]; t++)
+      offset += (size_t) (sepconv_plan_term (plan, i, t)->x.n
+          + sepconv_plan_term (plan, i, t)->y.n);
   return offset;
 }
 
@@ -96,14 +108,15 @@ write_taps (const SepconvPlan *plan, Real *to)
 {
   size_t n = 0;
 
-  for (int p = 0; p < plan->layout.n_planes; p++) {
-    const SepconvPlaneTaps *taps = &plan->taps[p];
+  for (int p = 0; p < plan->layout.n_planes; p++)
+    for (int t = 0; t < plan->n_terms[p]; t++) {
+      const SepconvPlaneTaps *taps = sepconv_plan_term (plan, p, t);
 
-    for (int i = 0; i < taps->x.n; i++)
-      to[n++] = (Real) taps->x.tap[i];
-    for (int i = 0; i < taps->y.n; i++)
-      to[n++] = (Real) taps->y.tap[i];
-  }
+      for (int i = 0; i < taps->x.n; i++)
+        to[n++] = (Real) taps->x.tap[i];
+      for (int i = 0; i < taps->y.n; i++)
+        to[n++] = (Real) taps->y.tap[i];
+    }
   return n;
 }
 
@@ -167,6 +180,16 @@ describe_channel (const SepconvPlan *plan, const SepconvChannel *channel,
   return out;
 }
 
+/* One for each sample and term. */
+static size_t
+sums_of_channel (
+    const SepconvPlan *plan, const SepconvChannel *channel, const Image *src)
+{
+  return (size_t) channel->width
+      * (size_t) sepconv_channel_height (channel, src)
+      * (size_t) plan->n_terms[channel->plane];
+}
+
 template <typename Real>
 bool
 twopass_begin (SepconvPlan *plan, const SepconvPart *part,
@@ -177,8 +200,7 @@ twopass_begin (SepconvPlan *plan, const SepconvPart *part,
 
   for (int i = 0; i < plan->n_channels; i++)
     if (plan->channel[i].filter)
-      sums += (size_t) plan->channel[i].width
-          * (size_t) sepconv_channel_height (&plan->channel[i], part->src);
+      sums += sums_of_channel (plan, &plan->channel[i], part->src);
   if (!reserve_sums (state, sums * sizeof (Real), fault)
       || !upload_taps<Real> (plan, part->stream, fault))
     return false;
@@ -193,7 +215,7 @@ twopass_begin (SepconvPlan *plan, const SepconvPart *part,
     *channel = describe_channel<Real> (
         plan, &plan->channel[i], part, (Real *) state->sums + sums);
     if (channel->filter)
-      sums += (size_t) channel->width * (size_t) channel->height;
+      sums += sums_of_channel (plan, &plan->channel[i], part->src);
     extent->width = max (extent->width, channel->width);
     extent->fresh =
         max (extent->fresh, channel->fresh.last - channel->fresh.first);

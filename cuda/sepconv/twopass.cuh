@@ -36,7 +36,7 @@ template <typename Real> struct TwopassChannel
   ImageRows result; /* rows to finish */
   int sample_bytes, shift, max_code;
   bool filter;
-  int nx, ny;
+  int nx, ny; /* of the first term; the others' taps and sums lie behind its own */
   const Real *tx, *ty;
   Real *sums; /* [height][width] */
   Real center, offset;
@@ -77,6 +77,9 @@ bool twopass_prepare (SepconvPlan *plan, Fault *fault);
 /* For a method that keeps more: `bytes` of a struct derived from TwopassState,
  * zeroed but for the base. */
 bool twopass_prepare_state (SepconvPlan *plan, size_t bytes, Fault *fault);
+/* The same for a method that may do without sums: their buffer comes with the first run
+ * that has some. */
+bool twopass_prepare_taps (SepconvPlan *plan, size_t bytes, Fault *fault);
 void twopass_release (SepconvPlan *plan);
 
 /* For methods whose time grows with the taps of both passes: by `a_tap` picoseconds a

@@ -17,9 +17,10 @@
 
 #include "twopass.cuh"
 
-template <typename Method>
-static __global__ void
-window_rows (const TwopassFrame<float> frame)
+/* Sums this block's part of a channel's rows. The whole block, inside the channel. */
+template <typename Method, typename Real>
+__device__ __forceinline__ void
+window_sum_rows (const TwopassChannel<Real> &channel, SepconvBorder border)
 {
   constexpr int outputs = Method::row_outputs;
   constexpr int block_width = Method::block_width;
@@ -27,36 +28,31 @@ window_rows (const TwopassFrame<float> frame)
   __shared__ typename Method::template Window<tile + SEPCONV_SUM_BLOCK,
       Method::block_height>
       window;
-  __shared__ float taps[SEPCONV_SUM_BLOCK];
-  const TwopassChannel<float> &channel = frame.channel[blockIdx.z];
+  __shared__ Real taps[SEPCONV_SUM_BLOCK];
   const int column = threadIdx.x, row = threadIdx.y;
   const int thread = row * block_width + column;
   const int x0 = blockIdx.x * tile;
-  const int y0 = channel.fresh.first + blockIdx.y * Method::block_height;
-  const int y = y0 + row;
-  float sum[outputs] = {};
-
-  if (!channel.filter || x0 >= channel.width || y0 >= channel.fresh.last)
-    return; /* the whole block */
+  const int y =
+      channel.fresh.first + blockIdx.y * Method::block_height + row;
+  Real sum[outputs] = {};
 
   for (int first = 0; first < channel.nx; first += SEPCONV_SUM_BLOCK) {
     const int n = min (SEPCONV_SUM_BLOCK, channel.nx - first);
     const int left = x0 + first - channel.nx / 2;
-    float part[outputs] = {};
+    Real part[outputs] = {};
 
     if (y < channel.fresh.last) {
       const uint8_t *samples = channel.src + y * channel.src_stride;
 
       for (int i = column; i < tile + n - 1; i += block_width)
-        window.at (i, row) =
-            load_sample (channel, samples, left + i, frame.border);
+        window.at (i, row) = load_sample (channel, samples, left + i, border);
     }
     if (thread < n)
       taps[thread] = channel.tx[first + thread];
     __syncthreads ();
     if (y < channel.fresh.last)
       for (int i = 0; i < n; i++) {
-        const float tap = taps[i];
+        const Real tap = taps[i];
 
 #pragma unroll
         for (int k = 0; k < outputs; k++)
@@ -79,9 +75,12 @@ window_rows (const TwopassFrame<float> frame)
     }
 }
 
-template <typename Method>
-static __global__ void
-window_columns (const TwopassFrame<float> frame)
+/* Sums this block's part of a channel's columns: of column x of the picture, and of rows
+ * block_height apart. The whole block, inside the channel. */
+template <typename Method, typename Real>
+__device__ __forceinline__ void
+window_sum_columns (const TwopassChannel<Real> &channel, SepconvBorder border,
+    Real (&sum)[Method::column_outputs])
 {
   constexpr int outputs = Method::column_outputs;
   constexpr int block_width = Method::block_width;
@@ -90,39 +89,29 @@ window_columns (const TwopassFrame<float> frame)
   __shared__
       typename Method::template Window<block_width, tile + SEPCONV_SUM_BLOCK>
           window;
-  __shared__ float taps[SEPCONV_SUM_BLOCK];
-  const TwopassChannel<float> &channel = frame.channel[blockIdx.z];
+  __shared__ Real taps[SEPCONV_SUM_BLOCK];
   const int column = threadIdx.x, row = threadIdx.y;
   const int thread = row * block_width + column;
-  const int x0 = blockIdx.x * block_width;
-  const int x = x0 + column;
+  const int x = blockIdx.x * block_width + column;
   const int y0 = channel.result.first + blockIdx.y * tile;
-  float sum[outputs] = {};
 
-  if (x0 >= channel.width || y0 >= channel.result.last)
-    return; /* the whole block */
-  if (!channel.filter) {
-    if (x < channel.width)
-      for (int y = y0 + row; y < min (y0 + tile, channel.result.last);
-           y += block_height)
-        copy_sample (channel, x, y);
-    return;
-  }
-
+#pragma unroll
+  for (int k = 0; k < outputs; k++)
+    sum[k] = 0;
   for (int first = 0; first < channel.ny; first += SEPCONV_SUM_BLOCK) {
     const int n = min (SEPCONV_SUM_BLOCK, channel.ny - first);
     const int top = y0 + first - channel.ny / 2;
-    float part[outputs] = {};
+    Real part[outputs] = {};
 
     if (x < channel.width)
       for (int i = row; i < tile + n - 1; i += block_height)
-        window.at (column, i) = load_sum (channel, x, top + i, frame.border);
+        window.at (column, i) = load_sum (channel, x, top + i, border);
     if (thread < n)
       taps[thread] = channel.ty[first + thread];
     __syncthreads ();
     if (x < channel.width)
       for (int i = 0; i < n; i++) {
-        const float tap = taps[i];
+        const Real tap = taps[i];
 
 #pragma unroll
         for (int k = 0; k < outputs; k++)
@@ -134,11 +123,77 @@ window_columns (const TwopassFrame<float> frame)
     for (int k = 0; k < outputs; k++)
       sum[k] += part[k];
   }
+}
 
+/* Copies this block's part of a channel's columns. */
+template <typename Method, typename Real>
+__device__ __forceinline__ void
+window_copy_columns (const TwopassChannel<Real> &channel)
+{
+  constexpr int tile = Method::column_outputs * Method::block_height;
+  const int x = blockIdx.x * Method::block_width + threadIdx.x;
+  const int y0 = channel.result.first + blockIdx.y * tile;
+
+  if (x < channel.width)
+    for (int y = y0 + threadIdx.y; y < min (y0 + tile, channel.result.last);
+         y += Method::block_height)
+      copy_sample (channel, x, y);
+}
+
+/* Whether the block has any part of the row pass, or of the column pass. */
+template <typename Method, typename Real>
+__device__ __forceinline__ bool
+window_has_rows (const TwopassChannel<Real> &channel)
+{
+  return channel.filter
+      && (int) blockIdx.x * Method::row_outputs * Method::block_width
+      < channel.width
+      && channel.fresh.first + (int) blockIdx.y * Method::block_height
+      < channel.fresh.last;
+}
+
+template <typename Method, typename Real>
+__device__ __forceinline__ bool
+window_has_columns (const TwopassChannel<Real> &channel)
+{
+  return (int) blockIdx.x * Method::block_width < channel.width
+      && channel.result.first
+          + (int) blockIdx.y * Method::column_outputs * Method::block_height
+      < channel.result.last;
+}
+
+template <typename Method>
+static __global__ void
+window_rows (const TwopassFrame<float> frame)
+{
+  const TwopassChannel<float> &channel = frame.channel[blockIdx.z];
+
+  if (window_has_rows<Method> (channel))
+    window_sum_rows<Method> (channel, frame.border);
+}
+
+template <typename Method>
+static __global__ void
+window_columns (const TwopassFrame<float> frame)
+{
+  constexpr int outputs = Method::column_outputs;
+  constexpr int block_height = Method::block_height;
+  const TwopassChannel<float> &channel = frame.channel[blockIdx.z];
+  const int x = blockIdx.x * Method::block_width + threadIdx.x;
+  const int y0 = channel.result.first + blockIdx.y * outputs * block_height;
+  float sum[outputs];
+
+  if (!window_has_columns<Method> (channel))
+    return;
+  if (!channel.filter) {
+    window_copy_columns<Method> (channel);
+    return;
+  }
+  window_sum_columns<Method> (channel, frame.border, sum);
   if (x < channel.width)
 #pragma unroll
     for (int k = 0; k < outputs; k++) {
-      const int y = y0 + k * block_height + row;
+      const int y = y0 + k * block_height + threadIdx.y;
 
       if (y < channel.result.last)
         store_sample (channel, x, y, sum[k]);

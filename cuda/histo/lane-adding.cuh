@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* lane-adding: a block adds up its counters, bin by bin, and adds them to the plan's sums. */
+#pragma once
+
+#include "lane.cuh"
+
+/* Lanes that add up the counters of one bin; what a lane adds is of one channel. */
+#define ADDERS 4
+static_assert (HISTO_MAX_PERIOD <= ADDERS && 32 % ADDERS == 0,
+    "a bin's adders are of one warp, and all channels have one");
+/* Bins that a lane has on their way to the plan's sums at once. */
+#define BATCH 3
+
+/* What of a bin's counters this lane adds up: those of one channel of the pattern, or
+ * a part of them, which neighbours complete. */
+struct Adder
+{
+  uint32_t first; /* counter; the others are multiples of ADDERS further */
+  uint32_t joins; /* this lane's, as the pattern has them */
+
+  __device__ __forceinline__
+  Adder (const LanePattern &pattern)
+      : first (threadIdx.x % ADDERS), joins (pattern.joins >> 4 * first)
+  {
+  }
+
+  /* Of the bin whose 32 counters are number `at`; for the last lane only. A lane
+   * takes its words in an order that is not its neighbours', so that they are at
+   * different banks. All lanes of the warp call it. */
+  __device__ __forceinline__ uint32_t
+  add (const uint32_t *counters, uint32_t at, bool is_bin) const
+  {
+    const uint32_t words = 32 / ADDERS;
+    const uint32_t word = at * 32 + at % words * ADDERS + first;
+    uint32_t mine = 0, sum;
+
+    if (is_bin)
+#pragma unroll
+      for (uint32_t i = 0; i < words; i++)
+        mine += counters[word ^ i * ADDERS];
+    sum = mine;
+#pragma unroll
+    for (int i = 1; i < ADDERS; i++) {
+      const uint32_t other = __shfl_up_sync (0xffffffffu, mine, i);
+
+      sum += joins >> i & 1 ? other : 0;
+    }
+    return sum;
+  }
+};
+
+/* The plan's counter that the bin `at` of all sets adds to, or -1. */
+__device__ __forceinline__ int
+counter_of (const LanePattern &pattern, const Adder &adder, int at, int bins)
+{
+  const int set = pattern.period == 3 ? (at >= bins) + (at >= 2 * bins) : 0;
+  const int k = pattern.period == 3
+      ? set
+      : (int) adder.first & (set_channels (pattern.period) - 1);
+
+  return (adder.joins & 1) != 0 && pattern.channel[k] >= 0
+      ? pattern.channel[k] * bins + at - set * bins
+      : -1;
+}
+
+/* Adds the counters of N times THREADS / ADDERS bins, from one on, to the plan's sums. */
+template <int N>
+__device__ __forceinline__ void
+add_bins (const LanePattern &pattern, const Adder &adder,
+    const uint32_t *shared, const Counters &counters, int bins, int first)
+{
+  const int n = counter_sets (pattern.period) * bins;
+  const int step = THREADS / ADDERS;
+  int counter[N];
+  unsigned long long sum[N];
+
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    const int at = first + i * step + (int) (threadIdx.x / ADDERS);
+
+    sum[i] = first + i * step < n ? adder.add (shared, at, at < n) : 0;
+    counter[i] = at < n ? counter_of (pattern, adder, at, bins) : -1;
+  }
+  counters_add (counters, counter, sum,
+      blockIdx.x - (unsigned) pattern.first_block, (unsigned) pattern.n_blocks);
+}
+
+/* Adds the block's counters to the plan's sums. All warps do all of it: what need not
+ * be done is worth a branch. */
+__device__ __forceinline__ void
+add_up (const LanePattern &pattern, const uint32_t *shared,
+    const Counters &counters, int bins)
+{
+  const Adder adder (pattern);
+  const int n = counter_sets (pattern.period) * bins;
+  const int step = THREADS / ADDERS;
+
+  if (n <= step)
+    add_bins<1> (pattern, adder, shared, counters, bins, 0);
+  else
+    for (int first = 0; first < n; first += BATCH * step)
+      add_bins<BATCH> (pattern, adder, shared, counters, bins, first);
+}

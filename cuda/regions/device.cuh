@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* device: how a GPU is told of regions. A run goes up as one block of arrays, and two kernels read
+ * it: one makes the fills' first pass, sums along x or means of blocks, the other finishes the
+ * fills and lays them over dst, tile by tile. */
+#pragma once
+
+#include "plan.h"
+
+#include "../sepconv/combine.h"
+
+#define REGIONS_TILE 32 /* samples a side, of sums and of dst */
+
+/* What a part takes for a fill. */
+enum RegionsSource
+{
+  REGIONS_FROM_SUMS,
+  REGIONS_FROM_MEANS,
+  REGIONS_FROM_COLOR,
+  REGIONS_FROM_SRC,
+};
+
+/* The taps of one term: places in an array of all taps, as SepconvPlaneTaps has them. */
+struct RegionsTerm
+{
+  int nx, ny, x, y;
+  double sum_x; /* of the taps of x */
+};
+
+/* The filter of one plane. */
+struct RegionsTaps
+{
+  Combination how;
+  int n_terms;
+  RegionsTerm term[TAPS_MAX_TERMS];
+  SepconvChannel channel[IMAGE_MAX_CHANNELS];
+};
+
+/* Of one region in one plane. Sums are [channel that is filtered][term][rows][area.x], from row
+ * first_row of the plane on; means are [blocks_y][blocks_x][channel of the plane]. */
+struct RegionsDevicePart
+{
+  RegionsShapeInPlane shape;
+  RegionsArea area;
+  int plane, source;
+  int taps;              /* which of the RegionsTaps */
+  int first_row, n_rows; /* of sums */
+  RegionsArea blocks; /* which of all blocks, of which block 0 is the first */
+  int block_width, block_height, block_x, block_y;
+  size_t at; /* of its first sum or mean */
+  uint16_t color[IMAGE_MAX_CHANNELS];
+};
+
+/* Sums of one term of one channel: a tile of them, from (x, y) of the part's on. */
+struct RegionsSumJob
+{
+  int part, channel, order; /* of the channels that are filtered */
+  int term, x, y;
+};
+
+/* Means of `n` blocks of a part, from `first` on, counted row by row. */
+struct RegionsMeanJob
+{
+  int part, first, n;
+};
+
+/* A tile of dst, and the parts that touch it in their order: n of RegionsFrame.list, from `first`
+ * on. */
+struct RegionsTile
+{
+  int plane, x, y;
+  int first, n;
+};
+
+struct RegionsDevicePlane
+{
+  const uint8_t *src;
+  uint8_t *dst;
+  ptrdiff_t src_stride, dst_stride;
+  int width, height;
+  int pixel_stride, channel_stride, channels;
+  unsigned treated; /* bit c: channel c */
+  int sample_bytes, shift;
+};
+
+/* The parameter of all kernels; Real is float or double. */
+template <typename Real> struct RegionsFrame
+{
+  SepconvBorder border;
+  RegionsDevicePlane plane[IMAGE_MAX_PLANES];
+  const RegionsDevicePart *parts;
+  const RegionsTaps *taps;
+  const Real *tap;
+  const RegionsSumJob *sum_jobs;
+  const RegionsMeanJob *mean_jobs;
+  const RegionsTile *tiles;
+  const int *list;
+  Real *sums;
+  uint16_t *means;
+};

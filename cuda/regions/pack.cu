@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "pack.cuh"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_ALIGNMENT 64 /* bytes, of each list in a block */
+/* Blocks of samples of one job, if they are small. */
+#define MEANS_EACH 8
+#define LARGE_BLOCK 2048 /* samples */
+
+static bool
+no_memory (Fault *fault)
+{
+  return fault_set (
+      fault, FAULT_NO_SPACE, "Out of memory for a frame's regions.");
+}
+
+/* Room for n more items; NULL: out of memory. */
+static void *
+extend (RegionsList *list, size_t n)
+{
+  if (list->n + n > list->capacity) {
+    const size_t capacity = 2 * (list->n + n) + 64;
+    void *data = realloc (list->data, capacity * list->item);
+
+    if (data == NULL)
+      return NULL;
+    list->data = data;
+    list->capacity = capacity;
+  }
+  list->n += n;
+  return (uint8_t *) list->data + (list->n - n) * list->item;
+}
+
+template <typename T>
+static bool
+append (RegionsList *list, const T &item, Fault *fault)
+{
+  T *to = (T *) extend (list, 1);
+
+  if (to == NULL)
+    return no_memory (fault);
+  *to = item;
+  return true;
+}
+
+static int
+divide_up (int n, int divisor)
+{
+  return (n + divisor - 1) / divisor;
+}
+
+static int
+tiles_of_plane (const Image *image, int p)
+{
+  return divide_up (image->plane[p].width, REGIONS_TILE)
+      * divide_up (image_plane_height (image, p), REGIONS_TILE);
+}
+
+RegionsPack *
+regions_pack_new (const Image *layout, Fault *fault)
+{
+  RegionsPack *pack = (RegionsPack *) calloc (1, sizeof *pack);
+
+  if (pack == NULL) {
+    no_memory (fault);
+    return NULL;
+  }
+  for (int p = 0; p < layout->n_planes; p++)
+    pack->n_tiles_of += tiles_of_plane (layout, p);
+  pack->tile_of =
+      (int *) malloc (sizeof *pack->tile_of * (size_t) pack->n_tiles_of);
+  if (pack->tile_of == NULL) {
+    free (pack);
+    no_memory (fault);
+    return NULL;
+  }
+  memset (
+      pack->tile_of, 0xff, sizeof *pack->tile_of * (size_t) pack->n_tiles_of);
+  pack->parts.item = sizeof (RegionsDevicePart);
+  pack->taps.item = sizeof (RegionsTaps);
+  pack->tap.item = sizeof (double);
+  pack->sum_jobs.item = sizeof (RegionsSumJob);
+  pack->mean_jobs.item = sizeof (RegionsMeanJob);
+  pack->tiles.item = sizeof (RegionsTile);
+  pack->list.item = sizeof (int);
+  return pack;
+}
+
+void
+regions_pack_free (RegionsPack *pack)
+{
+  if (pack == NULL)
+    return;
+  sepconv_plan_free (pack->filter);
+  free (pack->parts.data);
+  free (pack->taps.data);
+  free (pack->tap.data);
+  free (pack->sum_jobs.data);
+  free (pack->mean_jobs.data);
+  free (pack->tiles.data);
+  free (pack->list.data);
+  free (pack->tile_of);
+  free (pack);
+}
+
+void
+regions_pack_clear (RegionsPack *pack)
+{
+  pack->parts.n = pack->taps.n = pack->tap.n = pack->sum_jobs.n = 0;
+  pack->mean_jobs.n = pack->tiles.n = pack->list.n = 0;
+  pack->n_sums = pack->n_means = 0;
+  pack->float_holds = true;
+  pack->revision = 0;
+}
+
+static bool
+append_taps (RegionsList *list, const Taps *taps, int *at, Fault *fault)
+{
+  double *to = (double *) extend (list, (size_t) taps->n);
+
+  if (to == NULL)
+    return no_memory (fault);
+  memcpy (to, taps->tap, sizeof *to * (size_t) taps->n);
+  *at = (int) (list->n - (size_t) taps->n);
+  return true;
+}
+
+/* The filter of plane p, as pack->filter has it. */
+static bool
+append_filter (RegionsPack *pack, int p, Fault *fault)
+{
+  const SepconvPlan *filter = pack->filter;
+  RegionsTaps taps;
+
+  memset (&taps, 0, sizeof taps);
+  taps.how.combine = filter->combine;
+  taps.how.scale = filter->scale;
+  taps.how.amount = filter->amount;
+  if (filter->taps[p].x.n > 0)
+    taps.n_terms = filter->n_terms[p];
+  for (int t = 0; t < taps.n_terms; t++) {
+    const SepconvPlaneTaps *from = sepconv_plan_term (filter, p, t);
+    RegionsTerm *term = &taps.term[t];
+
+    term->nx = from->x.n;
+    term->ny = from->y.n;
+    term->sum_x = taps_sum (&from->x);
+    if (!append_taps (&pack->tap, &from->x, &term->x, fault)
+        || !append_taps (&pack->tap, &from->y, &term->y, fault))
+      return false;
+  }
+  for (int c = 0; c < filter->layout.plane[p].channels; c++)
+    taps.channel[c] = sepconv_plane_channels (filter, p)[c];
+  return append (&pack->taps, taps, fault);
+}
+
+/* Sees to it that the last taps of the list, one of each plane, are those of the sigma. */
+static bool
+find_filter (
+    RegionsPack *pack, const RegionsPlan *plan, double sigma, Fault *fault)
+{
+  const SepconvSpec *spec = plan->spec.filter;
+
+  if (!(plan->spec.strength > 0.0))
+    sigma = 0.0;
+  if (pack->revision == plan->revision && pack->sigma == sigma)
+    return true;
+  if (sigma > 0.0) {
+    if (!regions_make_taps (
+            &plan->spec, &plan->layout, sigma, &pack->spec, pack->made, fault))
+      return false;
+    spec = &pack->spec;
+  }
+  if (pack->filter != NULL && !sepconv_plan_has_terms (pack->filter, spec)) {
+    sepconv_plan_free (pack->filter);
+    pack->filter = NULL;
+  }
+  if (pack->filter != NULL)
+    sepconv_plan_adopt (pack->filter, spec);
+  else
+    pack->filter = sepconv_plan_new_bare (spec, &plan->layout, fault);
+  if (pack->filter == NULL)
+    return false;
+  pack->float_holds = pack->float_holds && pack->filter->float_holds;
+  for (int p = 0; p < plan->layout.n_planes; p++)
+    if (!append_filter (pack, p, fault))
+      return false;
+  pack->revision = plan->revision;
+  pack->sigma = sigma;
+  return true;
+}
+
+/* The rows under the taps, within the picture, for rows [first, last): those that a border
+ * repeats, too. */
+static RegionsSpan
+rows_under (
+    const RegionsTaps *taps, RegionsSpan rows, int height, SepconvBorder border)
+{
+  RegionsSpan under;
+  int reach = 1;
+
+  for (int t = 0; t < taps->n_terms; t++)
+    if (reach < taps->term[t].ny / 2 + 1)
+      reach = taps->term[t].ny / 2 + 1;
+  under.first = rows.first - reach;
+  under.last = rows.last + reach;
+  if (border == SEPCONV_WRAP && (under.first < 0 || under.last > height)) {
+    under.first = 0;
+    under.last = height;
+  }
+  under.first = under.first < 0 ? 0 : under.first;
+  under.last = under.last > height ? height : under.last;
+  return under;
+}
+
+static bool
+append_sums (RegionsPack *pack, const RegionsPlan *plan, const RegionsRun *run,
+    RegionsDevicePart *part, Fault *fault)
+{
+  const RegionsTaps *taps;
+  const int width = regions_span_size (part->area.x);
+  RegionsSpan rows;
+  int order = 0;
+
+  part->source = REGIONS_FROM_SUMS;
+  part->taps = (int) pack->taps.n - run->src->n_planes + part->plane;
+  part->at = pack->n_sums;
+  taps = &regions_items<RegionsTaps> (pack->taps)[part->taps];
+  rows = rows_under (taps, part->area.y,
+      image_plane_height (run->src, part->plane), plan->spec.filter->border);
+  part->first_row = rows.first;
+  part->n_rows = regions_span_size (rows);
+  for (int c = 0; c < run->src->plane[part->plane].channels; c++) {
+    if (!regions_treats (&plan->spec, part->plane, c))
+      continue;
+    for (int t = 0; t < taps->n_terms; t++)
+      for (int y = 0; y < part->n_rows; y += REGIONS_TILE)
+        for (int x = 0; x < width; x += REGIONS_TILE) {
+          const RegionsSumJob job = { (int) pack->parts.n, c, order, t, x, y };
+
+          if (!append (&pack->sum_jobs, job, fault))
+            return false;
+        }
+    order++;
+  }
+  pack->n_sums += (size_t) order * (size_t) taps->n_terms
+      * (size_t) part->n_rows * (size_t) width;
+  return true;
+}
+
+static int
+block_of (int i, int first, int size)
+{
+  return i >= first ? (i - first) / size : -1 - (first - 1 - i) / size;
+}
+
+static bool
+append_means (RegionsPack *pack, const RegionsRun *run, RegionsDevicePart *part,
+    const RegionsPart *from, Fault *fault)
+{
+  const bool large =
+      (int64_t) from->block_width * from->block_height > LARGE_BLOCK;
+  const int each = large ? 1 : MEANS_EACH;
+  int n;
+
+  part->source = REGIONS_FROM_MEANS;
+  part->block_width = from->block_width;
+  part->block_height = from->block_height;
+  part->block_x = from->block_x;
+  part->block_y = from->block_y;
+  part->blocks.x.first =
+      block_of (part->area.x.first, from->block_x, from->block_width);
+  part->blocks.x.last =
+      block_of (part->area.x.last - 1, from->block_x, from->block_width) + 1;
+  part->blocks.y.first =
+      block_of (part->area.y.first, from->block_y, from->block_height);
+  part->blocks.y.last =
+      block_of (part->area.y.last - 1, from->block_y, from->block_height) + 1;
+  part->at = pack->n_means;
+  n = regions_span_size (part->blocks.x) * regions_span_size (part->blocks.y);
+  for (int first = 0; first < n; first += each) {
+    const RegionsMeanJob job = { (int) pack->parts.n, first,
+      first + each < n ? each : n - first };
+
+    if (!append (&pack->mean_jobs, job, fault))
+      return false;
+  }
+  pack->n_means += (size_t) n * (size_t) run->src->plane[part->plane].channels;
+  return true;
+}
+
+static void
+set_color (RegionsDevicePart *part, const RegionsSpec *spec, const Image *image)
+{
+  part->source = REGIONS_FROM_COLOR;
+  for (int c = 0; c < image->plane[part->plane].channels; c++)
+    if (regions_treats (spec, part->plane, c))
+      part->color[c] = (uint16_t) (spec->color[part->plane][c] + 0.5);
+}
+
+bool
+regions_pack_color (RegionsPack *pack, const RegionsPlan *plan,
+    const RegionsRun *run, Fault *fault)
+{
+  RegionsSpec spec = plan->spec;
+  const RegionsPlace all = { 0, 0, REGIONS_MAX_EDGE, REGIONS_MAX_EDGE, 0.0 };
+
+  spec.shape = REGIONS_RECTANGLE;
+  spec.feather = 0.0;
+  for (int p = 0; p < run->src->n_planes; p++) {
+    RegionsPart from;
+    RegionsDevicePart part;
+
+    if (plan->spec.filter->plane[p].channels == 0)
+      continue;
+    /* In samples, of which no plane has more. */
+    spec.subsampling_x[p] = spec.subsampling_y[p] = 1;
+    from = regions_part (&spec, &all, run->src, p, 1);
+    memset (&part, 0, sizeof part);
+    part.shape = from.shape;
+    part.area = from.area;
+    part.plane = p;
+    set_color (&part, &plan->spec, run->src);
+    if (!regions_area_is_empty (&part.area)
+        && !append (&pack->parts, part, fault))
+      return false;
+  }
+  return true;
+}
+
+bool
+regions_pack_place (RegionsPack *pack, RegionsPlan *plan, const RegionsRun *run,
+    const RegionsPlace *place, Fault *fault)
+{
+  const RegionsSpec *spec = &plan->spec;
+  const bool filters = !spec->outside && spec->fill == REGIONS_FILTER;
+
+  for (int p = 0; p < run->src->n_planes; p++) {
+    const RegionsPart from =
+        regions_part (spec, place, run->src, p, run->rows_apart);
+    RegionsDevicePart part;
+    bool ok = true;
+
+    if (spec->filter->plane[p].channels == 0
+        || regions_area_is_empty (&from.area))
+      continue;
+    memset (&part, 0, sizeof part);
+    part.shape = from.shape;
+    part.area = from.area;
+    part.plane = p;
+    part.source = REGIONS_FROM_SRC;
+    if (filters)
+      ok = find_filter (pack, plan, place->sigma, fault)
+          && append_sums (pack, plan, run, &part, fault);
+    else if (!spec->outside && spec->fill == REGIONS_PIXELATE)
+      ok = append_means (pack, run, &part, &from, fault);
+    else if (!spec->outside)
+      set_color (&part, spec, run->src);
+    if (!ok || !append (&pack->parts, part, fault))
+      return false;
+  }
+  return true;
+}
+
+/* Where the tiles of plane p are in tile_of. */
+static int
+first_tile (const Image *image, int p)
+{
+  int first = 0;
+
+  for (int i = 0; i < p; i++)
+    first += tiles_of_plane (image, i);
+  return first;
+}
+
+/* Calls `each (x, y, entry)` for all tiles that a part touches, with their entries of tile_of. */
+template <typename Each>
+static bool
+for_tiles (RegionsPack *pack, const Image *image, const RegionsDevicePart *part,
+    const Each &each)
+{
+  const int across = divide_up (image->plane[part->plane].width, REGIONS_TILE);
+  int *entries = pack->tile_of + first_tile (image, part->plane);
+
+  for (int y = part->area.y.first / REGIONS_TILE;
+       y <= (part->area.y.last - 1) / REGIONS_TILE; y++)
+    for (int x = part->area.x.first / REGIONS_TILE;
+         x <= (part->area.x.last - 1) / REGIONS_TILE; x++)
+      if (!each (x, y, &entries[y * across + x]))
+        return false;
+  return true;
+}
+
+/* The tiles, with the numbers of parts that touch them. */
+static bool
+count_tiles (RegionsPack *pack, const Image *image, Fault *fault)
+{
+  const RegionsDevicePart *parts =
+      regions_items<RegionsDevicePart> (pack->parts);
+
+  for (size_t i = 0; i < pack->parts.n; i++) {
+    const int plane = parts[i].plane;
+
+    if (!for_tiles (pack, image, &parts[i], [&] (int x, int y, int *entry) {
+          if (*entry < 0) {
+            const RegionsTile tile = { plane, x * REGIONS_TILE,
+              y * REGIONS_TILE, 0, 0 };
+
+            if (!append (&pack->tiles, tile, fault))
+              return false;
+            *entry = (int) pack->tiles.n - 1;
+          }
+          ((RegionsTile *) pack->tiles.data)[*entry].n++;
+          return true;
+        }))
+      return false;
+  }
+  return true;
+}
+
+/* The parts that touch the tiles, in their order. */
+static bool
+list_parts (RegionsPack *pack, const Image *image, Fault *fault)
+{
+  RegionsTile *tiles = (RegionsTile *) pack->tiles.data;
+  const RegionsDevicePart *parts =
+      regions_items<RegionsDevicePart> (pack->parts);
+  size_t n = 0;
+  int *list;
+
+  for (size_t i = 0; i < pack->tiles.n; i++) {
+    tiles[i].first = (int) n;
+    n += (size_t) tiles[i].n;
+    tiles[i].n = 0;
+  }
+  list = (int *) extend (&pack->list, n);
+  if (list == NULL)
+    return no_memory (fault);
+  for (size_t i = 0; i < pack->parts.n; i++)
+    for_tiles (pack, image, &parts[i], [&] (int, int, int *entry) {
+      RegionsTile *tile = &tiles[*entry];
+
+      list[tile->first + tile->n++] = (int) i;
+      return true;
+    });
+  return true;
+}
+
+/* Makes all entries of tile_of -1 again. */
+static void
+forget_tiles (RegionsPack *pack, const Image *image)
+{
+  const RegionsTile *tiles = regions_items<RegionsTile> (pack->tiles);
+
+  for (size_t i = 0; i < pack->tiles.n; i++) {
+    const int across =
+        divide_up (image->plane[tiles[i].plane].width, REGIONS_TILE);
+
+    pack->tile_of[first_tile (image, tiles[i].plane)
+        + tiles[i].y / REGIONS_TILE * across + tiles[i].x / REGIONS_TILE] = -1;
+  }
+}
+
+bool
+regions_pack_finish (RegionsPack *pack, const RegionsRun *run, Fault *fault)
+{
+  RegionsList *const lists[] = { &pack->parts, &pack->taps, &pack->tap,
+    &pack->sum_jobs, &pack->mean_jobs, &pack->tiles, &pack->list };
+  const bool ok =
+      count_tiles (pack, run->src, fault) && list_parts (pack, run->src, fault);
+
+  forget_tiles (pack, run->src);
+  pack->bytes = 0;
+  for (RegionsList *list : lists) {
+    list->at = pack->bytes;
+    pack->bytes += (list->n * list->item + BLOCK_ALIGNMENT - 1)
+        / BLOCK_ALIGNMENT * BLOCK_ALIGNMENT;
+  }
+  return ok;
+}
+
+void
+regions_pack_write (const RegionsPack *pack, uint8_t *block)
+{
+  const RegionsList *const lists[] = { &pack->parts, &pack->taps,
+    &pack->sum_jobs, &pack->mean_jobs, &pack->tiles, &pack->list };
+  const double *tap = regions_items<double> (pack->tap);
+
+  for (const RegionsList *list : lists)
+    if (list->n > 0)
+      memcpy (block + list->at, list->data, list->n * list->item);
+  if (!pack->float_holds && pack->tap.n > 0)
+    memcpy (block + pack->tap.at, tap, pack->tap.n * sizeof *tap);
+  for (size_t i = 0; pack->float_holds && i < pack->tap.n; i++)
+    ((float *) (block + pack->tap.at))[i] = (float) tap[i];
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "place.h"
+
+#include <math.h>
+
+static int
+smaller_side (const RegionsPlace *place)
+{
+  return place->width < place->height ? place->width : place->height;
+}
+
+/* Of `taps`, the wider one of both axes. */
+static double
+sigma_of_taps (const TapsSettings *taps)
+{
+  return taps == NULL ? 0.0 : fmax (taps->sigma_x, taps->sigma_y);
+}
+
+static RegionsPlace
+grow (const RegionsSpec *spec, const Region *region)
+{
+  const int width = region->right - region->left;
+  const int height = region->bottom - region->top;
+  const int x = (int) ceil (spec->grow * width);
+  const int y = (int) ceil (spec->grow * height);
+  RegionsPlace place = { region->left - x, region->top - y, width + 2 * x,
+    height + 2 * y, 0.0 };
+
+  place.sigma = spec->strength > 0.0
+      ? fmin (spec->strength * smaller_side (&place), REGIONS_MAX_SIGMA)
+      : sigma_of_taps (spec->taps);
+  return place;
+}
+
+/* Merges the sorted runs [first, middle) and [middle, last). */
+static void
+merge (
+    const RegionsPlace *from, RegionsPlace *to, int first, int middle, int last)
+{
+  int a = first, b = middle;
+
+  for (int i = first; i < last; i++)
+    to[i] = a < middle
+            && (b == last || smaller_side (&from[a]) <= smaller_side (&from[b]))
+        ? from[a++]
+        : from[b++];
+}
+
+static int
+least (int a, int b)
+{
+  return a < b ? a : b;
+}
+
+/* Keeps the order of equal ones. */
+static void
+sort (RegionsPlace *places, RegionsPlace *spare, int n)
+{
+  for (int run = 1; run < n; run *= 2) {
+    for (int i = 0; i < n; i += 2 * run)
+      merge (places, spare, i, least (i + run, n), least (i + 2 * run, n));
+    for (int i = 0; i < n; i++)
+      places[i] = spare[i];
+  }
+}
+
+void
+regions_place (const RegionsSpec *spec, const Region *regions, int n,
+    RegionsPlace *places, RegionsPlace *spare)
+{
+  for (int i = 0; i < n; i++)
+    places[i] = grow (spec, &regions[i]);
+  sort (places, spare, n);
+}
+
+static double
+largest (double a, double b)
+{
+  return a > b ? a : b;
+}
+
+/* Samples of `pixels` each that lie in pixels [first, last), of the plane's n. */
+static RegionsSpan
+span_of (double first, double last, int pixels, int n)
+{
+  const double from = largest (floor (first / pixels), 0.0);
+  const double to = fmin (ceil (last / pixels), n);
+  const RegionsSpan span = { (int) fmin (from, n), (int) largest (to, 0.0) };
+
+  return span;
+}
+
+/* The number of pixels that a feather goes beyond a region along an axis of that size. */
+static double
+feather_of (const RegionsSpec *spec, const RegionsPlace *place, int size)
+{
+  return ceil (spec->feather
+      * (spec->shape == REGIONS_ELLIPSE ? size : smaller_side (place)));
+}
+
+static RegionsAxis
+make_axis (const RegionsSpec *spec, int first, int size, int pixels)
+{
+  const RegionsAxis axis = { first, size, pixels,
+    spec->shape == REGIONS_ELLIPSE ? 1.0 / size : 0.0 };
+
+  return axis;
+}
+
+/* The width of a box of that standard deviation, in samples. */
+static int
+block_size (double sigma, int pixels)
+{
+  const double b = ceil (sqrt (12.0) * sigma);
+
+  return (int) largest (
+      1.0, ceil (fmin (b, (double) REGIONS_MAX_EDGE) / pixels));
+}
+
+static int
+floor_divide (int n, int divisor)
+{
+  return n >= 0 ? n / divisor : -((divisor - 1 - n) / divisor);
+}
+
+RegionsPart
+regions_part (const RegionsSpec *spec, const RegionsPlace *place,
+    const Image *layout, int p, int rows_apart)
+{
+  const int pixels_x = spec->subsampling_x[p];
+  const int pixels_y = spec->subsampling_y[p] * rows_apart;
+  const double beyond_x = feather_of (spec, place, place->width);
+  const double beyond_y = feather_of (spec, place, place->height);
+  const bool ellipse = spec->shape == REGIONS_ELLIPSE;
+  RegionsPart part;
+
+  part.shape.x = make_axis (spec, place->left, place->width, pixels_x);
+  part.shape.y = make_axis (spec, place->top, place->height, pixels_y);
+  part.shape.inside = ellipse ? 1.0 : 0.0;
+  part.shape.reach =
+      spec->feather * (ellipse ? 2.0 : (double) smaller_side (place));
+  part.area.x = span_of (place->left - beyond_x,
+      (double) place->left + place->width + beyond_x, pixels_x,
+      layout->plane[p].width);
+  part.area.y = span_of (place->top - beyond_y,
+      (double) place->top + place->height + beyond_y, pixels_y,
+      image_plane_height (layout, p));
+  part.block_width = block_size (place->sigma, pixels_x);
+  part.block_height = block_size (place->sigma, pixels_y);
+  part.block_x = floor_divide (place->left, pixels_x);
+  part.block_y = floor_divide (place->top, pixels_y);
+  return part;
+}

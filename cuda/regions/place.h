@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* place: where regions lie once they have grown, in which order they follow one another, and which
+ * samples of a plane they reach. */
+#pragma once
+
+#include "../regions.h"
+#include "shape.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A grown region, in pixels of the picture. */
+typedef struct
+{
+  int left, top, width, height;
+  double sigma; /* of its fill */
+} RegionsPlace;
+
+/* Samples [first, last) along an axis; none where last <= first. */
+typedef struct
+{
+  int first, last;
+} RegionsSpan;
+
+typedef struct
+{
+  RegionsSpan x, y;
+} RegionsArea;
+
+/* Of one region in one plane. */
+typedef struct
+{
+  RegionsShapeInPlane shape;
+  RegionsArea area; /* the samples of the plane that a weight may reach */
+  int block_width, block_height; /* PIXELATE: samples of a block */
+  int block_x, block_y;          /* and the first one of the first block */
+} RegionsPart;
+
+static inline int
+regions_span_size (RegionsSpan span)
+{
+  return span.last > span.first ? span.last - span.first : 0;
+}
+
+static inline bool
+regions_area_is_empty (const RegionsArea *area)
+{
+  return regions_span_size (area->x) == 0 || regions_span_size (area->y) == 0;
+}
+
+/* Grows valid regions into places, the smallest first; `spare` has room for as many. */
+void regions_place (const RegionsSpec *spec, const Region *regions, int n,
+    RegionsPlace *places, RegionsPlace *spare);
+
+/* The part of a place that lies in plane p of a picture or a field: of a layout of so many rows. */
+RegionsPart regions_part (const RegionsSpec *spec, const RegionsPlace *place,
+    const Image *layout, int p, int rows_apart);
+
+#ifdef __cplusplus
+}
+#endif

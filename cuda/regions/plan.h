@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* plan: what regions.c and the two backends share. Not a public header. */
+#pragma once
+
+#include "place.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One frame's work. */
+typedef struct
+{
+  const RegionsPlace
+      *place; /* [n], in the order in which they follow one another */
+  int n;
+  const Image *src, *dst;
+  int rows_apart;
+  GpuStream stream;
+  GpuOrder order;
+} RegionsRun;
+
+typedef struct
+{
+  /* Allocates plan->state. */
+  bool (*prepare) (RegionsPlan *plan, Fault *fault);
+  void (*release) (RegionsPlan *plan);
+  bool (*run) (RegionsPlan *plan, const RegionsRun *run, Fault *fault);
+} RegionsOps;
+
+/* A filter with taps of its own. */
+typedef struct
+{
+  SepconvSpec spec;
+  Taps *taps;
+  int capacity; /* of taps */
+} RegionsFilter;
+
+struct RegionsPlan
+{
+  const RegionsOps *ops;
+  Backend backend;
+  Gpu *gpu;
+  const SepconvMethod *method; /* NULL: any */
+  Image layout;
+  RegionsSpec spec; /* that points at what follows */
+  RegionsFilter filter;
+  TapsSettings taps;
+  unsigned revision;  /* grows with each spec, from 1 */
+  SepconvPlan *whole; /* outside FILTER: of the whole picture; else NULL */
+  const SepconvMethod *used;   /* the last one that computed FILTER, or NULL */
+  RegionsPlace *place, *spare; /* [capacity] */
+  int capacity;
+  void *state; /* the backend's own */
+};
+
+extern const RegionsOps regions_host_ops, regions_cuda_ops;
+
+/* The taps that strength > 0 makes for a sigma: `spec` becomes the filter with taps in `made`,
+ * which it borrows, x and y of each plane. */
+bool regions_make_taps (const RegionsSpec *from, const Image *layout,
+    double sigma, SepconvSpec *spec, Taps made[2 * IMAGE_MAX_PLANES],
+    Fault *fault);
+
+/* Whether channel c of plane p is treated. */
+static inline bool
+regions_treats (const RegionsSpec *spec, int p, int c)
+{
+  return spec->filter->plane[p].channels >> c & 1;
+}
+
+#ifdef __cplusplus
+}
+#endif

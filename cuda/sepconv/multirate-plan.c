@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "multirate-plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Half of the samples that a window reaches, with a factor M: those at distances less than
+ * 2M - 1. */
+#define HALF(factor) (2 * (factor) -2)
+#define MAX_HALF HALF (MULTIRATE_MAX_FACTOR)
+#define MAX_WINDOW (2 * MAX_HALF + 1)
+
+/* Fitted taps beyond either end of the wanted ones: more gain nothing. */
+#define MARGIN 2
+/* Taps for each unit of the factor, below which no fit is near enough. */
+#define LEAST_TAPS 12
+
+/* Fitted taps of an axis, at most: those of the least factor. */
+#define MAX_FITTED (TAPS_MAX / 2 + 2 * MARGIN + 2)
+
+/* Two basis functions this many low samples apart, or more, have no sample in common. */
+#define BAND 8
+
+/* The error in codes that the promised accuracy allows before the final rounding. */
+static double
+allowed_loss (int depth)
+{
+  return depth <= 12 ? 0.24 : 0.49;
+}
+
+static double
+center_code (int depth)
+{
+  return ldexp (1.0, depth - 1);
+}
+
+/* Four boxes of M samples, convolved, each of sum 1: weight[i] at distance i - HALF (M). */
+static void
+make_window (double weight[MAX_WINDOW], int factor)
+{
+  int n = 1;
+
+  weight[0] = 1.0;
+  for (int box = 0; box < 4; box++, n += factor - 1) {
+    double wider[MAX_WINDOW] = { 0.0 };
+
+    for (int i = 0; i < n; i++)
+      for (int k = 0; k < factor; k++)
+        wider[i + k] += weight[i] / factor;
+    memcpy (weight, wider, sizeof wider);
+  }
+}
+
+/* The weight at a distance; `factor` times that is what a sum counts at that distance from a
+ * result. */
+static double
+at (const double weight[MAX_WINDOW], int factor, int distance)
+{
+  return abs (distance) <= HALF (factor) ? weight[distance + HALF (factor)]
+                                         : 0.0;
+}
+
+static void
+set_window (MultirateAxis *axis, const double weight[MAX_WINDOW])
+{
+  const int factor = axis->factor;
+
+  for (int i = 0; i < MULTIRATE_REACH * factor; i++)
+    axis->window[i] = (float) at (weight, factor, i - 2 * factor);
+  for (int p = 0; p < factor; p++)
+    for (int t = 0; t < MULTIRATE_REACH; t++)
+      axis->phase[p][t] =
+          (float) (factor * at (weight, factor, p - factor * (t - 1)));
+}
+
+/* The scalar products of the effective taps that one fitted tap alone gives, over all phases,
+ * with those of the fitted tap that is `d` further on. */
+static void
+correlate_bases (
+    double product[BAND], const double weight[MAX_WINDOW], int factor)
+{
+  const int half = 2 * HALF (factor);
+
+  for (int d = 0; d < BAND; d++)
+    product[d] = 0.0;
+  for (int p = 0; p < factor; p++) {
+    double taps[4 * MAX_HALF + 1] = { 0.0 }; /* at distance i - half */
+
+    for (int t = -1; t <= 2; t++)
+      for (int i = -HALF (factor); i <= HALF (factor); i++)
+        if (abs (factor * t + i - p) <= half)
+          taps[factor * t + i - p + half] += factor
+              * at (weight, factor, p - factor * t) * at (weight, factor, i);
+    for (int d = 0; d < BAND; d++)
+      for (int i = d * factor; i <= 2 * half; i++)
+        product[d] += taps[i] * taps[i - d * factor];
+  }
+}
+
+/* The scalar products of the wanted taps with the effective taps that each fitted tap alone
+ * gives, over all phases. */
+static void
+correlate_wanted (double *product, const MultirateAxis *axis,
+    const double weight[MAX_WINDOW], const Taps *wanted)
+{
+  const int factor = axis->factor, half = HALF (factor);
+  const int before = wanted->n / 2 + (MARGIN + 2) * factor + half;
+  double smooth[TAPS_MAX + 16 * MULTIRATE_MAX_FACTOR] = { 0.0 };
+
+  /* smooth[y + before] = sum over o of window (o - y) * wanted (o) */
+  for (int o = 0; o < wanted->n; o++)
+    for (int i = -half; i <= half; i++)
+      smooth[o - wanted->n / 2 + i + before] +=
+          weight[i + half] * wanted->tap[o];
+  for (int j = 0; j < axis->n; j++) {
+    product[j] = 0.0;
+    for (int i = -half; i <= half; i++)
+      product[j] += factor * weight[i + half]
+          * smooth[factor * (axis->first + j) - i + before];
+  }
+}
+
+/* Solves T x = b in place for a symmetric positive definite matrix of n rows whose element
+ * (i, j) is band[|i - j|], 0 from BAND on: Cholesky's decomposition L D L'. */
+static void
+solve_band (double *x, const double band[BAND], int n)
+{
+  /* low[i][d] = L (i, i - d), low[i][0] = D (i) */
+  double low[MAX_FITTED][BAND];
+
+  for (int i = 0; i < n; i++)
+    for (int d = i < BAND - 1 ? i : BAND - 1; d >= 0; d--) {
+      const int j = i - d;
+      double sum = band[d];
+
+      for (int e = d + 1; e < BAND && e <= i; e++)
+        sum -= low[i][e] * low[i - e][0] * low[j][e - d];
+      low[i][d] = d == 0 ? sum : sum / low[j][0];
+    }
+  for (int i = 0; i < n; i++)
+    for (int d = 1; d < BAND && d <= i; d++)
+      x[i] -= low[i][d] * x[i - d];
+  for (int i = 0; i < n; i++)
+    x[i] /= low[i][0];
+  for (int i = n - 1; i >= 0; i--)
+    for (int d = 1; d < BAND && d <= i; d++)
+      x[i - d] -= low[i][d] * x[i];
+}
+
+/* The largest sum |effective - wanted| of all phases, from the floats that are summed. */
+static double
+largest_difference (const MultirateAxis *axis, const Taps *wanted)
+{
+  const int factor = axis->factor, n_sums = axis->n + MULTIRATE_REACH - 1;
+  const int reach = MULTIRATE_REACH * factor;
+  /* Of the first sample that a phase takes from the first wanted one; the window's own
+   * beginning is `2 factor` before its low sample. */
+  const int begin = wanted->n / 2 + factor * (axis->first - 1) - 2 * factor;
+  double most = 0.0;
+
+  for (int p = 0; p < factor; p++) {
+    double taps[TAPS_MAX + 16 * MULTIRATE_MAX_FACTOR] = { 0.0 }, sum = 0.0;
+
+    for (int s = 0; s < n_sums; s++) {
+      double weight = 0.0;
+
+      for (int t = 0; t < MULTIRATE_REACH; t++)
+        if (s - t >= 0 && s - t < axis->n)
+          weight += (double) axis->phase[p][t] * axis->tap[s - t];
+      for (int i = 0; i < reach; i++)
+        taps[factor * s + i] += weight * axis->window[i];
+    }
+    /* taps[k] is at the wanted tap k + begin - p. */
+    for (int k = 0; k < factor * (n_sums - 1) + reach; k++) {
+      const int i = k + begin - p;
+
+      sum += fabs (taps[k] - (i >= 0 && i < wanted->n ? wanted->tap[i] : 0.0));
+    }
+    most = fmax (most, sum);
+  }
+  return most;
+}
+
+/* The norm of the floats that stand for taps, by that of those. */
+static double
+relative_norm (const MultirateAxis *axis, const Taps *wanted)
+{
+  double norm = 0.0;
+
+  for (int j = 0; j < axis->n; j++)
+    norm += fabs ((double) axis->tap[j]);
+  return norm / taps_norm (wanted);
+}
+
+/* Makes taps sum to `sum`. A window's weights sum to 1, and a phase's, too: flat pictures stay
+ * as they are. */
+static void
+set_sum (double *tap, int n, double sum)
+{
+  double norm = 0.0;
+
+  for (int j = 0; j < n; j++) {
+    sum -= tap[j];
+    norm += fabs (tap[j]);
+  }
+  for (int j = 0; j < n; j++)
+    tap[j] += sum * fabs (tap[j]) / norm;
+}
+
+/* Fits the axis's taps for its factor. */
+static void
+fit (MultirateAxis *axis, const Taps *wanted)
+{
+  const int factor = axis->factor;
+  const int before = wanted->n / 2, after = wanted->n - 1 - before;
+  double weight[MAX_WINDOW], band[BAND], tap[MAX_FITTED];
+
+  make_window (weight, factor);
+  set_window (axis, weight);
+  axis->first = -(before + factor - 1) / factor - MARGIN;
+  axis->n = (after + factor - 1) / factor + MARGIN + 1 - axis->first;
+  correlate_bases (band, weight, factor);
+  correlate_wanted (tap, axis, weight, wanted);
+  solve_band (tap, band, axis->n);
+  set_sum (tap, axis->n, taps_sum (wanted));
+  for (int j = 0; j < axis->n; j++)
+    axis->tap[j] = (float) tap[j];
+  axis->norm = relative_norm (axis, wanted);
+  axis->error = largest_difference (axis, wanted) / taps_norm (wanted);
+}
+
+/* Leaves the axis at its own rate. */
+static void
+keep (MultirateAxis *axis, const Taps *wanted)
+{
+  double weight[MAX_WINDOW];
+
+  axis->factor = 1;
+  make_window (weight, 1);
+  set_window (axis, weight);
+  axis->first = -(wanted->n / 2);
+  axis->n = wanted->n;
+  for (int j = 0; j < axis->n; j++)
+    axis->tap[j] = (float) wanted->tap[j];
+  axis->norm = 1.0;
+  axis->error = 0.0;
+}
+
+/* Roundings on the way of a sample through a sum of n taps: see sepconv_rounding_bound(). */
+static int
+roundings (int n)
+{
+  const int block = n < MULTIRATE_SUM_BLOCK ? n : MULTIRATE_SUM_BLOCK;
+
+  return 1 + block + (n + MULTIRATE_SUM_BLOCK - 1) / MULTIRATE_SUM_BLOCK;
+}
+
+/* What all stages' roundings to floats lose, in codes, as sepconv_rounding_bound() has it. Of
+ * bytes, windows along y sum the codes themselves, up to twice their distance from the middle
+ * of the range. */
+static double
+rounding_loss (
+    const MultirateAxis *x, const MultirateAxis *y, int depth, double gain)
+{
+  const int windows = MULTIRATE_REACH * (x->factor + y->factor) + 4;
+  const int steps = (depth <= 8 ? 2 : 1) * windows + roundings (x->n)
+      + roundings (y->n) + 2 * (MULTIRATE_REACH + 1);
+
+  /* The offset is at most 2^depth * (1 + gain), and added to before it is rounded. */
+  return ldexp (center_code (depth)
+          * (gain * x->norm * y->norm * steps + 4.0 * (1.0 + gain)),
+      -24);
+}
+
+/* Takes the largest factor with which the axis leaves enough of the accuracy to the other. */
+static void
+plan_axis (MultirateAxis *axis, const Taps *wanted, int depth, double gain)
+{
+  static const int factors[] = { 32, 24, 16, 12, 8, 6, 4, 3, 2 };
+
+  for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++) {
+    axis->factor = factors[i];
+    if (wanted->n < LEAST_TAPS * axis->factor)
+      continue;
+    fit (axis, wanted);
+    if (2.0 * center_code (depth) * gain * axis->error
+            + rounding_loss (axis, axis, depth, gain)
+        <= allowed_loss (depth))
+      return;
+  }
+  keep (axis, wanted);
+}
+
+double
+multirate_loss (const MultiratePlane *plane, int depth, double gain)
+{
+  const MultirateAxis *x = &plane->x, *y = &plane->y;
+
+  return center_code (depth) * gain
+      * (x->error + y->error + x->error * y->error)
+      + rounding_loss (x, y, depth, gain);
+}
+
+static bool
+same_taps (const Taps *a, const Taps *b)
+{
+  return a->n == b->n
+      && memcmp (a->tap, b->tap, sizeof a->tap[0] * (size_t) a->n) == 0;
+}
+
+bool
+multirate_plan (
+    MultiratePlane *plane, const Taps *x, const Taps *y, int depth, double gain)
+{
+  /* Errors are relative to the taps' norm, and these taps are all 0. */
+  if (gain == 0.0) {
+    keep (&plane->x, x);
+    keep (&plane->y, y);
+    return false;
+  }
+  plan_axis (&plane->x, x, depth, gain);
+  if (same_taps (x, y))
+    plane->y = plane->x;
+  else
+    plan_axis (&plane->y, y, depth, gain);
+  return (plane->x.factor > 1 || plane->y.factor > 1)
+      && multirate_loss (plane, depth, gain) <= allowed_loss (depth);
+}
+
+void
+multirate_plan_planes (MultiratePlane *planes, const SepconvPlan *plan)
+{
+  const ImagePlane *layout = plan->layout.plane;
+  int last = -1; /* plane that was planned */
+
+  for (int p = 0; p < plan->layout.n_planes; p++) {
+    const Taps *x = &plan->taps[p].x, *y = &plan->taps[p].y;
+
+    if (x->n == 0)
+      continue;
+    /* V of YUV has the taps of U. */
+    if (last >= 0 && layout[p].depth == layout[last].depth
+        && same_taps (&plan->taps[last].x, x)
+        && same_taps (&plan->taps[last].y, y))
+      planes[p] = planes[last];
+    else
+      multirate_plan (
+          &planes[p], x, y, layout[p].depth, taps_norm (x) * taps_norm (y));
+    last = p;
+  }
+}
+
+MultirateLows
+multirate_distinct_lows (const MultirateAxis *axis, int n, SepconvBorder border)
+{
+  MultirateLows lows = { axis->first - 1, multirate_lows (axis, n) };
+  int last = lows.first + lows.n - 1;
+
+  /* Windows beyond these borders all have the same sum: one at either side is enough. */
+  if (border == SEPCONV_REPLICATE || border == SEPCONV_CONSTANT) {
+    const int behind = (n - 1) / axis->factor + 3;
+
+    lows.first = lows.first > -2 ? lows.first : -2;
+    last = last < behind ? last : behind;
+    lows.n = last - lows.first + 1;
+  }
+  return lows;
+}
+
+/* What a bias adds to the loss: the offset is larger by so much. */
+static double
+bias_loss (const SepconvSpec *spec, int depth)
+{
+  return ldexp (4.0 * center_code (depth) * fabs (spec->bias), -24);
+}
+
+bool
+multirate_supports (const SepconvSpec *spec, const Image *layout, Fault *why)
+{
+  int last = -1; /* plane that was planned */
+  MultiratePlane plane;
+  bool can = false;
+
+  for (int p = 0; p < layout->n_planes; p++) {
+    const SepconvPlane *how = &spec->plane[p];
+    const int depth = layout->plane[p].depth;
+    double gain;
+
+    if (how->channels == 0)
+      continue;
+    /* V of YUV has the taps of U. */
+    if (last >= 0 && depth == layout->plane[last].depth
+        && same_taps (spec->plane[last].x, how->x)
+        && same_taps (spec->plane[last].y, how->y))
+      continue;
+    last = p;
+    gain = sepconv_gain (spec, how);
+    can = multirate_plan (&plane, how->x, how->y, depth, gain)
+        && multirate_loss (&plane, depth, gain) + bias_loss (spec, depth)
+            <= allowed_loss (depth);
+    if (!can)
+      break;
+  }
+  return can
+      || fault_set (why, FAULT_UNSUPPORTED,
+          "only long smooth kernels can be computed at a lower sampling rate, "
+          "and these taps would not be exact enough");
+}

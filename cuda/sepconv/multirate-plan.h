@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* multirate-plan: how long smooth kernels are computed at a lower sampling rate.
+ *
+ * Along an axis, with a factor M,
+ *
+ *   low[q] = sum over i in [0, 4M) of window[i] * in[M (q - 2) + i]
+ *   sum[k] = sum over j in [0, n) of tap[j] * low[k + first + j]
+ *   out[M k + p] = sum over t in [0, 4) of phase[p][t] * sum[k - 1 + t]
+ *
+ * The window is the cubic B-spline of width M, four boxes of M samples convolved, and so are
+ * the phases (Unser, Splines: a perfect fit for signal and image processing, IEEE Signal
+ * Processing Magazine 16(6), 1999). The taps in between are fitted, for the least squares of
+ * the difference from the wanted taps over all phases. In effect a result of phase p has taps
+ * of its own; the largest sum |effective - wanted| of all phases bounds the error for any
+ * picture. A factor of 1 leaves an axis as it is. */
+#pragma once
+
+#include "method.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MULTIRATE_MAX_FACTOR 32
+#define MULTIRATE_REACH 4 /* low samples that a sample belongs to, at most */
+/* tap[] is summed in blocks of this many, then the blocks: SEPCONV_SUM_BLOCK. */
+#define MULTIRATE_SUM_BLOCK 16
+
+typedef struct
+{
+  int factor;
+  int first;
+  int n;
+  float tap[TAPS_MAX];
+  float window[MULTIRATE_REACH * MULTIRATE_MAX_FACTOR];
+  float phase[MULTIRATE_MAX_FACTOR][MULTIRATE_REACH];
+  /* By sum |wanted|: the largest sum |effective - wanted| of all phases, and sum |tap|. */
+  double error, norm;
+} MultirateAxis;
+
+/* Both axes of a plane. */
+typedef struct
+{
+  MultirateAxis x, y;
+} MultiratePlane;
+
+/* The samples of a line of `n` that sum[] has, from -1 on. */
+static inline int
+multirate_sums (const MultirateAxis *axis, int n)
+{
+  return (n - 1) / axis->factor + MULTIRATE_REACH;
+}
+
+/* The samples of low[] for those, from axis->first - 1 on. */
+static inline int
+multirate_lows (const MultirateAxis *axis, int n)
+{
+  return multirate_sums (axis, n) + axis->n - 1;
+}
+
+/* Samples of low[]. */
+typedef struct
+{
+  int first, n;
+} MultirateLows;
+
+/* Those of multirate_lows() that may differ from each other: all before them are the same as the
+ * first one, all behind them as the last one. */
+MultirateLows multirate_distinct_lows (
+    const MultirateAxis *axis, int n, SepconvBorder border);
+
+/* What is lost at most, in codes before the final rounding, by a plane of so many bits whose
+ * taps and scale amplify by `gain`, with all stages in single precision. */
+double multirate_loss (const MultiratePlane *plane, int depth, double gain);
+
+/* Finds the largest factors for the taps of a plane with which no more is lost than the
+ * promised accuracy leaves. `x` and `y` may be multiples of those that `gain` is of. Returns
+ * false, with factors all the same, if that leaves both axes as they are or loses too much. */
+bool multirate_plan (MultiratePlane *plane, const Taps *x, const Taps *y,
+    int depth, double gain);
+
+/* Plans all planes that are filtered, for a plan whose spec multirate_supports(). `planes` has
+ * layout.n_planes. */
+void multirate_plan_planes (MultiratePlane *planes, const SepconvPlan *plan);
+
+/* SepconvMethodOps.supports of the methods that compute by these plans: each plane that is
+ * filtered has one. */
+bool multirate_supports (
+    const SepconvSpec *spec, const Image *layout, Fault *why);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* multirate-simd: long smooth kernels at a lower sampling rate, by the processor's vector units:
+ * multirate-plan.h has the formula, multirate-rows.h the order of the steps. All sums are
+ * floats. */
+#define MULTIRATE_KERNELS multirate_kernels_baseline
+#include "multirate-kernels.h"
+
+#include "../isa.h"
+
+#include <stdlib.h>
+
+extern const MultirateKernels multirate_kernels_avx2, multirate_kernels_avx512;
+
+static const MultirateKernels *const kernels[ISA_N] = {
+  [ISA_BASELINE] = &multirate_kernels_baseline,
+#ifdef __x86_64__
+  [ISA_AVX2] = &multirate_kernels_avx2,
+  [ISA_AVX512] = &multirate_kernels_avx512,
+  [ISA_AVX512_VNNI] = &multirate_kernels_avx512,
+  [ISA_AVX512_VBMI] = &multirate_kernels_avx512,
+#endif
+};
+
+/* Parts of a plane for each worker, so that none waits long for the others. */
+#define PARTS_EACH 4
+/* Samples of a plane below which waking a thread takes longer than it saves. */
+#define LEAST_SHARED 60000
+
+/* Floats of each kind of memory, and entries of the edges. */
+typedef struct
+{
+  size_t small, wide, phases, low, sums, edges;
+} Sizes;
+
+typedef struct
+{
+  const MultirateKernels *kernels;
+  Workers *workers;
+  unsigned revision;     /* of the plan that `plane` is for; 0: of none */
+  unsigned shape;        /* and that `sizes` are for */
+  MultiratePlane *plane; /* [layout.n_planes] */
+  Sizes sizes;           /* that the memory is for */
+  float *memory;
+  MultirateWorker *worker; /* [workers_count()] */
+  float *small;
+  int *edges;
+} State;
+
+/* Fills in what a plane's size and plan decide. */
+static void
+lay_out (MultirateJob *job)
+{
+  const MultirateAxis *x = &job->plan->x, *y = &job->plan->y;
+  const int width = job->rows.n_samples / job->rows.step;
+  const int cells = multirate_lows (x, width) + MULTIRATE_REACH - 1;
+  const MultirateLows rows =
+      multirate_distinct_lows (y, job->rows.height, job->rows.border);
+
+  job->columns = multirate_sums (x, width);
+  job->small_line = multirate_line ((size_t) job->columns);
+  job->first_row = rows.first;
+  job->last_row = rows.first + rows.n - 1;
+  job->left = -(x->first - 3) * x->factor * job->rows.step;
+  job->inside = job->rows.n_samples;
+  job->right = cells * x->factor * job->rows.step - job->left - job->inside;
+}
+
+/* Raises sizes to those that a plane needs. */
+static void
+add_sizes (Sizes *sizes, const MultirateJob *job)
+{
+  const size_t step = (size_t) job->rows.step;
+  const size_t factor = (size_t) job->plan->x.factor;
+  const size_t wide = (size_t) (job->left + job->inside + job->right);
+  const size_t lows = wide / (step * factor);
+
+  sizes->small = max_size (sizes->small,
+      (size_t) (job->last_row - job->first_row + 1) * step * job->small_line);
+  sizes->wide = max_size (sizes->wide, multirate_line (wide));
+  sizes->phases =
+      max_size (sizes->phases, factor * step * multirate_line (lows));
+  sizes->low = max_size (sizes->low,
+      max_size (multirate_line (lows), step * job->small_line) + MULTIRATE_PAD);
+  sizes->sums = max_size (
+      sizes->sums, multirate_line ((size_t) job->columns * factor * step));
+  sizes->edges = max_size (sizes->edges, (size_t) (job->left + job->right));
+}
+
+static void
+free_memory (State *state)
+{
+  free (state->memory);
+  free (state->edges);
+  state->memory = NULL;
+  state->edges = NULL;
+  state->sizes = (Sizes){ 0 };
+}
+
+/* Makes memory for these sizes, of which some have grown. */
+static bool
+grow (State *state, Sizes need, Fault *fault)
+{
+  const int n = workers_count (state->workers);
+  const size_t each = MULTIRATE_GROUP * need.wide + need.phases + need.low
+      + MULTIRATE_REACH * need.sums;
+  const size_t floats = multirate_line (need.small) + (size_t) n * each;
+  float *at;
+
+  free_memory (state);
+  state->memory = aligned_alloc (64, floats * sizeof (float));
+  state->edges = malloc (need.edges * sizeof *state->edges);
+  if (state->memory == NULL || state->edges == NULL) {
+    free_memory (state);
+    return fault_set (fault, FAULT_NO_SPACE,
+        "Out of memory: %zu MiB for the filter's intermediate sums.",
+        floats * sizeof (float) >> 20);
+  }
+  /* What lies behind lines' ends is summed, and thrown away. */
+  memset (state->memory, 0, floats * sizeof (float));
+  at = state->small = state->memory;
+  at += multirate_line (need.small);
+  for (int i = 0; i < n; i++) {
+    MultirateWorker *worker = &state->worker[i];
+
+    for (int k = 0; k < MULTIRATE_GROUP; k++, at += need.wide)
+      worker->wide[k] = at;
+    worker->phases = at;
+    at += need.phases;
+    worker->low = at;
+    at += need.low;
+    for (int k = 0; k < MULTIRATE_REACH; k++, at += need.sums)
+      worker->sums[k] = at;
+  }
+  state->sizes = need;
+  return true;
+}
+
+/* Plans the planes for the plan's taps, if they are new, and makes memory that lasts for them and
+ * the plan's size. */
+static bool
+adopt_taps (SepconvPlan *plan, Fault *fault)
+{
+  State *state = plan->state;
+  const bool fresh = state->revision != plan->revision;
+  Sizes need = state->sizes;
+
+  if (!fresh && state->shape == plan->shape)
+    return true;
+  if (fresh)
+    multirate_plan_planes (state->plane, plan);
+  for (int p = 0; p < plan->layout.n_planes; p++) {
+    const ImagePlane *plane = &plan->layout.plane[p];
+    MultirateJob job = { .plan = &state->plane[p],
+      .rows = { .border = plan->border,
+          .step = plane->channels,
+          .n_samples = plane->width * plane->channels,
+          .height = image_plane_height (&plan->layout, p) } };
+
+    if (plan->taps[p].x.n == 0)
+      continue;
+    lay_out (&job);
+    add_sizes (&need, &job);
+  }
+  if (memcmp (&need, &state->sizes, sizeof need) != 0
+      && !grow (state, need, fault))
+    return false;
+  state->revision = plan->revision;
+  state->shape = plan->shape;
+  return true;
+}
+
+static void
+filter_plane (const SepconvPlan *plan, RowsJob *rows)
+{
+  State *state = plan->state;
+  MultirateJob job = { .rows = *rows,
+    .plan = &state->plane[rows->channel->plane],
+    .workers = state->worker,
+    .small = state->small,
+    .edges = state->edges };
+  const int parts = (int64_t) rows->n_samples * rows->height < LEAST_SHARED
+      ? 1
+      : PARTS_EACH * workers_count (state->workers);
+  int groups, cells;
+
+  lay_out (&job);
+  for (int k = 0; k < job.left; k++)
+    state->edges[k] = rows_edge_index (rows, k - job.left);
+  for (int k = 0; k < job.right; k++)
+    state->edges[job.left + k] = rows_edge_index (rows, rows->n_samples + k);
+  groups = (job.last_row - job.first_row) / MULTIRATE_GROUP + 1;
+  workers_run (state->workers, groups, (groups + parts - 1) / parts,
+      state->kernels->narrow, &job);
+  cells = (rows->height - 1) / job.plan->y.factor + 1;
+  workers_run (state->workers, cells, (cells + parts - 1) / parts,
+      state->kernels->widen, &job);
+}
+
+static bool
+multirate_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
+{
+  State *state = plan->state;
+
+  if (!adopt_taps (plan, fault))
+    return false;
+  rows_run_planes (plan, part, state->workers, filter_plane);
+  return true;
+}
+
+static void
+multirate_release (SepconvPlan *plan)
+{
+  State *state = plan->state;
+
+  if (state == NULL)
+    return;
+  free_memory (state);
+  workers_free (state->workers);
+  free (state->worker);
+  free (state->plane);
+  free (state);
+}
+
+static bool
+multirate_prepare (SepconvPlan *plan, Fault *fault)
+{
+  State *state = calloc (1, sizeof *state);
+
+  plan->state = state;
+  if (state == NULL)
+    return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
+  state->kernels = kernels[isa_best ()];
+  state->workers = workers_new (WORKERS_MAX, fault);
+  if (state->workers == NULL)
+    return false;
+  state->worker =
+      calloc ((size_t) workers_count (state->workers), sizeof *state->worker);
+  state->plane = calloc ((size_t) plan->layout.n_planes, sizeof *state->plane);
+  if (state->worker == NULL || state->plane == NULL)
+    return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
+  return adopt_taps (plan, fault);
+}
+
+/* Of the shortest taps that it takes; longer ones cost less. Interleaved channels have to be
+ * taken apart. */
+static double
+multirate_cost (const SepconvWork *work)
+{
+  return 30.0 * work->planes
+      + work->samples * (500.0 + 120.0 * (work->channels - 1));
+}
+
+const SepconvMethodOps sepconv_multirate_simd_ops = {
+  .supports = multirate_supports,
+  .cost = multirate_cost,
+  .prepare = multirate_prepare,
+  .release = multirate_release,
+  .run = multirate_run,
+};

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* multirate: what the kernels of the method multirate share. multirate-plan.h has the formula.
+ *
+ *   kernel        reads                          writes
+ *   decimate      the frame                      parts of low[], the small picture
+ *   along_x       the parts, which it adds up    the taps' sums along x
+ *   along_y       those                          sum[], along both axes
+ *   interpolate   sum[]                          the result
+ *
+ * The pictures between the kernels are floats, and planar: a row has one line for each channel.
+ * One launch takes all planes of a frame that have samples of one size; its blocks are numbered
+ * plane by plane.
+ *
+ * A row of a frame is a line of samples in which the channels of a pixel follow each other,
+ * wherever they lie in memory. A thread of the first and the last kernel has MULTIRATE_GROUPS
+ * groups of MULTIRATE_SAMPLES neighbouring samples; a warp's groups are neighbours, so that it
+ * reads and writes whole lines of 128 bytes or more. */
+#pragma once
+
+#include "multirate-plan.h"
+
+#include "../gpu-launch.cuh"
+#include "border.h"
+
+#define MULTIRATE_SAMPLES 4
+#define MULTIRATE_GROUPS 2
+#define MULTIRATE_OWN (MULTIRATE_GROUPS * MULTIRATE_SAMPLES)
+
+#define MULTIRATE_WARP 32
+/* Samples from a warp's group to its next one, and from a warp to the next one. */
+#define MULTIRATE_GROUP_STEP (MULTIRATE_WARP * MULTIRATE_SAMPLES)
+#define MULTIRATE_WARP_STEP (MULTIRATE_GROUPS * MULTIRATE_GROUP_STEP)
+
+/* Threads of decimate, or of interpolate, that a multiprocessor has registers for at once. */
+#define MULTIRATE_THREADS_AT_ONCE 768
+
+/* Results of a thread of along_y, which are neighbours along y. */
+#define MULTIRATE_COLUMN_SUMS 8
+
+/* The taps of an axis, up to whole blocks of the sums, with zeros. */
+#define MULTIRATE_PADDED_TAPS 4144
+static_assert (MULTIRATE_PADDED_TAPS % MULTIRATE_SUM_BLOCK == 0
+        && MULTIRATE_PADDED_TAPS
+            >= TAPS_MAX + 2 * MULTIRATE_COLUMN_SUMS + MULTIRATE_SUM_BLOCK,
+    "A plane's taps do not fit.");
+
+/* The constants of one plane, in device memory. */
+struct MultirateTables
+{
+  /* [p]: the weights of sample p of a cell, `factor` samples, in the windows of four low
+   * samples. Of x: x, y, z, w of the windows in which the cell is the first, second, third
+   * and last one. Of y: the other way round, the window that ends first comes first. */
+  float4 window_x[MULTIRATE_MAX_FACTOR], window_y[MULTIRATE_MAX_FACTOR];
+  float4 phase_x[MULTIRATE_MAX_FACTOR], phase_y[MULTIRATE_MAX_FACTOR];
+  float4 cell_y; /* the sum of window_y */
+  float tap_x[MULTIRATE_PADDED_TAPS];
+  /* Behind MULTIRATE_COLUMN_SUMS zeros, and divided by the largest code. */
+  float tap_y[MULTIRATE_PADDED_TAPS];
+};
+
+enum MultirateKernel
+{
+  MULTIRATE_DECIMATE,
+  MULTIRATE_ALONG_X,
+  MULTIRATE_ALONG_Y,
+  MULTIRATE_INTERPOLATE,
+  MULTIRATE_N_KERNELS
+};
+
+struct MultiratePart
+{
+  const uint8_t *src;
+  uint8_t *dst;
+  ptrdiff_t src_stride, dst_stride;
+  int width, height, n_samples; /* of a row */
+  int channels, pixel_stride, channel_stride;
+  unsigned kept;               /* bit c set: channel c is copied */
+  bool src_direct, dst_direct; /* groups may be read, or written, at once */
+  int shift, max_code;
+  uint32_t mask; /* of the significant bits of a word */
+  float center;
+  /* Of samples of two bytes: the float 2^23 + raw for the middle of the range. */
+  float middle;
+  /* Turns sums of raw samples into codes; of bytes, it also undoes the exponents. */
+  float unit;
+  float border[IMAGE_MAX_CHANNELS]; /* less the center */
+  float offset[IMAGE_MAX_CHANNELS]; /* divided by the largest code */
+
+  int factor_x, factor_y;
+  int first_x, taps_x, first_y, taps_y; /* of the fitted taps */
+  const MultirateTables *tables;
+
+  int first_block[MULTIRATE_N_KERNELS];
+
+  /* low[]: multirate_distinct_lows(). */
+  int first_row, low_rows, first_column, low_columns;
+  /* decimate: a block makes `tile_lows` columns of each channel, out of `strip_cells` cells
+   * along y. Windows reach across strips: each strip has its parts of all low rows that its
+   * cells belong to, strip_cells + 3 of them. */
+  int tiles, tile_lows, strips, strip_cells, cells;
+  float *parts; /* [strip][row of the strip][channel][low_columns] */
+
+  /* Of sum[], whose first column and row belong to low sample -1. */
+  int sum_columns, sum_rows;
+  int pitch;     /* floats of a line */
+  float *sums_x; /* [low_rows][channel][pitch] */
+  float *sums;   /* [sum_rows][channel][pitch] */
+
+  /* interpolate: cells along y of a block; of a plane that is only copied, rows. */
+  int result_tiles, result_cells;
+};
+
+struct MultirateFrame
+{
+  SepconvBorder border;
+  int n_planes;
+  MultiratePart plane[IMAGE_MAX_PLANES];
+};
+
+/* The plane that the block belongs to. */
+template <MultirateKernel KERNEL>
+__device__ __forceinline__ int
+multirate_find_plane (const MultirateFrame &frame)
+{
+  int p = frame.n_planes - 1;
+
+  while (p > 0 && (int) blockIdx.x < frame.plane[p].first_block[KERNEL])
+    p--;
+  return p;
+}
+
+/* The first sample of a thread's group, of the block's. */
+__device__ __forceinline__ int
+multirate_group (int group)
+{
+  return (int) threadIdx.x / MULTIRATE_WARP * MULTIRATE_WARP_STEP
+      + group * MULTIRATE_GROUP_STEP
+      + (int) threadIdx.x % MULTIRATE_WARP * MULTIRATE_SAMPLES;
+}
+
+__device__ __forceinline__ int
+multirate_read_raw (const uint8_t *at, int sample_bytes)
+{
+  return sample_bytes == 1 ? *at : *(const uint16_t *) at;
+}
+
+/* A group as it lies in memory. */
+template <int BYTES> struct MultirateGroup
+{
+  uint32_t word[BYTES];
+};
+
+template <int BYTES>
+__device__ __forceinline__ MultirateGroup<BYTES>
+multirate_load_group (const uint8_t *at)
+{
+  MultirateGroup<BYTES> group;
+
+  if constexpr (BYTES == 1) {
+    group.word[0] = gpu_load ((const uint32_t *) at);
+  } else {
+    const uint2 words = gpu_load ((const uint2 *) at);
+
+    group.word[0] = words.x;
+    group.word[1] = words.y;
+  }
+  return group;
+}
+
+/* Sample j of a group, as it lies in memory. */
+template <int BYTES>
+__device__ __forceinline__ uint32_t
+multirate_raw_of (const MultirateGroup<BYTES> &group, int j)
+{
+  return BYTES == 1 ? group.word[0] >> 8 * j & 0xff
+                    : group.word[j / 2] >> 16 * (j % 2) & 0xffff;
+}
+
+template <int BYTES>
+__device__ __forceinline__ void
+multirate_put_raw (MultirateGroup<BYTES> *group, int j, uint32_t raw)
+{
+  if (BYTES == 1)
+    group->word[0] |= raw << 8 * j;
+  else
+    group->word[j / 2] |= raw << 16 * (j % 2);
+}

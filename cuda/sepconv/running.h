@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* running: what the instruction sets of the method box-running-simd share.
+ *
+ * A worker goes down a band of rows. It keeps a line: for each sample of a row, the sum of
+ * the codes of its column in the window, as integers. From one row to the next, the row that
+ * enters the window is added, and the one that leaves it is subtracted. The line's pixels
+ * beyond the row's ends are those that the border says. A running sum along the line is the
+ * sum over the window:
+ *
+ *   S(x) = S(x - 1) + line(x + nx - 1) - line(x - 1)
+ *
+ * Codes are less the center here, which makes a constant border's samples 0; their weight
+ * times the border value is in the sums' addends. Where ends of an axis differ from the taps
+ * between, the rows under the first and the last tap of y are two lines more, and the result
+ * is a sum of nine integers: box.h.
+ *
+ *   |line(x)| <= ny * 2^15 < 2^28
+ *   |S(x)| <= nx * ny * 2^(depth-1), which decides between 32 and 64 bits
+ *
+ * Interleaved channels are one row of samples, whose running sums are as many samples apart
+ * as there are channels. The inner loops are a RunningKernels, built once for each
+ * instruction set: running-kernels.h. */
+#pragma once
+
+#include "border.h"
+#include "box.h"
+#include "rows.h"
+
+/* Samples that the inner loops take at a time: whole vectors, and whole pixels of any number of
+ * channels. */
+#define RUNNING_BLOCK 192
+
+/* Lines of a worker: of all rows of the window; of its first one, or the first and the last if
+ * they weigh the same; of its last one. */
+#define RUNNING_LINES 3
+
+typedef struct RunningKernels RunningKernels;
+
+/* Pixels of a line that are beyond the row's ends: `n` from `to` on are copies of those from
+ * `from` on, `by` pixels (-1, 0 or 1) from one to the next. */
+typedef struct
+{
+  int to, n, from, by;
+} RunningEdge;
+
+/* What samples of a line weigh: their running sum, and the first and the last of it. */
+typedef struct
+{
+  double sum, first, last;
+} RunningWeights;
+
+/* What is worked out once for each of a plan's specs and sizes, for channels that are run
+ * together. */
+typedef struct
+{
+  unsigned revision; /* of the plan that the rest is of; 0: of none */
+  unsigned shape;    /* likewise */
+  bool narrow;       /* 32-bit sums and floats do; else 64 bits and doubles */
+  BoxTaps y;
+  bool ends;   /* whether ends of an axis differ */
+  int n_lines; /* 2 or 3 where those of y do, else 1 */
+  RunningWeights weight[RUNNING_LINES];
+  int n_edges;
+  RunningEdge *edges;
+  /* Of each sample of a row. Its weighted sums are added to
+   *   base - outside * weight of the taps of y inside the image
+   * where `base` has 0.5 for rounding, and `outside` is 0 unless the border is constant. */
+  double *base, *outside;
+} RunningSpec;
+
+/* A worker's memory. */
+typedef struct
+{
+  int32_t *block[RUNNING_LINES];
+  int32_t *line[RUNNING_LINES]; /* pixel 0, with room before and behind it */
+  void *addends;                /* of a row's samples, floats or doubles */
+  int *times; /* that a window has each row; 0 between windows */
+} RunningMemory;
+
+/* What a plan keeps. */
+typedef struct
+{
+  const RunningKernels *kernels;
+  Workers *workers;
+  int n_workers;
+  RunningMemory *memory;                  /* [n_workers] */
+  uint8_t *outside;                       /* a row beyond a constant border */
+  RunningSpec spec[SEPCONV_MAX_CHANNELS]; /* by the first of the channels */
+} RunningState;
+
+typedef struct
+{
+  const RowsJob *rows;
+  const RunningState *state;
+  const RunningSpec *spec;
+} RunningJob;
+
+/* The weight of those of n taps from `first` on that lie in [0, size). */
+static inline double
+running_weight_inside (const BoxTaps *taps, int first, int n, int size)
+{
+  return taps->each * border_count_inside (first, n, size)
+      + taps->first * border_count_inside (first, 1, size)
+      + taps->last * border_count_inside (first + n - 1, 1, size);
+}
+
+/* The inner loops for one instruction set. Items are bands of rows. */
+struct RunningKernels
+{
+  WorkersJob filter;
+};

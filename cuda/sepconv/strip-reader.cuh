@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* strip-reader: the source's rows of a strip, as stages in shared memory.
+ *
+ * The rows come through a ring of stages, as bytes as they lie in the source: pixels
+ * outside the image are put in there, so that the arithmetic knows no borders. Rows at
+ * multiples of 16 bytes are copied as such, in the background where the GPU can
+ * (capability 8.0). */
+#pragma once
+
+#include "strip.cuh"
+
+#include "border.h"
+#include "instructions.cuh"
+
+/* Writes one pixel of the constant border. */
+__device__ __forceinline__ void
+strip_put_border (const StripPlane &plane, uint8_t *to)
+{
+  for (int c = 0; c < plane.channels; c++)
+    if (plane.sample_bytes == 1)
+      to[c] = (uint8_t) plane.border[c];
+    else
+      ((uint16_t *) to)[c] = plane.border[c];
+}
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+
+/* Starts a copy of the first `bytes` of 16, and zeroes the rest. */
+__device__ __forceinline__ void
+strip_copy_chunk (uint8_t *to, const uint8_t *from, int bytes)
+{
+  copy_async (to, from, bytes);
+}
+
+/* Ends a group of copies that this thread has started. */
+__device__ __forceinline__ void
+strip_commit ()
+{
+  copy_async_commit ();
+}
+
+/* Waits until no more than N groups of this thread are under way. */
+template <int N>
+__device__ __forceinline__ void
+strip_wait ()
+{
+  copy_async_wait<N> ();
+}
+
+#else
+
+__device__ __forceinline__ void
+strip_copy_chunk (uint8_t *to, const uint8_t *from, int bytes)
+{
+  if (bytes == 16)
+    *(uint4 *) to = *(const uint4 *) from;
+  else
+    strip_copy_bytes (to, from, bytes);
+}
+
+__device__ __forceinline__ void
+strip_commit ()
+{
+}
+
+template <int N>
+__device__ __forceinline__ void
+strip_wait ()
+{
+}
+
+#endif
+
+/* Puts a stage in whose first pixel is (x0, y0), pixel by pixel. */
+static __device__ __noinline__ void
+strip_gather (const StripPlane &plane, SepconvBorder border, int x0, int y0,
+    uint8_t *stage, StripStage size)
+{
+  const int pixel = plane.channels * plane.sample_bytes;
+  const int n = size.chunks * 16 / pixel;
+
+  for (int i = threadIdx.x; i < size.rows * n; i += STRIP_THREADS) {
+    const int r = i / n, p = i - r * n;
+    const int x = border_index (x0 + p, plane.width, border);
+    const int y = border_index (y0 + r, plane.height, border);
+    uint8_t *to = stage + r * size.pitch + p * pixel;
+
+    if (x < 0 || y < 0)
+      strip_put_border (plane, to);
+    else
+      strip_copy_bytes (
+          to, plane.src + y * plane.src_stride + x * pixel, pixel);
+  }
+}
+
+/* Starts to load a stage whose first row is y0, where some rows lie outside, or chunks
+ * are cut. `from` is this lane's first chunk of the warp's first row, byte `first` of it.
+ * All by value: to read from a plane in here takes longer than the copies. */
+static __device__ __noinline__ void
+strip_load_edge (const uint8_t *from, ptrdiff_t stride, int height,
+    int row_bytes, SepconvBorder border, int first, int y0, uint8_t *stage,
+    StripStage size)
+{
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  /* How far below `from` the warp's rows are in the image: a lane finds that for each. */
+  const int y = y0 + warp + min (lane * STRIP_WARPS, size.rows - STRIP_WARPS);
+  const int below = max (border_index (y, height, border), 0) - y0 - warp;
+
+  stage += warp * size.pitch + 16 * lane;
+#pragma unroll 1
+  for (int c = lane; c - lane < size.chunks; c += 32) {
+    const int n =
+        c < size.chunks && first >= 0 ? min (row_bytes - first, 16) : 0;
+
+#pragma unroll
+    for (int r = 0; r < STRIP_ROWS; r += STRIP_WARPS) {
+      const uint8_t *chunk =
+          from + __shfl_sync (0xffffffffu, below, r / STRIP_WARPS) * stride;
+
+      if (n > 0 && r < size.rows)
+        strip_copy_chunk (stage + r * size.pitch, chunk, n);
+    }
+    first += 16 * 32;
+    from += 16 * 32;
+    stage += 16 * 32;
+  }
+}
+
+template <int PIXEL>
+__device__ __forceinline__ void
+strip_copy_pixel (uint8_t *to, const uint8_t *from)
+{
+  if constexpr (PIXEL % 4 == 0)
+    for (int i = 0; i < PIXEL; i += 4)
+      *(uint32_t *) (to + i) = *(const uint32_t *) (from + i);
+  else if constexpr (PIXEL % 2 == 0)
+    for (int i = 0; i < PIXEL; i += 2)
+      *(uint16_t *) (to + i) = *(const uint16_t *) (from + i);
+  else
+    strip_copy_bytes (to, from, PIXEL);
+}
+
+/* Which pixels of a window, n wide from x0 on, lie outside the image and count for a
+ * result: some from `first` on, and then some from `right` on. */
+struct StripOutside
+{
+  int first, left, right, last;
+
+  __device__ __forceinline__
+  StripOutside (const StripPlane &plane, int x0, int n)
+  {
+    first = min (max (-plane.margin - x0, 0), n);
+    last = max (min (plane.width + plane.margin - x0, n), first);
+    left = min (max (-x0, first), last);
+    right = min (max (plane.width - x0, left), last);
+  }
+
+  __device__ __forceinline__ int
+  count () const
+  {
+    return left - first + last - right;
+  }
+
+  /* Where the k-th of them is. */
+  __device__ __forceinline__ int
+  at (int k) const
+  {
+    return first + k < left ? first + k : right + first + k - left;
+  }
+};
+
+/* Puts in what lies outside the image, of a stage that has been loaded and whose first
+ * pixel is (x0, y0), as far as results depend on it. The whole block; a barrier must
+ * come before and after. */
+template <int PIXEL>
+static __device__ __noinline__ void
+strip_fill (const StripPlane &plane, SepconvBorder border, int x0, int y0,
+    uint8_t *stage, StripStage size)
+{
+  const int n = size.chunks * 16 / PIXEL;
+  StripOutside outside (plane, x0, n);
+
+  /* Rows outside are constant through and through. */
+  if (border == SEPCONV_CONSTANT && (y0 < 0 || y0 + size.rows > plane.height))
+    outside.left = outside.right = outside.last;
+  for (int k = threadIdx.x % 32; k < outside.count (); k += 32) {
+    const int p = outside.at (k);
+    const int x = border_index (x0 + p, plane.width, border);
+
+    for (int r = threadIdx.x / 32; r < size.rows; r += STRIP_WARPS) {
+      const int y = border_index (y0 + r, plane.height, border);
+      uint8_t *to = stage + r * size.pitch + p * PIXEL;
+
+      if (x < 0 || y < 0)
+        strip_put_border (plane, to);
+      else if (x >= x0 && x < x0 + n)
+        strip_copy_pixel<PIXEL> (to, to + (x - x0 - p) * PIXEL);
+      else
+        strip_copy_bytes (
+            to, plane.src + y * plane.src_stride + x * PIXEL, PIXEL);
+    }
+  }
+}
+
+/* Puts one pixel outside in, of all rows of a stage; `which` is where it lies in a row
+ * and, above 16 bits, its mirror image. A warp takes every STRIP_WARPS-th row. */
+template <int PIXEL>
+__device__ __forceinline__ void
+strip_mirror_pixel (int which, uint8_t *stage, StripStage size)
+{
+  uint8_t *row = stage + threadIdx.x / 32 * size.pitch;
+
+  if (which >= 0)
+#pragma unroll
+    for (int r = 0; r < size.rows; r += STRIP_WARPS)
+      strip_copy_pixel<PIXEL> (row + r * size.pitch + (which & 0xffff),
+          row + r * size.pitch + (which >> 16));
+}
+
+/* Which for pixel p of a window from x0 on, whose mirror image is in the window too. */
+template <int PIXEL>
+__device__ __forceinline__ int
+strip_mirror_of (const StripPlane &plane, SepconvBorder border, int x0, int p)
+{
+  return p * PIXEL
+      | (border_index (x0 + p, plane.width, border) - x0) * PIXEL << 16;
+}
+
+/* Puts in what lies outside the image left and right, from the k-th pixel of a row on,
+ * where all mirror images are in the stage. The whole block; a barrier must come before
+ * and after. */
+template <int PIXEL>
+static __device__ __noinline__ void
+strip_mirror (const StripPlane &plane, SepconvBorder border, int x0, int k,
+    uint8_t *stage, StripStage size)
+{
+  const StripOutside outside (plane, x0, size.chunks * 16 / PIXEL);
+
+  for (k += threadIdx.x % 32; k < outside.count (); k += 32)
+    strip_mirror_pixel<PIXEL> (
+        strip_mirror_of<PIXEL> (plane, border, x0, outside.at (k)), stage,
+        size);
+}
+
+/* Loads the stages of a strip, each below the one before. A function that is called
+ * would make the whole strip keep its registers elsewhere: what happens at every step
+ * of a strip at the side is inline, for MIRRORS pixels outside of a lane. */
+template <int PIXEL, int MIRRORS = 1> struct StripReader
+{
+  const uint8_t *from; /* this thread's first chunk of the next stage */
+  ptrdiff_t stride;
+  int y;         /* the next stage's first row */
+  int first;     /* byte of a row that `from` is */
+  int row_bytes; /* of the plane */
+  bool whole;    /* the block's chunks are whole ones, or wholly outside */
+  bool sides;    /* the block has pixels left or right of the image */
+  bool mirrored; /* each of them is one of the stage's */
+  bool fills;    /* some stages have something to put in */
+  bool many;     /* a lane has more than MIRRORS pixels outside */
+  /* The first of them, as strip_mirror_of() has them; or -1. */
+  int mirror[MIRRORS];
+
+  /* For stages whose first pixel is (x0, y0) and so on; x0 is at a multiple of 16
+   * bytes. */
+  __device__ __forceinline__ void
+  begin (const StripPlane &plane, SepconvBorder border, int x0, int y0,
+      StripStage size)
+  {
+    const int n = size.chunks * 16 / PIXEL, end = (x0 + n) * PIXEL;
+
+    y = y0;
+    stride = plane.src_stride;
+    row_bytes = plane.row_bytes;
+    first = x0 * PIXEL + 16 * ((int) threadIdx.x % 32);
+    from = plane.src + (y0 + (int) threadIdx.x / 32) * stride + first;
+    whole = plane.src_aligned && (row_bytes % 16 == 0 || end <= row_bytes);
+    sides = plane.src_aligned && (x0 < 0 || end > row_bytes);
+    mirrored = border != SEPCONV_CONSTANT && border != SEPCONV_WRAP
+        && plane.width > plane.margin && x0 + n > plane.margin
+        && x0 < plane.width - plane.margin;
+    fills = sides || (border == SEPCONV_CONSTANT && plane.src_aligned);
+    many = false;
+#pragma unroll
+    for (int i = 0; i < MIRRORS; i++)
+      mirror[i] = -1;
+    if (sides && mirrored) {
+      const StripOutside outside (plane, x0, n);
+
+      many = outside.count () > 32 * MIRRORS;
+#pragma unroll
+      for (int i = 0; i < MIRRORS; i++) {
+        const int k = 32 * i + threadIdx.x % 32;
+
+        if (k < outside.count ())
+          mirror[i] =
+              strip_mirror_of<PIXEL> (plane, border, x0, outside.at (k));
+      }
+    }
+  }
+
+  /* What gpu_await_previous() is for. Until then, the first n stages' part of the source
+   * comes as near as it may, for the launch's first `early` blocks: others find nothing
+   * to wait for. The whole block, before the first load(). */
+  __device__ __forceinline__ void
+  await (const StripPlane &plane, int early, int n, StripStage size) const
+  {
+    /* Of a row, however they lie. */
+    const int lines = size.chunks / (GPU_PREFETCH_BYTES / 16) + 1;
+    const int left = first - 16 * (int) (threadIdx.x % 32);
+    const int all = (int) blockIdx.x < early ? n * size.rows * lines : 0;
+
+    for (int i = threadIdx.x; i < all; i += STRIP_THREADS) {
+      const int row = y + i / lines;
+      const int at = left + GPU_PREFETCH_BYTES * (i % lines);
+
+      if (row >= 0 && row < plane.height)
+        gpu_prefetch (
+            plane.src + row * stride + min (max (at, 0), row_bytes - 1));
+    }
+    gpu_await_previous ();
+  }
+
+  /* Starts to load the next stage. What lies outside the image is left to fill(). The
+   * whole block. */
+  __device__ __forceinline__ void
+  load (const StripPlane &plane, SepconvBorder border, uint8_t *stage,
+      StripStage size)
+  {
+    if (whole && y >= 0 && y + size.rows <= plane.height)
+      copy (stage, size);
+    else if (plane.src_aligned)
+      strip_load_edge (
+          from, stride, plane.height, row_bytes, border, first, y, stage, size);
+    else
+      strip_gather (plane, border,
+          (first - 16 * (int) (threadIdx.x % 32)) / PIXEL, y, stage, size);
+    skip (size);
+  }
+
+  /* Past the next stage. */
+  __device__ __forceinline__ void
+  skip (StripStage size)
+  {
+    y += size.rows;
+    from += size.rows * stride;
+  }
+
+  /* The copies of a block that is whole, where all rows are in the image. */
+  __device__ __forceinline__ void
+  copy (uint8_t *stage, StripStage size) const
+  {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    uint8_t *to = stage + warp * size.pitch + 16 * lane;
+
+#pragma unroll
+    for (int c = 0; c < size.chunks; c += 32)
+      if ((c + 32 <= size.chunks || c + lane < size.chunks)
+          && (unsigned) (first + 16 * c) < (unsigned) row_bytes)
+#pragma unroll
+        for (int r = 0; r < size.rows; r += STRIP_WARPS)
+          strip_copy_chunk (
+              to + r * size.pitch + 16 * c, from + r * stride + 16 * c, 16);
+  }
+
+  /* Whether fill_mirrors() puts in all, if anything, where all rows are in the image. */
+  __device__ __forceinline__ bool
+  fills_simply () const
+  {
+    return !sides || (mirrored && !many);
+  }
+
+  /* Puts in what `mirror` tells of, of all rows of a stage. */
+  __device__ __forceinline__ void
+  fill_mirrors (uint8_t *stage, StripStage size) const
+  {
+#pragma unroll
+    for (int i = 0; i < MIRRORS; i++)
+      strip_mirror_pixel<PIXEL> (mirror[i], stage, size);
+  }
+
+  /* Puts in what load() left out of the stage that begins with row y0, if `fills`. The
+   * whole block; a barrier must come before and after. */
+  __device__ __forceinline__ void
+  fill (const StripPlane &plane, SepconvBorder border, int y0, uint8_t *stage,
+      StripStage size) const
+  {
+    const int lane = threadIdx.x % 32;
+
+    if (sides && mirrored) {
+      fill_mirrors (stage, size);
+      if (many)
+        strip_mirror<PIXEL> (plane, border, (first - 16 * lane) / PIXEL,
+            32 * MIRRORS, stage, size);
+    } else if (sides || y0 < 0 || y0 + size.rows > plane.height) {
+      strip_fill<PIXEL> (
+          plane, border, (first - 16 * lane) / PIXEL, y0, stage, size);
+    }
+  }
+};

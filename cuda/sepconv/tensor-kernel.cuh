@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* tensor-kernel: the kernel, and the table of its variants. */
+#pragma once
+
+#include "tensor-counting.cuh"
+#include "tensor-march.cuh"
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * GPU_EARLY_CAPABILITY
+#define MAY_COUNT true
+#else
+#define MAY_COUNT false
+#endif
+
+/* FOUR: of planes of four channels, which want other registers than the others. COUNTS:
+ * the result, of which it then is all, on the way; empty where no launch MAY_COUNT. */
+template <int KS, int PARTS, int BYTES, bool FOUR, bool WIDE, Counting COUNTS>
+static __global__ void
+__launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
+    tensor_strips (GPU_PARAMETER TensorFrame frame)
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
+  if constexpr (MAY_COUNT || COUNTS == COUNT_NOT) {
+    GPU_DYNAMIC_SHARED (uint8_t, memory);
+    uint32_t *const counters = (uint32_t *) memory;
+    uint8_t *const shared = memory + counting_bytes (COUNTS);
+    unsigned turns;
+    int p = 0;
+
+    gpu_admit_next ();
+    if constexpr (!FOUR)
+      while (p + 1 < frame.n_planes
+          && (int) blockIdx.x >= frame.plane[p + 1].strip.first_block)
+        p++;
+    const TensorPlane &plane = frame.plane[p];
+
+    if constexpr (FOUR)
+      turns = march<Shape<KS, PARTS, BYTES, 4, WIDE>, CountingSink<COUNTS, 4>> (
+          frame, plane, shared, counters);
+    else if (plane.strip.channels == 1)
+      turns = march<Shape<KS, PARTS, BYTES, 1, WIDE>, CountingSink<COUNTS, 1>> (
+          frame, plane, shared, counters);
+    else
+      turns = march<Shape<KS, PARTS, BYTES, 2, WIDE>, CountingSink<COUNTS, 2>> (
+          frame, plane, shared, counters);
+    if constexpr (COUNTS == COUNT_NOT)
+      gpu_end_in_turn ();
+    else if constexpr (FOUR)
+      CountingSink<COUNTS, 4>::end (frame.tally, plane, turns, counters);
+    else if (plane.strip.channels == 1)
+      CountingSink<COUNTS, 1>::end (frame.tally, plane, turns, counters);
+    else
+      CountingSink<COUNTS, 2>::end (frame.tally, plane, turns, counters);
+  }
+#endif
+}
+
+/* Of shared memory, what a block can have on all GPUs of INSTRUCTIONS_CAPABILITY, and what
+ * it takes beside its own. */
+#define LEAST_SHARED (99 * 1024)
+#define SHARED_OF_SYSTEM 1024
+
+struct Variant
+{
+  /* NULL where there is none. Those that count have TALLY_SHARED_BYTES more. */
+  void (*kernel[N_COUNTINGS]) (TensorFrame);
+  int steps, parts, sample_bytes;
+  bool four;  /* channels in all planes; else one or two in each */
+  bool wide;  /* as Shape is */
+  int shared; /* bytes of a block */
+  int pixels[IMAGE_MAX_CHANNELS + 1]; /* of a block, by channels; or 0 */
+};
+
+/* Only the most usual ones count: bytes, and taps that take no second part; where launches
+ * overlap, since they gain nothing in order. */
+template <int KS, int PARTS, int BYTES, bool FOUR, bool WIDE, Counting COUNTS>
+static constexpr auto
+counting_kernel () -> void (*) (TensorFrame)
+{
+  if constexpr (PARTS == 1 && BYTES == 1
+      && (COUNTS == COUNT_WRITTEN || counts_put (KS)))
+    return tensor_strips<KS, PARTS, BYTES, FOUR, WIDE, COUNTS>;
+  else
+    return NULL;
+}
+
+template <int KS, int PARTS, int BYTES, bool WIDE = false>
+static constexpr Variant
+variant ()
+{
+  typedef Shape<KS, PARTS, BYTES, 1, WIDE> S1;
+  typedef Shape<KS, PARTS, BYTES, 2, WIDE> S2;
+  constexpr int shared = S1::SHARED > S2::SHARED ? S1::SHARED : S2::SHARED;
+
+  static_assert (WIDE || shared <= LEAST_SHARED, "all GPUs have it");
+  return { { tensor_strips<KS, PARTS, BYTES, false, WIDE, COUNT_NOT>,
+               counting_kernel<KS, PARTS, BYTES, false, WIDE, COUNT_WRITTEN> (),
+               counting_kernel<KS, PARTS, BYTES, false, WIDE, COUNT_PUT> () },
+    KS, PARTS, BYTES, false, WIDE, shared,
+    { 0, S1::PIXELS, S2::PIXELS, 0, 0 } };
+}
+
+template <int KS, int PARTS, bool WIDE = false>
+static constexpr Variant
+variant_of_four ()
+{
+  typedef Shape<KS, PARTS, 1, 4, WIDE> S;
+
+  static_assert (WIDE || S::SHARED <= LEAST_SHARED, "all GPUs have it");
+  return { { tensor_strips<KS, PARTS, 1, true, WIDE, COUNT_NOT>,
+               counting_kernel<KS, PARTS, 1, true, WIDE, COUNT_WRITTEN> (),
+               counting_kernel<KS, PARTS, 1, true, WIDE, COUNT_PUT> () },
+    KS, PARTS, 1, true, WIDE, S::SHARED, { 0, 0, 0, 0, S::PIXELS } };
+}
+
+/* In the order of steps and parts, and wide ones first. Samples of two bytes always have
+ * taps in two parts: 10 bits need them. */
+static const Variant variants[] = {
+  variant<2, 1, 1> (),
+  variant<3, 1, 1> (),
+  variant<5, 1, 1> (),
+  variant<9, 1, 1, true> (),
+  variant<9, 1, 1> (),
+  variant<2, 2, 1> (),
+  variant<3, 2, 1> (),
+  variant<5, 2, 1> (),
+  variant<9, 2, 1, true> (),
+  variant<9, 2, 1> (),
+  variant<2, 2, 2> (),
+  variant<3, 2, 2> (),
+  variant<5, 2, 2> (),
+  variant<9, 2, 2, true> (),
+  variant<9, 2, 2> (),
+  variant_of_four<2, 1> (),
+  variant_of_four<3, 1, true> (),
+  variant_of_four<3, 1> (),
+  variant_of_four<5, 1> (),
+  variant_of_four<9, 1> (),
+  variant_of_four<2, 2> (),
+  variant_of_four<3, 2, true> (),
+  variant_of_four<3, 2> (),
+  variant_of_four<5, 2> (),
+  variant_of_four<9, 2> (),
+};
+
+#define N_VARIANTS ((int) (sizeof variants / sizeof variants[0]))

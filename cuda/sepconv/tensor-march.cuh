@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* tensor-march: a block's way down its strip: stages of its window come in, and the rows that
+ * they complete go out. */
+#pragma once
+
+#include "strip-reader.cuh"
+#include "strip-writer.cuh"
+#include "tensor-strip.cuh"
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
+
+/* Stages that are loaded before one is taken. */
+#define AHEAD (STRIP_STAGES - 1)
+
+/* S: its Shape; Sink: its CountingSink. A step takes a stage of the window in and puts out
+ * the rows that this completes, which are written a step later. */
+template <typename S, typename Sink> struct March
+{
+  static constexpr int KS = S::KS;
+  static constexpr StripStage SIZE = { STRIP_ROWS, S::CHUNKS, S::PITCH };
+
+  const TensorPlane &plane;
+  SepconvBorder border;
+  uint8_t *shared, *outs;
+  uint8_t *out;          /* the lane's part of those */
+  const uint8_t *window; /* its part of a stage */
+  StripPlace place;
+  int x, y, start, steps;
+  /* As many pixels as taps reach to a side. */
+  StripReader<S::PIXEL, (TENSOR_STEP / 2 * (KS - 1) + 31) / 32> reader;
+  StripWriter<S::OUT_CHUNKS, S::OUT_PITCH, S::APART, Sink::WRITTEN> writer;
+  Strip<S> strip;
+  Sink sink;
+
+  __device__ __forceinline__
+  March (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
+      : plane (plane), border (border), shared (shared)
+  {
+    outs = shared + STRIP_STAGES * S::STAGE_BYTES;
+
+    /* Nothing is put there before the first barrier. */
+    const int thread = thread_by (outs);
+    const int lane = thread % TENSOR_LANES;
+    const int warp = thread / TENSOR_LANES;
+
+    out = outs
+        + (S::SPLIT ? tensor_channel (plane.order, warp) * S::APART
+                    : 16 * warp * S::WARP_CHUNKS)
+        + matrices_offset<S::OUT_PITCH, S::PUT_COLUMNS, S::PUT_AT_ONCE> (lane);
+    window = shared + lane % 16 * S::PITCH
+        + 16 * (warp * S::WARP_CHUNKS + lane / 16);
+    place = strip_place (plane.strip);
+    x = place.column * S::PIXELS;
+    /* Which row is which of a matrix must not depend on how a frame is cut: sums are
+     * rounded by it. */
+    start = place.first / STRIP_ROWS * STRIP_ROWS;
+    steps = (place.last - start + STRIP_ROWS - 1) / STRIP_ROWS + KS - 1;
+    y = start - plane.above;
+  }
+
+  /* The thread's number. What is found from it is found anew wherever registers are short,
+   * unless it could have changed: where that is dear, it is read from `unused`, of shared
+   * memory. */
+  static __device__ __forceinline__ int
+  thread_by (uint8_t *unused)
+  {
+    volatile int *const own = (volatile int *) unused + threadIdx.x;
+
+    static_assert (2 * S::OUT_BYTES >= STRIP_THREADS * (int) sizeof *own, "");
+
+    if constexpr (Sink::PUT == 0)
+      return threadIdx.x;
+    *own = threadIdx.x;
+    return *own;
+  }
+
+  /* Where a step's stage begins: lean steps begin with the first or third. */
+  static __device__ __forceinline__ int
+  stage_of (int step)
+  {
+    return (step + KS) % STRIP_STAGES * S::STAGE_BYTES;
+  }
+
+  /* Which of the two buffers has the rows that a step puts out. */
+  static __device__ __forceinline__ int
+  out_of (int step)
+  {
+    return (step + KS) % 2 * S::OUT_BYTES;
+  }
+
+  __device__ __forceinline__ void
+  begin (const TensorFrame &frame)
+  {
+    reader.begin (plane.strip, border, x - plane.reach, y, SIZE);
+    /* Fragments came by a copy, which is not overtaken. */
+    strip.fetch (
+        plane, (uint4 *) (outs + 2 * S::OUT_BYTES), threadIdx.x % TENSOR_LANES);
+    if (frame.order == GPU_AFTER_KERNELS)
+      reader.await (plane.strip, frame.early, min (steps, AHEAD), SIZE);
+#pragma unroll 1
+    for (int i = 0; i < AHEAD; i++) {
+      if (i < steps)
+        reader.load (plane.strip, border, shared + stage_of (i), SIZE);
+      copy_async_commit ();
+    }
+    writer.begin (plane.strip, start, x * S::PIXEL);
+    strip.begin ();
+    sink.clear ();
+    __syncthreads ();
+    strip.load_starts ();
+    if constexpr (Sink::PUT > 0 && S::PUTS_ZEROS)
+      if (is_outside ())
+        strip.put_zeros ();
+  }
+
+  /* Whether all that the warp puts is beyond the rows' ends. */
+  __device__ __forceinline__ bool
+  is_outside () const
+  {
+    /* Not x, which would keep a register for it all the way. */
+    return strip_place (plane.strip).column * S::PIXELS
+        + S::WARP_PIXELS * ((int) threadIdx.x / TENSOR_LANES)
+        >= plane.strip.width;
+  }
+
+  /* Takes away what has been counted of pixels outside the image: where a warp is, all, which
+   * are zeros; else the rows of the last step that are not the place's. */
+  __device__ __forceinline__ void
+  take_away ()
+  {
+    constexpr int WORDS = 2 * S::WARP_CHUNKS; /* that a lane puts in a step */
+    const int lane = threadIdx.x % TENSOR_LANES, row = lane / 4;
+    const int rows = (place.last - start) % STRIP_ROWS;
+    const uint8_t *const own = outs
+        + 16 * (threadIdx.x / TENSOR_LANES) * S::WARP_CHUNKS
+        + row * S::OUT_PITCH + 4 * (lane % 4);
+
+    if (S::PUTS_ZEROS && is_outside ()) {
+      sink.take_away (0, WORDS * (steps - (KS - 1)));
+      return;
+    }
+    if (rows == 0)
+      return;
+#pragma unroll 1
+    for (int r = 0; r < STRIP_ROWS; r += 8)
+#pragma unroll 1
+      for (int i = 0; i < S::WARP_CHUNKS && r + row >= rows; i++)
+        sink.take_away (*(const uint32_t *) (own + out_of (steps - 1)
+                            + r * S::OUT_PITCH + 16 * i),
+            1);
+  }
+
+  /* The rows that all warps put into the other buffer a step before. */
+  __device__ __forceinline__ void
+  write_before (int step)
+  {
+    if (step >= KS)
+      writer.write (plane.strip, outs + out_of (step - 1),
+          start + (step - KS) * STRIP_ROWS, place.first, place.last);
+  }
+
+  /* FIRST: of the steps that complete no rows, where those are apart. Otherwise it may be
+   * any step; whether it completes rows is written out twice, as with a name for it the
+   * kernel of 33 taps spills registers. */
+  template <bool FIRST>
+  __device__ __forceinline__ void
+  take (int step)
+  {
+    const int stage = stage_of (step);
+
+    copy_async_wait<AHEAD - 1> ();
+    __syncthreads ();
+    if (reader.fills) {
+      reader.fill (
+          plane.strip, border, y + step * STRIP_ROWS, shared + stage, SIZE);
+      __syncthreads ();
+    }
+    if (step + AHEAD < steps)
+      reader.load (plane.strip, border, shared + stage_of (step + AHEAD), SIZE);
+    copy_async_commit ();
+    if constexpr (!FIRST)
+      write_before (step);
+    if (!FIRST && S::BETWEEN && (S::FIRST_APART || step >= KS - 1)) {
+      strip.take_and_complete (
+          plane.order, window + stage, out + out_of (step), sink);
+    } else {
+      strip.take_rows (plane.order, window + stage);
+      if (!FIRST && (S::FIRST_APART || step >= KS - 1))
+        strip.complete_rows (plane.order, out + out_of (step), sink);
+    }
+  }
+
+  /* take() for the steps that complete no rows. Returns the one after them. */
+  __device__ __forceinline__ int
+  take_first ()
+  {
+    constexpr int AT_A_TIME = 2;
+    int step = 0;
+
+    static_assert ((KS - 1) % AT_A_TIME == 0, "no step is left");
+#pragma unroll 1
+    for (; step < KS - 1; step += AT_A_TIME)
+#pragma unroll
+      for (int i = 0; i < AT_A_TIME; i++)
+        take<true> (step + i);
+    return step;
+  }
+
+  /* The first step that may be lean: those before write nothing, or parts of rows. */
+  __device__ __forceinline__ int
+  first_lean () const
+  {
+    return start < place.first ? KS + 2 : KS;
+  }
+
+  /* Whether a block's steps are lean as long as all rows are the place's and the
+   * image's. */
+  __device__ __forceinline__ bool
+  is_lean () const
+  {
+    return reader.whole && reader.fills_simply () && writer.whole
+        && !plane.strip.keeps;
+  }
+
+  /* take() for most steps of most blocks, with nothing to find out, and two at a time:
+   * the places of the stages are constants then. Returns the first step that is left. */
+  __device__ __forceinline__ int
+  take_lean (int step)
+  {
+    const int below = (plane.strip.height - y) / STRIP_ROWS;
+    const int end = min (KS + (place.last - start) / STRIP_ROWS,
+        below < steps ? below - AHEAD : steps);
+    int at = stage_of (step);
+
+    for (; step + S::LEAN_STEPS <= end; step += S::LEAN_STEPS) {
+#pragma unroll
+      for (int i = 0; i < S::LEAN_STEPS; i++) {
+        const int next = 2 * S::STAGE_BYTES - at;
+        const int stage = at + i % 2 * S::STAGE_BYTES;
+
+        copy_async_wait<AHEAD - 1> ();
+        __syncthreads ();
+        if (reader.sides) {
+          reader.fill_mirrors (shared + stage, SIZE);
+          __syncthreads ();
+        }
+        if (step + i + AHEAD < steps)
+          reader.copy (
+              shared + (i % 2 == 0 ? next + S::STAGE_BYTES : at), SIZE);
+        reader.skip (SIZE);
+        copy_async_commit ();
+        writer.write_whole (outs + (1 - i % 2) * S::OUT_BYTES);
+        strip.take_and_complete (
+            plane.order, window + stage, out + i % 2 * S::OUT_BYTES, sink);
+        if (i % 2 == 1)
+          at = next;
+      }
+    }
+    return step;
+  }
+
+  __device__ __forceinline__ void
+  run (const TensorFrame &frame)
+  {
+    int step = 0;
+
+    begin (frame);
+    if constexpr (S::FIRST_APART)
+      step = take_first ();
+    for (; step < steps; step++) {
+      if constexpr (S::LEAN)
+        if (step == first_lean () && is_lean ()) {
+          step = take_lean (step);
+          if (step == steps)
+            break;
+        }
+      take<false> (step);
+    }
+    __syncthreads ();
+    sink.see_turns (frame.tally);
+    write_before (steps);
+    if constexpr (Sink::PUT > 0)
+      take_away ();
+  }
+};
+
+/* Makes the block's part of the result. `counters`: in shared memory, if the Sink COUNTS.
+ * Returns the sink's `turns`. */
+template <typename S, typename Sink>
+__device__ __forceinline__ unsigned
+march (const TensorFrame &frame, const TensorPlane &plane, uint8_t *shared,
+    uint32_t *counters)
+{
+  March<S, Sink> way (plane, frame.border, shared);
+
+  /* In a function of the sink, or in another order, these make some kernels spill more. */
+  if constexpr (Sink::COUNTS)
+    way.sink.counters = counters;
+  way.writer.tally.begin (counters, plane.skipped);
+  way.sink.put.begin (counters, plane.skipped);
+  way.sink.turns = 0;
+  if (plane.strip.filter)
+    way.run (frame);
+  else
+    strip_copy (frame.order, plane.strip, way.place, way.x * S::PIXEL,
+        min ((way.x + S::PIXELS) * S::PIXEL, plane.strip.row_bytes));
+  return way.sink.turns;
+}
+
+#endif
