@@ -25,10 +25,10 @@
  *   `mean`, `stddev`, `median`, `p1`, `p99` (codes), `entropy` (bits a sample),
  *   `dark`, `bright` (shares of the samples beyond threshold-dark and
  *   threshold-bright)
- * * #gboolean `too-dark`, `too-bright`, `flat`, `scene-change`: alarms, and what
- *   they go by: #gdouble `level` (mean brightness, 0 black, 1 white), `spread`
- *   (standard deviation in the same unit) and `distance` (0 to 1, from the frame
- *   counted before)
+ * * #gboolean `too-dark`, `too-bright`, `flat`, `scene-change`: alarms, and the
+ *   numbers that they follow from: #gdouble `level` (mean brightness, 0 black,
+ *   1 white), `spread` (standard deviation in the same unit) and `distance` (0 to 1,
+ *   from the last counted frame)
  *
  * With attach-meta=true, reported frames carry a GstCudaHistogramMeta.
  *
@@ -53,17 +53,17 @@ struct _GstCudaHisto
 {
   GstGpuFilter parent;
 
-  GstHistoCounter counter; /* see there which thread owns its fields */
+  GstHistoCounter counter; /* its header says which thread owns which field */
 
   /* Settings; protected by the object lock. */
   GstHistoModes modes;
   gboolean touched; /* a property has changed since the last frame */
 
-  /* Of the streaming thread. */
+  /* Owned by the streaming thread. */
   GstCudaHistoMode mode;
-  GstHistoModes made;        /* the settings that the plans below fit */
-  EqualizePlan *equalize;    /* NULL unless mode is equalize */
-  OverlayPlan *overlay;      /* NULL unless mode is overlay */
+  GstHistoModes made;     /* the settings that the plans below were made for */
+  EqualizePlan *equalize; /* NULL unless mode is equalize */
+  OverlayPlan *overlay;   /* NULL unless mode is overlay */
   OverlaySpec *overlay_spec; /* too large for a stack */
 };
 
@@ -74,9 +74,9 @@ GST_ELEMENT_REGISTER_DEFINE (
 /* GstGpuFilter */
 
 static GstGpuFilterBackend
-gst_cuda_histo_wanted_backend (GstGpuFilter *filter)
+gst_cuda_histo_needed_backend (GstGpuFilter *filter)
 {
-  return gst_histo_counter_wanted_backend (&GST_CUDA_HISTO (filter)->counter);
+  return gst_histo_counter_needed_backend (&GST_CUDA_HISTO (filter)->counter);
 }
 
 /* No frame is in flight. */
@@ -98,7 +98,7 @@ gst_cuda_histo_release (GstGpuFilter *filter)
   gst_histo_counter_release (&GST_CUDA_HISTO (filter)->counter);
 }
 
-/* Updates the plan of the mode to the current settings; makes it if there is none. */
+/* Updates the plan of the mode to the current settings, or makes one if there is none. */
 static gboolean
 follow_mode (GstCudaHisto *self, const GstHistoModes *modes,
     const GstHistoThresholds *thresholds, Fault *fault)
@@ -129,9 +129,22 @@ follow_mode (GstCudaHisto *self, const GstHistoModes *modes,
   return TRUE;
 }
 
-/* Frees the plan of the current mode, and begins this one. */
+static const gchar *
+mode_text (GstCudaHistoMode mode)
+{
+  switch (mode) {
+    case GST_CUDA_HISTO_EQUALIZE:
+      return "equalize: frames are equalised, and the result is counted";
+    case GST_CUDA_HISTO_OVERLAY:
+      return "overlay: frames are counted, and the histogram is drawn into them";
+    default:
+      return "analyze: frames are counted only";
+  }
+}
+
+/* Frees the plan of the current mode, and changes to `mode`. */
 static void
-leave_mode (GstCudaHisto *self, GstCudaHistoMode mode)
+change_mode (GstCudaHisto *self, GstCudaHistoMode mode)
 {
   gst_gpu_filter_drain (GST_GPU_FILTER (self));
   release_mode (GST_GPU_FILTER (self));
@@ -139,9 +152,18 @@ leave_mode (GstCudaHisto *self, GstCudaHistoMode mode)
       != (self->mode == GST_CUDA_HISTO_EQUALIZE))
     gst_histo_counter_forget (&self->counter);
   self->mode = mode;
+  GST_INFO_OBJECT (self, "mode %s", mode_text (mode));
 }
 
-/* Makes all plans fit the current settings. */
+static gboolean
+has_plans (const GstCudaHisto *self)
+{
+  return self->counter.plan != NULL
+      && (self->mode == GST_CUDA_HISTO_ANALYZE || self->equalize != NULL
+          || self->overlay != NULL);
+}
+
+/* Makes or updates the plans for the current settings. */
 static gboolean
 follow_settings (GstCudaHisto *self, Fault *fault)
 {
@@ -160,12 +182,10 @@ follow_settings (GstCudaHisto *self, Fault *fault)
   GST_OBJECT_UNLOCK (self);
 
   if (modes.mode != self->mode || !gst_histo_modes_fit (&modes, &self->made)) {
-    leave_mode (self, modes.mode);
+    change_mode (self, modes.mode);
     self->made = modes;
   }
-  if (!touched
-      && (self->mode == GST_CUDA_HISTO_ANALYZE || self->equalize != NULL
-          || self->overlay != NULL))
+  if (!touched && has_plans (self))
     return TRUE;
   if (follow_mode (self, &modes, &thresholds, fault))
     return TRUE;
@@ -175,44 +195,86 @@ follow_settings (GstCudaHisto *self, Fault *fault)
   return FALSE;
 }
 
+/* With the object lock held: whether frames are counted, or changed by their histogram. */
+static gboolean
+is_active (const GstCudaHisto *self)
+{
+  return self->modes.mode != GST_CUDA_HISTO_ANALYZE
+      || gst_histo_counter_has_reports (&self->counter);
+}
+
+/* With the object lock held: the planes that a format must have. Every format has color. */
+static GstFramePlanes
+needed_planes (const GstCudaHisto *self)
+{
+  const GstFramePlanes planes = self->counter.settings.planes;
+
+  return !is_active (self)
+          || (planes & GST_FRAME_PLANES_COLOR) == GST_FRAME_PLANES_COLOR
+      ? GST_FRAME_PLANES_COLOR
+      : planes;
+}
+
+static gboolean
+gst_cuda_histo_takes_format (
+    GstGpuFilter *filter, const GstVideoFormatInfo *format, Fault *why)
+{
+  GstCudaHisto *self = GST_CUDA_HISTO (filter);
+  GstFramePlanes planes;
+
+  GST_OBJECT_LOCK (self);
+  planes = needed_planes (self);
+  GST_OBJECT_UNLOCK (self);
+  return gst_histo_components_check (planes, format, why);
+}
+
+/* Leaves frames untouched and uncounted. */
+static void
+pass_frames (GstCudaHisto *self, GstGpuFilterUse *use)
+{
+  if (self->mode != GST_CUDA_HISTO_ANALYZE)
+    change_mode (self, GST_CUDA_HISTO_ANALYZE);
+  *use = GST_GPU_FILTER_PASS;
+  gst_gpu_filter_set_active_method (GST_GPU_FILTER (self), "none");
+}
+
 static gboolean
 gst_cuda_histo_prepare (
     GstGpuFilter *filter, GstGpuFilterUse *use, Fault *fault)
 {
   GstCudaHisto *self = GST_CUDA_HISTO (filter);
-  gboolean told, idle;
+  const gboolean awaits = gst_gpu_filter_awaits_caps (filter);
+  gboolean reports, active;
 
   GST_OBJECT_LOCK (self);
-  told = gst_histo_counter_is_wanted (&self->counter);
-  idle = self->modes.mode == GST_CUDA_HISTO_ANALYZE && !told;
+  reports = gst_histo_counter_has_reports (&self->counter);
+  active = is_active (self);
   GST_OBJECT_UNLOCK (self);
-  gst_histo_counter_set_told (&self->counter, told);
-  if (idle) {
-    if (self->mode != GST_CUDA_HISTO_ANALYZE)
-      leave_mode (self, GST_CUDA_HISTO_ANALYZE);
-    *use = GST_GPU_FILTER_PASS;
-    gst_gpu_filter_set_active_method (filter, "none");
+  gst_histo_counter_set_reports (&self->counter, reports);
+  if (!active || (awaits && !has_plans (self))) {
+    pass_frames (self, use);
     return TRUE;
   }
-  if (!follow_settings (self, fault))
+  if (!(awaits ? gst_histo_counter_keep (&self->counter, fault)
+               : follow_settings (self, fault)))
     return FALSE;
   if (self->mode == GST_CUDA_HISTO_ANALYZE)
     *use = GST_GPU_FILTER_READ;
-  gst_gpu_filter_set_reports (filter, told);
+  gst_gpu_filter_set_reports (filter, reports);
   gst_gpu_filter_set_active_method (
       filter, histo_plan_method (self->counter.plan)->name);
   return TRUE;
 }
 
 static gboolean
-gst_cuda_histo_wants (GstGpuFilter *filter, GstBuffer *buffer)
+gst_cuda_histo_is_due (GstGpuFilter *filter, GstBuffer *buffer)
 {
-  return gst_histo_counter_wants (&GST_CUDA_HISTO (filter)->counter, buffer);
+  return gst_histo_counter_is_due (&GST_CUDA_HISTO (filter)->counter, buffer);
 }
 
 static gboolean
 gst_cuda_histo_compute (
-    GstGpuFilter *filter, const RingPart *part, guint place, Fault *fault)
+    GstGpuFilter *filter, const RingPart *part, guint slot_index, Fault *fault)
 {
   GstCudaHisto *self = GST_CUDA_HISTO (filter);
   const gboolean equalizes = self->mode == GST_CUDA_HISTO_EQUALIZE;
@@ -226,10 +288,10 @@ gst_cuda_histo_compute (
           self->equalize, part->src, part->dst, part->stream, fault))
     return FALSE;
   /* An equalised frame is counted only if it is reported. */
-  if (equalizes && !gst_gpu_filter_get_reported (filter, place))
+  if (equalizes && !gst_gpu_filter_get_reported (filter, slot_index))
     return TRUE;
   result = gst_histo_counter_count (&self->counter,
-      equalizes ? part->dst : part->src, place, part->stream,
+      equalizes ? part->dst : part->src, slot_index, part->stream,
       equalizes ? GPU_AFTER_KERNELS : part->order, fault);
   if (result == NULL)
     return FALSE;
@@ -239,13 +301,14 @@ gst_cuda_histo_compute (
 }
 
 static GstMessage *
-gst_cuda_histo_finish (GstGpuFilter *filter, guint place, GstBuffer **buffer)
+gst_cuda_histo_finish (
+    GstGpuFilter *filter, guint slot_index, GstBuffer **buffer)
 {
-  return gst_histo_counter_tell (
-      &GST_CUDA_HISTO (filter)->counter, place, buffer);
+  return gst_histo_counter_report (
+      &GST_CUDA_HISTO (filter)->counter, slot_index, buffer);
 }
 
-/* Running time may start again; the scene is still the same. */
+/* The stream goes on, so that alarms still compare with the frames before the flush. */
 static void
 gst_cuda_histo_flushed (GstGpuFilter *filter)
 {
@@ -256,7 +319,7 @@ gst_cuda_histo_flushed (GstGpuFilter *filter)
     equalize_plan_reset (self->equalize);
 }
 
-/* Alarms and tables do not go on from the frames of another stream. */
+/* Alarms and the equaliser's tables do not continue from the frames of another stream. */
 static void
 gst_cuda_histo_new_stream (GstGpuFilter *filter)
 {
@@ -274,13 +337,20 @@ gst_cuda_histo_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
   GstCudaHisto *self = GST_CUDA_HISTO (object);
+  GstFramePlanes before;
+  gboolean renegotiates;
 
   GST_OBJECT_LOCK (self);
+  before = needed_planes (self);
   self->touched = TRUE;
   if (!gst_histo_counter_set_property (&self->counter, id, value)
       && !gst_histo_modes_set (&self->modes, id, value))
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+  renegotiates = needed_planes (self) != before;
   GST_OBJECT_UNLOCK (self);
+  /* See gst_cuda_histo_takes_format(). */
+  if (renegotiates)
+    gst_base_transform_reconfigure_sink (GST_BASE_TRANSFORM (self));
 }
 
 static void
@@ -308,7 +378,8 @@ gst_cuda_histo_finalize (GObject *object)
 static void
 gst_cuda_histo_init (GstCudaHisto *self)
 {
-  gst_histo_counter_init (&self->counter, GST_GPU_FILTER (self));
+  gst_histo_counter_init (
+      &self->counter, GST_GPU_FILTER (self), GST_CAT_DEFAULT);
   gst_histo_modes_init (&self->modes);
   self->overlay_spec = g_new0 (OverlaySpec, 1);
 }
@@ -339,16 +410,17 @@ gst_cuda_histo_class_init (GstCudaHistoClass *klass)
       "(global or CLAHE) or draw the histogram into the frame",
       "gst-cudasepconv developers");
 
-  filter_class->wanted_backend =
-      GST_DEBUG_FUNCPTR (gst_cuda_histo_wanted_backend);
+  filter_class->takes_format = GST_DEBUG_FUNCPTR (gst_cuda_histo_takes_format);
+  filter_class->needed_backend =
+      GST_DEBUG_FUNCPTR (gst_cuda_histo_needed_backend);
   filter_class->prepare = GST_DEBUG_FUNCPTR (gst_cuda_histo_prepare);
-  filter_class->wants = GST_DEBUG_FUNCPTR (gst_cuda_histo_wants);
+  filter_class->is_due = GST_DEBUG_FUNCPTR (gst_cuda_histo_is_due);
   filter_class->compute = GST_DEBUG_FUNCPTR (gst_cuda_histo_compute);
   filter_class->finish = GST_DEBUG_FUNCPTR (gst_cuda_histo_finish);
   filter_class->flushed = GST_DEBUG_FUNCPTR (gst_cuda_histo_flushed);
   filter_class->new_stream = GST_DEBUG_FUNCPTR (gst_cuda_histo_new_stream);
   filter_class->release = GST_DEBUG_FUNCPTR (gst_cuda_histo_release);
 
-  /* Registers the types now: the getter looks them up before the first meta. */
+  /* Applications look the types up by name, even before the first meta is attached. */
   (void) gst_cuda_histogram_meta_get_info ();
 }

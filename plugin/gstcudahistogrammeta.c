@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstcudahistogrammeta: the functions of the header as symbols of a library, which a
- * typelib can name. C compiles them into the application instead. */
+/* gstcudahistogrammeta: the functions of the header as symbols of the library that the typelib
+ * names. C applications compile them inline instead. */
 #define GST_CUDA_HISTOGRAM_META_FUNCTION \
   __attribute__ ((visibility ("default")))
 #include "gstcudahistogrammeta.h"

@@ -9,7 +9,7 @@ G_BEGIN_DECLS
 /**
  * GST_CUDA_HISTOGRAM_META_API_NAME:
  *
- * Name of the type that all such metas have as their API.
+ * Name of the API type of the meta, for g_type_from_name().
  *
  * Since: 0.1
  */
@@ -18,7 +18,7 @@ G_BEGIN_DECLS
 /**
  * GST_CUDA_HISTOGRAM_META_IMPL_NAME:
  *
- * Name that gst_meta_get_info() knows the meta by, once the plugin is loaded.
+ * Name of the meta for gst_meta_get_info(), once the plugin is loaded.
  *
  * Since: 0.1
  */
@@ -64,7 +64,7 @@ struct _GstCudaHistogramComponent
  * GstCudaHistogramMeta:
  * @meta: the parent
  * @bins: number of counters of a component, 2 to 65536
- * @n_components: number of components that were counted
+ * @n_components: number of counted components
  * @data: the counters of all components, one component after the other, as native
  *     #guint64; take a reference to keep them longer than the buffer
  * @component: the first @n_components are valid. See
@@ -75,7 +75,7 @@ struct _GstCudaHistogramComponent
  * read-only and lives as long as its buffer. Copies of the buffer share the counters.
  *
  * A C application needs this header and no library: the plugin registers the types, and
- * the functions look them up by name. Other languages use the typelib
+ * the functions of the header look them up by name. Other languages use the typelib
  * GstCudaSepconv-1.0.
  *
  * |[
@@ -103,8 +103,8 @@ struct _GstCudaHistogramMeta
 };
 
 #ifdef __GI_SCANNER__
-/* The library of the typelib exports these functions. A typelib takes a pointer to a plain
- * structure only if it is constant. */
+/* The library of the typelib exports these functions. They return pointers to constant
+ * structures, since a typelib allows no others to plain structures. */
 
 /**
  * gst_buffer_get_cuda_histogram_meta:
@@ -122,11 +122,11 @@ const GstCudaHistogramMeta *gst_buffer_get_cuda_histogram_meta (
 /**
  * gst_cuda_histogram_meta_get_component:
  * @self: a #GstCudaHistogramMeta
- * @i: number of the component among those that were counted, from 0 on
+ * @i: number of the counted component, from 0 on
  *
  * Gets name and depth of a component.
  *
- * Returns: (transfer none) (nullable): the component, or %NULL if there is no such one
+ * Returns: (transfer none) (nullable): the component, or %NULL if there is no such component
  *
  * Since: 0.1
  */
@@ -136,7 +136,7 @@ const GstCudaHistogramComponent *gst_cuda_histogram_meta_get_component (
 /**
  * gst_cuda_histogram_meta_get_counts:
  * @self: a #GstCudaHistogramMeta
- * @i: number of the component among those that were counted, from 0 on
+ * @i: number of the counted component, from 0 on
  *
  * Gets the counters of a component as one block of native #guint64, one for each bin.
  *

@@ -19,36 +19,45 @@
  *
  * where `zero` is the component's zero level (black for luma, grey for chroma),
  * and `full` its largest code; rounded and clamped. Chroma gets no bias, and with the
- * derivative kernels it becomes neutral unless neutral-chroma is FALSE.
+ * kernels that find edges it becomes neutral unless neutral-chroma is FALSE.
+ *
+ * kernel=terms takes the sum of up to eight such kernels, kernel=unsharp sharpens, and
+ * kernel=sobel, scharr and prewitt give the gradient of both axes.
+ *
+ * With roi-mode=inside or outside, only a part of each frame is covered: faces and number
+ * plates, say, that a detector upstream reports as GstVideoRegionOfInterestMeta or
+ * GstAnalyticsRelationMeta, and the rectangles of the property zones. They are blurred by the
+ * kernel, pixelated, or filled with a colour. With roi-mode=inside, frames without regions pass
+ * untouched.
+ *
+ * gamma=linear filters light instead of codes, so that blurred lights stay bright, and
+ * alpha-mode=premultiply weighs colour by alpha.
  *
  * ## Example launch lines
  * |[
  * gst-launch-1.0 videotestsrc ! cudasepconv sigma=5 ! videoconvert ! autovideosink
+ * gst-launch-1.0 videotestsrc ! cudasepconv kernel=unsharp amount=1.5 ! videoconvert ! autovideosink
  * gst-launch-1.0 videotestsrc ! cudasepconv kernel=sobel-x scale=0.125 bias=0.5 ! videoconvert ! autovideosink
  * gst-launch-1.0 videotestsrc ! cudasepconv kernel=custom taps-x="<0.25,0.5,0.25>" border=reflect-101 ! videoconvert ! autovideosink
+ * gst-launch-1.0 videotestsrc ! cudasepconv sigma=12 roi-mode=inside roi-shape=ellipse zones="<<0.1,0.2,0.3,0.4>>" ! videoconvert ! autovideosink
  * ]|
  */
 #include "gstcudasepconv.h"
 
+#include "gstframeregions.h"
 #include "gsthistocounter.h"
+#include "gstregionsplan.h"
 #include "gstsepconvhints.h"
+#include "gstsepconvkernel.h"
+#include "gstsepconvlight.h"
 #include "sepconv.h"
-
-#include <math.h>
 
 GST_DEBUG_CATEGORY_STATIC (gst_cuda_sepconv_debug);
 #define GST_CAT_DEFAULT gst_cuda_sepconv_debug
 
-/* 3 * sigma must fit the longest kernel. */
-#define MAX_SIGMA 500.0
 #define MAX_SCALE 1e4
 #define MAX_BIAS SEPCONV_MAX_BIAS
 
-#define DEFAULT_KERNEL TAPS_GAUSSIAN
-#define DEFAULT_SIGMA 2.0
-#define DEFAULT_SIGMA_Y -1.0
-#define DEFAULT_RADIUS -1
-#define DEFAULT_NORMALIZE FALSE
 #define DEFAULT_SCALE 1.0
 #define DEFAULT_BIAS 0.0
 #define DEFAULT_BORDER SEPCONV_REPLICATE
@@ -60,14 +69,6 @@ GST_DEBUG_CATEGORY_STATIC (gst_cuda_sepconv_debug);
 
 enum
 {
-  PROP_KERNEL = 1,
-  PROP_SIGMA = 2,
-  PROP_SIGMA_Y = 3,
-  PROP_RADIUS = 4,
-  PROP_RADIUS_Y = 5,
-  PROP_TAPS_X = 6,
-  PROP_TAPS_Y = 7,
-  PROP_NORMALIZE = 8,
   PROP_SCALE = 9,
   PROP_BIAS = 10,
   PROP_BORDER = 11,
@@ -80,19 +81,14 @@ enum
   PROP_HISTOGRAM = 18,
 };
 
-/* The taps of luma, or of planes at full size, and those of chroma. */
-typedef struct
-{
-  Taps x, y;
-} PlaneTaps;
-
 struct _GstCudaSepconv
 {
   GstGpuFilter parent;
 
   /* Settings; protected by the object lock. */
-  TapsSettings taps;       /* without the custom taps */
-  GArray *taps_x, *taps_y; /* of gdouble */
+  GstSepconvKernel kernel;
+  GstSepconvRegions regions;
+  GstSepconvLight light; /* also has the plan that its settings need */
   gdouble scale, bias;
   SepconvBorder border;
   guint border_color;
@@ -103,20 +99,26 @@ struct _GstCudaSepconv
   gboolean histogram;
   GstSepconvHints hints;
 
-  GstHistoCounter counter; /* of results; with settings of its own */
+  GstHistoCounter counter; /* of results; has its own settings */
 
-  /* Of the streaming thread. */
-  GstFrameLayout
-      layout; /* that the spec is for: chroma may have planes of its own */
-  SepconvSpec spec;      /* of the settings, its taps in plane_taps */
-  PlaneTaps *plane_taps; /* [IMAGE_MAX_PLANES] */
+  /* Owned by the streaming thread. */
+  GstFrameLayout layout;      /* of the spec; may split chroma from luma */
+  SepconvSpec spec;           /* of the settings, its taps in plane_taps */
+  GstSepconvTaps *plane_taps; /* [IMAGE_MAX_PLANES] */
   gboolean have_spec;
-  GpuOrder order; /* that the plan's method was chosen for */
+  GpuOrder order; /* the plan's method was chosen for this order */
   guint spec_method;
-  gboolean identity;
-  SepconvPlan *plan;
-  Image planned;    /* the layout that the plan was made for */
-  gboolean counted; /* the frame that is being submitted, on the way */
+  gboolean identity; /* the spec changes no sample */
+  gboolean lights;   /* the plan of `light` takes the place of plan */
+  /* One of each method that has been used for the layout, so that settings which change from
+   * frame to frame make none; [sepconv_n_methods ()]. */
+  SepconvPlan **plans;
+  SepconvPlan *plan; /* of these, the one for the next frame */
+  Image planned;     /* the layout that the plans were made for */
+  gboolean counted;  /* the kernels of the frame being submitted also count */
+  gboolean covers;   /* regions_plan takes the place of plan */
+  GstRegionsPlan regions_plan;
+  GstFrameRegions frame_regions; /* of the last frame that has begun */
 };
 
 G_DEFINE_TYPE (GstCudaSepconv, gst_cuda_sepconv, GST_TYPE_GPU_FILTER)
@@ -125,44 +127,21 @@ GST_ELEMENT_REGISTER_DEFINE (
 
 /* Enumerations */
 
-#define GST_TYPE_CUDA_SEPCONV_KERNEL (kernel_get_type ())
-static GType
-kernel_get_type (void)
-{
-  static gsize type = 0;
-  static const GEnumValue values[] = {
-    { TAPS_GAUSSIAN, "Gaussian blur of width sigma", "gaussian" },
-    { TAPS_BOX, "Average over a box", "box" },
-    { TAPS_BINOMIAL, "Blur by binomial coefficients", "binomial" },
-    { TAPS_SOBEL_X, "Sobel derivative along x (vertical edges)", "sobel-x" },
-    { TAPS_SOBEL_Y, "Sobel derivative along y (horizontal edges)", "sobel-y" },
-    { TAPS_SCHARR_X, "Scharr derivative along x", "scharr-x" },
-    { TAPS_SCHARR_Y, "Scharr derivative along y", "scharr-y" },
-    { TAPS_PREWITT_X, "Prewitt derivative along x", "prewitt-x" },
-    { TAPS_PREWITT_Y, "Prewitt derivative along y", "prewitt-y" },
-    { TAPS_CUSTOM, "The taps of taps-x and taps-y", "custom" },
-    { 0, NULL, NULL }
-  };
-
-  if (g_once_init_enter (&type))
-    g_once_init_leave (
-        &type, g_enum_register_static ("GstCudaSepconvKernel", values));
-  return type;
-}
-
 #define GST_TYPE_CUDA_SEPCONV_BORDER (border_get_type ())
 static GType
 border_get_type (void)
 {
   static gsize type = 0;
   static const GEnumValue values[] = {
-    { SEPCONV_REPLICATE, "The edge sample goes on (aaa|abcd|ddd)",
+    { SEPCONV_REPLICATE, "The edge sample is repeated (aaa|abcd|ddd)",
         "replicate" },
-    { SEPCONV_REFLECT, "Mirrored with the edge sample (cba|abcd|dcb)",
+    { SEPCONV_REFLECT,
+        "The picture is mirrored, with its edge sample (cba|abcd|dcb)",
         "reflect" },
-    { SEPCONV_REFLECT_101, "Mirrored at the edge sample (dcb|abcd|cba)",
+    { SEPCONV_REFLECT_101,
+        "The picture is mirrored at its edge sample (dcb|abcd|cba)",
         "reflect-101" },
-    { SEPCONV_WRAP, "The opposite side (bcd|abcd|abc)", "wrap" },
+    { SEPCONV_WRAP, "The picture is repeated (bcd|abcd|abc)", "wrap" },
     { SEPCONV_CONSTANT, "The colour of border-color", "constant" },
     { 0, NULL, NULL }
   };
@@ -173,7 +152,7 @@ border_get_type (void)
   return type;
 }
 
-/* The engine's table of methods, behind auto. */
+/* Describes method i of the engine's table. */
 static void
 describe_method (gint i, GstGpuFilterMethod *method)
 {
@@ -197,39 +176,22 @@ method_get_type (void)
 
 /* From settings to a spec */
 
+/* Returns the method that a value of the property names; NULL: auto. */
 static const SepconvMethod *
-chosen_method (guint method)
+method_of (guint setting)
 {
-  return method == GST_GPU_FILTER_METHOD_AUTO
+  return setting == GST_GPU_FILTER_METHOD_AUTO
       ? NULL
-      : sepconv_method ((gint) method - 1);
+      : sepconv_method ((gint) setting - 1);
 }
 
-/* With the object lock held: the settings of the kernel; borrows the custom taps. */
-static TapsSettings
-get_taps_settings (GstCudaSepconv *self)
-{
-  TapsSettings taps = self->taps;
-
-  taps.custom_x = (const gdouble *) self->taps_x->data;
-  taps.n_x = (gint) self->taps_x->len;
-  taps.custom_y = (const gdouble *) self->taps_y->data;
-  taps.n_y = (gint) self->taps_y->len;
-  return taps;
-}
-
-static gboolean
-is_derivative (TapsKernel kernel)
-{
-  return kernel >= TAPS_SOBEL_X && kernel <= TAPS_PREWITT_Y;
-}
-
-/* Whether chroma becomes neutral, so that edges are grey. Who selects chroma without luma
- * wants to see its edges. */
+/* Whether chroma becomes neutral, so that edges are grey. With planes=chroma the edges of
+ * chroma are the purpose. */
 static gboolean
 neutralizes_chroma (const GstCudaSepconv *self)
 {
-  return self->neutral_chroma && is_derivative (self->taps.kernel)
+  return self->neutral_chroma
+      && gst_sepconv_kernel_finds_edges (self->kernel.taps.kernel)
       && (self->planes & GST_FRAME_PLANES_COLOR) == GST_FRAME_PLANES_COLOR;
 }
 
@@ -240,37 +202,53 @@ set_single_tap (Taps *taps, gdouble tap)
   taps->tap[0] = tap;
 }
 
-/* Fills the spec for one plane; `taps` are the settings with custom taps. */
+/* Makes the taps of a plane; returns the number of terms, or 0 and a fault. */
+static gint
+make_taps (GstCudaSepconv *self, const GstFrameLayout *layout, gint p,
+    gboolean neutral, Fault *fault)
+{
+  GstSepconvTaps *taps = &self->plane_taps[p];
+  const gint n =
+      gst_sepconv_kernel_make (&self->kernel, layout->layout.plane[p].depth,
+          self->scale_chroma ? layout->subsampling_x[p] : 1,
+          self->scale_chroma ? layout->subsampling_y[p] : 1, taps, fault);
+
+  /* Taps of 0 leave nothing but the zero level. */
+  for (gint t = 0; neutral && t < n; t++) {
+    set_single_tap (&taps->x[t], 0.0);
+    set_single_tap (&taps->y[t], 0.0);
+  }
+  return n;
+}
+
+/* Fills the spec of one plane. */
 static gboolean
-build_plane (GstCudaSepconv *self, const GstFrameLayout *layout, gint p,
-    const TapsSettings *taps, Fault *fault)
+build_plane (
+    GstCudaSepconv *self, const GstFrameLayout *layout, gint p, Fault *fault)
 {
   SepconvPlane *plane = &self->spec.plane[p];
-  const gint channels = layout->layout.plane[p].channels;
+  const GstSepconvTaps *taps = &self->plane_taps[p];
   gboolean chroma = FALSE;
+  gint n;
 
   plane->channels = plane->unbiased = 0;
-  for (gint c = 0; c < channels; c++) {
+  for (gint c = 0; c < layout->layout.plane[p].channels; c++) {
     plane->zero[c] = layout->channel[p][c].zero;
     if (gst_frame_planes_select (self->planes, layout->channel[p][c].role))
       plane->channels |= 1u << c;
-    /* A bias is light; added to chroma, it would be a tint. */
+    /* A bias brightens; on chroma it would tint the picture. */
     if (layout->channel[p][c].role == GST_FRAME_CHANNEL_CHROMA) {
       plane->unbiased |= 1u << c;
       chroma = TRUE;
     }
   }
-  plane->x = &self->plane_taps[p].x;
-  plane->y = &self->plane_taps[p].y;
-  if (chroma && neutralizes_chroma (self)) {
-    /* Nothing is left of a difference to zero but the zero level. */
-    set_single_tap (&self->plane_taps[p].x, 0.0);
-    set_single_tap (&self->plane_taps[p].y, 0.0);
-    return TRUE;
-  }
-  return taps_make (taps, self->scale_chroma ? layout->subsampling_x[p] : 1,
-      self->scale_chroma ? layout->subsampling_y[p] : 1, &self->plane_taps[p].x,
-      &self->plane_taps[p].y, fault);
+  n = make_taps (self, layout, p, chroma && neutralizes_chroma (self), fault);
+  plane->x = &taps->x[0];
+  plane->y = &taps->y[0];
+  plane->n_more = n - 1;
+  for (gint t = 1; t < n; t++)
+    plane->more[t - 1] = (SepconvTerm){ &taps->x[t], &taps->y[t] };
+  return n > 0;
 }
 
 static void
@@ -285,65 +263,110 @@ build_border (GstCudaSepconv *self, const GstFrameLayout *layout,
     memcpy (self->spec.plane[p].border_value, codes[p], sizeof codes[p]);
 }
 
-/* With the object lock held: the spec of the settings, for the caps. */
+/* Fills the spec of the work picture of linear light, whose planes are alike and not subsampled,
+ * and the spec of its conversions. */
+static gboolean
+build_light (GstCudaSepconv *self, Fault *fault)
+{
+  const GstVideoInfo *info = gst_gpu_filter_get_info (GST_GPU_FILTER (self));
+  const gboolean edges =
+      gst_sepconv_kernel_finds_edges (self->kernel.taps.kernel);
+  SepconvPlane *plane = &self->spec.plane[0];
+  GstSepconvTaps *taps = &self->plane_taps[0];
+  const gint n = gst_sepconv_kernel_make (&self->kernel, 16, 1, 1, taps, fault);
+
+  if (n == 0)
+    return FALSE;
+  *plane = (SepconvPlane){
+    .x = &taps->x[0], .y = &taps->y[0], .n_more = n - 1, .channels = 1
+  };
+  for (gint t = 1; t < n; t++)
+    plane->more[t - 1] = (SepconvTerm){ &taps->x[t], &taps->y[t] };
+  for (gint p = 1; p < self->layout.layout.n_planes; p++)
+    self->spec.plane[p].channels = 0;
+  self->spec.border = self->border;
+  if (!gst_sepconv_light_describe (&self->light, &self->spec, self->planes,
+          self->border_color,
+          GST_VIDEO_INFO_IS_YUV (info) && neutralizes_chroma (self), fault))
+    return FALSE;
+  return !edges || !self->light.spec.premultiply
+      || fault_set (fault, FAULT_SETTINGS,
+          "alpha-mode=premultiply divides colour by the filtered alpha, which is "
+          "no alpha with a kernel that finds edges.");
+}
+
+/* With the object lock held: builds the spec from settings and caps. */
 static gboolean
 build_spec (GstCudaSepconv *self, Fault *fault)
 {
   GstGpuFilter *filter = GST_GPU_FILTER (self);
   const GstFrameLayout *layout = &self->layout;
   const GstVideoInfo *info = gst_gpu_filter_get_info (filter);
-  const TapsSettings taps = get_taps_settings (self);
 
   self->layout = *gst_gpu_filter_get_layout (filter);
-  if (neutralizes_chroma (self))
+  self->lights =
+      gst_sepconv_light_is_used (&self->light, self->planes, info->finfo);
+  if (neutralizes_chroma (self) && !self->lights)
     gst_frame_layout_split_chroma (&self->layout);
 
-  if (!gst_frame_planes_check (self->planes, info, fault))
+  if (!gst_frame_planes_check (self->planes, info->finfo, fault)
+      || !gst_sepconv_light_check (
+          &self->light, self->planes, info->finfo, fault))
     return FALSE;
+  gst_sepconv_kernel_get_combine (&self->kernel, &self->spec);
   self->spec.scale = self->scale;
   self->spec.bias = self->bias;
   self->spec_method = self->method;
+  self->covers = self->regions.mode != GST_CUDA_SEPCONV_ROI_OFF;
+  if (self->lights && self->covers)
+    return fault_set (fault, FAULT_SETTINGS,
+        "roi-mode=inside and roi-mode=outside need gamma=as-is and "
+        "alpha-mode=straight.");
+  if (self->lights)
+    return build_light (self, fault);
   for (gint p = 0; p < layout->layout.n_planes; p++)
-    if (!build_plane (self, layout, p, &taps, fault))
+    if (!build_plane (self, layout, p, fault))
       return FALSE;
   build_border (self, layout, info);
+  if (self->covers)
+    gst_regions_plan_describe (&self->regions_plan, &self->regions,
+        &self->kernel.taps, &self->spec, layout, self->scale_chroma);
   return sepconv_validate (&self->spec, &layout->layout, fault);
 }
 
 /* GstGpuFilter */
 
 static GstGpuFilterBackend
-gst_cuda_sepconv_wanted_backend (GstGpuFilter *filter)
+gst_cuda_sepconv_needed_backend (GstGpuFilter *filter)
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
   const SepconvMethod *method;
 
   GST_OBJECT_LOCK (self);
-  method = chosen_method (self->method);
+  method = method_of (self->method);
   GST_OBJECT_UNLOCK (self);
   return method == NULL ? GST_GPU_FILTER_BACKEND_AUTO
                         : gst_gpu_filter_backend_of (method->backend);
 }
 
-/* Planes at full size have the longest kernels. */
+/* Makes the taps for a plane at full size, which are the longest. */
 static gboolean
 gst_cuda_sepconv_check_settings (GstGpuFilter *filter, Fault *fault)
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
-  PlaneTaps *made = g_new (PlaneTaps, 1);
-  TapsSettings taps;
+  GstSepconvTaps *made = g_new (GstSepconvTaps, 1);
   gboolean ok;
 
   GST_OBJECT_LOCK (self);
-  taps = get_taps_settings (self);
-  ok = taps_make (&taps, 1, 1, &made->x, &made->y, fault);
+  ok = gst_sepconv_kernel_make (&self->kernel, 8, 1, 1, made, fault) > 0
+      && gst_sepconv_regions_check (&self->regions, fault);
   GST_OBJECT_UNLOCK (self);
   g_free (made);
   return ok;
 }
 
-/* Logs a new plan: its taps, its method, and why the other methods of the backend are not
- * taken. */
+/* Logs a new plan: its taps, its method, and for each other method of the backend whether it
+ * could be used. */
 static void
 log_plan (GstCudaSepconv *self, const Image *layout, Gpu *gpu)
 {
@@ -353,9 +376,10 @@ log_plan (GstCudaSepconv *self, const Image *layout, Gpu *gpu)
 
   for (gint p = 0; p < layout->n_planes; p++)
     GST_INFO_OBJECT (self,
-        "plan, plane %d: %d x %d taps, channels 0x%x of %d filtered", p,
-        self->spec.plane[p].x->n, self->spec.plane[p].y->n,
-        self->spec.plane[p].channels, layout->plane[p].channels);
+        "plan, plane %d: %d x %d taps, terms: %d, channels 0x%x of %d filtered",
+        p, self->spec.plane[p].x->n, self->spec.plane[p].y->n,
+        sepconv_n_terms (&self->spec.plane[p]), self->spec.plane[p].channels,
+        layout->plane[p].channels);
   for (gint i = 0; i < sepconv_n_methods (); i++) {
     const SepconvMethod *other = sepconv_method (i);
 
@@ -381,15 +405,69 @@ gst_cuda_sepconv_takes_format (
     GstGpuFilter *filter, const GstVideoFormatInfo *format, Fault *why)
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
-  GstFramePlanes planes;
+  gboolean ok;
 
   GST_OBJECT_LOCK (self);
-  planes = self->planes;
+  ok = gst_frame_planes_check (self->planes, format, why)
+      && gst_sepconv_light_check (&self->light, self->planes, format, why);
   GST_OBJECT_UNLOCK (self);
-  return gst_frame_planes_check_format (planes, format, why);
+  return ok;
 }
 
-/* Gives the plan the spec of now, in place if its method can take it. */
+/* Before something is freed: frames in flight on a GPU use it; those of the CPU are computed
+ * already. */
+static void
+drain_gpu (GstCudaSepconv *self)
+{
+  if (gst_gpu_filter_get_backend (GST_GPU_FILTER (self)) == BACKEND_CUDA)
+    gst_gpu_filter_drain (GST_GPU_FILTER (self));
+}
+
+static void
+free_plans (GstCudaSepconv *self)
+{
+  for (gint i = 0; i < sepconv_n_methods (); i++)
+    g_clear_pointer (&self->plans[i], sepconv_plan_free);
+  self->plan = NULL;
+}
+
+/* Returns the place of the method's plan. A plan that cannot be updated to the spec is freed. */
+static SepconvPlan **
+find_plan (GstCudaSepconv *self, const SepconvMethod *method)
+{
+  SepconvPlan **plan = self->plans;
+
+  if (!image_same_layout (&self->layout.layout, &self->planned)) {
+    drain_gpu (self);
+    free_plans (self);
+    self->planned = self->layout.layout;
+  }
+  for (gint i = 0; sepconv_method (i) != method; i++)
+    plan++;
+  if (*plan != NULL && !sepconv_plan_has_terms (*plan, &self->spec)) {
+    drain_gpu (self);
+    g_clear_pointer (plan, sepconv_plan_free);
+  }
+  return plan;
+}
+
+/* Returns the method of the setting, or NULL for auto. After a fallback to the CPU, a method of
+ * the GPU becomes auto. */
+static const SepconvMethod *
+usable_method (GstCudaSepconv *self)
+{
+  const Backend backend = gst_gpu_filter_get_backend (GST_GPU_FILTER (self));
+  const SepconvMethod *method = method_of (self->spec_method);
+
+  if (method == NULL || backend != BACKEND_CPU
+      || method->backend != BACKEND_CUDA)
+    return method;
+  GST_DEBUG_OBJECT (
+      self, "method %s needs a GPU: as method=auto", method->name);
+  return NULL;
+}
+
+/* Makes the plan follow the spec. */
 static gboolean
 update_plan (GstCudaSepconv *self, Fault *fault)
 {
@@ -397,31 +475,24 @@ update_plan (GstCudaSepconv *self, Fault *fault)
   const Image *layout = &self->layout.layout;
   Gpu *gpu = gst_gpu_filter_get_gpu (filter);
   const Backend backend = gst_gpu_filter_get_backend (filter);
-  const SepconvMethod *method = chosen_method (self->spec_method);
+  const SepconvMethod *method = sepconv_choose_method (&self->spec, layout,
+      backend, usable_method (self), gpu, self->order, fault);
+  SepconvPlan **plan;
 
-  /* backend=auto fell back to the CPU: so does the method. */
-  if (method != NULL && backend == BACKEND_CPU
-      && method->backend == BACKEND_CUDA) {
-    GST_DEBUG_OBJECT (
-        self, "method %s needs a GPU: as method=auto", method->name);
-    method = NULL;
-  }
-  method = sepconv_choose_method (
-      &self->spec, layout, backend, method, gpu, self->order, fault);
+  self->plan = NULL;
   if (method == NULL)
     return FALSE;
-  if (self->plan != NULL && sepconv_plan_method (self->plan) == method
-      && image_same_layout (layout, &self->planned)) {
+  plan = find_plan (self, method);
+  if (*plan != NULL) {
     GST_LOG_OBJECT (self,
-        "settings have changed: the plan is kept, %d x %d taps",
-        self->spec.plane[0].x->n, self->spec.plane[0].y->n);
-    return sepconv_plan_update (self->plan, &self->spec, fault);
+        "settings have changed: the plan of %s is kept, %d x %d taps",
+        method->name, self->spec.plane[0].x->n, self->spec.plane[0].y->n);
+    if (!sepconv_plan_update (*plan, &self->spec, fault))
+      return FALSE;
+    self->plan = *plan;
+    return TRUE;
   }
-  /* Frames in flight use the old one. */
-  gst_gpu_filter_drain (filter);
-  sepconv_plan_free (self->plan);
-  self->planned = *layout;
-  self->plan =
+  self->plan = *plan =
       sepconv_plan_new (&self->spec, layout, backend, method, gpu, fault);
   if (self->plan != NULL
       && gst_debug_category_get_threshold (GST_CAT_DEFAULT) >= GST_LEVEL_INFO)
@@ -429,28 +500,56 @@ update_plan (GstCudaSepconv *self, Fault *fault)
   return self->plan != NULL;
 }
 
-/* Whether the settings no longer fit the frames that come, but would fit others that
- * upstream can send: it has been asked to, and frames of the old caps are on the way. */
+/* The same for the plan of regions. Only the kernel's result has a method. */
 static gboolean
-awaits_caps (GstCudaSepconv *self)
+update_regions_plan (GstCudaSepconv *self, Fault *fault)
+{
+  GstRegionsPlan *plan = &self->regions_plan;
+
+  return gst_regions_plan_follow (plan, &self->layout.layout,
+      plan->spec.fill == REGIONS_FILTER ? usable_method (self) : NULL, fault);
+}
+
+/* Whether frames stay as they are, whatever their regions. */
+static gboolean
+is_identity (const GstCudaSepconv *self)
+{
+  return sepconv_is_identity (&self->spec, &self->layout.layout)
+      && (!self->covers || gst_regions_plan_only_filters (&self->regions_plan));
+}
+
+/* Makes the plan that frames are computed with; `changed`: the spec is another one. */
+static gboolean
+follow_spec (GstCudaSepconv *self, gboolean changed, Fault *fault)
 {
   GstGpuFilter *filter = GST_GPU_FILTER (self);
-  GstCaps *caps;
-  gboolean possible;
 
-  if (!self->have_spec
-      || gst_cuda_sepconv_takes_format (
-          filter, gst_gpu_filter_get_info (filter)->finfo, NULL))
+  gst_gpu_filter_set_may_pass (filter, self->covers);
+  if (self->covers) {
+    if ((changed || self->regions_plan.plan == NULL)
+        && !update_regions_plan (self, fault))
+      return FALSE;
+    gst_gpu_filter_set_in_parts (filter, FALSE);
+    gst_gpu_filter_set_active_method (
+        filter, regions_plan_method_name (self->regions_plan.plan));
+    return TRUE;
+  }
+  if (self->lights) {
+    if ((changed || self->light.plan == NULL)
+        && !gst_sepconv_light_follow (
+            &self->light, usable_method (self), fault))
+      return FALSE;
+    gst_gpu_filter_set_in_parts (filter, FALSE);
+    gst_gpu_filter_set_active_method (
+        filter, light_plan_method_name (self->light.plan));
+    return TRUE;
+  }
+  if ((changed || self->plan == NULL) && !update_plan (self, fault))
     return FALSE;
-  caps = gst_pad_get_allowed_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
-  possible = caps != NULL && !gst_caps_is_empty (caps);
-  gst_clear_caps (&caps);
-  GST_INFO_OBJECT (self, "the setting of planes does not fit %s; upstream %s",
-      gst_video_format_to_string (
-          GST_VIDEO_INFO_FORMAT (gst_gpu_filter_get_info (filter))),
-      possible ? "can change: the setting before it stays until then"
-               : "cannot change");
-  return possible;
+  gst_gpu_filter_set_in_parts (filter, sepconv_plan_in_parts (self->plan));
+  gst_gpu_filter_set_active_method (
+      filter, sepconv_plan_method (self->plan)->name);
+  return TRUE;
 }
 
 static gboolean
@@ -465,17 +564,24 @@ gst_cuda_sepconv_start (GstBaseTransform *trans)
       ->start (trans);
 }
 
-/* With the object lock held: the settings to warn of. */
-static guint
+/* With the object lock held: returns the settings to warn about. */
+static guint64
 take_hints (GstCudaSepconv *self)
 {
-  const GstSepconvChoice choice = { .kernel = self->taps.kernel,
-    .radius_x = self->taps.radius_x,
-    .radius_y = self->taps.radius_y,
+  const GstVideoInfo *info = gst_gpu_filter_get_info (GST_GPU_FILTER (self));
+  const GstSepconvChoice choice = { .kernel = self->kernel.taps.kernel,
+    .radius_x = self->kernel.taps.radius_x,
+    .radius_y = self->kernel.taps.radius_y,
+    .gradient = self->kernel.gradient,
+    .roi_mode = self->regions.mode,
+    .roi_fill = self->regions.fill,
     .planes = self->planes,
+    .has_alpha = GST_VIDEO_INFO_HAS_ALPHA (info),
+    .light =
+        gst_sepconv_light_is_used (&self->light, self->planes, info->finfo),
     .border = self->border,
     .histogram = self->histogram,
-    .histogram_used = gst_histo_counter_is_wanted (&self->counter) };
+    .histogram_used = gst_histo_counter_has_reports (&self->counter) };
 
   return gst_sepconv_hints_take (&self->hints, &choice);
 }
@@ -486,9 +592,10 @@ gst_cuda_sepconv_prepare (
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
   const GpuOrder order = gst_gpu_filter_get_order (filter);
-  const gboolean awaits = awaits_caps (self);
+  const gboolean awaits =
+      self->have_spec && gst_gpu_filter_awaits_caps (filter);
   gboolean changed, reports, ok = TRUE;
-  guint useless;
+  guint64 useless;
 
   GST_OBJECT_LOCK (self);
   useless = take_hints (self);
@@ -500,11 +607,12 @@ gst_cuda_sepconv_prepare (
     self->have_spec = TRUE;
     self->dirty = FALSE;
   }
-  reports = self->histogram && gst_histo_counter_is_wanted (&self->counter);
+  ok = ok && gst_sepconv_regions_check (&self->regions, fault);
+  reports = self->histogram && gst_histo_counter_has_reports (&self->counter);
   GST_OBJECT_UNLOCK (self);
   gst_sepconv_hints_post (&self->hints, GST_ELEMENT (self), useless);
   gst_gpu_filter_set_reports (filter, reports);
-  gst_histo_counter_set_told (&self->counter, reports);
+  gst_histo_counter_set_reports (&self->counter, reports);
   if (!ok
       || (reports && !gst_histo_counter_follow (&self->counter, NULL, fault))) {
     self->have_spec = FALSE;
@@ -512,7 +620,10 @@ gst_cuda_sepconv_prepare (
   }
 
   if (changed)
-    self->identity = sepconv_is_identity (&self->spec, &self->layout.layout);
+    self->identity = is_identity (self);
+  /* The regions of these frames are not looked at. */
+  if (self->identity || !self->covers)
+    gst_frame_regions_forget (&self->frame_regions);
   if (self->identity) {
     if (changed)
       GST_INFO_OBJECT (
@@ -521,31 +632,61 @@ gst_cuda_sepconv_prepare (
     gst_gpu_filter_set_active_method (filter, "none");
     return TRUE;
   }
-  if ((changed || self->plan == NULL) && !update_plan (self, fault)) {
+  if (!follow_spec (self, changed, fault))
     self->have_spec = FALSE;
-    return FALSE;
-  }
-  gst_gpu_filter_set_in_parts (filter, sepconv_plan_in_parts (self->plan));
-  gst_gpu_filter_set_active_method (
-      filter, sepconv_plan_method (self->plan)->name);
-  return TRUE;
+  return self->have_spec;
+}
+
+/* Frames that nothing is covered in need no result. */
+static gboolean
+gst_cuda_sepconv_begin_frame (GstGpuFilter *filter, GstBuffer *buffer)
+{
+  GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
+
+  if (!self->covers)
+    return TRUE;
+  GST_OBJECT_LOCK (self);
+  gst_frame_regions_collect (&self->frame_regions, buffer,
+      gst_gpu_filter_get_info (filter), &GST_BASE_TRANSFORM (self)->segment,
+      &self->regions);
+  GST_OBJECT_UNLOCK (self);
+  GST_LOG_OBJECT (self, "%u regions", self->frame_regions.regions->len);
+  return self->regions_plan.spec.outside
+      || self->frame_regions.regions->len > 0;
 }
 
 static gboolean
-gst_cuda_sepconv_wants (GstGpuFilter *filter, GstBuffer *buffer)
+gst_cuda_sepconv_is_due (GstGpuFilter *filter, GstBuffer *buffer)
 {
-  return gst_histo_counter_wants (&GST_CUDA_SEPCONV (filter)->counter, buffer);
+  return gst_histo_counter_is_due (&GST_CUDA_SEPCONV (filter)->counter, buffer);
 }
 
-/* A frame's image with the planes that the plan is for. */
+/* Returns the image of a frame with the planes of the plan. */
 static Image
-planned_image (const GstCudaSepconv *self, const Image *image)
+planned_image (const Image *plan, const Image *image)
 {
   Image planned = *image;
 
-  planned.n_planes = self->planned.n_planes;
-  memcpy (planned.plane, self->planned.plane, sizeof planned.plane);
+  planned.n_planes = plan->n_planes;
+  memcpy (planned.plane, plan->plane, sizeof planned.plane);
   return planned;
+}
+
+/* Covers the regions of the frame, whole. */
+static gboolean
+compute_regions (GstCudaSepconv *self, const RingPart *part, guint slot_index,
+    gboolean reported, Fault *fault)
+{
+  const GArray *regions = self->frame_regions.regions;
+  const GstRegionsPlan *plan = &self->regions_plan;
+  const Image src = planned_image (&plan->layout, part->src);
+  const Image dst = planned_image (&plan->layout, part->dst);
+
+  return !part->last
+      || regions_plan_run (plan->plan, (const Region *) regions->data,
+          (gint) regions->len, &src, &dst,
+          gst_gpu_filter_get_rows_apart (GST_GPU_FILTER (self), slot_index),
+          part->stream, reported ? GPU_AFTER_KERNELS : part->order, fault);
 }
 
 static gboolean
@@ -556,22 +697,29 @@ gst_cuda_sepconv_compute (
   const gboolean reported = gst_gpu_filter_get_reported (filter, slot_index);
   Image src, dst;
 
-  /* Nothing to filter: the frame is only counted. */
+  /* The frame is only read: conclude() counts it. */
   if (part->dst->n_memories == 0)
     return TRUE;
-  src = planned_image (self, part->src);
-  dst = planned_image (self, part->dst);
-  /* Frames that may overlap others are whole. In order, a histogram of its own ends
-   * earlier. */
+  if (self->covers)
+    return compute_regions (self, part, slot_index, reported, fault);
+  /* The work picture is filtered as a whole. */
+  if (self->lights)
+    return !part->last
+        || light_plan_run (
+            self->light.plan, part->src, part->dst, part->stream, fault);
+  src = planned_image (&self->planned, part->src);
+  dst = planned_image (&self->planned, part->dst);
+  /* The filter's kernels count only frames that may overlap others; these are whole. For frames
+   * back to back, a separate histogram kernel ends earlier. */
   self->counted = reported && part->order == GPU_BESIDE_KERNELS
       && sepconv_plan_counts (
           self->plan, gst_histo_counter_get_plan (&self->counter));
   if (self->counted)
     return sepconv_plan_run_counting (self->plan, &src, &dst,
         gst_histo_counter_get_plan (&self->counter),
-        gst_histo_counter_get_result (&self->counter, slot_index), part->stream,
-        part->order, fault);
-  /* Beside the histogram of the frame before it is slower than after it. */
+        gst_histo_counter_begin_result (&self->counter, slot_index),
+        part->stream, part->order, fault);
+  /* Overlapping the histogram of the frame before would be slower. */
   return sepconv_plan_advance (self->plan, &src, &dst, part->fresh, part->done,
       part->stream, reported ? GPU_AFTER_KERNELS : part->order, fault);
 }
@@ -597,20 +745,26 @@ static GstMessage *
 gst_cuda_sepconv_finish (
     GstGpuFilter *filter, guint slot_index, GstBuffer **buffer)
 {
-  return gst_histo_counter_tell (
+  return gst_histo_counter_report (
       &GST_CUDA_SEPCONV (filter)->counter, slot_index, buffer);
 }
 
 static void
 gst_cuda_sepconv_flushed (GstGpuFilter *filter)
 {
-  gst_histo_counter_restart (&GST_CUDA_SEPCONV (filter)->counter);
+  GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
+
+  gst_histo_counter_restart (&self->counter);
+  gst_frame_regions_forget (&self->frame_regions);
 }
 
 static void
 gst_cuda_sepconv_new_stream (GstGpuFilter *filter)
 {
-  gst_histo_counter_begin_anew (&GST_CUDA_SEPCONV (filter)->counter);
+  GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
+
+  gst_histo_counter_begin_anew (&self->counter);
+  gst_frame_regions_forget (&self->frame_regions);
 }
 
 static void
@@ -619,49 +773,19 @@ gst_cuda_sepconv_release (GstGpuFilter *filter)
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
 
   gst_histo_counter_release (&self->counter);
-  sepconv_plan_free (self->plan);
-  self->plan = NULL;
+  free_plans (self);
+  gst_regions_plan_release (&self->regions_plan);
+  gst_sepconv_light_release (&self->light);
   self->have_spec = FALSE;
 }
 
 /* Properties */
 
-/* A number that is none becomes NaN, which the kernel's check then names. */
-static void
-set_taps (GArray *taps, const GValue *value)
-{
-  const guint n = gst_value_array_get_size (value);
-
-  g_array_set_size (taps, n);
-  for (guint i = 0; i < n; i++) {
-    GValue number = G_VALUE_INIT;
-
-    g_value_init (&number, G_TYPE_DOUBLE);
-    g_array_index (taps, gdouble, i) =
-        g_value_transform (gst_value_array_get_value (value, i), &number)
-        ? g_value_get_double (&number)
-        : NAN;
-    g_value_unset (&number);
-  }
-}
-
-static void
-get_taps (const GArray *taps, GValue *value)
-{
-  for (guint i = 0; i < taps->len; i++) {
-    GValue number = G_VALUE_INIT;
-
-    g_value_init (&number, G_TYPE_DOUBLE);
-    g_value_set_double (&number, g_array_index (taps, gdouble, i));
-    gst_value_array_append_and_take_value (value, &number);
-  }
-}
-
-/* Whether the spec follows from the property. */
+/* Whether the spec depends on the property. */
 static gboolean
 is_of_spec (guint id)
 {
-  return id >= PROP_KERNEL && id <= PROP_METHOD;
+  return id >= PROP_SCALE && id <= PROP_METHOD;
 }
 
 static void
@@ -681,30 +805,6 @@ gst_cuda_sepconv_set_property (
     case PROP_SLICES:
       gst_gpu_filter_set_slices (
           GST_GPU_FILTER (self), g_value_get_uint (value));
-      break;
-    case PROP_KERNEL:
-      self->taps.kernel = (TapsKernel) g_value_get_enum (value);
-      break;
-    case PROP_SIGMA:
-      self->taps.sigma_x = g_value_get_double (value);
-      break;
-    case PROP_SIGMA_Y:
-      self->taps.sigma_y = g_value_get_double (value);
-      break;
-    case PROP_RADIUS:
-      self->taps.radius_x = g_value_get_int (value);
-      break;
-    case PROP_RADIUS_Y:
-      self->taps.radius_y = g_value_get_int (value);
-      break;
-    case PROP_TAPS_X:
-      set_taps (self->taps_x, value);
-      break;
-    case PROP_TAPS_Y:
-      set_taps (self->taps_y, value);
-      break;
-    case PROP_NORMALIZE:
-      self->taps.normalize = g_value_get_boolean (value);
       break;
     case PROP_SCALE:
       self->scale = g_value_get_double (value);
@@ -732,12 +832,18 @@ gst_cuda_sepconv_set_property (
       self->method = (guint) g_value_get_enum (value);
       break;
     default:
-      if (!gst_histo_counter_set_property (&self->counter, id, value))
+      if (gst_sepconv_kernel_set (&self->kernel, id, value))
+        self->dirty = TRUE;
+      else if (gst_sepconv_regions_set (&self->regions, id, value))
+        self->dirty = self->dirty || gst_sepconv_regions_is_of_spec (id);
+      else if (gst_sepconv_light_set (&self->light, id, value))
+        self->dirty = renegotiates = TRUE;
+      else if (!gst_histo_counter_set_property (&self->counter, id, value))
         G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
   }
   GST_OBJECT_UNLOCK (self);
-  /* Other formats may do now: see gst_cuda_sepconv_takes_format(). */
+  /* See gst_cuda_sepconv_takes_format(). */
   if (renegotiates)
     gst_base_transform_reconfigure_sink (GST_BASE_TRANSFORM (self));
 }
@@ -756,30 +862,6 @@ gst_cuda_sepconv_get_property (
     case PROP_SLICES:
       g_value_set_uint (
           value, gst_gpu_filter_get_slices (GST_GPU_FILTER (self)));
-      break;
-    case PROP_KERNEL:
-      g_value_set_enum (value, (gint) self->taps.kernel);
-      break;
-    case PROP_SIGMA:
-      g_value_set_double (value, self->taps.sigma_x);
-      break;
-    case PROP_SIGMA_Y:
-      g_value_set_double (value, self->taps.sigma_y);
-      break;
-    case PROP_RADIUS:
-      g_value_set_int (value, self->taps.radius_x);
-      break;
-    case PROP_RADIUS_Y:
-      g_value_set_int (value, self->taps.radius_y);
-      break;
-    case PROP_TAPS_X:
-      get_taps (self->taps_x, value);
-      break;
-    case PROP_TAPS_Y:
-      get_taps (self->taps_y, value);
-      break;
-    case PROP_NORMALIZE:
-      g_value_set_boolean (value, self->taps.normalize);
       break;
     case PROP_SCALE:
       g_value_set_double (value, self->scale);
@@ -806,7 +888,10 @@ gst_cuda_sepconv_get_property (
       g_value_set_enum (value, (gint) self->method);
       break;
     default:
-      if (!gst_histo_counter_get_property (&self->counter, id, value))
+      if (!gst_sepconv_kernel_get (&self->kernel, id, value)
+          && !gst_sepconv_regions_get (&self->regions, id, value)
+          && !gst_sepconv_light_get (&self->light, id, value)
+          && !gst_histo_counter_get_property (&self->counter, id, value))
         G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
   }
@@ -820,8 +905,11 @@ gst_cuda_sepconv_finalize (GObject *object)
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (object);
 
-  g_array_unref (self->taps_x);
-  g_array_unref (self->taps_y);
+  gst_sepconv_kernel_clear (&self->kernel);
+  gst_sepconv_regions_clear (&self->regions);
+  gst_frame_regions_clear (&self->frame_regions);
+  gst_sepconv_light_clear (&self->light);
+  g_free (self->plans);
   g_free (self->plane_taps);
   G_OBJECT_CLASS (gst_cuda_sepconv_parent_class)->finalize (object);
 }
@@ -829,13 +917,9 @@ gst_cuda_sepconv_finalize (GObject *object)
 static void
 gst_cuda_sepconv_init (GstCudaSepconv *self)
 {
-  self->taps.kernel = DEFAULT_KERNEL;
-  self->taps.sigma_x = DEFAULT_SIGMA;
-  self->taps.sigma_y = DEFAULT_SIGMA_Y;
-  self->taps.radius_x = self->taps.radius_y = DEFAULT_RADIUS;
-  self->taps.normalize = DEFAULT_NORMALIZE;
-  self->taps_x = g_array_new (FALSE, FALSE, sizeof (gdouble));
-  self->taps_y = g_array_new (FALSE, FALSE, sizeof (gdouble));
+  gst_sepconv_kernel_init (&self->kernel);
+  gst_sepconv_regions_init (&self->regions);
+  gst_sepconv_light_init (&self->light, GST_GPU_FILTER (self), GST_CAT_DEFAULT);
   self->scale = DEFAULT_SCALE;
   self->bias = DEFAULT_BIAS;
   self->border = DEFAULT_BORDER;
@@ -845,52 +929,13 @@ gst_cuda_sepconv_init (GstCudaSepconv *self)
   self->neutral_chroma = DEFAULT_NEUTRAL_CHROMA;
   gst_gpu_filter_set_slices (GST_GPU_FILTER (self), DEFAULT_SLICES);
   self->method = GST_GPU_FILTER_METHOD_AUTO;
-  self->plane_taps = g_new0 (PlaneTaps, IMAGE_MAX_PLANES);
-  gst_histo_counter_init (&self->counter, GST_GPU_FILTER (self));
-}
-
-static void
-install_kernel_properties (GObjectClass *object_class, GParamFlags flags)
-{
-  const GParamFlags controllable = flags | GST_PARAM_CONTROLLABLE;
-
-  g_object_class_install_property (object_class, PROP_KERNEL,
-      g_param_spec_enum ("kernel", "Kernel", "The kernel to filter with",
-          GST_TYPE_CUDA_SEPCONV_KERNEL, DEFAULT_KERNEL, flags));
-  g_object_class_install_property (object_class, PROP_SIGMA,
-      g_param_spec_double ("sigma", "Sigma",
-          "Width (standard deviation) of the gaussian in luma pixels, "
-          "0 = no blur; along x only if sigma-y is set",
-          0.0, MAX_SIGMA, DEFAULT_SIGMA, controllable));
-  g_object_class_install_property (object_class, PROP_SIGMA_Y,
-      g_param_spec_double ("sigma-y", "Sigma along y",
-          "Width of the gaussian along y in luma pixels (-1 = as sigma)", -1.0,
-          MAX_SIGMA, DEFAULT_SIGMA_Y, controllable));
-  g_object_class_install_property (object_class, PROP_RADIUS,
-      g_param_spec_int ("radius", "Radius",
-          "Half length of a generated kernel in luma pixels: it has "
-          "2 * radius + 1 taps (-1 = 3 * sigma rounded up; 1 for derivatives)",
-          -1, TAPS_MAX_RADIUS, DEFAULT_RADIUS, flags));
-  g_object_class_install_property (object_class, PROP_RADIUS_Y,
-      g_param_spec_int ("radius-y", "Radius along y",
-          "Half length of a generated kernel along y in luma pixels "
-          "(-1 = as radius)",
-          -1, TAPS_MAX_RADIUS, DEFAULT_RADIUS, flags));
-  /* Without a spec for the elements: GStreamer would turn integers, as in
-   * <1,2,1>, into zeros. */
-  g_object_class_install_property (object_class, PROP_TAPS_X,
-      gst_param_spec_array ("taps-x", "Taps along x",
-          "The taps of kernel=custom, 1 to 4097 numbers, in pixels of each "
-          "plane; correlated, anchored at n/2",
-          NULL, flags));
-  g_object_class_install_property (object_class, PROP_TAPS_Y,
-      gst_param_spec_array ("taps-y", "Taps along y",
-          "The taps of kernel=custom along y (empty = as taps-x)", NULL,
-          flags));
-  g_object_class_install_property (object_class, PROP_NORMALIZE,
-      g_param_spec_boolean ("normalize", "Normalize",
-          "Divide the taps of kernel=custom by their sum, on each axis",
-          DEFAULT_NORMALIZE, flags));
+  self->plans = g_new0 (SepconvPlan *, sepconv_n_methods ());
+  self->plane_taps = g_new0 (GstSepconvTaps, IMAGE_MAX_PLANES);
+  gst_regions_plan_init (
+      &self->regions_plan, GST_GPU_FILTER (self), GST_CAT_DEFAULT);
+  gst_frame_regions_init (&self->frame_regions);
+  gst_histo_counter_init (
+      &self->counter, GST_GPU_FILTER (self), GST_CAT_DEFAULT);
 }
 
 static void
@@ -909,17 +954,17 @@ install_filter_properties (GObjectClass *object_class, GParamFlags flags)
           -MAX_BIAS, MAX_BIAS, DEFAULT_BIAS, controllable));
   g_object_class_install_property (object_class, PROP_BORDER,
       g_param_spec_enum ("border", "Border",
-          "What lies beyond the edges of the picture",
+          "The samples beyond the edges of the picture",
           GST_TYPE_CUDA_SEPCONV_BORDER, DEFAULT_BORDER, flags));
   g_object_class_install_property (object_class, PROP_BORDER_COLOR,
       g_param_spec_uint ("border-color", "Border color",
           "Colour beyond the edges with border=constant, as 0xAARRGGBB. The "
           "default is 0xff000000, opaque black",
-          0, G_MAXUINT32, DEFAULT_BORDER_COLOR, flags));
+          0, G_MAXUINT32, DEFAULT_BORDER_COLOR, controllable));
   g_object_class_install_property (object_class, PROP_PLANES,
       g_param_spec_flags ("planes", "Planes",
-          "The components to filter; the others are copied. RGB has neither "
-          "luma nor chroma alone",
+          "The components to filter; the others are copied. RGB is filtered as "
+          "a whole: it has neither luma nor chroma",
           GST_TYPE_FRAME_PLANES, DEFAULT_PLANES, flags));
   g_object_class_install_property (object_class, PROP_SCALE_CHROMA,
       g_param_spec_boolean ("scale-chroma", "Scale chroma",
@@ -928,19 +973,20 @@ install_filter_properties (GObjectClass *object_class, GParamFlags flags)
           DEFAULT_SCALE_CHROMA, flags));
   g_object_class_install_property (object_class, PROP_NEUTRAL_CHROMA,
       g_param_spec_boolean ("neutral-chroma", "Neutral chroma",
-          "With the derivative kernels (sobel, scharr, prewitt), chroma that is "
-          "selected together with luma becomes neutral, so that edges are grey; "
+          "With the kernels that find edges (sobel, scharr, prewitt, laplacian, "
+          "log, dog), chroma that is selected together with luma becomes neutral, so that edges are grey; "
           "FALSE filters it like luma",
           DEFAULT_NEUTRAL_CHROMA, flags));
   g_object_class_install_property (object_class, PROP_METHOD,
       g_param_spec_enum ("method", "Method",
           "How to compute; the result is the same up to rounding",
           GST_TYPE_CUDA_SEPCONV_METHOD, GST_GPU_FILTER_METHOD_AUTO, flags));
+  /* Not controllable: it changes the time of a frame, not the picture. */
   g_object_class_install_property (object_class, PROP_SLICES,
       g_param_spec_uint ("slices", "Slices",
-          "Parts that a frame is cut into so that its own copies overlap its "
-          "filtering (0 = by its size if it comes alone and may be waited for, "
-          "else 1)",
+          "Number of parts of a frame, which let its copies overlap its "
+          "filtering (0 = by its size if the frame comes alone from a live "
+          "source, else 1)",
           0, RING_MAX_SLICES, DEFAULT_SLICES, flags));
 }
 
@@ -949,7 +995,7 @@ install_histogram_properties (GObjectClass *object_class, GParamFlags flags)
 {
   g_object_class_install_property (object_class, PROP_HISTOGRAM,
       g_param_spec_boolean ("histogram", "Histogram",
-          "Count the histogram of the result and tell it as cudahisto does",
+          "Count the histogram of the result and report it as cudahisto does",
           FALSE, flags));
   gst_histo_settings_install_prefixed (object_class, flags);
 }
@@ -969,8 +1015,10 @@ gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
   object_class->set_property = gst_cuda_sepconv_set_property;
   object_class->get_property = gst_cuda_sepconv_get_property;
   object_class->finalize = gst_cuda_sepconv_finalize;
-  install_kernel_properties (object_class, flags);
+  gst_sepconv_kernel_install (object_class, flags);
   install_filter_properties (object_class, flags);
+  gst_sepconv_regions_install (object_class, flags);
+  gst_sepconv_light_install (object_class, flags);
   install_histogram_properties (object_class, flags);
 
   gst_element_class_set_static_metadata (element_class,
@@ -985,12 +1033,13 @@ gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
   filter_class->fields_apart = TRUE;
   filter_class->takes_format =
       GST_DEBUG_FUNCPTR (gst_cuda_sepconv_takes_format);
-  filter_class->wanted_backend =
-      GST_DEBUG_FUNCPTR (gst_cuda_sepconv_wanted_backend);
+  filter_class->needed_backend =
+      GST_DEBUG_FUNCPTR (gst_cuda_sepconv_needed_backend);
   filter_class->check_settings =
       GST_DEBUG_FUNCPTR (gst_cuda_sepconv_check_settings);
   filter_class->prepare = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_prepare);
-  filter_class->wants = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_wants);
+  filter_class->begin_frame = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_begin_frame);
+  filter_class->is_due = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_is_due);
   filter_class->compute = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_compute);
   filter_class->conclude = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_conclude);
   filter_class->finish = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_finish);
@@ -998,7 +1047,6 @@ gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
   filter_class->new_stream = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_new_stream);
   filter_class->release = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_release);
 
-  gst_type_mark_as_plugin_api (GST_TYPE_CUDA_SEPCONV_KERNEL, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_CUDA_SEPCONV_BORDER, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_FRAME_PLANES, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_CUDA_SEPCONV_METHOD, 0);

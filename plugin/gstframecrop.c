@@ -12,8 +12,7 @@ gst_frame_crop_find (GstBuffer *buffer, const GstVideoInfo *info)
       : NULL;
 }
 
-/* Of the components in a plane, the one with the fewest samples: those of the others lie
- * between its own. */
+/* Returns the component of a plane that has the fewest samples. */
 static gint
 coarsest_component (const GstVideoFormatInfo *format, guint plane)
 {
@@ -26,11 +25,26 @@ coarsest_component (const GstVideoFormatInfo *format, guint plane)
   return coarsest;
 }
 
+void
+gst_frame_crop_get_origin (const GstVideoCropMeta *crop,
+    const GstVideoFormatInfo *format, gint *x, gint *y)
+{
+  /* In plane 0, only packed pairs of pixels have a component that is coarser than a pixel. */
+  const gint c = coarsest_component (format, 0);
+
+  *x = (gint) crop->x >> format->w_sub[c] << format->w_sub[c];
+  *y = (gint) crop->y >> format->h_sub[c] << format->h_sub[c];
+}
+
 gboolean
 gst_frame_crop (GstVideoFrame *frame, const GstVideoCropMeta *crop)
 {
   GstVideoInfo *info = &frame->info;
   const GstVideoFormatInfo *format = info->finfo;
+  /* Rows of the frame from one row of the buffer to the next. */
+  const gint rows_apart =
+      GST_VIDEO_INFO_FIELD_HEIGHT (info) == GST_VIDEO_INFO_HEIGHT (info) ? 1
+                                                                         : 2;
 
   if ((guint64) crop->x + crop->width > (guint64) GST_VIDEO_INFO_WIDTH (info)
       || (guint64) crop->y + crop->height
@@ -39,7 +53,7 @@ gst_frame_crop (GstVideoFrame *frame, const GstVideoCropMeta *crop)
   for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++) {
     const gint c = coarsest_component (format, p);
     const gint x = (gint) crop->x >> format->w_sub[c];
-    const gint y = (gint) crop->y >> format->h_sub[c];
+    const gint y = (gint) crop->y / rows_apart >> format->h_sub[c];
 
     frame->data[p] = (guint8 *) frame->data[p]
         + (gssize) y * GST_VIDEO_INFO_PLANE_STRIDE (info, p)

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstframecrop: frames of which only a part is shown, as GstVideoCropMeta says. Where it
- * has the size that the caps have, that part is the frame: the rest of the buffer is as
- * good as not there. Any other such meta is about how frames are to be displayed, and is
- * left to downstream. Any thread. */
+/* gstframecrop: the part of a buffer that is the frame, by GstVideoCropMeta. A meta with the
+ * size of the caps selects that part, and the rest of the buffer is ignored. A meta of another
+ * size only concerns the display of the frame, and is passed on. Any thread. */
 #pragma once
 
 #include <gst/video/video.h>
 
 G_BEGIN_DECLS
 
-/* The meta that says which part of a buffer is the frame of these caps, or NULL. */
+/* Returns the meta that selects the part of a buffer that is the frame of `info`, or NULL. */
 const GstVideoCropMeta *gst_frame_crop_find (
     GstBuffer *buffer, const GstVideoInfo *info);
 
-/* Makes a mapped frame that part of itself. Coordinates that lie within the samples of
- * subsampled components, or within a packed pair of pixels, are rounded down for those.
- * FALSE: the part does not lie in the frame. */
+/* Returns the pixel of the buffer that is the frame's first one. It is that of the meta, but for
+ * packed pairs of pixels. */
+void gst_frame_crop_get_origin (const GstVideoCropMeta *crop,
+    const GstVideoFormatInfo *format, gint *x, gint *y);
+
+/* Reduces a mapped frame to that part. For subsampled components and packed pairs of pixels,
+ * coordinates are rounded down to a whole sample or pair. FALSE: the part is not inside the
+ * frame. */
 gboolean gst_frame_crop (GstVideoFrame *frame, const GstVideoCropMeta *crop);
 
 G_END_DECLS

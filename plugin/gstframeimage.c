@@ -3,9 +3,8 @@
 
 #include "color.h"
 
-/* The info that GStreamer has of a format, as its pack and unpack functions use the
- * format: for packed 4:2:2 of more than 8 bits, its table has all components at byte 0,
- * and Y210 in the low bits. */
+/* Returns GStreamer's info of a format, corrected to agree with its pack and unpack functions:
+ * the table has wrong offsets for packed 4:2:2 of more than 8 bits, and wrong shifts for Y210. */
 static GstVideoFormatInfo
 true_format (const GstVideoInfo *info)
 {
@@ -26,18 +25,18 @@ true_format (const GstVideoInfo *info)
   return format;
 }
 
-static GstFrameChannelRole
-component_role (const GstVideoFormatInfo *finfo, gint component)
+GstFrameChannelRole
+gst_frame_component_role (const GstVideoFormatInfo *format, gint component)
 {
   if (component == GST_VIDEO_COMP_A)
     return GST_FRAME_CHANNEL_ALPHA;
-  if (GST_VIDEO_FORMAT_INFO_IS_RGB (finfo))
+  if (GST_VIDEO_FORMAT_INFO_IS_RGB (format))
     return GST_FRAME_CHANNEL_RGB;
   return component == GST_VIDEO_COMP_Y ? GST_FRAME_CHANNEL_LUMA
                                        : GST_FRAME_CHANNEL_CHROMA;
 }
 
-/* Grey and RGB count from 0, also where their range is limited. */
+/* The zero level of grey and RGB is code 0, also in limited range. */
 static gint
 component_zero (const GstVideoInfo *info, gint component)
 {
@@ -50,7 +49,7 @@ component_zero (const GstVideoInfo *info, gint component)
   return offset[component];
 }
 
-/* Components that belong into one image plane: same memory, same grid. */
+/* Whether two components belong to one image plane: they have the same memory and grid. */
 static gboolean
 same_plane (const GstVideoFormatInfo *f, gint a, gint b)
 {
@@ -80,15 +79,15 @@ add_plane (GstFrameLayout *self, const GstVideoInfo *info,
   }
 
   bytes = (gint) (f->depth[first] + f->shift[first]) <= 8 ? 1 : 2;
-  /* Three samples in the room of four: the fourth is padding. */
+  /* Three samples in the space of four: the fourth is padding. */
   padded = n == 3 && f->pixel_stride[first] == 4 * bytes;
 
   plane->memory = (gint) f->plane[first];
   plane->width = GST_VIDEO_INFO_COMP_WIDTH (info, first);
   plane->channels = padded ? 4 : n;
   plane->pixel_stride = f->pixel_stride[first];
-  /* Not from the components' offsets: that of V in P010 is wrong by one byte in
-   * every GStreamer so far. */
+  /* Not computed from the offsets of the components: the offset of V in P010 is wrong by one
+   * byte in every version of GStreamer so far. */
   plane->channel_stride = plane->pixel_stride / plane->channels;
   plane->offset = padded ? 0 : f->poffset[order[0]];
   plane->depth = (gint) f->depth[first];
@@ -101,8 +100,9 @@ add_plane (GstFrameLayout *self, const GstVideoInfo *info,
   for (gint i = 0; i < n; i++) {
     const gint slot = padded ? (gint) f->poffset[order[i]] / bytes : i;
 
-    self->channel[p][slot] = (GstFrameChannel){ component_role (f, order[i]),
-      order[i], component_zero (info, order[i]) };
+    self->channel[p][slot] =
+        (GstFrameChannel){ gst_frame_component_role (f, order[i]), order[i],
+          component_zero (info, order[i]) };
   }
 }
 
@@ -129,7 +129,7 @@ gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info)
     layout->memory[f->plane[c]].stride =
         GST_VIDEO_INFO_PLANE_STRIDE (info, f->plane[c]);
   }
-  /* A row ends with its last sample: frames need not pad beyond. */
+  /* A row ends with its last sample: buffers may have no padding after it. */
   for (gint p = 0; p < layout->n_planes; p++) {
     const ImagePlane *plane = &layout->plane[p];
     ImageMemory *memory = &layout->memory[plane->memory];
@@ -139,7 +139,7 @@ gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info)
   return image_validate (layout, NULL);
 }
 
-/* Luma and chroma are two halves of a pixel in every format that has them in one plane. */
+/* In every format that has luma and chroma in one plane, they are the two halves of a pixel. */
 void
 gst_frame_layout_split_chroma (GstFrameLayout *self)
 {
@@ -168,6 +168,14 @@ gst_frame_layout_split_chroma (GstFrameLayout *self)
   }
 }
 
+gboolean
+gst_frame_is_interleaved (const GstVideoFrame *frame)
+{
+  return GST_VIDEO_FRAME_IS_INTERLACED (frame)
+      && GST_VIDEO_INFO_INTERLACE_MODE (&frame->info)
+      != GST_VIDEO_INTERLACE_MODE_ALTERNATE;
+}
+
 void
 gst_frame_layout_get_image (
     const GstFrameLayout *self, const GstVideoFrame *frame, Image *image)
@@ -179,15 +187,15 @@ gst_frame_layout_get_image (
   }
 }
 
-/* Not by GstVideoConverter, which works in 8 bits for many formats and truncates:
- * its colours are off by a code, or by many of a 16-bit format. */
+/* Does not use GstVideoConverter, which computes many formats in 8 bits and truncates: its
+ * colours are wrong by one code, or by many in 16-bit formats. */
 void
 gst_frame_layout_convert_color (const GstFrameLayout *self,
     const GstVideoInfo *info, guint argb,
     gdouble codes[IMAGE_MAX_PLANES][IMAGE_MAX_CHANNELS])
 {
   const Color color = color_from_argb (argb);
-  /* Of BT.601, for grey and for a matrix that the caps do not name. */
+  /* BT.601, for grey and where the caps name no matrix. */
   gdouble kr = 0.299, kb = 0.114;
   gdouble value[GST_VIDEO_MAX_COMPONENTS];
   gint offset[GST_VIDEO_MAX_COMPONENTS], scale[GST_VIDEO_MAX_COMPONENTS];

@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What a channel of an image plane holds. */
+/* The content of a channel of an image plane. */
 typedef enum
 {
   GST_FRAME_CHANNEL_PADDING, /* the x of RGBx */
@@ -22,32 +22,40 @@ typedef struct
 {
   GstFrameChannelRole role;
   gint component; /* in GstVideoFormatInfo's order; -1: padding */
-  gint zero;      /* the code that stands for zero */
+  gint zero;      /* the code of the zero level: black, or neutral chroma */
 } GstFrameChannel;
+
+/* Returns the role of a component of a format. */
+GstFrameChannelRole gst_frame_component_role (
+    const GstVideoFormatInfo *format, gint component);
 
 /* The layout of all frames of one GstVideoInfo; plain data. */
 typedef struct
 {
   Image layout; /* without addresses; strides as in the info */
   GstFrameChannel channel[IMAGE_MAX_PLANES][IMAGE_MAX_CHANNELS];
-  gint subsampling_x[IMAGE_MAX_PLANES]; /* pixels of the frame per pixel */
+  gint subsampling_x[IMAGE_MAX_PLANES]; /* frame pixels per plane pixel */
   gint subsampling_y[IMAGE_MAX_PLANES];
 } GstFrameLayout;
 
-/* Describes frames of `info`. FALSE for formats whose samples are not whole
- * bytes at regular distances; all formats in the elements' templates are. */
+/* Describes frames of `info`. FALSE: the samples of the format are not whole bytes at regular
+ * distances, as they are in every format of the templates. */
 gboolean gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info);
 
-/* Lays planes of their own over chroma that shares one with luma, as in AYUV, so that
- * each can be filtered with other taps. The memories stay. */
+/* Splits planes that hold both luma and chroma, as in AYUV, into one image plane for each, so
+ * that they can be filtered with different taps. The memories stay the same. */
 void gst_frame_layout_split_chroma (GstFrameLayout *self);
 
-/* The image of a mapped frame. Valid as long as the mapping. */
+/* Whether the frame holds two fields of different times, row by row. Where each field comes in a
+ * buffer of its own, it is a picture like any other. */
+gboolean gst_frame_is_interleaved (const GstVideoFrame *frame);
+
+/* Returns the image of a mapped frame, which is valid as long as the mapping. */
 void gst_frame_layout_get_image (
     const GstFrameLayout *self, const GstVideoFrame *frame, Image *image);
 
-/* The codes that frames of `info` hold a colour (0xAARRGGBB) in, by the matrix and
- * range of its colorimetry. */
+/* Converts a colour (0xAARRGGBB) to the codes of frames of `info`, by the matrix and range of
+ * its colorimetry. */
 void gst_frame_layout_convert_color (const GstFrameLayout *self,
     const GstVideoInfo *info, guint argb,
     gdouble codes[IMAGE_MAX_PLANES][IMAGE_MAX_CHANNELS]);

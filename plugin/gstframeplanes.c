@@ -5,12 +5,13 @@ GType
 gst_frame_planes_get_type (void)
 {
   static gsize type = 0;
-  static const GFlagsValue values[] = { { GST_FRAME_PLANES_COLOR,
-                                            "All but alpha", "color" },
+  static const GFlagsValue values[] = {
+    { GST_FRAME_PLANES_COLOR, "All components but alpha", "color" },
     { GST_FRAME_PLANES_LUMA, "Luma, or grey", "luma" },
     { GST_FRAME_PLANES_CHROMA, "Chroma", "chroma" },
     { GST_FRAME_PLANES_ALPHA, "Alpha", "alpha" },
-    { GST_FRAME_PLANES_ALL, "Everything", "all" }, { 0, NULL, NULL } };
+    { GST_FRAME_PLANES_ALL, "All components", "all" }, { 0, NULL, NULL }
+  };
 
   if (g_once_init_enter (&type))
     g_once_init_leave (
@@ -36,7 +37,7 @@ gst_frame_planes_select (GstFramePlanes planes, GstFrameChannelRole role)
 }
 
 gboolean
-gst_frame_planes_check_format (
+gst_frame_planes_check (
     GstFramePlanes planes, const GstVideoFormatInfo *format, Fault *fault)
 {
   const guint color = planes & GST_FRAME_PLANES_COLOR;
@@ -47,11 +48,4 @@ gst_frame_planes_check_format (
   return fault_set (fault, FAULT_FORMAT,
       "planes selects luma or chroma alone, which %s video does not have.",
       GST_VIDEO_FORMAT_INFO_NAME (format));
-}
-
-gboolean
-gst_frame_planes_check (
-    GstFramePlanes planes, const GstVideoInfo *info, Fault *fault)
-{
-  return gst_frame_planes_check_format (planes, info->finfo, fault);
 }

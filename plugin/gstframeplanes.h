@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstframeplanes: which components of a frame an element works on. */
+/* gstframeplanes: the property `planes`, which selects components of a frame. */
 #pragma once
 
 #include "gstframeimage.h"
@@ -18,17 +18,13 @@ typedef enum
 #define GST_TYPE_FRAME_PLANES (gst_frame_planes_get_type ())
 GType gst_frame_planes_get_type (void);
 
-/* Whether a channel is among them. RGB is color as a whole. */
+/* Whether the planes include a channel. R, G and B belong to `color` only as a whole. */
 gboolean gst_frame_planes_select (
     GstFramePlanes planes, GstFrameChannelRole role);
 
-/* FALSE: the planes name luma or chroma alone, which RGB does not have. `fault` may be
- * NULL. */
-gboolean gst_frame_planes_check_format (
-    GstFramePlanes planes, const GstVideoFormatInfo *format, Fault *fault);
-
-/* The same of a frame's format. */
+/* FALSE and a fault, which may be NULL: the planes name luma or chroma alone, which RGB does
+ * not have. */
 gboolean gst_frame_planes_check (
-    GstFramePlanes planes, const GstVideoInfo *info, Fault *fault);
+    GstFramePlanes planes, const GstVideoFormatInfo *format, Fault *fault);
 
 G_END_DECLS

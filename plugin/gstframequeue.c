@@ -5,24 +5,24 @@
 
 #define GST_CAT_DEFAULT gst_gpu_log_flight
 
-/* Events that may wait among frames: an upstream that sends nothing else waits, too. */
+/* Events that may wait among frames. An upstream that sends only events must wait, too. */
 #define MAX_EVENTS 64
 
-/* A frame and its buffer, of which either may be NULL, or an event. */
+/* An event, or a frame and its buffer, either of which may be NULL. */
 typedef struct
 {
   GstBuffer *buffer;
   GstEvent *event;
   gpointer frame;
-  guint epoch; /* that the frame was finished in */
+  guint epoch; /* at the end of the frame: see below */
 } Entry;
 
-/* What threads wait for. A GCond asks the kernel to wake them even where there is none,
- * which takes as long as the rest of a frame's way through the queue. */
+/* A condition that threads wait for. GCond calls the kernel even if no thread waits, which
+ * takes as long as the rest of a frame's way through the queue. */
 typedef struct
 {
   GCond cond;
-  gboolean awaited; /* by threads that nobody has woken yet */
+  gboolean awaited; /* a thread waits and has not been woken yet */
 } Condition;
 
 struct _GstFrameQueue
@@ -34,28 +34,28 @@ struct _GstFrameQueue
   GstTask *task;       /* of the pusher, between start and stop; else NULL */
   GRecMutex task_lock; /* held by the pusher while it runs; GstTask wants one */
 
-  GMutex lock;       /* protects all below, from both threads and flushes */
-  Condition arrived; /* an entry, or the end: the pusher's */
-  Condition room;    /* for one more, or no sense in waiting */
-  Condition changed; /* `pending`, `finishing`, `posting` or `flushing` */
-  GArray *ring;      /* of Entry, used as a ring; grows, never shrinks */
-  guint head;        /* of the oldest entry in it */
-  GThread *pusher;   /* while it runs; its thread may then serve another task */
-  guint queued;      /* entries in it */
-  guint pending;     /* those, and the one that the pusher has */
-  guint events;      /* how many of the pending ones are events */
-  GQueue lost;       /* of sticky events that a flush kept from downstream */
+  GMutex lock;        /* protects all below, from both threads and flushes */
+  Condition arrived;  /* an entry or `quit`; only the pusher waits for it */
+  Condition room;     /* for one more frame or event, or a reason not to wait */
+  Condition changed;  /* `pending`, `finishing`, `posting` or `flushing` */
+  GArray *entries;    /* of Entry, a circular buffer; grows, never shrinks */
+  guint head;         /* index of the oldest entry */
+  GThread *pusher;    /* NULL while it does not run: tasks share threads */
+  guint queued;       /* number of entries in the buffer */
+  guint pending;      /* the queued entries and the one that the pusher has */
+  guint events;       /* how many of the pending entries are events */
+  GQueue lost;        /* sticky events that a flush kept from downstream */
   gboolean finishing; /* a thread waits for a frame's end: one at a time */
-  Entry *posting;     /* whose message the pusher is posting; else NULL */
-  GstFlowReturn flow;
-  guint epoch;             /* grows with each flush: older pushes say nothing */
-  guint forgets;           /* grows with each gst_frame_queue_forget() */
-  GstFlowReturn forgotten; /* by the last of them */
+  Entry *posting;     /* the pusher is posting its message; else NULL */
+  GstFlowReturn flow; /* the last bad one of downstream, or OK */
+  guint epoch;   /* number of flushes: the flow of earlier pushes is ignored */
+  guint forgets; /* number of calls of gst_frame_queue_forget() */
+  GstFlowReturn forgotten; /* the flow of the last of these calls */
   gboolean flushing;
   gboolean quit;
 };
 
-/* With the lock held, let go meanwhile. */
+/* With the lock held, released meanwhile. */
 static void
 wait_on (GstFrameQueue *self, Condition *condition)
 {
@@ -77,11 +77,12 @@ wake (Condition *condition)
 static Entry *
 entry_at (GstFrameQueue *self, guint n)
 {
-  return &g_array_index (self->ring, Entry, (self->head + n) % self->ring->len);
+  return &g_array_index (
+      self->entries, Entry, (self->head + n) % self->entries->len);
 }
 
-/* With the lock held, let go meanwhile: takes the oldest entry, whose frame the
- * caller finishes next, when no other frame is being finished. FALSE: none left. */
+/* With the lock held, released meanwhile: waits until no frame is being finished, and takes
+ * the oldest entry, whose frame the caller must finish next. FALSE: the queue is empty. */
 static gboolean
 take (GstFrameQueue *self, Entry *entry)
 {
@@ -90,14 +91,14 @@ take (GstFrameQueue *self, Entry *entry)
   if (self->queued == 0)
     return FALSE;
   *entry = *entry_at (self, 0);
-  self->head = (self->head + 1) % self->ring->len;
+  self->head = (self->head + 1) % self->entries->len;
   self->queued--;
   self->finishing = TRUE;
   return TRUE;
 }
 
-/* With the lock held, let go meanwhile: waits for the end of the frame of the entry that was
- * taken, keeping its buffer if it is to be pushed. Returns a message to post, or NULL. */
+/* With the lock held, released meanwhile: waits for the end of the frame that was taken. The
+ * entry keeps its buffer unless it is dropped. Returns a message to post, or NULL. */
 static GstMessage *
 finish (GstFrameQueue *self, Entry *entry, gboolean drop)
 {
@@ -119,7 +120,7 @@ finish (GstFrameQueue *self, Entry *entry, gboolean drop)
   return message;
 }
 
-/* With the lock held: an entry is done with. */
+/* With the lock held: counts an entry as done. */
 static void
 end_entry (GstFrameQueue *self, gboolean is_event)
 {
@@ -130,7 +131,7 @@ end_entry (GstFrameQueue *self, gboolean is_event)
   wake (&self->changed);
 }
 
-/* With the lock held, let go meanwhile. */
+/* With the lock held, released meanwhile. */
 static void
 post (GstFrameQueue *self, GstMessage *message)
 {
@@ -140,28 +141,28 @@ post (GstFrameQueue *self, GstMessage *message)
   g_mutex_lock (&self->lock);
 }
 
-/* With the lock held, let go meanwhile: pushes the buffer of an entry whose frame has been
- * finished, if there still is one, unless that has lost its point. */
+/* With the lock held, released meanwhile: pushes the buffer of a finished entry, if it has one,
+ * or drops it after a flush or a bad flow return. */
 static void
 push (GstFrameQueue *self, Entry *entry)
 {
   GstBuffer *buffer = g_steal_pointer (&entry->buffer);
   const guint epoch = entry->epoch, forgets = self->forgets;
-  const gboolean wanted =
-      !self->flushing && self->flow == GST_FLOW_OK && epoch == self->epoch;
+  const gboolean drop =
+      self->flushing || self->flow != GST_FLOW_OK || epoch != self->epoch;
   GstFlowReturn flow = GST_FLOW_OK;
 
   if (buffer == NULL)
     return;
   g_mutex_unlock (&self->lock);
-  GST_LOG_OBJECT (self->pad, "%s %" GST_PTR_FORMAT, wanted ? "pushes" : "drops",
+  GST_LOG_OBJECT (self->pad, "%s %" GST_PTR_FORMAT, drop ? "drops" : "pushes",
       (gpointer) buffer);
-  if (wanted)
-    flow = gst_pad_push (self->pad, buffer);
-  else
+  if (drop)
     gst_buffer_unref (buffer);
+  else
+    flow = gst_pad_push (self->pad, buffer);
   g_mutex_lock (&self->lock);
-  /* Special successes are of one push, and no reason to stop. */
+  /* A custom success concerns one push only, and the next frame is pushed. */
   if (flow < GST_FLOW_OK && !self->flushing && epoch == self->epoch
       && (forgets == self->forgets || flow != self->forgotten)) {
     GST_DEBUG_OBJECT (self->pad, "flow is now %s", gst_flow_get_name (flow));
@@ -169,8 +170,8 @@ push (GstFrameQueue *self, Entry *entry)
   }
 }
 
-/* With the lock held: an event has not reached downstream, because of a flush. Sticky ones
- * are stored on the pad, once it takes them again. Takes the event. */
+/* With the lock held: a flush has kept an event from downstream. Keeps sticky ones for
+ * gst_frame_queue_store_lost_events(). Takes the event. */
 static void
 lose_event (GstFrameQueue *self, GstEvent *event)
 {
@@ -180,7 +181,7 @@ lose_event (GstFrameQueue *self, GstEvent *event)
     g_queue_push_tail (&self->lost, event);
 }
 
-/* With the lock held, released meanwhile. Downstream gets events after a bad flow, too. */
+/* With the lock held, released meanwhile. Events are pushed after a bad flow return, too. */
 static void
 push_event (GstFrameQueue *self, Entry *entry)
 {
@@ -199,8 +200,8 @@ push_event (GstFrameQueue *self, Entry *entry)
     lose_event (self, event);
 }
 
-/* On the pusher, with the lock held, released meanwhile: pushes an event; or waits for one
- * frame, posts its message, and pushes its buffer. */
+/* On the pusher, with the lock held, released meanwhile: pushes an event; or waits for a frame,
+ * posts its message and pushes its buffer. */
 static void
 handle_entry (GstFrameQueue *self, Entry entry)
 {
@@ -221,8 +222,8 @@ handle_entry (GstFrameQueue *self, Entry entry)
   end_entry (self, is_event);
 }
 
-/* With the lock held, let go meanwhile: drops what is queued, on a thread that
- * can't wait for the pusher to do it. */
+/* With the lock held, released meanwhile: drops all queued entries, on a thread that cannot
+ * wait until the pusher does so. */
 static void
 drop_queued (GstFrameQueue *self)
 {
@@ -247,10 +248,10 @@ is_pushing (const GstFrameQueue *self)
   return self->pending > (self->posting != NULL ? 1 : 0);
 }
 
-/* With the lock held, let go meanwhile: whether this is the pusher, inside a push or a
- * message whose receiver has come back here. It has then handled what was queued
- * itself, behind the frame that the message is of; the frame that it is pushing is not
- * waited for. */
+/* With the lock held, released meanwhile. TRUE: this thread is the pusher, and the receiver of
+ * its push or its message has called a function that waits. The rest of the queue has been
+ * handled here, after the frame that the message is of. The caller must not wait for a frame
+ * that is being pushed. */
 static gboolean
 handled_within_push (GstFrameQueue *self)
 {
@@ -265,7 +266,7 @@ handled_within_push (GstFrameQueue *self)
   return TRUE;
 }
 
-/* A GstTaskFunction, which only returns when the queue stops. */
+/* A GstTaskFunction. It returns when the queue stops. */
 static void
 push_frames (gpointer data)
 {
@@ -286,8 +287,8 @@ push_frames (gpointer data)
   g_mutex_unlock (&self->lock);
 }
 
-/* Announces the pusher, as a pad does for its task: applications set a pool for it, or its
- * priority and affinity on its thread. */
+/* Announces the pusher, as a pad announces its task: an application may give the task a pool,
+ * or set the priority and affinity of its thread. */
 static void
 post_stream_status (
     GstFrameQueue *self, GstTask *task, GstStreamStatusType type)
@@ -327,8 +328,8 @@ gst_frame_queue_new (
   self->pad = pad;
   self->finish = finish;
   self->user_data = user_data;
-  self->ring = g_array_new (FALSE, FALSE, sizeof (Entry));
-  g_array_set_size (self->ring, 8);
+  self->entries = g_array_new (FALSE, FALSE, sizeof (Entry));
+  g_array_set_size (self->entries, 8);
   g_rec_mutex_init (&self->task_lock);
   g_mutex_init (&self->lock);
   g_cond_init (&self->arrived.cond);
@@ -347,7 +348,7 @@ void
 gst_frame_queue_free (GstFrameQueue *self)
 {
   clear_lost_events (self);
-  g_array_unref (self->ring);
+  g_array_unref (self->entries);
   g_cond_clear (&self->changed.cond);
   g_cond_clear (&self->room.cond);
   g_cond_clear (&self->arrived.cond);
@@ -381,7 +382,7 @@ gst_frame_queue_stop (GstFrameQueue *self)
 {
   if (self->task == NULL)
     return;
-  /* First, so that the pusher is not called again when it returns. */
+  /* Before `quit` is set, so that the task does not call its function again. */
   gst_task_stop (self->task);
   g_mutex_lock (&self->lock);
   self->quit = self->flushing = TRUE;
@@ -391,7 +392,7 @@ gst_frame_queue_stop (GstFrameQueue *self)
   g_mutex_unlock (&self->lock);
   gst_task_join (self->task);
   gst_clear_object (&self->task);
-  /* A task that is stopped at once has not run. */
+  /* A task that is stopped right after its start may never have run. */
   g_mutex_lock (&self->lock);
   drop_queued (self);
   clear_lost_events (self);
@@ -413,7 +414,7 @@ gst_frame_queue_wait_for_room (GstFrameQueue *self, guint depth)
   return flow;
 }
 
-/* Doubles the ring, with the oldest entry first. */
+/* Doubles the circular buffer; the oldest entry then comes first. */
 static void
 grow (GstFrameQueue *self)
 {
@@ -421,9 +422,9 @@ grow (GstFrameQueue *self)
 
   for (guint i = 0; i < self->queued; i++)
     g_array_append_val (larger, *entry_at (self, i));
-  g_array_set_size (larger, 2 * self->ring->len);
-  g_array_unref (self->ring);
-  self->ring = larger;
+  g_array_set_size (larger, 2 * self->entries->len);
+  g_array_unref (self->entries);
+  self->entries = larger;
   self->head = 0;
 }
 
@@ -431,7 +432,7 @@ grow (GstFrameQueue *self)
 static void
 put_entry (GstFrameQueue *self, const Entry *entry)
 {
-  if (self->queued == self->ring->len)
+  if (self->queued == self->entries->len)
     grow (self);
   *entry_at (self, self->queued) = *entry;
   self->queued++;
@@ -502,7 +503,7 @@ gst_frame_queue_drain (GstFrameQueue *self, const gchar *why)
   if (!handled_within_push (self))
     while (self->pending > 0) {
       if (self->flushing) {
-        /* The pusher may be waiting, in a push, for this thread to let go. */
+        /* The pusher may be in a push that waits until this thread returns. */
         drop_queued (self);
         if (!self->finishing)
           break;
@@ -530,9 +531,10 @@ gst_frame_queue_set_flushing (GstFrameQueue *self, gboolean flushing)
 {
   g_mutex_lock (&self->lock);
   if (!flushing) {
-    /* A seek from within a push comes here on the pusher. Otherwise the push
-     * that is under way must be over: it could still deliver its frame. One that is yet to
-     * come, behind a message, will not; who hears of that may be flushing, too. */
+    /* On the pusher, this is a seek from within a push. Another thread must wait for the end
+     * of a running push, which could still deliver its frame. It does not wait while a message
+     * is being posted: the push after that is dropped, and the receiver of the message may
+     * itself be ending a flush. */
     if (!handled_within_push (self))
       for (drop_queued (self); is_pushing (self); drop_queued (self))
         wait_on (self, &self->changed);

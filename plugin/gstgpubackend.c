@@ -24,7 +24,8 @@ gst_gpu_backend_start (GstGpuBackend *self)
   self->warned = FALSE;
 }
 
-/* Combines property and method. FALSE and a fault: they contradict each other. */
+/* Combines the property and the method to one backend. FALSE and a fault: they contradict each
+ * other. */
 static gboolean
 combine (const GstGpuBackendDemand *demand, GstGpuFilterBackend *combined,
     Fault *fault)
@@ -35,10 +36,10 @@ combine (const GstGpuBackendDemand *demand, GstGpuFilterBackend *combined,
     return TRUE;
   if (demand->backend == GST_GPU_FILTER_BACKEND_CPU)
     return fault_set (fault, FAULT_SETTINGS,
-        "The method asked for runs on the GPU only, but backend=cpu.");
+        "The selected method runs on the GPU only, but backend=cpu.");
   if (demand->backend == GST_GPU_FILTER_BACKEND_CUDA)
     return fault_set (fault, FAULT_SETTINGS,
-        "The method asked for runs on the CPU only, but backend=cuda.");
+        "The selected method runs on the CPU only, but backend=cuda.");
   /* Without a GPU, backend=auto falls back to the CPU for a GPU method too. */
   if (demand->method == GST_GPU_FILTER_BACKEND_CPU)
     *combined = GST_GPU_FILTER_BACKEND_CPU;

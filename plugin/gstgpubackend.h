@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstgpubackend: the backend that an element computes on: the settings ask for it, the
- * machine may not have it, and backend=auto then falls back to the CPU. */
+/* gstgpubackend: the backend that an element computes on. The settings ask for one; if the
+ * machine has no such device, backend=auto falls back to the CPU. */
 #pragma once
 
 #include "gstgpudevice.h"
@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What the settings ask for. */
+/* The demand of the settings. */
 typedef struct
 {
   GstGpuFilterBackend backend; /* the property */
@@ -22,28 +22,28 @@ typedef struct
 
   /* Owned by the thread that opens and closes. */
   gboolean open;
-  GstGpuFilterBackend opened_for; /* the backend that was asked for */
-  gint opened_id;                 /* the device that was asked for */
-  gboolean warned;                /* of the CPU, since start */
+  GstGpuFilterBackend opened_for; /* the requested backend */
+  gint opened_id;                 /* the requested device */
+  gboolean warned; /* the fallback has posted its warning since start */
 } GstGpuBackend;
 
 void gst_gpu_backend_init (GstGpuBackend *self, GstElement *element);
-/* Must be closed. */
+/* Frees a backend, which must be closed. */
 void gst_gpu_backend_clear (GstGpuBackend *self);
 
-/* The element starts: its next fallback to the CPU posts a warning again. */
+/* The element starts: the next fallback to the CPU posts a warning again. */
 void gst_gpu_backend_start (GstGpuBackend *self);
 
-/* Whether the open backend is the one that the settings ask for. */
+/* Whether the open backend meets the demand. */
 gboolean gst_gpu_backend_meets (
     const GstGpuBackend *self, const GstGpuBackendDemand *demand);
-/* Opens that backend; it must be closed. Posts one warning if the CPU takes over.
- * FALSE and a fault: the settings contradict each other, or there is no such device. */
+/* Opens the backend of the demand; it must be closed. Posts a warning at the first fallback to
+ * the CPU. FALSE and a fault: the settings contradict each other, or there is no such device. */
 gboolean gst_gpu_backend_open (
     GstGpuBackend *self, const GstGpuBackendDemand *demand, Fault *fault);
 void gst_gpu_backend_close (GstGpuBackend *self);
 
-/* The value of the property active-backend; static. */
+/* Returns the value of the property active-backend; static. */
 const gchar *gst_gpu_backend_name (const GstGpuBackend *self);
 
 G_END_DECLS

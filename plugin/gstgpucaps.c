@@ -3,7 +3,7 @@
 
 #include "gstgpumemory.h"
 
-/* Names that GStreamer knows only from some version on. */
+/* Formats that newer versions of GStreamer have. */
 #if GST_CHECK_VERSION(1, 24, 0)
 #define YUV_8_OF_1_24 "A422, A444, "
 #else
@@ -15,8 +15,8 @@
 #define GRAY_10 ""
 #endif
 
-/* Formats that the elements take. Sources without a preference choose the first, so the
- * cheapest and most usual ones stand first: by bits, YUV before RGB before grey. */
+/* Formats that the elements take. Sources without a preference choose the first, so that the
+ * order is by bits, and YUV before RGB before grey: the cheapest and most usual come first. */
 #define FORMATS \
   "{ I420, NV12, YV12, NV21, YUY2, UYVY, Y42B, NV16, NV61, Y444, NV24, " \
   "A420, " YUV_8_OF_1_24 "AYUV, VUYA, " \
@@ -26,17 +26,18 @@
   "P012_LE, I420_12LE, I422_12LE, Y212_LE, Y444_12LE, GBR_12LE, " \
   "P016_LE, Y444_16LE, AYUV64, ARGB64, RGBA64_LE, GRAY16_LE }"
 
-/* Those that the GPU's memory can hold with the newest GStreamer that is known. */
+/* Those formats of them that GPU memory can hold with the newest known GStreamer. */
 #define DOCUMENTED_GPU_FORMATS \
   "{ I420, NV12, YV12, NV21, YUY2, UYVY, Y42B, Y444, VUYA, RGBx, BGRx, RGBA, " \
   "BGRA, ARGB, ABGR, RGB, BGR, RGBP, BGRP, GBR, GBRA, P010_10LE, I420_10LE, " \
-  "I422_10LE, Y444_10LE, GBR_10LE, I420_12LE, P016_LE, Y444_16LE, ARGB64 }"
+  "I422_10LE, Y444_10LE, GBR_10LE, P012_LE, I420_12LE, I422_12LE, Y444_12LE, " \
+  "GBR_12LE, P016_LE, Y444_16LE, ARGB64 }"
 
-/* Fields and views that lie apart would have to be found through several metas. The
- * templates cannot say so: caps without these fields are progressive and of one view, but
- * would not be a subset of templates that list the modes. Caps queries say it. */
-#define APART_FIELDS "fields"
-#define APART_VIEWS "separated"
+/* Modes that store each field or view as a picture of its own, which the elements do not
+ * take. Caps queries leave them out. The templates cannot: if they listed the other modes,
+ * caps without the field would not be a subset of them. */
+#define SEPARATE_FIELDS "fields"
+#define SEPARATE_VIEWS "separated"
 
 /* The formats as a list of strings, made once. */
 static const GValue *
@@ -56,10 +57,25 @@ all_formats (void)
 typedef enum
 {
   KIND_SYSTEM,
+  KIND_FIELDS, /* in system memory, with one field of an interlaced frame in each buffer */
   KIND_GPU,
-  KIND_EITHER, /* any features will do */
+  KIND_EITHER, /* the features are ANY */
   KIND_OTHER,
 } Kind;
+
+/* The features of caps with interlace-mode=alternate, made once. */
+static const GstCapsFeatures *
+fields_feature (void)
+{
+  static GstCapsFeatures *features = NULL;
+  static gsize made = 0;
+
+  if (g_once_init_enter (&made)) {
+    features = gst_caps_features_new (GST_CAPS_FEATURE_FORMAT_INTERLACED, NULL);
+    g_once_init_leave (&made, 1);
+  }
+  return features;
+}
 
 static Kind
 kind_of (GstCaps *caps, guint i)
@@ -72,13 +88,15 @@ kind_of (GstCaps *caps, guint i)
     return KIND_SYSTEM;
   if (gst_caps_features_is_any (features))
     return KIND_EITHER;
+  if (gst_caps_features_is_equal (features, fields_feature ()))
+    return KIND_FIELDS;
   return gst_caps_features_get_size (features) == 1
           && gst_caps_features_contains (features, GST_GPU_MEMORY_FEATURE)
       ? KIND_GPU
       : KIND_OTHER;
 }
 
-/* Adds structure i of `from`, of frames in one kind of memory. */
+/* Adds structure i of `from`, of frames or fields in one kind of memory. */
 static void
 append_as (GstCaps *to, GstCaps *from, guint i, Kind kind)
 {
@@ -88,11 +106,26 @@ append_as (GstCaps *to, GstCaps *from, guint i, Kind kind)
   if (kind == KIND_GPU)
     gst_caps_set_features_simple (
         one, gst_caps_features_new (GST_GPU_MEMORY_FEATURE, NULL));
+  if (kind == KIND_FIELDS)
+    gst_caps_set_features_simple (
+        one, gst_caps_features_copy (fields_feature ()));
   gst_caps_append (to, one);
 }
 
-/* Adds what the GPU's memory can hold of the formats in `system`, of any height or of
- * those of which only even ones will do. */
+/* Adds the caps of fields that come one after the other. */
+static void
+append_fields (GstCaps *to, GstCaps *system)
+{
+  GstCaps *caps = gst_caps_new_empty ();
+
+  append_as (caps, system, 0, KIND_FIELDS);
+  gst_caps_set_simple (
+      caps, "interlace-mode", G_TYPE_STRING, "alternate", NULL);
+  gst_caps_append (to, caps);
+}
+
+/* Adds those formats of `system` that GPU memory can hold: with `even`, the formats that need an
+ * even height; else the other formats. */
 static void
 append_gpu_formats (GstCaps *to, GstCaps *system, gboolean even)
 {
@@ -132,8 +165,9 @@ GstCaps *
 gst_gpu_caps_documentation (void)
 {
   return gst_caps_from_string (
-      GST_VIDEO_CAPS_MAKE_WITH_FEATURES (GST_GPU_MEMORY_FEATURE,
-          DOCUMENTED_GPU_FORMATS) "; " GST_VIDEO_CAPS_MAKE (FORMATS));
+      GST_VIDEO_CAPS_MAKE_WITH_FEATURES (GST_GPU_MEMORY_FEATURE, DOCUMENTED_GPU_FORMATS) "; " GST_VIDEO_CAPS_MAKE (
+          FORMATS) "; " GST_VIDEO_CAPS_MAKE_WITH_FEATURES (GST_CAPS_FEATURE_FORMAT_INTERLACED,
+          FORMATS) ", interlace-mode = (string) alternate");
 }
 
 GstCaps *
@@ -146,7 +180,9 @@ gst_gpu_caps_template (void)
     append_gpu_formats (caps, system, FALSE);
     append_gpu_formats (caps, system, TRUE);
   }
-  gst_caps_append (caps, system);
+  gst_caps_append (caps, gst_caps_copy (system));
+  append_fields (caps, system);
+  gst_caps_unref (system);
   return caps;
 }
 
@@ -176,17 +212,17 @@ static gboolean
 keeps_interlace_mode (const gchar *value, const Restriction *restriction)
 {
   (void) restriction;
-  return !g_str_equal (value, APART_FIELDS);
+  return !g_str_equal (value, SEPARATE_FIELDS);
 }
 
 static gboolean
 keeps_multiview_mode (const gchar *value, const Restriction *restriction)
 {
   (void) restriction;
-  return !g_str_equal (value, APART_VIEWS);
+  return !g_str_equal (value, SEPARATE_VIEWS);
 }
 
-/* Leaves out values of a field, a string or a list of strings; FALSE if none is left.
+/* Removes values from a field, which is a string or a list of strings. FALSE: none is left.
  * A structure without the field stays as it is. */
 static gboolean
 restrict_field (GstStructure *structure, const gchar *field, KeepsValue keeps,
@@ -260,13 +296,13 @@ gst_gpu_caps_check (
 
   if (interlace != NULL && !keeps_interlace_mode (interlace, NULL))
     return fault_set (why, FAULT_FORMAT,
-        "Video of format %s, interlace-mode %s, is not supported: its fields lie "
-        "apart.",
+        "Video of format %s, interlace-mode %s, is not supported: each field is "
+        "stored as a picture of its own.",
         format, interlace);
   if (views != NULL && !keeps_multiview_mode (views, NULL))
     return fault_set (why, FAULT_FORMAT,
-        "Video of format %s, multiview-mode %s, is not supported: its views lie "
-        "apart.",
+        "Video of format %s, multiview-mode %s, is not supported: each view is "
+        "stored as a picture of its own.",
         format, views);
   return id == GST_VIDEO_FORMAT_UNKNOWN || takes == NULL
       || takes (element, gst_video_format_get_info (id), why);
@@ -290,15 +326,19 @@ gst_gpu_caps_transform (GstCaps *caps, GstPadDirection direction, gboolean gpu)
 
     if (kind == KIND_OTHER)
       continue;
+    if (kind == KIND_FIELDS) {
+      append_as (second, caps, i, KIND_FIELDS);
+      continue;
+    }
     if (gpu) {
       append_as (first, caps, i, better);
       append_as (second, caps, i, better == KIND_GPU ? KIND_SYSTEM : KIND_GPU);
     } else if (direction == GST_PAD_SINK || kind != KIND_GPU) {
-      /* What comes in the GPU's memory all the same can be read. */
+      /* Frames that arrive in GPU memory all the same are read on the host. */
       append_as (first, caps, i, KIND_SYSTEM);
     }
   }
-  /* Without what stands twice. */
+  /* Merging leaves out duplicates. */
   return gst_caps_merge (first, second);
 }
 
@@ -315,7 +355,8 @@ gst_gpu_caps_prefer_gpu (GstCaps *caps)
   return first;
 }
 
-/* Whether the neighbours left most formats open: they would take anything. */
+/* Whether the list has more than half of the elements' formats: the neighbours have no
+ * preference. */
 static gboolean
 is_any_format (const GValue *formats)
 {

@@ -21,7 +21,7 @@ gst_gpu_device_init (GstGpuDevice *self, GstElement *element)
   self->element = element;
 }
 
-/* Takes `context`, and gives up the one there was. */
+/* Takes `context`, and releases the old one. */
 static void
 set_context (GstGpuDevice *self, GstObject *context, gint state)
 {
@@ -41,7 +41,7 @@ gst_gpu_device_clear (GstGpuDevice *self)
   set_context (self, NULL, CLOSED);
 }
 
-/* Takes the GPU, which is open in the context, if there is one. */
+/* Takes the GPU, which is open in the context if there is a context. NULL: the CPU. */
 static void
 use_gpu (GstGpuDevice *self, Gpu *gpu)
 {
@@ -64,7 +64,8 @@ use_gpu (GstGpuDevice *self, Gpu *gpu)
             : "belongs to no stream: frames are handed over complete");
 }
 
-/* In the context that elements share, if kernels run there. */
+/* Opens the device in the context that elements share. NULL: there is none, or kernels do not
+ * run there. */
 static Gpu *
 open_shared (GstGpuDevice *self, gint device_id, Fault *fault)
 {
@@ -83,7 +84,7 @@ gst_gpu_device_open (GstGpuDevice *self, gint device_id, Fault *fault)
 {
   Gpu *gpu;
 
-  /* GStreamer's library of 1.22 takes it for granted that there is a device. */
+  /* libgstcuda 1.22 logs a critical warning where there is no device. */
   if (gpu_count (fault) == 0)
     return FALSE;
   gpu = open_shared (self, device_id, fault);
@@ -190,7 +191,7 @@ gst_gpu_device_has_memory (GstGpuDevice *self)
       || (state == CLOSED && gst_gpu_memory_available ());
 }
 
-/* While it is open, there is no changing. */
+/* An open device keeps its context. */
 void
 gst_gpu_device_offer_context (
     GstGpuDevice *self, GstContext *offered, gint device_id)

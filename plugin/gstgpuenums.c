@@ -7,8 +7,9 @@ gst_gpu_filter_backend_get_type (void)
   static gsize type = 0;
   static const GEnumValue values[] = {
     { GST_GPU_FILTER_BACKEND_AUTO,
-        "The GPU where there is one, else the CPU and a warning", "auto" },
-    { GST_GPU_FILTER_BACKEND_CUDA, "The GPU, or an error", "cuda" },
+        "The GPU; without a usable one, the CPU and a warning", "auto" },
+    { GST_GPU_FILTER_BACKEND_CUDA, "The GPU; without a usable one, an error",
+        "cuda" },
     { GST_GPU_FILTER_BACKEND_CPU, "The CPU", "cpu" }, { 0, NULL, NULL }
   };
 
@@ -54,7 +55,7 @@ gst_gpu_filter_register_methods (const gchar *type_name, gint n,
   GEnumValue *values = g_new0 (GEnumValue, n + 2);
 
   values[0] = (GEnumValue){ GST_GPU_FILTER_METHOD_AUTO,
-    "The fastest that is exact enough", "auto" };
+    "The fastest method that is accurate enough", "auto" };
   for (gint i = 0; i < n; i++) {
     GstGpuFilterMethod method;
 

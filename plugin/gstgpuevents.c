@@ -8,8 +8,8 @@
 
 #define PRIVATE(self) gst_gpu_filter_get_private (self)
 
-/* Before an event that changes what follows, all frames go out. Segments are among them: a
- * frame that is reported is reported in the segment that it came in. */
+/* Whether all frames are pushed before the event, since it changes the frames that follow. A
+ * segment does: a frame is reported in the segment that it came in. */
 static gboolean
 drains (GstEvent *event)
 {
@@ -38,8 +38,7 @@ end_flush (GstGpuFilter *self)
     klass->flushed (self);
 }
 
-/* After the frames before an event have been drained: what it means for the next ones, and
- * what their flow means for it. */
+/* Handles an event after the frames before it have been drained with the flow return `flow`. */
 static void
 follow_drained (GstGpuFilter *self, GstEvent *event, GstFlowReturn flow)
 {
@@ -51,14 +50,14 @@ follow_drained (GstGpuFilter *self, GstEvent *event, GstFlowReturn flow)
     klass->new_stream (self);
   switch (GST_EVENT_TYPE (event)) {
     case GST_EVENT_EOS:
-      /* No buffer follows whose flow return could report it to upstream. */
+      /* No buffer follows that could return the bad flow to upstream. */
       if ((flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS)
           && !g_atomic_int_get (&priv->flights.flow_reported))
         GST_ELEMENT_FLOW_ERROR (self, flow);
       break;
     case GST_EVENT_STREAM_START:
     case GST_EVENT_SEGMENT:
-      /* Downstream may take frames again. */
+      /* After its EOS, downstream may take frames again. */
       gst_frame_queue_forget (priv->flights.queue, GST_FLOW_EOS);
       g_atomic_int_set (&priv->flights.flow_reported, FALSE);
       break;

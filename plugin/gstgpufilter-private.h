@@ -10,7 +10,7 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  /* Settings; protected by the object lock. The other settings are in `flights`. */
+  /* Settings; protected by the object lock. `flights` has further settings. */
   GstGpuFilterBackend backend_setting;
   gint device_id;
 
@@ -22,20 +22,22 @@ typedef struct
   gint started; /* caps may be set */
   gint answers; /* serialized queries are answered, not refused at once */
 
-  /* Parts with an owner and locks of their own. */
+  /* Parts; their headers say which thread or lock protects which field. */
   GstGpuBackend backend;
   GstGpuFlights flights;
 
-  /* Owned by the streaming thread; the thread that starts and stops has them while the
-   * streaming thread is idle. */
+  /* Owned by the streaming thread, and while that is idle by the thread that starts and
+   * stops. */
   gboolean have_layout; /* flights.format is that of the caps */
-  GstGpuFilterUse use;  /* of frames, since the last prepare */
-  gboolean reports;     /* frames to come are finished by the subclass */
-  gboolean pageable;    /* pools are not pinned */
-  gboolean discont;     /* a frame was skipped: mark the next */
-  guint64 processed;    /* frames since the last flush, for QoS messages */
-  gboolean failed;      /* the last prepare; its fault has been posted */
-  Fault fault;          /* of the last prepare that failed */
+  GstGpuFilterUse use;  /* of frames, as the last prepare decided */
+  gboolean reports;     /* the subclass may finish the next frames */
+  gboolean may_pass;    /* the subclass may need no result for some frames */
+  gboolean takes_video_meta; /* downstream reads GstVideoMeta */
+  gboolean pageable;         /* pools are of ordinary memory */
+  gboolean discont;  /* a frame was skipped: the next one gets the flag */
+  guint64 processed; /* frames since the last flush, for QoS messages */
+  gboolean failed;   /* the last prepare failed, and posted `fault` */
+  Fault fault;
 } GstGpuFilterPrivate;
 
 GstGpuFilterPrivate *gst_gpu_filter_get_private (GstGpuFilter *self);

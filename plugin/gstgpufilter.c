@@ -111,10 +111,44 @@ gst_gpu_filter_set_reports (GstGpuFilter *self, gboolean reports)
   PRIVATE (self)->reports = reports;
 }
 
+void
+gst_gpu_filter_set_may_pass (GstGpuFilter *self, gboolean may_pass)
+{
+  PRIVATE (self)->may_pass = may_pass;
+}
+
+gint
+gst_gpu_filter_get_rows_apart (GstGpuFilter *self, guint slot_index)
+{
+  return gst_gpu_flights_has_fields (&PRIVATE (self)->flights, slot_index) ? 2
+                                                                           : 1;
+}
+
 gboolean
 gst_gpu_filter_get_reported (GstGpuFilter *self, guint slot_index)
 {
   return gst_gpu_flights_get_reported (&PRIVATE (self)->flights, slot_index);
+}
+
+gboolean
+gst_gpu_filter_awaits_caps (GstGpuFilter *self)
+{
+  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (self);
+  GstCaps *caps;
+  gboolean possible;
+  Fault why;
+
+  if (klass->takes_format == NULL
+      || klass->takes_format (
+          self, gst_gpu_filter_get_info (self)->finfo, &why))
+    return FALSE;
+  caps = gst_pad_get_allowed_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
+  possible = caps != NULL && !gst_caps_is_empty (caps);
+  gst_clear_caps (&caps);
+  GST_INFO_OBJECT (self, "%s Upstream %s", why.message,
+      possible ? "can send another format: the old settings are used until then"
+               : "cannot send another format");
+  return possible;
 }
 
 void
@@ -155,7 +189,7 @@ gst_gpu_filter_set_active_method (GstGpuFilter *self, const gchar *name)
 
 /* GstBaseTransform and GstVideoFilter */
 
-/* Refuses settings that no caps can put right, so that the change of state fails. */
+/* Refuses settings that work with no caps at all, so that the change of state fails. */
 static gboolean
 check_settings (GstGpuFilter *self, Fault *fault)
 {
@@ -189,7 +223,7 @@ gst_gpu_filter_start (GstBaseTransform *trans)
   if (!started) {
     gst_gpu_prepare_close_backend (self);
     GST_ELEMENT_ERROR (self, RESOURCE, FAILED,
-        ("The system gives no thread to push frames from."), (NULL));
+        ("The system has no thread to push frames from."), (NULL));
   }
   GST_DEBUG_OBJECT (self, "started");
   g_atomic_int_set (&priv->started, started);
@@ -234,7 +268,7 @@ gst_gpu_filter_set_info (GstVideoFilter *filter, GstCaps *incaps,
       format->in_gpu ? "GPU" : "system", format->out_gpu ? "GPU" : "system",
       (gpointer) incaps);
   priv->have_layout = gst_frame_layout_init (&format->layout, in_info);
-  /* Fields that lie apart would have to be found through several metas. */
+  /* Several metas describe fields that are stored as pictures of their own. */
   if (!priv->have_layout
       || GST_VIDEO_INFO_INTERLACE_MODE (in_info)
           == GST_VIDEO_INTERLACE_MODE_FIELDS) {
@@ -285,7 +319,7 @@ gst_gpu_filter_submit_input_buffer (
   GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (trans));
   GstFlowReturn flow;
 
-  /* The base class is about to negotiate buffers: not across frames. */
+  /* The base class is about to negotiate buffers, which frames in flight still use. */
   if (gst_pad_needs_reconfigure (trans->srcpad))
     gst_frame_queue_drain (
         priv->flights.queue, "downstream negotiates buffers anew");
@@ -298,11 +332,41 @@ gst_gpu_filter_submit_input_buffer (
   return flow;
 }
 
-/* Waits for room in the queue, and gets a buffer for the result of `in`. */
-static GstFlowReturn
-get_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
+/* Whether a buffer lies as caps without a GstVideoMeta describe it. */
+static gboolean
+is_laid_out_plainly (GstBuffer *buffer, const GstVideoInfo *info)
 {
-  GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (trans));
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+
+  for (guint p = 0; meta != NULL && p < meta->n_planes; p++)
+    if (meta->stride[p] != GST_VIDEO_INFO_PLANE_STRIDE (info, p)
+        || meta->offset[p] != GST_VIDEO_INFO_PLANE_OFFSET (info, p))
+      return FALSE;
+  return TRUE;
+}
+
+/* Whether downstream can take an input buffer in place of a result. */
+static gboolean
+suits_downstream (GstGpuFilter *self, GstBuffer *in)
+{
+  const GstGpuFilterPrivate *priv = PRIVATE (self);
+  const GstGpuFlightFormat *format = &priv->flights.format;
+
+  return format->in_gpu == format->out_gpu
+      && gst_frame_crop_find (in, &format->info) == NULL
+      && (format->in_gpu || priv->takes_video_meta
+          || is_laid_out_plainly (in, &format->info));
+}
+
+/* Decides how the frame is used, waits for room in the queue, and gets the buffer to push, which
+ * may be `in` itself. */
+static GstFlowReturn
+get_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstGpuFilterUse *use,
+    GstBuffer **out)
+{
+  GstGpuFilter *self = GST_GPU_FILTER (trans);
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+  GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (self);
   GstFlowReturn flow;
 
   if (priv->failed)
@@ -311,11 +375,20 @@ get_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
       priv->flights.queue, MAX (priv->flights.depth, 1));
   if (flow != GST_FLOW_OK)
     return flow;
+  *use = priv->use;
+  if (*use == GST_GPU_FILTER_WRITE && klass->begin_frame != NULL
+      && !klass->begin_frame (self, in)) {
+    *use = GST_GPU_FILTER_READ;
+    if (suits_downstream (self, in)) {
+      *out = in;
+      return GST_FLOW_OK;
+    }
+  }
   return GST_BASE_TRANSFORM_GET_CLASS (trans)->prepare_output_buffer (
       trans, in, out);
 }
 
-/* The base class keeps the position only for buffers that are returned to it. */
+/* The base class updates the position only for buffers that this element returns to it. */
 static void
 advance_position (GstSegment *segment, GstBuffer *in)
 {
@@ -324,7 +397,7 @@ advance_position (GstSegment *segment, GstBuffer *in)
         + (GST_BUFFER_DURATION_IS_VALID (in) ? GST_BUFFER_DURATION (in) : 0);
 }
 
-/* Whether the subclass is to finish a frame. */
+/* Whether the subclass finishes a frame. */
 static gboolean
 is_reported (GstGpuFilter *self, GstBuffer *buffer)
 {
@@ -332,7 +405,7 @@ is_reported (GstGpuFilter *self, GstBuffer *buffer)
   GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (self);
 
   return priv->use != GST_GPU_FILTER_PASS && priv->reports
-      && (klass->wants == NULL || klass->wants (self, buffer));
+      && (klass->is_due == NULL || klass->is_due (self, buffer));
 }
 
 /* Hands the frame to the pusher instead of returning a buffer. */
@@ -342,14 +415,15 @@ gst_gpu_filter_generate_output (GstBaseTransform *trans, GstBuffer **outbuf)
   GstGpuFilter *self = GST_GPU_FILTER (trans);
   GstGpuFilterPrivate *priv = PRIVATE (self);
   GstBuffer *in = trans->queued_buf, *out = NULL;
+  GstGpuFilterUse use;
   GstFlowReturn flow;
-  gboolean reports;
+  gboolean reports, passes;
 
   *outbuf = NULL;
   trans->queued_buf = NULL;
   if (in == NULL)
     return GST_FLOW_OK;
-  flow = get_output_buffer (trans, in, &out);
+  flow = get_output_buffer (trans, in, &use, &out);
   if (flow != GST_FLOW_OK) {
     g_atomic_int_set (&priv->flights.flow_reported, TRUE);
     gst_buffer_unref (in);
@@ -358,24 +432,25 @@ gst_gpu_filter_generate_output (GstBaseTransform *trans, GstBuffer **outbuf)
 
   priv->processed++;
   advance_position (&trans->segment, in);
+  passes = out == in;
   if (priv->discont) {
     out = gst_buffer_make_writable (out);
     GST_BUFFER_FLAG_SET (out, GST_BUFFER_FLAG_DISCONT);
-    if (gst_base_transform_is_passthrough (trans))
+    if (passes)
       in = out;
     priv->discont = FALSE;
   }
   reports = is_reported (self, in);
-  if (out == in && !reports) {
+  if (passes && !reports) {
     gst_gpu_flights_pass (&priv->flights, out);
     return GST_FLOW_OK;
   }
-  if (out == in)
+  if (passes)
     gst_buffer_ref (in);
-  return gst_gpu_flights_send (&priv->flights, priv->use, in, out, reports);
+  return gst_gpu_flights_send (&priv->flights, use, in, out, reports);
 }
 
-/* Events and queries: serialized ones wait for the frames in flight */
+/* Events and queries */
 
 static gboolean
 gst_gpu_filter_sink_event (GstBaseTransform *trans, GstEvent *event)
@@ -406,7 +481,7 @@ gst_gpu_filter_src_event (GstBaseTransform *trans, GstEvent *event)
       ->src_event (trans, event);
 }
 
-/* Frames leave on a thread of this element, so that nothing can be pulled from it. */
+/* A thread of this element pushes the frames, so that downstream cannot pull them. */
 static void
 answer_scheduling (GstQuery *query)
 {
@@ -459,8 +534,8 @@ gst_gpu_filter_query (
           live ? "" : "not ", live ? "" : "not ");
     g_atomic_int_set (&priv->flights.live_upstream, live);
   }
-  /* The base class puts caps first that need no change of memory. Upstream may change the
-   * memory just as well, or may not have to. */
+  /* The base class puts those caps first for which this element need not copy between system
+   * and GPU memory. An upstream that has frames in GPU memory should give them instead. */
   if (answered && direction == GST_PAD_SINK
       && GST_QUERY_TYPE (query) == GST_QUERY_CAPS) {
     GstCaps *caps;
@@ -476,8 +551,8 @@ gst_gpu_filter_query (
   return answered;
 }
 
-/* Caps that transform_caps() leaves out never reach set_info(): the pad refuses them,
- * and upstream only says that it was not negotiated. */
+/* Posts the reason why caps are refused. They never reach set_info(): the pad refuses them, and
+ * upstream would only report that it was not negotiated. */
 static GstPadProbeReturn
 explain_refused_caps (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
 {
@@ -540,9 +615,9 @@ gst_gpu_filter_change_state (GstElement *element, GstStateChange transition)
 {
   GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (element));
 
-  /* Releases the streaming thread, since the pads then wait for its stream lock. That lock is
-   * not fair: a thread that sends one query after the other, each of which makes a pool, could
-   * keep it for seconds, so queries are refused from here on. */
+  /* The pads are about to wait for the stream lock, so that the streaming thread must not block
+   * in the queue. Queries are refused from here on: the lock is not fair, and a thread that
+   * sends query after query, each of which makes a pool, could keep it for seconds. */
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
     g_atomic_int_set (&priv->answers, FALSE);
     gst_frame_queue_set_flushing (priv->flights.queue, TRUE);
@@ -551,7 +626,8 @@ gst_gpu_filter_change_state (GstElement *element, GstStateChange transition)
       ->change_state (element, transition);
 }
 
-/* The base class counts buffers that are returned to it, and there are none. */
+/* Corrects the statistics of QoS messages: the base class counts the buffers that this element
+ * returns to it, which are none. */
 static gboolean
 gst_gpu_filter_post_message (GstElement *element, GstMessage *message)
 {
@@ -569,7 +645,7 @@ gst_gpu_filter_post_message (GstElement *element, GstMessage *message)
       ->post_message (element, message);
 }
 
-/* Buffers: pinned ones or GPU memory wherever this element may choose */
+/* Allocation queries */
 
 static void
 offer_meta (GstQuery *query, GType api, const GstStructure *params)
@@ -578,8 +654,8 @@ offer_meta (GstQuery *query, GType api, const GstStructure *params)
     gst_query_add_allocation_meta (query, api, params);
 }
 
-/* Offers upstream the metas that downstream accepts, and those that end here: frames may
- * have any layout, and may be a part of their buffers. */
+/* Offers upstream the metas that downstream accepts, and the two that this element uses up:
+ * frames may have any layout, and may be a part of their buffers. */
 static void
 offer_metas (GstQuery *query, GstQuery *decide_query)
 {
@@ -607,6 +683,18 @@ log_proposal (
       : "none, the CPU reads any memory as well";
 
   GST_CAT_INFO_OBJECT (gst_gpu_log_memory, self, "pool for upstream: %s", why);
+}
+
+/* Returns the number of buffers that downstream asks for. */
+static guint
+kept_by_downstream (GstQuery *decide_query)
+{
+  guint min = 0;
+
+  if (gst_query_get_n_allocation_pools (decide_query) > 0)
+    gst_query_parse_nth_allocation_pool (
+        decide_query, 0, NULL, NULL, &min, NULL);
+  return min;
 }
 
 /* Offers upstream a pool of pinned memory, which copy engines read, or of GPU memory. */
@@ -644,12 +732,14 @@ gst_gpu_filter_propose_allocation (
   }
   if (!suit && !on_gpu
       && !GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
-             ->propose_allocation (trans, decide_query, query))
+              ->propose_allocation (trans, decide_query, query))
     return FALSE;
   offer_metas (query, decide_query);
-  /* Frames in flight hold their inputs. */
+  /* Frames in flight hold their inputs; downstream holds those that pass. */
   return !suit
-      || gst_gpu_pools_propose (&pools, query, priv->flights.depth + 1);
+      || gst_gpu_pools_propose (&pools, query,
+          priv->flights.depth + 1
+              + (priv->may_pass ? kept_by_downstream (decide_query) : 0));
 }
 
 static gboolean
@@ -659,6 +749,8 @@ gst_gpu_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
   const GstGpuPools pools = gst_gpu_device_get_pools (
       &PRIVATE (self)->backend.device, !PRIVATE (self)->pageable);
 
+  PRIVATE (self)->takes_video_meta =
+      gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   return gst_gpu_pools_decide (&pools, query,
              (guint) GST_VIDEO_INFO_SIZE (&PRIVATE (self)->flights.format.info))
       && GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
@@ -667,9 +759,9 @@ gst_gpu_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 
 /* Metas */
 
-/* Frames keep their size and time, so all metas stay valid but the histogram of the input,
- * and the crop that said which part of the input is the frame. The base class has left out
- * metas that describe memory. */
+/* Copies all metas, since frames keep their size and time, but not the histogram of the input,
+ * nor the crop that selects the part of the input which is the frame. The base class has left
+ * out the metas that describe memory. */
 static gboolean
 gst_gpu_filter_transform_meta (
     GstBaseTransform *trans, GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf)
@@ -826,32 +918,37 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
   element_class->set_context = GST_DEBUG_FUNCPTR (gst_gpu_filter_set_context);
   add_pad_templates (element_class);
 
+  /* Not controllable: a change of device or depth waits for the frames in flight and makes
+   * everything anew, for the same pictures. */
   properties[PROP_BACKEND] = g_param_spec_enum ("backend", "Backend",
-      "Where frames are computed; the result is the same",
+      "The processor that computes frames; the result is the same",
       GST_TYPE_GPU_FILTER_BACKEND, DEFAULT_BACKEND, writable);
   properties[PROP_CUDA_DEVICE_ID] =
       g_param_spec_int ("cuda-device-id", "CUDA device ID",
-          "Number of the GPU to use (-1 = that of the application or of "
-          "neighbours, else the first that is usable)",
+          "Number of the GPU to use (-1 = the GPU of the application or of "
+          "neighbours, else the first usable one)",
           -1, G_MAXINT, DEFAULT_DEVICE_ID, writable);
   properties[PROP_TRANSFER] = g_param_spec_enum ("transfer", "Transfer",
       "How frames in system memory reach the GPU and come back",
       GST_TYPE_GPU_FILTER_TRANSFER, DEFAULT_TRANSFER, writable);
   properties[PROP_RING_DEPTH] = g_param_spec_uint ("ring-depth", "Ring depth",
-      "Frames in flight: copied, computed and pushed at the same time (0 = 4, "
-      "or 8 where they stay in the GPU's memory)",
+      "Number of frames that are copied, computed and pushed at the same time "
+      "(0 = 4, or 8 where frames stay in GPU memory)",
       0, RING_MAX_DEPTH, DEFAULT_RING_DEPTH, writable);
-  properties[PROP_ACTIVE_BACKEND] = g_param_spec_string ("active-backend",
-      "Active backend", "The backend in use: cuda, cpu, or none while stopped",
-      "none", readable);
+  properties[PROP_ACTIVE_BACKEND] =
+      g_param_spec_string ("active-backend", "Active backend",
+          "The backend in use: cuda, cpu, or none while the element is stopped",
+          "none", readable);
   properties[PROP_ACTIVE_METHOD] =
       g_param_spec_string ("active-method", "Active method",
-          "The method in use, or none while stopped or nothing is computed",
+          "The method in use, or none while the element is stopped or computes "
+          "nothing",
           "none", readable);
   properties[PROP_STATS] = g_param_spec_boxed ("stats", "Statistics",
-      "Since start: frames-in, frames-out, slices (parts that frames came "
-      "in), bytes-up and bytes-down (over the bus), mean up-time, "
-      "compute-time and down-time of a frame in nanoseconds, in-flight-peak",
+      "Counts since start: frames-in, frames-out, slices (the parts of all "
+      "frames), bytes-up and bytes-down (over the bus), mean up-time, "
+      "compute-time and down-time of a frame in nanoseconds, in-flight-peak "
+      "(the largest number of frames in flight)",
       GST_TYPE_STRUCTURE, readable);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
 
@@ -872,7 +969,7 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
       GST_DEBUG_FUNCPTR (gst_gpu_filter_propose_allocation);
   trans_class->decide_allocation =
       GST_DEBUG_FUNCPTR (gst_gpu_filter_decide_allocation);
-  /* GstVideoFilter would choose to work in place. */
+  /* GstVideoFilter sets it, and the base class would then work in place. */
   trans_class->transform_ip = NULL;
   trans_class->transform_meta =
       GST_DEBUG_FUNCPTR (gst_gpu_filter_transform_meta);

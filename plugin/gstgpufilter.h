@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstgpufilter: base class of the elements. It chooses the backend, owns the GPU and the
- * ring, takes each frame through the ring, from and to system memory or GPU memory, and keeps
- * statistics. Subclasses compute. */
+/* gstgpufilter: base class of the elements. It chooses the backend, owns the GPU and the ring,
+ * sends each frame through the ring, from and to system or GPU memory, and keeps statistics.
+ * Subclasses compute. */
 #pragma once
 
 #include <gst/video/gstvideofilter.h>
@@ -19,14 +19,15 @@ G_DECLARE_DERIVABLE_TYPE (
 /* How an element uses frames. */
 typedef enum
 {
-  GST_GPU_FILTER_PASS, /* all pass untouched */
-  GST_GPU_FILTER_READ, /* reported ones are computed from; all pass untouched */
-  GST_GPU_FILTER_WRITE, /* a result of each is pushed in its place */
+  GST_GPU_FILTER_PASS,  /* frames pass untouched */
+  GST_GPU_FILTER_READ,  /* the same, and reported frames are read */
+  GST_GPU_FILTER_WRITE, /* a result is pushed in place of each frame */
 } GstGpuFilterUse;
 
-/* All functions but wanted_backend, check_settings and finish are called on the streaming thread, with the
- * context of the GPU pushed if there is one. Frames may be in flight meanwhile. Each of them
- * has a slot index, less than gst_gpu_filter_get_depth(), until it has been pushed. */
+/* All functions but takes_format, needed_backend, check_settings and finish are called on the
+ * streaming thread, with the context of the GPU pushed if there is one. Frames may be in flight
+ * meanwhile. Each frame has a slot index, less than gst_gpu_filter_get_depth(), until it has
+ * been pushed. */
 struct _GstGpuFilterClass
 {
   GstVideoFilterClass parent_class;
@@ -34,15 +35,15 @@ struct _GstGpuFilterClass
   /* Whether each field of an interlaced frame is computed as an image of its own. */
   gboolean fields_apart;
 
-  /* Whether the settings of now can work on frames of a format; if not, `why` (or NULL)
-   * says it in a sentence. Caps are restricted to formats for which it returns TRUE: a
-   * setting that it depends on calls gst_base_transform_reconfigure_sink() when it
-   * changes. Any thread. NULL: all formats of the templates. */
+  /* Whether the current settings can work on frames of a format. If not, `why`, which may be
+   * NULL, is set to a sentence that says why. Caps are restricted to these formats: a setter
+   * that changes the answer must call gst_base_transform_reconfigure_sink(). Any thread. NULL:
+   * all formats of the templates. */
   gboolean (*takes_format) (
       GstGpuFilter *self, const GstVideoFormatInfo *format, Fault *why);
 
   /* Returns the backend that the element's own settings need; AUTO: any. */
-  GstGpuFilterBackend (*wanted_backend) (GstGpuFilter *self);
+  GstGpuFilterBackend (*needed_backend) (GstGpuFilter *self);
 
   /* Whether the current settings can work with any caps; called on the way to PAUSED. FALSE
    * and a fault: they can't. May be NULL. */
@@ -53,10 +54,16 @@ struct _GstGpuFilterClass
    * call gst_gpu_filter_drain() before it frees anything that frames in flight may use. */
   gboolean (*prepare) (GstGpuFilter *self, GstGpuFilterUse *use, Fault *fault);
 
-  /* Whether the next frame is to be reported, that is, finished below. Called once for each
+  /* Begins a frame that a result would replace. FALSE: the frame needs no result, and is not
+   * computed; it may still be reported. The buffer itself is then pushed where downstream can
+   * take it, else a copy. Called once for each such frame, between prepare() and is_due().
+   * NULL: every frame needs a result. */
+  gboolean (*begin_frame) (GstGpuFilter *self, GstBuffer *buffer);
+
+  /* Whether the next frame is reported, that is, passed to finish(). Called once for each
    * frame, before it is computed, while gst_gpu_filter_set_reports() is TRUE. NULL: all
    * frames are reported. */
-  gboolean (*wants) (GstGpuFilter *self, GstBuffer *buffer);
+  gboolean (*is_due) (GstGpuFilter *self, GstBuffer *buffer);
 
   /* Queues the work on one part of an image, as RingCompute does. For frames that are only
    * read, dst has no memories. */
@@ -68,10 +75,10 @@ struct _GstGpuFilterClass
   gboolean (*conclude) (GstGpuFilter *self, const RingPart *frame,
       guint slot_index, Fault *fault);
 
-  /* Called on the pusher, in order, for reported frames whose work is done. *buffer is
-   * about to be pushed; the function may replace it by another buffer of the same frame.
-   * Returns a message to post before the push, or NULL. It must not post that message
-   * itself, since a receiver may seek. */
+  /* Called on the pusher, in order, for reported frames whose work has ended. *buffer is
+   * pushed next; the function may replace it by another buffer of the same frame. Returns a
+   * message to post before the push, or NULL. The function must not post the message itself,
+   * since a receiver may seek. */
   GstMessage *(*finish) (
       GstGpuFilter *self, guint slot_index, GstBuffer **buffer);
 
@@ -79,8 +86,8 @@ struct _GstGpuFilterClass
    * NULL. */
   void (*flushed) (GstGpuFilter *self);
 
-  /* Another stream begins: its frames have nothing to do with those before. No frame is
-   * in flight. May be NULL. */
+  /* Called when another stream begins, whose frames are unrelated to the frames before. No
+   * frame is in flight. May be NULL. */
   void (*new_stream) (GstGpuFilter *self);
 
   /* Frees everything that prepare() made, before backend or caps change. No frame is in
@@ -90,32 +97,44 @@ struct _GstGpuFilterClass
 
 /* For subclasses, on the streaming thread. */
 
-/* NULL: frames are computed on the CPU. */
+/* Returns the GPU; NULL: frames are computed on the CPU. */
 Gpu *gst_gpu_filter_get_gpu (GstGpuFilter *self);
 Backend gst_gpu_filter_get_backend (GstGpuFilter *self);
-/* Both are valid once caps are set. */
+/* Layout and info of the frames; both are valid once caps are set. */
 const GstFrameLayout *gst_gpu_filter_get_layout (GstGpuFilter *self);
 const GstVideoInfo *gst_gpu_filter_get_info (GstGpuFilter *self);
 
-/* Number of frames that may be in flight; it changes only before prepare(), with none. */
+/* Returns the number of frames that may be in flight. It changes only before prepare(), while
+ * no frame is in flight. */
 guint gst_gpu_filter_get_depth (GstGpuFilter *self);
-/* Launch order for most frames: whole frames in GPU memory that no other stream owns may
+/* Returns the launch order of most frames: whole frames in GPU memory that no stream owns may
  * overlap; all others run back to back. */
 GpuOrder gst_gpu_filter_get_order (GstGpuFilter *self);
 
-/* Sets the number of slices of a frame, 1 by default. 0: the size of the frame decides, if
- * something waits for it, else 1. With the object lock held; for subclasses that can compute
- * slices one after the other. */
+/* Sets the number of slices of a frame, 1 by default. 0: the size decides for a frame that is
+ * waited for; other frames have one slice. With the object lock held; for subclasses that can
+ * compute slices one after the other. */
 void gst_gpu_filter_set_slices (GstGpuFilter *self, guint slices);
 guint gst_gpu_filter_get_slices (GstGpuFilter *self);
-/* Whether the frames to come can be computed so. Otherwise slices=0 does not cut them. */
+/* Sets whether the next frames can be computed slice by slice. If not, slices=0 means 1. */
 void gst_gpu_filter_set_in_parts (GstGpuFilter *self, gboolean in_parts);
 
-/* Whether frames to come may be reported, each before it is pushed. A frame that is not
- * reported is pushed before it is computed if downstream can wait for the GPU by itself. */
+/* Sets whether the next frames may be reported, each before it is pushed. A frame that is not
+ * reported is pushed before it is computed if downstream itself can wait for the GPU. */
 void gst_gpu_filter_set_reports (GstGpuFilter *self, gboolean reports);
+/* Sets whether begin_frame() may let frames pass. Downstream then keeps buffers of upstream, and
+ * the next pool that is offered to upstream has buffers for that. */
+void gst_gpu_filter_set_may_pass (GstGpuFilter *self, gboolean may_pass);
+/* For compute(): the distance of two rows in the frame of this slot, 1, or 2 while its fields
+ * are computed one after the other. */
+gint gst_gpu_filter_get_rows_apart (GstGpuFilter *self, guint slot_index);
 /* Whether the frame of this slot is reported; for compute() and conclude(). */
 gboolean gst_gpu_filter_get_reported (GstGpuFilter *self, guint slot_index);
+
+/* Whether the current settings do not fit the current caps, but other caps that upstream can
+ * send. Upstream has been asked to renegotiate, and frames of the old caps still arrive: the
+ * subclass treats them as before the change. */
+gboolean gst_gpu_filter_awaits_caps (GstGpuFilter *self);
 
 /* Waits until every frame in flight has been pushed or dropped. */
 void gst_gpu_filter_drain (GstGpuFilter *self);

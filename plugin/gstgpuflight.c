@@ -9,8 +9,8 @@
 
 #define GST_CAT_DEFAULT gst_gpu_log_flight
 
-/* Frames in flight, unless the setting says otherwise. Four keep the bus busy. A frame that
- * stays in GPU memory takes less time than its hand-over, and eight hide that. */
+/* Frames in flight with ring-depth=0. Four keep the bus busy. A frame that stays in GPU memory
+ * takes less time than handing it over does, and eight hide that time. */
 #define DEPTH_ACROSS 4
 #define DEPTH_ON_GPU 8
 
@@ -22,11 +22,11 @@ struct _GstGpuFlight
   RingSlot *slot;
   GstBuffer *in; /* held while the GPU reads it; else NULL */
   RingPlace in_memory, out_memory;
-  GpuStream in_stream;  /* where writes to `in` may be queued, or NULL */
-  GpuStream out_stream; /* that the memory of the result belongs to, or NULL */
-  gboolean computes;    /* else the frame is only copied to another memory */
-  gboolean reports;     /* the subclass finishes it */
-  gboolean writes;      /* out_frame is mapped */
+  GpuStream in_stream;  /* writes to `in` may be queued there; or NULL */
+  GpuStream out_stream; /* owner of the result's memory, or NULL */
+  gboolean computes;    /* FALSE: the frame is only copied to another memory */
+  gboolean reports;     /* the subclass finishes the frame */
+  gboolean writes;      /* the frame has a result, and out_frame is mapped */
   GstVideoFrame in_frame, out_frame;
 };
 
@@ -97,8 +97,8 @@ gst_gpu_flights_ensure_ring (
   ring = ring_new (self->device->gpu, layout, writes ? layout : NULL,
       (int) self->depth, gst_gpu_memory_stream_handle (self->device->stream),
       fault);
-  /* Frames that the caps promise in system memory need device memory in the slots, but not
-   * frames that only pass from one memory to the other. */
+  /* Frames in system memory need device memory in the slots. Frames that only pass from one
+   * memory to the other do not. */
   if (ring == NULL
       || !ring_reserve (ring,
           !format->in_gpu && (use == GST_GPU_FILTER_WRITE || !crosses),
@@ -148,15 +148,14 @@ compute_field (const GstGpuFlight *flight, const RingPart *frame, gint parity,
       filter, &field, flight->slot_index, fault);
 }
 
-/* Computes a part of a frame; both fields are computed with the last part. */
+/* Computes a part of a frame. Fields are computed, one after the other, with the last part. */
 static gboolean
 compute_frame (const GstGpuFlight *flight, const RingPart *part, Fault *fault)
 {
   GstGpuFilter *filter = flight->all->filter;
   GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (filter);
 
-  if (!klass->fields_apart
-      || !GST_VIDEO_FRAME_IS_INTERLACED (&flight->in_frame))
+  if (!gst_gpu_flights_has_fields (flight->all, flight->slot_index))
     return klass->compute (filter, part, flight->slot_index, fault);
   return !part->last
       || (compute_field (flight, part, 0, fault)
@@ -243,7 +242,7 @@ release_input (GstGpuFlight *flight)
   gst_clear_buffer (&flight->in);
 }
 
-/* Releases the buffers of a frame that nothing reads or writes any more. */
+/* Releases the buffers of a frame whose work has ended. */
 static void
 land (GstGpuFlight *flight)
 {
@@ -252,11 +251,11 @@ land (GstGpuFlight *flight)
   release_input (flight);
 }
 
-/* The way of one frame */
+/* Submitting and finishing one frame */
 
-/* Whether something waits for the next frame, so that slices shorten its time. Overlapped
- * frames gain nothing from slices, which only cost calls, and neither do the frames of an
- * upstream that is not live; unless each frame has to be waited for, with a single slot. */
+/* Whether the next frame is waited for, so that slices let it arrive earlier. Slices cost
+ * calls, and gain nothing for frames that overlap others or come from an upstream that is not
+ * live. With a single slot, however, upstream waits for each frame. */
 static gboolean
 is_awaited (const GstGpuFlights *self)
 {
@@ -277,7 +276,7 @@ ring_transfer (GstGpuFilterTransfer transfer)
   }
 }
 
-/* Decides how a frame travels, from the settings and the frames in flight. */
+/* Chooses transfer and slices of a frame, from the settings and the frames in flight. */
 static void
 choose_route (const GstGpuFlight *flight, RingFrame *frame)
 {
@@ -289,9 +288,9 @@ choose_route (const GstGpuFlight *flight, RingFrame *frame)
   GST_OBJECT_UNLOCK (self->filter);
 
   frame->transfer = ring_transfer (settings.transfer);
-  /* A field needs the whole frame. A frame that does not go up and down has no copies to
-   * overlap. */
-  if (GST_VIDEO_FRAME_IS_INTERLACED (&flight->in_frame) || !flight->writes
+  /* A field is computed from the whole frame. A frame that is not copied in both directions has
+   * no copies that could overlap. */
+  if (gst_frame_is_interleaved (&flight->in_frame) || !flight->writes
       || frame->src_place == RING_DEVICE || frame->dst_place == RING_DEVICE)
     frame->slices = 1;
   else if (settings.slices == 0)
@@ -359,7 +358,7 @@ submit (GstGpuFlight *flight, GstGpuFilterUse use, Fault *fault)
     return FALSE;
   }
   gst_gpu_device_pop (self->device);
-  /* An input that has been copied or computed by now does not wait for the result. */
+  /* Nothing reads the input any more if the CPU has computed or copied it. */
   if (self->device->gpu == NULL
       || (frame.transfer != RING_PAGEABLE && frame.src_place == RING_HOST))
     release_input (flight);
@@ -399,14 +398,14 @@ finish_frame (gpointer frame, GstBuffer **buffer, GstMessage **message,
   return TRUE;
 }
 
-/* Pushes the result of a submitted frame at once: downstream waits for the memory's stream
- * by itself. The pusher then only waits for the input. */
+/* Pushes the result of a submitted frame at once: downstream itself waits for the stream of the
+ * memory. The pusher then only waits until the input can be released. */
 static GstFlowReturn
 push_early (GstGpuFlight *flight, GstBuffer *out, gboolean was_early)
 {
   GstGpuFlights *self = flight->all;
 
-  /* Its addresses are valid as long as the buffer lives. */
+  /* The addresses of GPU memory stay valid as long as the buffer lives. */
   gst_video_frame_unmap (&flight->out_frame);
   flight->writes = FALSE;
   if (!was_early) {
@@ -489,7 +488,7 @@ gst_gpu_flights_pass (GstGpuFlights *self, GstBuffer *buffer)
 gboolean
 gst_gpu_flights_queue_event (GstGpuFlights *self, GstEvent *event)
 {
-  /* Frames that are pushed early are not in the queue but on their way already. */
+  /* Results that are pushed early are not in the queue: downstream has them already. */
   return !self->pushed_early && gst_frame_queue_put_event (self->queue, event);
 }
 
@@ -497,6 +496,13 @@ gboolean
 gst_gpu_flights_get_reported (const GstGpuFlights *self, guint slot_index)
 {
   return self->flights[slot_index].reports;
+}
+
+gboolean
+gst_gpu_flights_has_fields (const GstGpuFlights *self, guint slot_index)
+{
+  return GST_GPU_FILTER_GET_CLASS (self->filter)->fields_apart
+      && gst_frame_is_interleaved (&self->flights[slot_index].in_frame);
 }
 
 GstStructure *

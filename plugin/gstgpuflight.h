@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstgpuflight: the frames in flight of a GstGpuFilter: their buffers are mapped, submitted
- * to a slot of the ring, waited for and pushed. Also makes and frees that ring. */
+/* gstgpuflight: the frames in flight of a GstGpuFilter, and the ring that they go through. Each
+ * frame's buffers are mapped and submitted to a slot of the ring; the pusher waits for the slot
+ * and pushes the result. */
 #pragma once
 
 #include "gstframequeue.h"
@@ -20,7 +21,7 @@ typedef struct
   guint slices;     /* 0: by the size of the frame */
 } GstGpuFlightSettings;
 
-/* The frames that the caps promise. */
+/* The frames that the caps describe. */
 typedef struct
 {
   GstVideoInfo info;
@@ -31,7 +32,7 @@ typedef struct
 typedef struct
 {
   /* Constant. */
-  GstGpuFilter *filter; /* that this is a part of */
+  GstGpuFilter *filter; /* the owner */
   GstGpuDevice *device;
   GstFrameQueue *queue; /* has its own lock */
 
@@ -42,16 +43,15 @@ typedef struct
       ring; /* the streaming thread sets it, and may read it without the lock */
 
   /* Atomic, for any thread. */
-  gint
-      flow_reported; /* upstream or the application knows of the last bad flow */
+  gint flow_reported; /* upstream or the bus has been given the bad flow */
   gint live_upstream; /* until a latency query says otherwise */
 
   /* Owned by the streaming thread; the thread that starts and stops has them while the
    * streaming thread is idle. */
   GstGpuFlightFormat format;
-  guint depth; /* slots of the ring, and frames that the queue takes */
-  gboolean ring_computes; /* the ring was made for frames that are computed */
-  gboolean ring_writes;   /* the ring was made for frames that have a result */
+  guint depth; /* number of slots, and the largest number of frames queued */
+  gboolean ring_computes; /* the ring is for frames that kernels work on */
+  gboolean ring_writes;   /* the ring is for frames that have a result */
   gboolean in_parts; /* slices of a frame can be computed one after the other */
   gboolean pushed_early; /* the last frame was pushed before it was computed */
   GstGpuFlight
@@ -59,22 +59,22 @@ typedef struct
   guint next_slot_index;
 } GstGpuFlights;
 
-/* `src_pad` gets the frames. */
+/* `src_pad` is the pad that frames are pushed on. */
 void gst_gpu_flights_init (GstGpuFlights *self, GstGpuFilter *filter,
     GstGpuDevice *device, GstPad *src_pad);
-/* Must be stopped. */
+/* Frees the queue, which must be stopped. */
 void gst_gpu_flights_clear (GstGpuFlights *self);
 
-/* The element starts: forgets the stats and the flow of the last time. */
+/* The element starts: resets the stats and the flow return. */
 void gst_gpu_flights_reset (GstGpuFlights *self);
 /* Starts the pusher. FALSE: the system gives no thread. */
 gboolean gst_gpu_flights_start (GstGpuFlights *self);
 
 /* The functions below are for the streaming thread. */
 
-/* Whether both pads have frames in GPU memory. */
+/* Whether the frames of both pads are in GPU memory. */
 gboolean gst_gpu_flights_stay_on_gpu (const GstGpuFlights *self);
-/* Takes the depth of the settings; the old ring is freed if it has another depth. */
+/* Sets the depth that the settings ask for; frees the old ring if its depth is another. */
 void gst_gpu_flights_follow_depth (GstGpuFlights *self);
 /* Makes a ring for the format and the use, unless there is one. The context is pushed. */
 gboolean gst_gpu_flights_ensure_ring (
@@ -82,22 +82,26 @@ gboolean gst_gpu_flights_ensure_ring (
 /* Frees the ring. No frame is in flight, and the context is pushed. */
 void gst_gpu_flights_release_ring (GstGpuFlights *self);
 
-/* Sends a frame on its way: `in` and `out` are taken, and are two references to one buffer
- * if the frame is only read. `reports`: the subclass finishes the frame. */
+/* Submits a frame. Takes `in` and `out`, which are two references to one buffer if the frame is
+ * only read. `reports`: the subclass finishes the frame. */
 GstFlowReturn gst_gpu_flights_send (GstGpuFlights *self, GstGpuFilterUse use,
     GstBuffer *in, GstBuffer *out, gboolean reports);
-/* Passes a buffer on as it is, behind the frames in flight. Takes it. */
+/* Passes a buffer on as it is, after the frames in flight. Takes the buffer. */
 void gst_gpu_flights_pass (GstGpuFlights *self, GstBuffer *buffer);
 
-/* Puts a serialized event behind the frames in flight. FALSE: it is to be pushed at once,
- * and not taken. */
+/* Takes a serialized event, to push it after the frames in flight. FALSE: the caller keeps the
+ * event and pushes it at once. */
 gboolean gst_gpu_flights_queue_event (GstGpuFlights *self, GstEvent *event);
 
 /* Whether the subclass finishes the frame of this slot. */
 gboolean gst_gpu_flights_get_reported (
     const GstGpuFlights *self, guint slot_index);
 
-/* Logs what was done since the reset. */
+/* Whether the fields of the frame of this slot are computed one after the other. */
+gboolean gst_gpu_flights_has_fields (
+    const GstGpuFlights *self, guint slot_index);
+
+/* Logs the stats since the reset. */
 void gst_gpu_flights_log_stats (GstGpuFlights *self);
 
 /* Any thread: the value of the property stats. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstgpulog: the debug categories of the parts that both elements share. A file takes its
+/* gstgpulog: the debug categories of the parts that both elements share. A file selects its
  * category by GST_CAT_DEFAULT.
  *
- * Decisions are logged once, with their reason: INFO for what a run looks like from outside,
- * DEBUG for the steps to it, WARNING and ERROR for faults. LOG has a line or two a frame,
- * TRACE the rest. */
+ * Each decision is logged once, with its reason: at INFO if it can be seen from outside, at
+ * DEBUG if it is a step on the way, at WARNING or ERROR if it is a fault. Each frame has one or
+ * two lines at LOG, and further ones at TRACE. */
 #pragma once
 
 #include <gst/gst.h>
@@ -21,7 +21,7 @@ GST_DEBUG_CATEGORY_EXTERN (gst_gpu_log_memory); /* memory and pools */
 /* Registers them; called once, before any element is made. */
 void gst_gpu_log_init (void);
 
-/* The category named like the element, for decisions that belong to what it computes. */
+/* Returns the category that has the name of the element, for decisions about its method. */
 GstDebugCategory *gst_gpu_log_of_element (GstElement *element);
 
 G_END_DECLS

@@ -13,8 +13,8 @@
 
 #define GST_CAT_DEFAULT gst_gpu_log_memory
 
-/* What 1.22 does not have: NULL where the library found at run time is older,
- * whatever this was built with. */
+/* New in 1.24. NULL if the library found at run time is older, whatever the version of the
+ * headers. */
 typedef struct _GstCudaStream GstCudaStream;
 GstCudaStream *gst_cuda_stream_new (GstCudaContext *context);
 CUstream gst_cuda_stream_get_handle (GstCudaStream *stream);
@@ -25,7 +25,8 @@ void gst_buffer_pool_config_set_cuda_stream (
 #pragma weak gst_cuda_stream_get_handle
 #pragma weak gst_cuda_memory_get_stream
 #pragma weak gst_buffer_pool_config_set_cuda_stream
-/* Not called: they tell 1.26 and 1.28, which have more formats. */
+/* New in 1.26 and in 1.28. Not called: their presence shows the version, since later versions
+ * have more formats. */
 GType gst_cuda_memory_pool_get_type (void);
 GstMemory *gst_cuda_allocator_alloc_stream_ordered (GstCudaAllocator *allocator,
     GstCudaContext *context, GstCudaStream *stream, const GstVideoInfo *info);
@@ -35,7 +36,8 @@ GstMemory *gst_cuda_allocator_alloc_stream_ordered (GstCudaAllocator *allocator,
 /* GST_CUDA_MEMORY_TRANSFER_NEED_SYNC of 1.24: its stream may have work to do. */
 #define NEED_SYNC (GST_MEMORY_FLAG_LAST << 2)
 
-/* Whose primary contexts are shared by all; those of others by a pipeline. */
+/* All elements of the process share the primary contexts of this many devices. Beyond, each
+ * pipeline has its own. */
 #define MAX_DEVICES 64
 
 G_STATIC_ASSERT (GST_GPU_MEMORY_MAP == GST_MAP_CUDA);
@@ -58,7 +60,7 @@ gst_gpu_memory_available (void)
   return state == 1;
 }
 
-/* Those that its allocator knows, of the ones that the elements take. */
+/* Of the formats that the elements take, those that the allocator of libgstcuda knows. */
 gboolean
 gst_gpu_memory_has_format (GstVideoFormat format)
 {
@@ -73,6 +75,7 @@ gst_gpu_memory_has_format (GstVideoFormat format)
     case GST_VIDEO_FORMAT_UYVY:
     case GST_VIDEO_FORMAT_I420_10LE:
     case GST_VIDEO_FORMAT_I422_10LE:
+    case GST_VIDEO_FORMAT_I422_12LE:
     case GST_VIDEO_FORMAT_P010_10LE:
     case GST_VIDEO_FORMAT_P016_LE:
     case GST_VIDEO_FORMAT_Y444_16LE:
@@ -90,8 +93,11 @@ gst_gpu_memory_has_format (GstVideoFormat format)
     case GST_VIDEO_FORMAT_GBRA:
       return TRUE;
     case GST_VIDEO_FORMAT_I420_12LE:
+    case GST_VIDEO_FORMAT_P012_LE:
     case GST_VIDEO_FORMAT_Y444_10LE:
+    case GST_VIDEO_FORMAT_Y444_12LE:
     case GST_VIDEO_FORMAT_GBR_10LE:
+    case GST_VIDEO_FORMAT_GBR_12LE:
       return gst_cuda_memory_get_stream != NULL;
     case GST_VIDEO_FORMAT_VUYA:
       return gst_cuda_memory_pool_get_type != NULL;
@@ -102,9 +108,9 @@ gst_gpu_memory_has_format (GstVideoFormat format)
   }
 }
 
-/* Before 1.24, the third plane begins in the middle of a row, and is left out when the
- * library copies the frame. From then on, NV21 has the rows of one half, rounded down,
- * for its second plane. */
+/* Before 1.24, the third plane of an odd height begins in the middle of a row, and copies made
+ * by the library leave it out. From 1.24 on, the second plane of NV21 has too few rows, since
+ * the library rounds half the height down. */
 gboolean
 gst_gpu_memory_wants_even_height (GstVideoFormat format)
 {
@@ -122,8 +128,8 @@ gst_gpu_memory_wants_even_height (GstVideoFormat format)
 
 /* Contexts */
 
-/* The device's primary context, as all have it that ask for it here; the caller owns
- * the reference. The last of them gives up the device. */
+/* Returns the device's primary context as one object for the whole process; the caller owns the
+ * reference. The last reference releases the device. */
 static GstCudaContext *
 get_primary (gint device_id)
 {
@@ -270,7 +276,7 @@ gst_gpu_memory_stream_handle (GstMiniObject *stream)
 
 /* Memory */
 
-/* The only memory of a buffer, if it is the GPU's. */
+/* Returns the memory of a buffer if it has one block only, in GPU memory. */
 static GstCudaMemory *
 peek_memory (GstBuffer *buffer)
 {
@@ -279,7 +285,7 @@ peek_memory (GstBuffer *buffer)
   if (gst_buffer_n_memory (buffer) != 1)
     return NULL;
   memory = gst_buffer_peek_memory (buffer, 0);
-  /* That of a type that is not registered cannot be such memory. */
+  /* Without a driver, the type of GPU memory is not registered. */
   return gst_gpu_memory_available () && gst_is_cuda_memory (memory)
       ? GST_CUDA_MEMORY_CAST (memory)
       : NULL;

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstgpumemory: frames in the GPU's memory, memory:CUDAMemory, and the contexts that
- * elements share for it. The only code that knows GStreamer's CUDA library, libgstcuda;
- * in a build without it nothing is available and no memory is of that kind.
+/* gstgpumemory: frames in GPU memory (memory:CUDAMemory), and the CUDA contexts that elements
+ * share for them. The only code that uses GStreamer's CUDA library, libgstcuda. In a build
+ * without libgstcuda, gst_gpu_memory_available() is FALSE and no buffer is in GPU memory.
  *
- * A context is a GstCudaContext, a stream a GstCudaStream; neither type shows here.
- * Memory of libgstcuda before 1.24 belongs to no stream: elements hand it over
- * complete (but for gst_buffer_copy_deep() of that version, which the legacy stream
- * may still be at). Later, work may be queued on its stream, and what is queued there
- * comes after. The version is the one found at run time. Any thread. */
+ * Contexts are of type GstCudaContext and streams of type GstCudaStream; this header uses
+ * neither type. The version of libgstcuda that is found at run time decides:
+ *
+ *   before 1.24   memory belongs to no stream. Elements hand it over complete, except after
+ *                 gst_buffer_copy_deep(), whose copy the legacy stream may still be running
+ *   from 1.24 on  memory may belong to a stream, with work queued there that writes it. Later
+ *                 work on that stream comes after
+ *
+ * Any thread. */
 #pragma once
 
 #include <gst/video/video.h>
@@ -21,62 +25,62 @@ G_BEGIN_DECLS
 /* For gst_video_frame_map(): device addresses instead of a copy on the host. */
 #define GST_GPU_MEMORY_MAP (GST_MAP_FLAG_LAST << 1)
 
-/* Whether the library is there and finds a driver. */
+/* Whether this build uses libgstcuda, and libgstcuda finds a driver. */
 gboolean gst_gpu_memory_available (void);
-/* Whether it has frames of the format, which none but these may be asked for: versions
- * of old end the process. */
+/* Whether libgstcuda can allocate frames of the format. No other format may be requested: old
+ * versions then end the process. */
 gboolean gst_gpu_memory_has_format (GstVideoFormat format);
-/* Whether it makes or copies frames of the format wrongly where their height is odd, so
- * that these must not be asked for either. */
+/* Whether libgstcuda has a fault with frames of the format and an odd height: it allocates or
+ * copies them wrongly. Such frames must not be requested either. */
 gboolean gst_gpu_memory_wants_even_height (GstVideoFormat format);
 
-/* Has the element given a context, unless *context is set already: one of those it
- * was given before, its neighbours', the application's, or else the device's primary
- * one, which all are then told of, and which all elements of the process share that
- * find no other. `device_id` -1: of any device that runs this build's kernels. The
- * element has to pass what it is given, and asked, to the two functions below, which
- * fill *context. FALSE: it is still NULL. */
+/* Finds a context for the element, unless *context is set, in this order: a context that the
+ * element was given before, that of a neighbour, that of the application, or the primary
+ * context of the device. Application and neighbours are informed of the last one, which all
+ * elements of the process share that find no other. `device_id` -1: any device that runs the
+ * kernels of this build. The context arrives through GstElement.set_context(), which must call
+ * gst_gpu_memory_take_context(). FALSE: *context is still NULL. */
 gboolean gst_gpu_memory_find_context (
     GstElement *element, gint device_id, GstObject *const *context);
-/* For GstElement.set_context(): fills *context, if it is empty, with what is offered,
- * if that is of the right device. The caller owns the reference. */
+/* For GstElement.set_context(): sets *context, if it is NULL, to the offered context, if that
+ * is of the right device. The caller owns the reference. */
 void gst_gpu_memory_take_context (GstElement *element, GstContext *offered,
     gint device_id, GstObject **context);
-/* Answers a GST_QUERY_CONTEXT, if it is for such a context. `context` may be NULL. */
+/* Answers a GST_QUERY_CONTEXT for a CUDA context with `context`, which may be NULL. */
 gboolean gst_gpu_memory_answer_query (
     GstElement *element, GstQuery *query, GstObject *context);
+/* Returns the number of the context's device. */
 gint gst_gpu_memory_context_device (GstObject *context);
-/* The engine's handle of it, which holds it; NULL and a fault if kernels of this build
- * do not run there. */
+/* Opens the engine on the context; the returned GPU holds a reference to it. NULL and a fault:
+ * the kernels of this build do not run there. */
 Gpu *gst_gpu_memory_open (GstObject *context, Fault *fault);
 
-/* A stream to compute on, which memory can belong to; NULL before 1.24, or if it
- * cannot be had. */
+/* Returns a new stream, to compute on and for memory to belong to. NULL: libgstcuda is older
+ * than 1.24, or the driver refuses. */
 GstMiniObject *gst_gpu_memory_stream_new (GstObject *context);
 GpuStream gst_gpu_memory_stream_handle (GstMiniObject *stream);
 
-/* The context of a buffer all of which lies in one piece of such memory, else NULL.
- * Borrowed from the buffer. */
+/* Returns the context of a buffer that lies in one block of GPU memory, else NULL. The buffer
+ * owns it. */
 GstObject *gst_gpu_memory_get_context (GstBuffer *buffer);
-/* The stream that such a buffer's memory belongs to, or NULL. Borrowed likewise. */
+/* Returns the stream that the memory of such a buffer belongs to, or NULL. The buffer owns it. */
 GpuStream gst_gpu_memory_get_stream (GstBuffer *buffer);
-/* The same, but NULL also if nothing that writes the memory is queued there. To be
- * asked before it is mapped, since who waits for the stream says at once that there
- * is nothing, and mapping then waits with them; and after, since mapping may queue a
- * copy. */
+/* Returns that stream if work that writes the memory may be queued there, else NULL. To be
+ * called twice. Before the memory is mapped: a thread that waits for the stream clears the flag
+ * before it waits, and only mapping waits for that thread. And after: mapping may queue a copy. */
 GpuStream gst_gpu_memory_get_pending (GstBuffer *buffer);
-/* Says that all that was queued has been waited for. By whoever has the memory to
- * itself. */
+/* Declares that all work that writes the memory has ended. No other thread may use the buffer
+ * meanwhile. */
 void gst_gpu_memory_set_complete (GstBuffer *buffer);
-/* Gives `info` the strides and offsets of a buffer's frame, which it has to be told by
- * if there is no GstVideoMeta. Nothing for other memory or other frames. */
+/* Copies the strides and offsets of a frame in GPU memory to `info`, for buffers that have no
+ * GstVideoMeta. Does nothing for other memory, or if size or format differ. */
 void gst_gpu_memory_lay_out (GstBuffer *buffer, GstVideoInfo *info);
 
-/* A pool of frames for `caps`, whose memory belongs to `stream` (may be NULL); *size
- * becomes that of its buffers. NULL: there is no memory for them. */
+/* Returns a pool of frames for `caps`, whose memory belongs to `stream` (may be NULL). *size is
+ * set to the size of a buffer. NULL: GPU memory cannot hold such frames. */
 GstBufferPool *gst_gpu_memory_pool_new (GstObject *context,
     GstMiniObject *stream, GstCaps *caps, guint min_buffers, guint *size);
-/* Whether a pool makes such memory in the context. */
+/* Whether the pool allocates GPU memory in the context. */
 gboolean gst_gpu_memory_is_pool (GstBufferPool *pool, GstObject *context);
 
 G_END_DECLS

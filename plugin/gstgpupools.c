@@ -8,8 +8,7 @@
 
 #define GST_CAT_DEFAULT gst_gpu_log_memory
 
-/* Of pinned memory: enough to go on with; more are made when frames in flight hold
- * them all. */
+/* Of pinned memory. The pool allocates more when frames in flight hold all of these. */
 #define MIN_BUFFERS 2
 
 gboolean
@@ -65,7 +64,7 @@ gst_gpu_pools_propose (const GstGpuPools *self, GstQuery *query, guint min)
   return TRUE;
 }
 
-/* A pool that does no more than allocate system memory may be replaced. */
+/* Whether the pool only allocates system memory, so that it may be replaced. */
 static gboolean
 is_plain_pool (GstQuery *query, GstBufferPool *pool)
 {
@@ -82,7 +81,7 @@ is_plain_pool (GstQuery *query, GstBufferPool *pool)
   return plain;
 }
 
-/* A pool like `model`, which may be NULL, to be filled with pinned memory. */
+/* Returns a pool for pinned memory, with the alignment of `model`, which may be NULL. */
 static GstBufferPool *
 new_pool_like (GstBufferPool *model)
 {
@@ -113,7 +112,8 @@ set_first_pool (GstQuery *query, GstBufferPool *pool, guint size, guint min)
     gst_query_add_allocation_pool (query, pool, size, min, 0);
 }
 
-/* The allocator is set with the pool, whose configuration is not final yet. */
+/* Answers with a pool and an allocator: the base class sets the allocator when it completes the
+ * configuration of the pool. */
 static void
 decide_pinned (const GstGpuPools *self, GstQuery *query, GstBufferPool *offered,
     guint size, guint min)
@@ -146,7 +146,7 @@ decide_gpu (const GstGpuPools *self, GstQuery *query, GstCaps *caps, guint size,
   return TRUE;
 }
 
-/* Says which pool results come from, and why. */
+/* Logs the origin of the memory of results, and the reason. */
 static void
 log_decision (const GstGpuPools *self, GstQuery *query, GstCaps *caps,
     GstBufferPool *offered)

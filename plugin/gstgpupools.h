@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstgpupools: buffers that the GPU reaches, in allocation queries: pinned ones for
- * frames in system memory, the GPU's own for memory:CUDAMemory. */
+/* gstgpupools: pools in allocation queries: of pinned memory for frames in system memory, and
+ * of GPU memory for memory:CUDAMemory. */
 #pragma once
 
 #include <gst/gst.h>
 
 G_BEGIN_DECLS
 
-/* What there is to make buffers of. Borrowed. */
+/* The sources of memory for pools. The owner holds the references. */
 typedef struct
 {
-  GstAllocator *pinned;  /* NULL: ordinary memory will do */
-  GstObject *context;    /* NULL: none of the GPU's memory */
-  GstMiniObject *stream; /* that the GPU's memory belongs to; may be NULL */
+  GstAllocator
+      *pinned; /* NULL: no pinned memory, since ordinary memory is as good */
+  GstObject *context;    /* NULL: no GPU memory */
+  GstMiniObject *stream; /* owner of the GPU memory; may be NULL */
 } GstGpuPools;
 
-/* Whether there are buffers of our own for frames of the caps. */
+/* Whether there is a source of memory for frames of the caps. */
 gboolean gst_gpu_pools_suit (const GstGpuPools *self, GstCaps *caps);
 
-/* Offers upstream a pool for the query's caps; upstream may count on `min` buffers of
- * the GPU's memory to come back while it makes more. FALSE: the caps are not video's. */
+/* Offers upstream a pool for the query's caps. `min`: the number of buffers in GPU memory that
+ * the element holds. FALSE: the caps are not of video. */
 gboolean gst_gpu_pools_propose (
     const GstGpuPools *self, GstQuery *query, guint min);
 
-/* Replaces what downstream offers for the query's caps, of frames of `size` bytes,
- * where ours is better and downstream doesn't care. FALSE: neither has memory for
- * such frames. */
+/* Replaces the pool that downstream offers for the query's caps, of frames of `size` bytes, if
+ * a pool of this element is better and downstream does not need its own. FALSE: neither side
+ * has memory for such frames. */
 gboolean gst_gpu_pools_decide (
     const GstGpuPools *self, GstQuery *query, guint size);
 

@@ -39,7 +39,7 @@ gst_gpu_prepare_close_backend (GstGpuFilter *self)
   gst_gpu_filter_set_active_method (self, "none");
 }
 
-/* Has both sides choose pools again, after a change of backend or transfer. */
+/* Makes both neighbours negotiate pools again, after a change of backend or transfer. */
 static void
 renegotiate_buffers (GstGpuFilter *self)
 {
@@ -57,7 +57,7 @@ gst_gpu_prepare_backend (GstGpuFilter *self, Fault *fault)
   GstGpuFilterPrivate *priv = PRIVATE (self);
   GstGpuBackendDemand demand;
 
-  demand.method = GST_GPU_FILTER_GET_CLASS (self)->wanted_backend (self);
+  demand.method = GST_GPU_FILTER_GET_CLASS (self)->needed_backend (self);
   GST_OBJECT_LOCK (self);
   demand.backend = priv->backend_setting;
   demand.device_id = priv->device_id;
@@ -100,7 +100,7 @@ follow_transfer (GstGpuFilter *self)
   renegotiate_buffers (self);
 }
 
-/* Gets everything ready for a frame under the current settings. */
+/* Brings backend, depth, plans and ring up to date for a frame. */
 static gboolean
 prepare (GstGpuFilter *self, GstGpuFilterUse *use, Fault *fault)
 {
@@ -154,12 +154,11 @@ gst_gpu_prepare_frame (GstGpuFilter *self)
   gboolean passes;
   Fault fault;
 
-  if (prepare (self, &use, &fault)) {
-    priv->failed = FALSE;
-  } else {
+  if (!prepare (self, &use, &fault)) {
     gst_gpu_prepare_fail (self, &fault);
-    use = GST_GPU_FILTER_WRITE;
+    return FALSE;
   }
+  priv->failed = FALSE;
   passes = use != GST_GPU_FILTER_WRITE && format->in_gpu == format->out_gpu;
   if (use != priv->use || passes != gst_base_transform_is_passthrough (trans)) {
     GST_INFO_OBJECT (self, "frames are %s%s", use_text (use),
@@ -175,7 +174,7 @@ gst_gpu_prepare_frame (GstGpuFilter *self)
     else
       renegotiate_buffers (self);
   }
-  return !priv->failed;
+  return TRUE;
 }
 
 void

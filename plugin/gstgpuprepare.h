@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstgpuprepare: makes backend, depth, plans and ring of a GstGpuFilter follow its settings,
- * in this order, and frees them again. Streaming thread, or the thread that starts and stops
- * while that one is idle. */
+/* gstgpuprepare: brings backend, depth, plans and ring of a GstGpuFilter up to date with its
+ * settings, in this order, and frees them. Called on the streaming thread, or on the thread
+ * that starts and stops, while the streaming thread is idle. */
 #pragma once
 
 #include "gstgpufilter.h"
 
 G_BEGIN_DECLS
 
-/* Opens the backend that the settings ask for, unless it is open. */
+/* Opens the backend that the settings ask for, if it is not open yet. */
 gboolean gst_gpu_prepare_backend (GstGpuFilter *self, Fault *fault);
 void gst_gpu_prepare_close_backend (GstGpuFilter *self);
 
-/* Continues in the context of a frame in GPU memory, if that is another one. */
+/* Changes to the context of a frame in GPU memory, if that is another context. */
 void gst_gpu_prepare_context (GstGpuFilter *self, GstBuffer *buffer);
 
-/* Gets everything ready for a frame under the current settings, and switches passthrough.
- * FALSE: that failed, and the fault has been posted. */
+/* Brings everything up to date for a frame, and switches passthrough. FALSE: a fault has been
+ * posted. */
 gboolean gst_gpu_prepare_frame (GstGpuFilter *self);
-/* Posts a fault, but not again for each frame that meets the same one. */
+/* Posts a fault, once for consecutive frames that have the same fault. */
 void gst_gpu_prepare_fail (GstGpuFilter *self, const Fault *fault);
 
-/* Frees all that was made for the caps and the backend. */
+/* Frees ring and plans, which belong to the caps and the backend. */
 void gst_gpu_prepare_release (GstGpuFilter *self);
 
-/* Whether the settings ask for ordinary memory in pools. */
+/* Whether the settings ask for pools of ordinary memory. */
 gboolean gst_gpu_prepare_is_pageable (GstGpuFilter *self);
 
 G_END_DECLS

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstgpustats: what an element has done since its start, for the property stats. */
+/* gstgpustats: counts and times of an element since its start, for the property stats. */
 #pragma once
 
 #include <gst/gst.h>
@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* Zeros: nothing yet. The owner provides the lock. */
+/* All zero at the start. The owner provides the lock. */
 typedef struct
 {
   RingStats past;    /* the sums of the rings that were freed */

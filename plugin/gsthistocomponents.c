@@ -43,7 +43,7 @@ add_component (GstHistoComponents *self, const GstFrameLayout *layout,
     return;
   }
   self->component[at].black = offset[channel->component];
-  /* The offset of chroma is the middle of its range. */
+  /* GStreamer's offset of chroma is the middle of its range. */
   if (channel->role == GST_FRAME_CHANNEL_CHROMA)
     self->component[at].black -= scale[channel->component] / 2.0;
   else
@@ -53,12 +53,27 @@ add_component (GstHistoComponents *self, const GstFrameLayout *layout,
 }
 
 gboolean
+gst_histo_components_check (
+    GstFramePlanes planes, const GstVideoFormatInfo *format, Fault *fault)
+{
+  if (!gst_frame_planes_check (planes, format, fault))
+    return FALSE;
+  for (guint c = 0; c < format->n_components; c++)
+    if (gst_frame_planes_select (
+            planes, gst_frame_component_role (format, (gint) c)))
+      return TRUE;
+  return fault_set (fault, FAULT_FORMAT,
+      "planes selects no component that %s video has.",
+      GST_VIDEO_FORMAT_INFO_NAME (format));
+}
+
+gboolean
 gst_histo_components_init (GstHistoComponents *self,
     const GstFrameLayout *layout, const GstVideoInfo *info,
     GstFramePlanes planes, gint bins, Fault *fault)
 {
   memset (self, 0, sizeof *self);
-  if (!gst_frame_planes_check (planes, info, fault))
+  if (!gst_histo_components_check (planes, info->finfo, fault))
     return FALSE;
   self->format = gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (info));
   self->width = GST_VIDEO_INFO_WIDTH (info);
@@ -68,9 +83,7 @@ gst_histo_components_init (GstHistoComponents *self,
     for (gint c = 0; c < layout->layout.plane[p].channels; c++)
       if (gst_frame_planes_select (planes, layout->channel[p][c].role))
         add_component (self, layout, info, p, c);
-  return self->n_components > 0
-      || fault_set (fault, FAULT_FORMAT,
-          "planes selects nothing that %s video has.", self->format);
+  return TRUE;
 }
 
 gboolean

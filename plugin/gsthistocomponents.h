@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gsthistocomponents: the components of a frame that are counted, and their counters. */
+/* gsthistocomponents: the counted components of a frame, and their counters. */
 #pragma once
 
 #include "gstframeplanes.h"
@@ -7,7 +7,7 @@
 
 G_BEGIN_DECLS
 
-/* In the order of GstVideoFormatInfo; plain data. */
+/* The counted components in the order of GstVideoFormatInfo; plain data. */
 typedef struct
 {
   const gchar *format; /* static */
@@ -22,27 +22,33 @@ typedef struct
   } component[GST_VIDEO_MAX_COMPONENTS];
 } GstHistoComponents;
 
-/* The weights of R, G and B in brightness: those of the colorimetry's matrix, or of BT.709
- * if the colorimetry names no matrix, as is usual with RGB. */
+/* Returns the weights of R, G and B in brightness, from the matrix of the colorimetry, or from
+ * BT.709 if the colorimetry names no matrix, as is usual with RGB. */
 void gst_histo_rgb_weights (const GstVideoInfo *info, gdouble weight[3]);
 
-/* Finds the components that `planes` selects in frames of `info`. FALSE: there are none. */
+/* Whether `planes` selects a component of a format. If not, `fault`, which may be NULL, is set
+ * to a sentence that says why. */
+gboolean gst_histo_components_check (
+    GstFramePlanes planes, const GstVideoFormatInfo *format, Fault *fault);
+
+/* Finds the components that `planes` selects in frames of `info`. FALSE and a fault: there are
+ * none. */
 gboolean gst_histo_components_init (GstHistoComponents *self,
     const GstFrameLayout *layout, const GstVideoInfo *info,
     GstFramePlanes planes, gint bins, Fault *fault);
-/* Whether counters of `a` compare with counters of `b`. */
+/* Whether counters of `a` can be compared with counters of `b`. */
 gboolean gst_histo_components_equal (
     const GstHistoComponents *a, const GstHistoComponents *b);
 /* Fills the spec that counts these components. */
 void gst_histo_components_get_spec (
     const GstHistoComponents *self, HistoSpec *spec);
 
-/* All counters of a result as one block of guint64, one component after the other.
- * Transfer full. */
+/* Returns all counters of a result as one block of guint64, component after component. The
+ * caller owns it. */
 GBytes *gst_histo_components_get_counts (
     const GstHistoComponents *self, const HistoResult *result);
 
-/* The counters of component i in that block, [bins]. */
+/* Returns the counters of component i in that block, [bins]. */
 const guint64 *gst_histo_components_counts_of (
     const GstHistoComponents *self, gint i, GBytes *counts);
 

@@ -8,9 +8,6 @@
 G_BEGIN_DECLS
 
 GType gst_cuda_histogram_meta_api_get_type (void);
-/* The name that the base class knows this function by. */
-#define gst_video_histogram_meta_api_get_type \
-  gst_cuda_histogram_meta_api_get_type
 const GstMetaInfo *gst_cuda_histogram_meta_get_info (void);
 
 /* Attaches a meta with these counters to a writable buffer, and removes those that earlier

@@ -17,7 +17,7 @@ take_array (GstStructure *structure, const guint64 *counts, gint bins)
   gst_structure_take_value (structure, "bins", &array);
 }
 
-/* Shares the block of all counters. */
+/* Adds the counters of component i as a part of the block, which is shared, not copied. */
 static void
 take_bytes (GstStructure *structure, const GstHistoComponents *components,
     gint i, GBytes *counts)
@@ -55,7 +55,7 @@ component_structure (const GstHistoStatistics *statistics,
   return structure;
 }
 
-/* The message's structure without the times. */
+/* Returns the structure of the message without the times. */
 static GstStructure *
 frame_structure (const GstHistoStatistics *statistics,
     const GstHistoComponents *components, GBytes *counts,

@@ -16,7 +16,8 @@ typedef enum
   GST_HISTO_MESSAGE_BINS_BYTES,
 } GstHistoMessageBins;
 
-/* The message of a frame; its times follow the segment of the element. Transfer full. */
+/* Returns the message of a frame; its times follow from the segment of the element. The caller
+ * owns it. */
 GstMessage *gst_histo_message_new (GstBaseTransform *element,
     const GstBuffer *buffer, const GstHistoComponents *components,
     const GstHistoStatistics *statistics, GBytes *counts,

@@ -61,8 +61,9 @@ DEFINE_ENUM (mode_get_type, "GstCudaHistoMode",
     { GST_CUDA_HISTO_OVERLAY, "The histogram is drawn into frames", "overlay" })
 
 DEFINE_ENUM (equalizer_get_type, "GstCudaHistoEqualizer",
-    { EQUALIZE_GLOBAL, "One table for the whole frame", "global" },
-    { EQUALIZE_CLAHE, "A grid of tables, with limited contrast", "clahe" })
+    { EQUALIZE_GLOBAL, "One lookup table for the whole frame", "global" },
+    { EQUALIZE_CLAHE, "A lookup table for each tile, with limited contrast",
+        "clahe" })
 
 DEFINE_ENUM (position_get_type, "GstCudaHistoPosition",
     { OVERLAY_TOP_LEFT, "Top left", "top-left" }, { OVERLAY_TOP, "Top", "top" },
@@ -74,8 +75,8 @@ DEFINE_ENUM (position_get_type, "GstCudaHistoPosition",
     { OVERLAY_BOTTOM_RIGHT, "Bottom right", "bottom-right" })
 
 DEFINE_ENUM (scale_get_type, "GstCudaHistoScale",
-    { OVERLAY_LINEAR, "Heights are counts", "linear" },
-    { OVERLAY_LOG, "Heights are logarithms of counts", "log" })
+    { OVERLAY_LINEAR, "The height of a bar is its count", "linear" },
+    { OVERLAY_LOG, "The height of a bar is the logarithm of its count", "log" })
 
 DEFINE_ENUM (arrangement_get_type, "GstCudaHistoArrangement",
     { OVERLAY_STACKED, "A graph for each component", "stacked" },
@@ -109,7 +110,8 @@ install_double (GObjectClass *object_class, guint id, const gchar *name,
     GParamFlags flags)
 {
   g_object_class_install_property (object_class, id,
-      g_param_spec_double (name, nick, blurb, 0.0, most, value, flags));
+      g_param_spec_double (
+          name, nick, blurb, 0.0, most, value, flags | GST_PARAM_CONTROLLABLE));
 }
 
 static void
@@ -130,22 +132,24 @@ install_equalize (GObjectClass *object_class, GParamFlags flags)
   install_double (object_class, PROP_STRENGTH, "strength", "Strength",
       "How far mode=equalize moves luma towards the equalised value (0 = frames "
       "stay as they are)",
-      1.0, DEFAULT_STRENGTH, flags | GST_PARAM_CONTROLLABLE);
+      1.0, DEFAULT_STRENGTH, flags);
   install_double (object_class, PROP_SMOOTHING, "smoothing", "Smoothing",
-      "Weight that mode=equalize gives to the frames before, so that video does "
-      "not flicker (0 = each frame is equalised by itself)",
+      "Weight of earlier frames in mode=equalize, so that video does not flicker "
+      "(0 = each frame is equalised by itself)",
       0.999, DEFAULT_SMOOTHING, flags);
   install_double (object_class, PROP_CLIP_LIMIT, "clip-limit", "Clip limit",
-      "With equalizer=clahe, counts of a bin beyond so many times the mean are "
-      "spread over all bins, which limits contrast (0 = no limit)",
+      "With equalizer=clahe, the part of a count that exceeds this multiple of "
+      "the mean count is spread over all bins, which limits contrast (0 = no "
+      "limit)",
       EQUALIZE_MAX_CLIP_LIMIT, DEFAULT_CLIP_LIMIT, flags);
+  /* Not controllable: with another grid, the smoothing of the tables starts anew. */
   g_object_class_install_property (object_class, PROP_TILES_X,
       g_param_spec_int ("tiles-x", "Tiles along x",
-          "Number of tables side by side with equalizer=clahe", 1,
+          "Number of tiles side by side with equalizer=clahe", 1,
           EQUALIZE_MAX_TILES, DEFAULT_TILES, flags));
   g_object_class_install_property (object_class, PROP_TILES_Y,
       g_param_spec_int ("tiles-y", "Tiles along y",
-          "Number of tables one above the other with equalizer=clahe", 1,
+          "Number of tiles one above the other with equalizer=clahe", 1,
           EQUALIZE_MAX_TILES, DEFAULT_TILES, flags));
 }
 
@@ -180,8 +184,8 @@ install_overlay (GObjectClass *object_class, GParamFlags flags)
       arrangement_get_type (), DEFAULT_ARRANGEMENT, flags);
   install_double (object_class, PROP_CLIP_SHARE, "overlay-clip-share",
       "Overlay clip share",
-      "The overlay marks a component with a larger part of dark or bright "
-      "samples than this, by threshold-dark and threshold-bright",
+      "The overlay marks a component if a larger part of its samples than this "
+      "is dark or bright by threshold-dark and threshold-bright",
       1.0, DEFAULT_CLIP_SHARE, flags);
 }
 
@@ -189,8 +193,9 @@ void
 gst_histo_modes_install (GObjectClass *object_class, GParamFlags flags)
 {
   install_enum (object_class, PROP_MODE, "mode", "Mode",
-      "What happens to frames beside counting them", mode_get_type (),
-      DEFAULT_MODE, flags);
+      "The use of the histogram: report it only, equalise the contrast of the "
+      "frame, or draw it into the frame",
+      mode_get_type (), DEFAULT_MODE, flags);
   install_equalize (object_class, flags);
   install_overlay (object_class, flags);
   gst_type_mark_as_plugin_api (mode_get_type (), 0);
@@ -200,7 +205,7 @@ gst_histo_modes_install (GObjectClass *object_class, GParamFlags flags)
   gst_type_mark_as_plugin_api (arrangement_get_type (), 0);
 }
 
-/* The setting behind a property of type double, or NULL. */
+/* Returns the field of a property of type double, or NULL. */
 static gdouble *
 find_double (GstHistoModes *self, guint id)
 {

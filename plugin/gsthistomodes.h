@@ -36,8 +36,8 @@ void gst_histo_modes_init (GstHistoModes *self);
 
 /* Installs all properties. */
 void gst_histo_modes_install (GObjectClass *object_class, GParamFlags flags);
-/* For the element's own functions, with the object lock held. FALSE: the id is none of
- * these properties. */
+/* For the functions of the element, with the object lock held. FALSE: the id is of another
+ * property. */
 gboolean gst_histo_modes_set (
     GstHistoModes *self, guint id, const GValue *value);
 gboolean gst_histo_modes_get (
@@ -46,6 +46,7 @@ gboolean gst_histo_modes_get (
 /* Whether a plan that was made for `a` can be updated to `b`. */
 gboolean gst_histo_modes_fit (const GstHistoModes *a, const GstHistoModes *b);
 
+/* Fill the specs of the two modes for frames of a format. */
 void gst_histo_modes_get_equalize (const GstHistoModes *self,
     const GstFrameLayout *layout, const GstVideoInfo *info, EqualizeSpec *spec);
 void gst_histo_modes_get_overlay (const GstHistoModes *self,

@@ -56,7 +56,7 @@ message_bins_get_type (void)
   return type;
 }
 
-/* The engine's table of methods, behind auto. */
+/* Describes method i of the engine's table. */
 static void
 describe_method (gint i, GstGpuFilterMethod *method)
 {
@@ -94,6 +94,8 @@ gst_histo_settings_init (GstHistoSettings *self)
 
 /* The properties of both elements */
 
+/* Not controllable: another number of bins needs another plan, waits for the frames in flight,
+ * and leaves nothing to compare the next frame with. */
 static void
 install_bins (GObjectClass *object_class, const gchar *name, const gchar *nick,
     GParamFlags flags)
@@ -105,14 +107,15 @@ install_bins (GObjectClass *object_class, const gchar *name, const gchar *nick,
           HISTO_MIN_BINS, HISTO_MAX_BINS, DEFAULT_BINS, flags));
 }
 
+/* Not controllable: the interval is longer than a frame, and a change begins a new one. */
 static void
 install_interval (GObjectClass *object_class, const gchar *name,
     const gchar *nick, GParamFlags flags)
 {
   g_object_class_install_property (object_class, PROP_INTERVAL,
       g_param_spec_uint64 (name, nick,
-          "Report only the first frame in each interval of so many "
-          "nanoseconds of running time (0 = report every frame)",
+          "Length of an interval of running time in nanoseconds, of which only "
+          "the first frame is reported (0 = report every frame)",
           0, G_MAXUINT64, DEFAULT_INTERVAL, flags));
 }
 
@@ -133,8 +136,8 @@ install_message_bins (GObjectClass *object_class, const gchar *name,
 {
   g_object_class_install_property (object_class, PROP_MESSAGE_BINS,
       g_param_spec_enum (name, nick,
-          "The fields that carry the counters in messages. With thousands of "
-          "bins the array takes half of the time of a message",
+          "The fields of a message that carry the counters. With thousands of "
+          "bins, the array takes half of the time that a message needs",
           message_bins_get_type (), DEFAULT_MESSAGE_BINS, flags));
 }
 
@@ -170,7 +173,8 @@ install_level (GObjectClass *object_class, guint id, const gchar *name,
     const gchar *nick, const gchar *blurb, gdouble value, GParamFlags flags)
 {
   g_object_class_install_property (object_class, id,
-      g_param_spec_double (name, nick, blurb, 0.0, 1.0, value, flags));
+      g_param_spec_double (
+          name, nick, blurb, 0.0, 1.0, value, flags | GST_PARAM_CONTROLLABLE));
 }
 
 static void
@@ -204,7 +208,8 @@ install_thresholds (GObjectClass *object_class, GParamFlags flags)
       DEFAULT_ALARM_SCENE, flags);
   install_level (object_class, PROP_ALARM_HYSTERESIS, "alarm-hysteresis",
       "Alarm hysteresis",
-      "An alarm goes off again so far beyond the level where it goes on",
+      "An alarm goes off where the value has come back beyond the alarm's level "
+      "by this much",
       DEFAULT_ALARM_HYSTERESIS, flags);
 }
 
@@ -214,7 +219,8 @@ gst_histo_settings_install (GObjectClass *object_class, GParamFlags flags)
   install_bins (object_class, "bins", "Bins", flags);
   g_object_class_install_property (object_class, PROP_PLANES,
       g_param_spec_flags ("planes", "Planes",
-          "The components to count. RGB has neither luma nor chroma alone",
+          "The components to count. RGB is counted as a whole: it has neither "
+          "luma nor chroma",
           GST_TYPE_FRAME_PLANES, DEFAULT_PLANES, flags));
   install_interval (object_class, "interval", "Interval", flags);
   install_post_messages (object_class, "post-messages", "Post messages", flags);
@@ -224,13 +230,13 @@ gst_histo_settings_install (GObjectClass *object_class, GParamFlags flags)
   install_thresholds (object_class, flags);
   g_object_class_install_property (object_class, PROP_METHOD,
       g_param_spec_enum ("method", "Method",
-          "How frames are counted. The result is the same", method_get_type (),
+          "How to count; the result is the same", method_get_type (),
           DEFAULT_METHOD, flags));
   gst_type_mark_as_plugin_api (message_bins_get_type (), 0);
   gst_type_mark_as_plugin_api (method_get_type (), 0);
 }
 
-/* The setting behind a property of type double, or NULL. */
+/* Returns the field of a property of type double, or NULL. */
 static gdouble *
 find_level (GstHistoSettings *self, guint id)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gsthistosettings: what is counted and how it is reported, as properties of both
- * elements. */
+/* gsthistosettings: the properties of both elements that choose the counted components, the
+ * method and the form of the reports. */
 #pragma once
 
 #include "gstframeplanes.h"
@@ -17,7 +17,7 @@ typedef struct
   gboolean post_messages, attach_meta;
   GstHistoMessageBins message_bins;
   GstHistoThresholds thresholds;
-  guint method; /* GST_GPU_FILTER_METHOD_AUTO, or that of the engine + 1 */
+  guint method; /* GST_GPU_FILTER_METHOD_AUTO, or the engine's number + 1 */
 } GstHistoSettings;
 
 /* Sets the defaults. */
@@ -25,19 +25,19 @@ void gst_histo_settings_init (GstHistoSettings *self);
 
 /* Installs all properties under their own names, for cudahisto. */
 void gst_histo_settings_install (GObjectClass *object_class, GParamFlags flags);
-/* Installs those that say how much is reported, as histogram-*, for an element that does
- * something else in the first place. */
+/* Installs the number of bins and the form of the reports as histogram-*, for an element whose
+ * main purpose is another one. */
 void gst_histo_settings_install_prefixed (
     GObjectClass *object_class, GParamFlags flags);
 
-/* For the element's own functions, with the object lock held. FALSE: the id is none of
- * these properties. */
+/* For the functions of the element, with the object lock held. FALSE: the id is of another
+ * property. */
 gboolean gst_histo_settings_set (
     GstHistoSettings *self, guint id, const GValue *value);
 gboolean gst_histo_settings_get (
     const GstHistoSettings *self, guint id, GValue *value);
 
-/* Whether both count the same in the same way, so that a plan serves both. */
+/* Whether one plan serves both settings. */
 gboolean gst_histo_settings_count_alike (
     const GstHistoSettings *a, const GstHistoSettings *b);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gsthistostatistics: the numbers and alarms that follow from the counters of a frame. */
+/* gsthistostatistics: the statistics and alarms that follow from the counters of a frame. */
 #pragma once
 
 #include "alarms.h"
@@ -7,8 +7,8 @@
 
 G_BEGIN_DECLS
 
-/* Samples up to the level `dark`, and those from `bright` on, count as clipped. Levels are
- * in units of the nominal range. */
+/* Samples at or below the level `dark`, and those at or above `bright`, count as clipped.
+ * Levels are in units of the nominal range. */
 typedef struct
 {
   gdouble dark, bright;
@@ -22,8 +22,8 @@ typedef struct
   Alarms alarms;
 } GstHistoStatistics;
 
-/* Called for one counted frame after the other: `self` holds the statistics of the frame
- * before, zeroed to begin with, and `last` its counters, or NULL for a first frame. */
+/* Updates `self` from the statistics of the last counted frame to those of this one. `self` is
+ * zeroed before the first frame. `last`: the counters of the last frame, or NULL. */
 void gst_histo_statistics_update (GstHistoStatistics *self,
     const GstHistoComponents *components, const GstHistoThresholds *thresholds,
     GBytes *counts, GBytes *last);

@@ -16,7 +16,7 @@ struct _GstPinnedAllocator
 typedef struct
 {
   GstMemory parent;
-  guint8 *data; /* of this memory's parent, if it is shared from one */
+  guint8 *data; /* the parent's, if this memory is a part of another */
 } PinnedMemory;
 
 G_DEFINE_TYPE (GstPinnedAllocator, gst_pinned_allocator, GST_TYPE_ALLOCATOR)
@@ -33,7 +33,7 @@ gst_pinned_allocator_alloc (
 
   if (!gpu_push (self->gpu, &fault))
     goto failed;
-  /* At least as aligned as any GstAllocationParams ask for: to a page. */
+  /* Aligned to a page, which is more than GstAllocationParams ask for in practice. */
   data = gpu_malloc_host (maxsize, &fault);
   gpu_pop (self->gpu);
   if (data == NULL)
@@ -52,7 +52,7 @@ gst_pinned_allocator_alloc (
 failed:
   /* Frames in ordinary memory are copied, but still filtered. */
   GST_WARNING_OBJECT (
-      self, "%s (%s); taking ordinary memory", fault.message, fault.detail);
+      self, "%s (%s); using ordinary memory", fault.message, fault.detail);
   return gst_allocator_alloc (NULL, size, params);
 }
 
@@ -63,7 +63,7 @@ gst_pinned_allocator_free (GstAllocator *allocator, GstMemory *memory)
   PinnedMemory *pinned = (PinnedMemory *) memory;
   Fault fault;
 
-  /* A shared part holds its parent, which holds the data. */
+  /* A shared part holds a reference to its parent, which owns the data. */
   if (memory->parent == NULL) {
     if (gpu_push (self->gpu, &fault)) {
       gpu_free_host (pinned->data);
@@ -145,7 +145,7 @@ gst_pinned_allocator_new (Gpu *gpu)
 gboolean
 gst_pinned_buffer_is_one_block (GstBuffer *buffer)
 {
-  /* Any allocator may have the name of the memory type; the GType is ours alone. */
+  /* Another allocator may use the same name for its memory type, but not the same GType. */
   return gst_buffer_n_memory (buffer) == 1
       && GST_IS_PINNED_ALLOCATOR (
           gst_buffer_peek_memory (buffer, 0)->allocator);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstpinnedallocator: GstMemory that the GPU's copy engines reach.
+/* gstpinnedallocator: GstMemory in pinned host memory, which the GPU's copy engines can use.
  *
- * Ordinary system memory to everybody else: mapping it is free, and it is
- * cached. Memories keep their allocator and its GPU alive, so they may outlive
- * every element and be freed on any thread. */
+ * For other elements it is system memory like any other: mapping costs nothing, and the CPU
+ * caches it. Each memory holds a reference to its allocator and GPU, so that it may outlive all
+ * elements and be freed on any thread. */
 #pragma once
 
 #include <gst/gst.h>
@@ -16,10 +16,10 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (GstPinnedAllocator, gst_pinned_allocator, GST,
     PINNED_ALLOCATOR, GstAllocator)
 
-/* Holds the GPU. Full reference returned. */
+/* Returns a new allocator, which holds a reference to the GPU. The caller owns it. */
 GstAllocator *gst_pinned_allocator_new (Gpu *gpu);
 
-/* Whether all of a buffer lies in one piece of such memory. */
+/* Whether a buffer lies in one block of pinned memory. */
 gboolean gst_pinned_buffer_is_one_block (GstBuffer *buffer);
 
 G_END_DECLS

@@ -6,8 +6,8 @@ struct _GstPinnedPool
   GstVideoBufferPool parent;
 
   GMutex lock;       /* protects all below */
-  GPtrArray *recent; /* in the pool, the last that came back at the end */
-  guint asking;      /* threads in the parent class for want of one */
+  GPtrArray *recent; /* free buffers; the last one was released last */
+  guint waiting;     /* threads that wait in the parent class for a buffer */
 };
 
 G_DEFINE_TYPE (GstPinnedPool, gst_pinned_pool, GST_TYPE_VIDEO_BUFFER_POOL)
@@ -30,18 +30,18 @@ gst_pinned_pool_acquire_buffer (
     g_mutex_unlock (&self->lock);
     return GST_FLOW_OK;
   }
-  self->asking++;
+  self->waiting++;
   g_mutex_unlock (&self->lock);
-  /* Makes one, or waits for one. */
+  /* Allocates a buffer, or waits for one. */
   flow = PARENT->acquire_buffer (pool, buffer, params);
   g_mutex_lock (&self->lock);
-  self->asking--;
+  self->waiting--;
   g_mutex_unlock (&self->lock);
   return flow;
 }
 
-/* Whether the buffer has the memory that it was made with, to itself; the parent class
- * does away with it if not. Its size has been reset. */
+/* Whether the buffer still has its own memory, which nobody else holds. The parent class frees
+ * other buffers. The size of the buffer has been reset. */
 static gboolean
 is_whole (GstBuffer *buffer)
 {
@@ -57,8 +57,8 @@ gst_pinned_pool_release_buffer (GstBufferPool *pool, GstBuffer *buffer)
   gboolean keep;
 
   g_mutex_lock (&self->lock);
-  /* Who waits does so in the parent class. */
-  keep = whole && self->asking == 0;
+  /* Threads wait for a buffer in the parent class. */
+  keep = whole && self->waiting == 0;
   if (keep)
     g_ptr_array_add (self->recent, buffer);
   g_mutex_unlock (&self->lock);
@@ -66,7 +66,7 @@ gst_pinned_pool_release_buffer (GstBufferPool *pool, GstBuffer *buffer)
     PARENT->release_buffer (pool, buffer);
 }
 
-/* The parent class frees what it has. */
+/* The parent class frees the buffers that it has. */
 static gboolean
 gst_pinned_pool_stop (GstBufferPool *pool)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstpinnedpool: video buffers, of which the last that came back goes out first.
+/* gstpinnedpool: a GstVideoBufferPool that hands out the buffer first that was released last.
  *
- * GStreamer's own pools hand theirs out in turn, so that a source writes through all
- * the memory that there ever was need for, as when the first frames waited for
- * something; large frames are then never in a CPU's caches. Other than that it is a
- * GstVideoBufferPool. */
+ * GstBufferPool hands its buffers out in turn. If the first frames had to wait for something,
+ * the pool has many buffers, and a source that writes to all of them in turn never finds a
+ * large frame in the CPU's caches. */
 #pragma once
 
-#include <gst/video/gstvideopool.h>
+#include <gst/video/video.h>
 
 G_BEGIN_DECLS
 
@@ -15,8 +14,8 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (
     GstPinnedPool, gst_pinned_pool, GST, PINNED_POOL, GstVideoBufferPool)
 
-/* To be configured, with gst_pinned_allocator_new()'s allocator. Full reference
- * returned. */
+/* Returns a new pool, which the caller owns and configures with the allocator of
+ * gst_pinned_allocator_new(). */
 GstBufferPool *gst_pinned_pool_new (void);
 
 G_END_DECLS

@@ -8,43 +8,113 @@ is_custom (const GstSepconvChoice *choice)
 }
 
 static gboolean
-is_generated (const GstSepconvChoice *choice)
+is_terms (const GstSepconvChoice *choice)
 {
-  return choice->kernel != TAPS_CUSTOM;
+  return choice->kernel == TAPS_TERMS;
 }
 
 static gboolean
-is_blur (const GstSepconvChoice *choice)
+has_own_taps (const GstSepconvChoice *choice)
 {
-  return choice->kernel == TAPS_GAUSSIAN || choice->kernel == TAPS_BOX
+  return is_custom (choice) || is_terms (choice);
+}
+
+static gboolean
+is_generated (const GstSepconvChoice *choice)
+{
+  return !has_own_taps (choice);
+}
+
+static gboolean
+is_unsharp (const GstSepconvChoice *choice)
+{
+  return choice->kernel == TAPS_UNSHARP;
+}
+
+static gboolean
+is_dog (const GstSepconvChoice *choice)
+{
+  return choice->kernel == TAPS_DOG;
+}
+
+static gboolean
+is_gradient (const GstSepconvChoice *choice)
+{
+  return gst_sepconv_kernel_is_gradient (choice->kernel);
+}
+
+static gboolean
+has_levels (const GstSepconvChoice *choice)
+{
+  return !is_gradient (choice)
+      || choice->gradient != GST_CUDA_SEPCONV_DIRECTION;
+}
+
+/* The kernels that are made of gaussians. */
+static gboolean
+is_gaussian (const GstSepconvChoice *choice)
+{
+  return choice->kernel == TAPS_GAUSSIAN || is_unsharp (choice)
+      || choice->kernel == TAPS_LOG || is_dog (choice);
+}
+
+static gboolean
+is_scaled (const GstSepconvChoice *choice)
+{
+  return is_gaussian (choice) || choice->kernel == TAPS_BOX
       || choice->kernel == TAPS_BINOMIAL;
 }
 
 static gboolean
-is_derivative (const GstSepconvChoice *choice)
+has_regions (const GstSepconvChoice *choice)
 {
-  return is_generated (choice) && !is_blur (choice);
+  return choice->roi_mode != GST_CUDA_SEPCONV_ROI_OFF;
+}
+
+/* The size of its blocks follows from sigma. */
+static gboolean
+pixelates (const GstSepconvChoice *choice)
+{
+  return has_regions (choice) && choice->roi_fill == REGIONS_PIXELATE;
+}
+
+static gboolean
+scales_chroma (const GstSepconvChoice *choice)
+{
+  return is_scaled (choice) && !choice->light;
+}
+
+static gboolean
+has_color (const GstSepconvChoice *choice)
+{
+  return (choice->planes & GST_FRAME_PLANES_COLOR) != 0;
+}
+
+static gboolean
+weighs_color (const GstSepconvChoice *choice)
+{
+  return has_color (choice) && choice->has_alpha;
 }
 
 /* Blurs without a radius take it from sigma. */
 static gboolean
 uses_sigma (const GstSepconvChoice *choice)
 {
-  return choice->kernel == TAPS_GAUSSIAN
-      || (is_blur (choice) && choice->radius_x < 0);
+  return pixelates (choice) || is_gaussian (choice)
+      || (is_scaled (choice) && choice->radius_x < 0);
 }
 
 static gboolean
 uses_sigma_y (const GstSepconvChoice *choice)
 {
-  return choice->kernel == TAPS_GAUSSIAN
-      || (is_blur (choice) && choice->radius_x < 0 && choice->radius_y < 0);
+  return pixelates (choice) || is_gaussian (choice)
+      || (is_scaled (choice) && choice->radius_x < 0 && choice->radius_y < 0);
 }
 
 static gboolean
 uses_bias (const GstSepconvChoice *choice)
 {
-  return choice->planes != GST_FRAME_PLANES_CHROMA;
+  return choice->planes != GST_FRAME_PLANES_CHROMA && has_levels (choice);
 }
 
 static gboolean
@@ -56,7 +126,7 @@ uses_border_color (const GstSepconvChoice *choice)
 static gboolean
 uses_neutral_chroma (const GstSepconvChoice *choice)
 {
-  return is_derivative (choice)
+  return gst_sepconv_kernel_finds_edges (choice->kernel)
       && (choice->planes & GST_FRAME_PLANES_COLOR) == GST_FRAME_PLANES_COLOR;
 }
 
@@ -72,11 +142,29 @@ has_histogram (const GstSepconvChoice *choice)
   return choice->histogram;
 }
 
+static gboolean
+uses_roi_strength (const GstSepconvChoice *choice)
+{
+  return gst_sepconv_regions_use_strength (
+      choice->roi_mode, choice->roi_fill, choice->kernel);
+}
+
+static gboolean
+uses_roi_color (const GstSepconvChoice *choice)
+{
+  return has_regions (choice) && choice->roi_fill == REGIONS_SOLID;
+}
+
 #define OF_SIGMA \
-  "it is the width of kernel=gaussian, and gives kernel=box and " \
-  "kernel=binomial a radius where radius is -1"
+  "it is the width of kernel=gaussian, unsharp, log and dog, and the radius of " \
+  "kernel=box and kernel=binomial follows from it only if radius is -1; the " \
+  "blocks of roi-fill=pixelate follow from it, too"
 #define OF_CUSTOM "only kernel=custom uses it"
-#define OF_RADIUS "kernel=custom is as long as its taps"
+#define OF_TERMS "only kernel=terms uses it"
+#define OF_UNSHARP "only kernel=unsharp uses it"
+#define OF_RADIUS \
+  "the length of kernel=custom and kernel=terms is the number of their taps"
+#define OF_REGIONS "it needs roi-mode=inside or roi-mode=outside"
 #define OF_HISTOGRAM "it needs histogram=true"
 
 static const struct
@@ -91,14 +179,41 @@ static const struct
   { "radius-y", is_generated, OF_RADIUS },
   { "taps-x", is_custom, OF_CUSTOM },
   { "taps-y", is_custom, OF_CUSTOM },
-  { "normalize", is_custom, OF_CUSTOM },
-  { "bias", uses_bias, "planes=chroma selects nothing that takes a bias" },
+  { "terms-x", is_terms, OF_TERMS },
+  { "terms-y", is_terms, OF_TERMS },
+  { "normalize", has_own_taps, "only kernel=custom and kernel=terms use it" },
+  { "amount", is_unsharp, OF_UNSHARP },
+  { "threshold", is_unsharp, OF_UNSHARP },
+  { "sigma-outer", is_dog, "only kernel=dog uses it" },
+  { "gradient", is_gradient,
+      "only kernel=sobel, kernel=scharr and kernel=prewitt have a gradient" },
+  { "scale", has_levels, "gradient=direction gives angles, not levels" },
+  { "bias", uses_bias,
+      "planes=chroma selects chroma only, which gets no bias, and "
+      "gradient=direction gives angles" },
   { "border-color", uses_border_color, "only border=constant uses it" },
-  { "scale-chroma", is_blur,
-      "only kernel=gaussian, kernel=box and kernel=binomial scale with chroma" },
+  { "scale-chroma", scales_chroma,
+      "only blurs, kernel=unsharp, kernel=log and kernel=dog are scaled on "
+      "subsampled planes, which gamma=linear and alpha-mode=premultiply do not "
+      "filter" },
+  { "gamma", has_color, "planes selects no colour" },
+  { "alpha-mode", weighs_color,
+      "it needs video with alpha, and planes with colour" },
   { "neutral-chroma", uses_neutral_chroma,
-      "it needs one of the derivative kernels (sobel, scharr, prewitt) and planes "
-      "with luma and chroma" },
+      "it needs a kernel that finds edges (sobel, scharr, prewitt, laplacian, log, "
+      "dog) and planes with luma and chroma" },
+  { "roi-types", has_regions, OF_REGIONS },
+  { "roi-grow", has_regions, OF_REGIONS },
+  { "roi-strength", uses_roi_strength,
+      "it needs roi-mode=inside, and roi-fill=pixelate or a kernel that is a blur "
+      "(gaussian, box, binomial, unsharp)" },
+  { "roi-shape", has_regions, OF_REGIONS },
+  { "roi-feather", has_regions, OF_REGIONS },
+  { "roi-fill", has_regions, OF_REGIONS },
+  { "roi-color", uses_roi_color,
+      "it needs roi-fill=solid, and roi-mode=inside or roi-mode=outside" },
+  { "roi-hold", has_regions, OF_REGIONS },
+  { "zones", has_regions, OF_REGIONS },
   { "histogram", uses_histogram,
       "it needs histogram-messages=true or histogram-meta=true" },
   { "histogram-bins", has_histogram, OF_HISTOGRAM },
@@ -110,7 +225,7 @@ static const struct
 void
 gst_sepconv_hints_restart (GstSepconvHints *self)
 {
-  self->changed = (1u << G_N_ELEMENTS (rules)) - 1;
+  self->changed = (G_GUINT64_CONSTANT (1) << G_N_ELEMENTS (rules)) - 1;
   self->warned = 0;
 }
 
@@ -119,18 +234,18 @@ gst_sepconv_hints_change (GstSepconvHints *self, const gchar *property)
 {
   for (guint i = 0; i < G_N_ELEMENTS (rules); i++)
     if (g_str_equal (property, rules[i].property))
-      self->changed |= 1u << i;
+      self->changed |= G_GUINT64_CONSTANT (1) << i;
 }
 
-guint
+guint64
 gst_sepconv_hints_take (GstSepconvHints *self, const GstSepconvChoice *choice)
 {
-  guint found = 0;
+  guint64 found = 0;
 
   for (guint i = 0; i < G_N_ELEMENTS (rules); i++)
-    if ((self->changed & ~self->warned & 1u << i) != 0
+    if (((self->changed & ~self->warned) >> i & 1) != 0
         && !rules[i].has_effect (choice))
-      found |= 1u << i;
+      found |= G_GUINT64_CONSTANT (1) << i;
   self->changed = 0;
   return found;
 }
@@ -152,13 +267,13 @@ is_default (GstElement *element, const gchar *property)
 
 void
 gst_sepconv_hints_post (
-    GstSepconvHints *self, GstElement *element, guint settings)
+    GstSepconvHints *self, GstElement *element, guint64 settings)
 {
   for (guint i = 0; i < G_N_ELEMENTS (rules); i++) {
     if ((settings >> i & 1) == 0 || is_default (element, rules[i].property))
       continue;
     GST_OBJECT_LOCK (element);
-    self->warned |= 1u << i;
+    self->warned |= G_GUINT64_CONSTANT (1) << i;
     GST_OBJECT_UNLOCK (element);
     GST_ELEMENT_WARNING (element, RESOURCE, SETTINGS,
         ("%s has no effect: %s.", rules[i].property, rules[i].reason), (NULL));

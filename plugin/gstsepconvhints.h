@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstsepconvhints: warnings of cudasepconv's settings that have no effect under the
- * others. */
+/* gstsepconvhints: warnings about settings of cudasepconv that have no effect because of other
+ * settings. */
 #pragma once
 
 #include <gst/gst.h>
 
 #include "gstframeplanes.h"
-#include "sepconv.h"
+#include "gstsepconvkernel.h"
+#include "gstsepconvregions.h"
 
 G_BEGIN_DECLS
 
@@ -14,34 +15,40 @@ G_BEGIN_DECLS
 typedef struct
 {
   TapsKernel kernel;
+  GstCudaSepconvGradient gradient;
   gint radius_x, radius_y;
   GstFramePlanes planes;
+  gboolean has_alpha; /* the video */
+  gboolean light;     /* red, green and blue are filtered, not the planes of the video */
   SepconvBorder border;
+  GstCudaSepconvRoiMode roi_mode;
+  RegionsFill roi_fill;
   gboolean histogram, histogram_used;
 } GstSepconvChoice;
 
-/* Plain data; a bit stands for a setting. Protected by the element's object lock, with
+/* Plain data; each bit stands for a setting. Protected by the object lock of the element, with
  * which all functions but the last are called. */
 typedef struct
 {
-  guint changed; /* since it was looked at */
-  guint warned;  /* of, since the restart */
+  guint64 changed; /* settings that were set since the last take */
+  guint64
+      warned; /* settings that a warning was posted about since the restart */
 } GstSepconvHints;
 
-/* Every setting that is not the default is looked at anew. */
+/* The element starts: all settings are checked again. */
 void gst_sepconv_hints_restart (GstSepconvHints *self);
 
-/* A property has been set. Others that lose their effect by that are not looked at, lest
- * an application that goes through kernels while playing be warned of each. */
+/* A property has been set, and is checked next. Other settings that lose their effect by that
+ * are not checked: an application may change the kernel many times while playing. */
 void gst_sepconv_hints_change (GstSepconvHints *self, const gchar *property);
 
-/* Settings that have changed and have no effect with this choice, each once after a
- * restart: for gst_sepconv_hints_post(). */
-guint gst_sepconv_hints_take (
+/* Returns the settings to check that have no effect with this choice, without those of earlier
+ * warnings: for gst_sepconv_hints_post(). */
+guint64 gst_sepconv_hints_take (
     GstSepconvHints *self, const GstSepconvChoice *choice);
 
-/* Posts a warning of each of these settings that is not at its default. */
+/* Posts a warning about each of these settings whose value is not the default. */
 void gst_sepconv_hints_post (
-    GstSepconvHints *self, GstElement *element, guint settings);
+    GstSepconvHints *self, GstElement *element, guint64 settings);
 
 G_END_DECLS

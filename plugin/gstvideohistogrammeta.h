@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstvideohistogrammeta: the former names of what gstcudahistogrammeta.h declares, so
- * that applications written for them compile. */
+/* gstvideohistogrammeta: the former names of the declarations in gstcudahistogrammeta.h, so
+ * that applications that use them still compile. */
 #pragma once
 
 #include "gstcudahistogrammeta.h"

@@ -3,7 +3,7 @@
 #include "gstcudasepconv.h"
 #include "gstgpulog.h"
 
-/* Where drivers install it, or containers mount it. */
+/* Folders that the driver is installed in, or mounted in by containers. */
 #define DRIVER_FOLDERS \
   "/usr/lib/x86_64-linux-gnu,/usr/lib/aarch64-linux-gnu,/usr/lib64,/usr/lib," \
   "/usr/lib/wsl/lib,/usr/local/nvidia/lib64,/usr/local/cuda/compat," \
@@ -16,11 +16,11 @@ plugin_init (GstPlugin *plugin)
   gboolean any = FALSE;
 
   gst_gpu_log_init ();
-  /* The templates have formats in the GPU's memory where there is a driver: the registry
-   * must not outlive one that comes or goes. */
+  /* The templates have formats in GPU memory if there is a driver, so that the registry must be
+   * written anew when a driver is installed or removed. */
   gst_plugin_add_dependency_simple (plugin, "LD_LIBRARY_PATH", DRIVER_FOLDERS,
       DRIVER_LIBRARY, GST_PLUGIN_DEPENDENCY_FLAG_NONE);
-  /* One element that cannot be registered does not take the other with it. */
+  /* If one element cannot be registered, the other still is. */
   any |= GST_ELEMENT_REGISTER (cudasepconv, plugin);
   any |= GST_ELEMENT_REGISTER (cudahisto, plugin);
   return any;
