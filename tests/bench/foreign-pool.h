@@ -3,7 +3,7 @@
  * one and replace, as those of sinks with memory of their own. */
 #pragma once
 
-#include <gst/video/gstvideopool.h>
+#include <gst/video/video.h>
 
 #define FOREIGN_TYPE_POOL (foreign_pool_get_type ())
 G_DECLARE_FINAL_TYPE (

@@ -14,6 +14,8 @@
 #define GPU_DYNAMIC_SHARED(type, name) \
   type *const name = (type *) emulated_dynamic_shared
 
+#define GPU_PARAMETER const
+
 extern unsigned char emulated_dynamic_shared[]
     __attribute__ ((visibility ("hidden")));
 

@@ -4,9 +4,18 @@
 #include "pictures.h"
 
 #include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* Radius over sigma, as the elements have it by default. */
-#define SIGMAS 3.0
+/* The sigma whose radius this is by default: see TapsSettings. */
+static double
+sigma_of_radius (int radius)
+{
+  return radius <= 18 ? radius / 3.0
+      : radius < 32   ? sqrt (2.0 * radius)
+                      : radius / 4.0;
+}
 
 void
 bench_case_layout (const BenchFormat *format, BenchSize size, Image *layout)
@@ -17,30 +26,85 @@ bench_case_layout (const BenchFormat *format, BenchSize size, Image *layout)
   layout_make (kind, size.width, size.height, layout);
 }
 
+static const BenchKernel kernels[] = {
+  { "gaussian", TAPS_GAUSSIAN, SEPCONV_SUM },
+  { "box", TAPS_BOX, SEPCONV_SUM },
+  { "unsharp", TAPS_UNSHARP, SEPCONV_UNSHARP },
+  { "sobel", TAPS_SOBEL, SEPCONV_MAGNITUDE },
+  { "direction", TAPS_SOBEL, SEPCONV_DIRECTION },
+  { "laplacian", TAPS_LAPLACIAN, SEPCONV_SUM },
+  { "log", TAPS_LOG, SEPCONV_SUM },
+  { "dog", TAPS_DOG, SEPCONV_SUM },
+};
+
+int
+bench_n_kernels (void)
+{
+  return (int) (sizeof kernels / sizeof kernels[0]);
+}
+
+const BenchKernel *
+bench_kernel (int index)
+{
+  return &kernels[index];
+}
+
+const BenchKernel *
+bench_kernel_by_name (const char *name)
+{
+  for (int i = 0; i < bench_n_kernels (); i++)
+    if (strcmp (kernels[i].name, name) == 0)
+      return &kernels[i];
+  return NULL;
+}
+
+static void
+add_plane (BenchCase *c, int p, int n_terms)
+{
+  const ImagePlane *plane = &c->layout.plane[p];
+  const double samples = (double) plane->width
+      * image_plane_height (&c->layout, p) * plane->channels;
+  SepconvPlane *how = &c->spec.plane[p];
+
+  how->x = &c->x[0];
+  how->y = &c->y[0];
+  how->n_more = n_terms - 1;
+  how->channels = (1u << plane->channels) - 1;
+  for (int t = 0; t < n_terms; t++) {
+    if (t > 0)
+      how->more[t - 1] = (SepconvTerm){ &c->x[t], &c->y[t] };
+    c->products += samples * (c->x[t].n + c->y[t].n);
+  }
+}
+
 BenchCase *
-bench_case_new (const BenchFormat *format, BenchSize size, int n_taps, bool box)
+bench_case_new (const BenchFormat *format, BenchSize size,
+    const BenchKernel *kernel, int n_taps, Fault *fault)
 {
   BenchCase *c = kerncheck_alloc (sizeof *c);
   const int radius = n_taps / 2;
+  const TapsSettings settings = { .kernel = kernel->taps,
+    .sigma_x = sigma_of_radius (radius),
+    .sigma_y = -1.0,
+    .radius_x = radius,
+    .radius_y = radius };
+  int n_terms;
 
+  if (!taps_make_terms (&settings, 1, 1, c->x, c->y, &n_terms, fault)) {
+    free (c);
+    return NULL;
+  }
   c->format = format;
   c->size = size;
+  c->kernel = kernel;
+  c->n_taps = n_taps;
   bench_case_layout (format, size, &c->layout);
-  if (box)
-    taps_box (&c->taps, n_taps, radius);
-  else
-    taps_gaussian (&c->taps, radius / SIGMAS, radius);
   c->spec.border = SEPCONV_REPLICATE;
+  c->spec.combine = kernel->combine;
+  c->spec.amount = 1.0;
   c->spec.scale = 1.0;
   c->bytes = 2.0 * (double) image_bytes (&c->layout);
-  for (int p = 0; p < c->layout.n_planes; p++) {
-    const ImagePlane *plane = &c->layout.plane[p];
-    const double pixels =
-        (double) plane->width * image_plane_height (&c->layout, p);
-
-    c->spec.plane[p].x = c->spec.plane[p].y = &c->taps;
-    c->spec.plane[p].channels = (1u << plane->channels) - 1;
-    c->products += pixels * plane->channels * 2 * c->taps.n;
-  }
+  for (int p = 0; p < c->layout.n_planes; p++)
+    add_plane (c, p, n_terms);
   return c;
 }

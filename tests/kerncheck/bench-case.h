@@ -4,6 +4,20 @@
 
 #include "bench-grid.h"
 
+/* What filters are timed. */
+typedef struct
+{
+  const char *name;
+  TapsKernel taps;
+  SepconvCombine combine;
+} BenchKernel;
+
+/* NULL: there is none of the name. */
+const BenchKernel *bench_kernel_by_name (const char *name);
+int bench_n_kernels (void);
+/* The first one is the default. */
+const BenchKernel *bench_kernel (int index);
+
 /* Every channel is filtered, chroma with the same taps as the rest. Too large
  * for a stack. */
 typedef struct
@@ -11,8 +25,10 @@ typedef struct
   const BenchFormat *format;
   BenchSize size;
   Image layout;
-  SepconvSpec spec; /* borrows `taps` */
-  Taps taps;
+  const BenchKernel *kernel;
+  int n_taps; /* of an axis; wider gaussians of a dog are cut off there, too */
+  SepconvSpec spec; /* borrows the taps */
+  Taps x[TAPS_MAX_TERMS], y[TAPS_MAX_TERMS];
   double bytes;    /* that any filter must read and write */
   double products; /* multiply-adds of two passes over all samples */
 } BenchCase;
@@ -21,6 +37,7 @@ typedef struct
 void bench_case_layout (
     const BenchFormat *format, BenchSize size, Image *layout);
 
-/* A gaussian, or the average of n_taps samples. To be freed with free(). */
-BenchCase *bench_case_new (
-    const BenchFormat *format, BenchSize size, int n_taps, bool box);
+/* Gaussians are of the sigma that has so many taps by default. NULL and FAULT_SETTINGS: the
+ * kernel cannot have so many. To be freed with free(). */
+BenchCase *bench_case_new (const BenchFormat *format, BenchSize size,
+    const BenchKernel *kernel, int n_taps, Fault *fault);

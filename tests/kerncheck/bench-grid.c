@@ -14,6 +14,7 @@ static const BenchFormat formats[] = {
   { "GRAY16", "gray16" },
   { "P010", "p010" },
   { "I420", "planar3" },
+  { "RGB", "rgb24" },
 };
 
 #define N_FORMATS ((int) (sizeof formats / sizeof formats[0]))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench-histo-options.h"
 
+#include "bench-arguments.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -54,10 +56,11 @@ set_bins (BenchHistoOptions *options, const char *text)
       && options->bins >= HISTO_MIN_BINS && options->bins <= HISTO_MAX_BINS;
 }
 
-/* Takes the value of an option that has one. */
 static bool
-parse_value (BenchHistoOptions *options, const char *name, const char *value)
+take_value (void *user, const char *name, const char *value)
 {
+  BenchHistoOptions *options = user;
+
   if (strcmp (name, "--json") == 0) {
     options->json_path = value;
     return true;
@@ -109,23 +112,20 @@ usage (void)
 bool
 bench_histo_options_parse (BenchHistoOptions *options, int argc, char **argv)
 {
+  const BenchFlag flags[] = {
+    { "--bench", NULL },
+    { "--histo", NULL },
+    { "--quick", &options->quick },
+    { "--verbose", &options->verbose },
+    { NULL, NULL },
+  };
+
   memset (options, 0, sizeof *options);
   options->bins = DEFAULT_BINS;
-  for (int i = 1; i < argc; i++) {
-    if (strcmp (argv[i], "--bench") == 0 || strcmp (argv[i], "--histo") == 0)
-      continue;
-    if (strcmp (argv[i], "--quick") == 0) {
-      options->quick = true;
-    } else if (strcmp (argv[i], "--verbose") == 0) {
-      options->verbose = true;
-    } else if (i + 1 == argc || !parse_value (options, argv[i], argv[i + 1])) {
-      usage ();
-      return false;
-    } else {
-      i++;
-    }
-  }
-  return true;
+  if (bench_arguments_take (argc, argv, flags, take_value, options))
+    return true;
+  usage ();
+  return false;
 }
 
 static int

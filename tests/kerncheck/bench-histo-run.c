@@ -173,8 +173,8 @@ measure_content (Bench *bench, BenchHistoCase *c)
   Painting painting = { c, NULL, NULL };
   bool ok;
 
-  painting.plan = histo_plan_new (
-      &c->spec, &c->layout, BACKEND_CPU, NULL, NULL, &bench->fault);
+  painting.plan = histo_plan_new (&c->spec, &c->layout, BACKEND_CPU,
+      histo_method_by_name ("reference"), NULL, &bench->fault);
   if (painting.plan == NULL)
     return false;
   painting.result = histo_result_new (painting.plan, &bench->fault);

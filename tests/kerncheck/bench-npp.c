@@ -223,11 +223,11 @@ run_prepare (Run *run, const BenchCase *c, Fault *fault)
     goto done;
   image_pack (&c->layout, ALIGNMENT, run->block, &run->between);
   GPU_CHECK (cudaMallocManaged ((void **) &run->taps,
-                 (size_t) c->taps.n * sizeof (float), cudaMemAttachGlobal),
+                 (size_t) c->x[0].n * sizeof (float), cudaMemAttachGlobal),
       fault);
-  run->n_taps = c->taps.n;
-  for (int i = 0; i < c->taps.n; i++)
-    run->taps[i] = (float) c->taps.tap[i];
+  run->n_taps = c->x[0].n;
+  for (int i = 0; i < c->x[0].n; i++)
+    run->taps[i] = (float) c->x[0].tap[i];
   ok = true;
 done:
   return ok;
@@ -262,6 +262,11 @@ bench_npp_measure (const BenchNpp *npp, const Device *device,
   *peer = (BenchPeer){ .separable_us = NAN, .gauss_us = NAN, .npp_us = NAN };
   if (npp == NULL)
     return true;
+  if (!sepconv_is_plain (&c->spec, &c->layout)) {
+    snprintf (peer->why, sizeof peer->why,
+        "NPP has no filter that combines kernels like %s.", c->kernel->name);
+    return true;
+  }
   for (int p = 0; p < c->layout.n_planes; p++) {
     run.filters[p] = filters_for (npp, &c->layout.plane[p]);
     if (run.filters[p] == NULL) {

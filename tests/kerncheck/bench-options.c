@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench-options.h"
 
+#include "bench-arguments.h"
 #include "bench-timer.h"
 
 #include <stdio.h>
@@ -28,10 +29,11 @@ parse_seconds (const char *text, double *seconds)
       && *seconds <= BENCH_MAX_SUSTAINED_S;
 }
 
-/* Takes the value of an option that has one. */
 static bool
-parse_value (BenchOptions *options, const char *name, const char *value)
+take_value (void *user, const char *name, const char *value)
 {
+  BenchOptions *options = user;
+
   if (strcmp (name, "--json") == 0) {
     options->json_path = value;
     return true;
@@ -44,6 +46,8 @@ parse_value (BenchOptions *options, const char *name, const char *value)
     return bench_grid_add_size (&options->grid, value);
   if (strcmp (name, "--taps") == 0)
     return bench_grid_add_taps (&options->grid, value);
+  if (strcmp (name, "--kernel") == 0)
+    return (options->kernel = bench_kernel_by_name (value)) != NULL;
   if (strcmp (name, "--backend") == 0)
     return bench_on_parse (&options->on, value);
   if (strcmp (name, "--sustained") == 0)
@@ -58,23 +62,28 @@ usage (void)
       "usage: kerncheck --bench [--quick] [--verbose] [--json FILE]\n"
       "                 [--backend auto|cuda|cpu] [--method NAME]...\n"
       "                 [--format NAME]... [--size WIDTHxHEIGHT]...\n"
-      "                 [--taps N]... [--box] [--sustained SECONDS]\n"
-      "                 [--isa NAME]\n"
+      "                 [--taps N]... [--kernel NAME] [--isa NAME]\n"
+      "                 [--sustained SECONDS]\n"
       "       kerncheck --bench --histo [OPTION]..., for histograms; --bench\n"
       "                 --histo --help tells more\n"
+      "       kerncheck --bench --modes [OPTION]..., for equaliser, overlay and light\n"
+      "       kerncheck --bench --regions [OPTION]..., for parts of a picture\n"
       "  Times every method on frames in the memory of its backend, with a\n"
       "  copy of the same bytes and, on a GPU, NPP beside it. All channels\n"
       "  are filtered, alpha and chroma too, by a gaussian of N taps an axis,\n"
-      "  N odd. Options that name what to measure may be repeated.\n"
+      "  N odd, of the sigma that has so many by default. Options that name\n"
+      "  what to measure may be repeated.\n"
       "  --format NAME ");
   for (int i = 0; i < bench_n_formats (); i++)
     fprintf (stderr, " %s", bench_format (i)->name);
   fprintf (stderr, "\n  --method NAME ");
   for (int i = 0; i < sepconv_n_methods (); i++)
     fprintf (stderr, " %s", sepconv_method (i)->name);
+  fprintf (stderr, "\n  --kernel NAME ");
+  for (int i = 0; i < bench_n_kernels (); i++)
+    fprintf (stderr, " %s", bench_kernel (i)->name);
   fprintf (stderr,
       "\n"
-      "  --box            the average of N samples an axis, not a gaussian\n"
       "  --sustained SECONDS\n"
       "                   also time each launch in a stream of them that goes on\n"
       "                   for so long, which shows the clock that the power limit\n"
@@ -88,24 +97,19 @@ usage (void)
 bool
 bench_options_parse (BenchOptions *options, int argc, char **argv)
 {
+  const BenchFlag flags[] = {
+    { "--bench", NULL },
+    { "--quick", &options->quick },
+    { "--verbose", &options->verbose },
+    { NULL, NULL },
+  };
+
   memset (options, 0, sizeof *options);
-  for (int i = 1; i < argc; i++) {
-    if (strcmp (argv[i], "--bench") == 0)
-      continue;
-    if (strcmp (argv[i], "--quick") == 0) {
-      options->quick = true;
-    } else if (strcmp (argv[i], "--box") == 0) {
-      options->box = true;
-    } else if (strcmp (argv[i], "--verbose") == 0) {
-      options->verbose = true;
-    } else if (i + 1 == argc || !parse_value (options, argv[i], argv[i + 1])) {
-      usage ();
-      return false;
-    } else {
-      i++;
-    }
-  }
-  return true;
+  options->kernel = bench_kernel (0);
+  if (bench_arguments_take (argc, argv, flags, take_value, options))
+    return true;
+  usage ();
+  return false;
 }
 
 bool

@@ -2,6 +2,7 @@
 /* bench-options: the command line of `kerncheck --bench`. */
 #pragma once
 
+#include "bench-case.h"
 #include "bench-device.h"
 #include "bench-grid.h"
 
@@ -11,9 +12,8 @@ typedef struct
   int n_methods;
   const SepconvMethod *method[BENCH_MAX_CHOICES]; /* none: all */
   BenchOn on;
-  bool box; /* averages, not gaussians */
-  double
-      sustained_s; /* how long each sustained figure takes; 0: there is none */
+  const BenchKernel *kernel;
+  double sustained_s; /* that each sustained figure takes; 0: there is none */
   bool quick, verbose;
   const char *json_path; /* or NULL */
 } BenchOptions;

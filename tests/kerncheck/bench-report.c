@@ -12,9 +12,9 @@ bench_report_begin (BenchReport *report, const Device *device,
 {
   const char *npp = npp_version == NULL ? report->no_peer : npp_version;
 
-  bench_output_begin (report->json,
-      report->box ? "kerncheck --bench --box" : "kerncheck --bench", device,
-      facts);
+  bench_output_begin (report->json, "kerncheck --bench", device, facts);
+  printf ("; kernel %s", report->kernel);
+  bench_json_string (report->json, "kernel", report->kernel);
   if (device->gpu != NULL) {
     printf ("; NPP: %s\n", npp);
     bench_json_string (report->json, "npp", npp);
@@ -35,7 +35,7 @@ bench_report_case (BenchReport *report, const BenchBeside *beside)
   const BenchPeer *peer = &beside->peer;
 
   printf ("\n%s %dx%d, %d taps: %.1f MB, copy %.2f us", c->format->name,
-      c->size.width, c->size.height, c->taps.n, c->bytes / 1e6,
+      c->size.width, c->size.height, c->n_taps, c->bytes / 1e6,
       beside->floors.copy_us);
   if (!isnan (beside->floors.kernel_us))
     printf (" (memcpy %.2f, kernel %.2f, overlapping %.2f)",
@@ -71,7 +71,7 @@ print_row (const BenchReport *report, const BenchBeside *beside,
 
   snprintf (size, sizeof size, "%dx%d", c->size.width, c->size.height);
   printf ("%-6s %-9s %4d  %-20s %10.2f %6.1f%% %7.3f", c->format->name, size,
-      c->taps.n, name, us->median, bench_percent_apart (us),
+      c->n_taps, name, us->median, bench_percent_apart (us),
       beside->floors.copy_us / us->median);
   bench_print_or (beside->peer.npp_us / us->median, 8, 2,
       report->no_peer != NULL ? "no NPP" : "-");
@@ -140,7 +140,7 @@ json_row (BenchJson *json, const BenchBeside *beside, const BenchRow *row,
   bench_json_string (json, "format", c->format->name);
   bench_json_number (json, "width", c->size.width);
   bench_json_number (json, "height", c->size.height);
-  bench_json_number (json, "taps", c->taps.n);
+  bench_json_number (json, "taps", c->n_taps);
   bench_json_string (json, "method", method);
   bench_json_time (json, &row->time);
   bench_json_known (json, "in_order_us", row->in_order_us);
@@ -177,7 +177,7 @@ worst_take (BenchWorst *worst, double ratio, const BenchBeside *beside,
     return;
   worst->ratio = ratio;
   snprintf (worst->where, sizeof worst->where, "%s %dx%d, %d taps, %s",
-      c->format->name, c->size.width, c->size.height, c->taps.n,
+      c->format->name, c->size.width, c->size.height, c->n_taps,
       row->method->name);
 }
 

@@ -18,7 +18,8 @@ typedef struct
 typedef struct
 {
   BenchJson *json;
-  bool verbose, box;
+  bool verbose;
+  const char *kernel;  /* its name */
   const char *no_peer; /* why no column of NPP's can have a number, or NULL */
   int rows;
   /* Time of auto over that of the fastest method, in order and in series. */

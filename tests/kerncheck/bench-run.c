@@ -2,8 +2,10 @@
 #include "bench-run.h"
 
 #include "bench-histo-run.h"
+#include "bench-modes-run.h"
 #include "bench-options.h"
 #include "bench-output.h"
+#include "bench-regions-run.h"
 #include "bench-report.h"
 
 #include <math.h>
@@ -257,10 +259,10 @@ measure_frames (Bench *bench, const BenchFormat *format, BenchSize size)
     ok = bench_floors_sustain (&bench->device, &bench->frames,
         bench->options.sustained_s, &bench->sustained_floors, &bench->fault);
   for (int i = 0; i < grid->n_taps && ok; i++) {
-    BenchCase *c =
-        bench_case_new (format, size, grid->taps[i], bench->options.box);
+    BenchCase *c = bench_case_new (
+        format, size, bench->options.kernel, grid->taps[i], &bench->fault);
 
-    ok = measure_case (bench, c);
+    ok = c != NULL && measure_case (bench, c);
     free (c);
   }
   bench_frames_clear (&bench->frames);
@@ -317,14 +319,19 @@ bench_run (int argc, char **argv)
   const char *path;
   bool ok;
 
-  for (int i = 1; i < argc; i++)
+  for (int i = 1; i < argc; i++) {
     if (strcmp (argv[i], "--histo") == 0)
       return bench_histo_run (argc, argv);
+    if (strcmp (argv[i], "--modes") == 0)
+      return bench_modes_run (argc, argv);
+    if (strcmp (argv[i], "--regions") == 0)
+      return bench_regions_run (argc, argv);
+  }
   if (!bench_options_parse (&bench.options, argc, argv))
     return 2;
   path = bench.options.json_path;
   bench.report.verbose = bench.options.verbose;
-  bench.report.box = bench.options.box;
+  bench.report.kernel = bench.options.kernel->name;
   if (!bench_begin_json (path, &bench.report.json))
     return 1;
   bench.rows =

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cases.h"
 
+#include "sepconv/method.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,30 @@ case_new (void)
 void
 case_free (Case *c)
 {
+  if (c != NULL)
+    free (c->more);
   free (c);
+}
+
+void
+case_spoil (Case *c)
+{
+  CaseTerm (*more)[TAPS_MAX_TERMS - 1] = c->more;
+
+  if (more != NULL)
+    memset (more, 0x7f, IMAGE_MAX_PLANES * sizeof *more);
+  memset (c, 0x7f, sizeof *c);
+  c->more = more;
+  case_free (c);
+}
+
+static void
+point_at_terms (Case *c)
+{
+  for (int p = 0; p < IMAGE_MAX_PLANES; p++)
+    for (int t = 0; t < TAPS_MAX_TERMS - 1; t++)
+      c->spec.plane[p].more[t] =
+          (SepconvTerm){ &c->more[p][t].x, &c->more[p][t].y };
 }
 
 Case *
@@ -24,6 +49,11 @@ case_copy (const Case *c)
   Case *copy = case_new ();
 
   *copy = *c;
+  if (c->more != NULL) {
+    copy->more = kerncheck_alloc (IMAGE_MAX_PLANES * sizeof *copy->more);
+    memcpy (copy->more, c->more, IMAGE_MAX_PLANES * sizeof *copy->more);
+    point_at_terms (copy);
+  }
   for (int p = 0; p < IMAGE_MAX_PLANES; p++) {
     copy->spec.plane[p].x = c->spec.plane[p].x == NULL ? NULL : &copy->x[p];
     copy->spec.plane[p].y = c->spec.plane[p].y == NULL ? NULL : &copy->y[p];
@@ -278,9 +308,7 @@ largest_gain (const SepconvSpec *spec, const Image *layout)
 
   for (int p = 0; p < layout->n_planes; p++)
     if (spec->plane[p].channels != 0)
-      largest = fmax (largest,
-          fabs (spec->scale) * taps_norm (spec->plane[p].x)
-              * taps_norm (spec->plane[p].y));
+      largest = fmax (largest, sepconv_gain (spec, &spec->plane[p]));
   return largest;
 }
 
@@ -389,6 +417,63 @@ case_make_spec (
     c->spec.scale *= 0.999 * SEPCONV_MAX_GAIN / gain;
 }
 
+/* Fills the terms after the first of a plane with taps about as long as the first's. */
+static void
+make_more (Case *c, int p, Random *random)
+{
+  for (int t = 0; t < c->spec.plane[p].n_more; t++) {
+    CaseTerm *term = &c->more[p][t];
+
+    term->x.n = random_int (random, 1, c->x[p].n);
+    term->y.n = random_int (random, 1, c->y[p].n);
+    shapes[random_shape (random)].make (&term->x, random);
+    shapes[random_shape (random)].make (&term->y, random);
+  }
+}
+
+/* Makes all taps of a plane 0. */
+static void
+make_silent (Case *c, int p)
+{
+  memset (c->x[p].tap, 0, sizeof c->x[p].tap);
+  for (int t = 0; t < c->spec.plane[p].n_more; t++)
+    memset (c->more[p][t].x.tap, 0, sizeof c->more[p][t].x.tap);
+}
+
+void
+case_make_terms (Case *c, Random *random)
+{
+  static const double thresholds[] = { 0.0, 0.0, 0.01, 0.1, 1.0 };
+  SepconvSpec *spec = &c->spec;
+  double gain;
+  int n_more;
+
+  spec->combine =
+      (SepconvCombine) random_int (random, SEPCONV_SUM, SEPCONV_DIRECTION);
+  n_more = spec->combine == SEPCONV_SUM ? random_int (
+               random, 0, random_chance (random, 80) ? 2 : TAPS_MAX_TERMS - 1)
+      : spec->combine == SEPCONV_UNSHARP ? 0
+                                         : 1;
+  spec->amount = random_double (random, -2.0, 3.0);
+  spec->threshold = thresholds[random_int (random, 0, 4)];
+  if (c->more == NULL)
+    c->more = kerncheck_alloc (IMAGE_MAX_PLANES * sizeof *c->more);
+  point_at_terms (c);
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    spec->plane[p].n_more = n_more;
+    if (spec->plane[p].channels == 0)
+      continue;
+    make_more (c, p, random);
+    /* As for chroma that becomes neutral. */
+    if (random_chance (random, 10))
+      make_silent (c, p);
+  }
+  c->boxes = false;
+  gain = largest_gain (spec, &c->layout);
+  if (gain > 0.99 * SEPCONV_MAX_GAIN)
+    spec->scale *= 0.99 * SEPCONV_MAX_GAIN / gain;
+}
+
 void
 case_set_rows (Case *c, int n, Random *random)
 {
@@ -438,6 +523,11 @@ case_make_tall (Case *c, const SepconvMethod *method, SepconvBorder border,
       case_set_rows (c, random_int (random, 1, 35), random);
     if (sepconv_method_supports (method, &c->spec, &c->layout, NULL, NULL))
       return true;
+    if (i < 50)
+      continue;
+    case_make_blurs (c, random);
+    if (sepconv_method_supports (method, &c->spec, &c->layout, NULL, NULL))
+      return true;
   }
   return false;
 }
@@ -475,10 +565,57 @@ case_make_boxes (Case *c, Random *random)
   }
 }
 
+/* A gaussian of about this sigma that reaches so many of them, perhaps out of the middle, and
+ * perhaps of an even number of taps. */
+static void
+turn_into_blur (Taps *taps, double sigma, double reach, Random *random)
+{
+  const double shift =
+      random_chance (random, 30) ? random_double (random, -sigma, sigma) : 0.0;
+  const int radius = (int) ceil (reach * sigma + fabs (shift));
+
+  taps->n = 2 * radius + 1 - random_int (random, 0, 1);
+  for (int i = 0; i < taps->n; i++) {
+    const double x = (i - radius - shift) / sigma;
+
+    taps->tap[i] = exp (-0.5 * x * x);
+  }
+  set_norm (taps, 1.0);
+}
+
+void
+case_make_blurs (Case *c, Random *random)
+{
+  c->shape = "blur";
+  c->boxes = false;
+  c->spec.scale = random_double (random, -1.0, 1.0);
+  c->spec.bias = random_double (random, -0.5, 0.5);
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    const int depth = c->layout.plane[p].depth;
+    /* The deeper the samples, the smoother the taps must be. */
+    const double least = depth <= 8 ? 5.0 : depth <= 10 ? 7.0 : 15.0;
+    const double sigma = least * random_double (random, 1.0, 1.7);
+    const double reach = depth <= 12 ? 4.2 : 5.0;
+
+    if (c->spec.plane[p].channels == 0)
+      continue;
+    turn_into_blur (&c->x[p], sigma, reach, random);
+    if (random_chance (random, 30))
+      c->y[p] = c->x[p];
+    else if (random_chance (random, 15))
+      turn_into_blur (&c->y[p], 0.5, 1.0, random);
+    else
+      turn_into_blur (
+          &c->y[p], least * random_double (random, 1.0, 1.7), reach, random);
+  }
+}
+
 void
 case_describe (Check *check, const Case *c)
 {
-  char planes[512] = "";
+  static const char *const combinations[] = { "sum", "unsharp", "magnitude",
+    "direction" };
+  char planes[512] = "", terms[128] = "";
   size_t end = 0;
 
   for (int p = 0; p < c->layout.n_planes && end < sizeof planes - 1; p++) {
@@ -491,10 +628,14 @@ case_describe (Check *check, const Case *c)
       end += (size_t) snprintf (planes + end, sizeof planes - end,
           " mask 0x%x unbiased 0x%x taps %dx%d zero %g border %g gain %g",
           how->channels, how->unbiased, how->x->n, how->y->n, how->zero[0],
-          how->border_value[0],
-          fabs (c->spec.scale) * taps_norm (how->x) * taps_norm (how->y));
+          how->border_value[0], sepconv_gain (&c->spec, how));
   }
-  check_describe (check, "%s %dx%d %s %s on %s, scale %g bias %g%s",
+  if (c->spec.combine != SEPCONV_SUM || c->spec.plane[0].n_more > 0)
+    snprintf (terms, sizeof terms, ", %s of %d terms, amount %g threshold %g",
+        combinations[c->spec.combine], sepconv_n_terms (&c->spec.plane[0]),
+        c->spec.amount, c->spec.threshold);
+  check_describe (check, "%s %dx%d %s %s on %s, scale %g bias %g%s%s",
       c->kind->name, c->width, c->height, border_name (c->spec.border),
-      c->shape, content_name (c->content), c->spec.scale, c->spec.bias, planes);
+      c->shape, content_name (c->content), c->spec.scale, c->spec.bias, terms,
+      planes);
 }

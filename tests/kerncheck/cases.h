@@ -6,6 +6,12 @@
 
 #define N_BORDERS (SEPCONV_CONSTANT + 1)
 
+/* The taps of a term after the first. */
+typedef struct
+{
+  Taps x, y;
+} CaseTerm;
+
 /* A valid spec for a layout, and the taps that it borrows. Too large for a
  * stack: case_new(). Not to be copied: case_copy(). */
 typedef struct
@@ -15,8 +21,10 @@ typedef struct
   Image layout;
   SepconvSpec spec;
   Taps x[IMAGE_MAX_PLANES], y[IMAGE_MAX_PLANES];
-  const char *shape; /* of the taps */
-  bool boxes;        /* all taps are boxes, as case_make_spec() makes them */
+  CaseTerm (
+      *more)[TAPS_MAX_TERMS - 1]; /* of each plane; NULL: all have one term */
+  const char *shape;              /* of the taps */
+  bool boxes; /* all taps are boxes, as case_make_spec() makes them */
   Content content;
 } Case;
 
@@ -30,6 +38,8 @@ typedef struct
 Case *case_new (void);
 void case_free (Case *c);
 Case *case_copy (const Case *c);
+/* Overwrites a case and frees it, so that a later use of it shows. */
+void case_spoil (Case *c);
 
 void case_set_layout (Case *c, const LayoutKind *kind, int width, int height);
 /* A size by chance. */
@@ -63,6 +73,12 @@ bool case_make_tall (Case *c, const SepconvMethod *method, SepconvBorder border,
 /* Gives the planes that are filtered boxes for taps, of the same lengths, norms
  * and sums: another try where a method does not take the case as it was. */
 void case_make_boxes (Case *c, Random *random);
+
+/* The same for long gaussians of any lengths, and a scale that does not amplify. */
+void case_make_blurs (Case *c, Random *random);
+
+/* Gives a case more terms, and another combination of them. */
+void case_make_terms (Case *c, Random *random);
 
 void case_describe (Check *check, const Case *c);
 const char *border_name (SepconvBorder border);

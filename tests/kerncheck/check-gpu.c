@@ -285,6 +285,8 @@ run_all_methods (Check *check, const Device *device, Random *random, int index)
     c->shape = "gaussian";
     if (!sepconv_method_supports (method, &c->spec, &c->layout, NULL, NULL))
       case_make_boxes (c, random);
+    if (!sepconv_method_supports (method, &c->spec, &c->layout, NULL, NULL))
+      case_make_blurs (c, random);
     case_describe (check, c);
     picture_new (&src, &c->layout, false, random);
     picture_new (&dst, &c->layout, false, random);

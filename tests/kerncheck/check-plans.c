@@ -75,8 +75,7 @@ update_plan (SepconvPlan *plan, const Case *c, Fault *fault)
   Case *copy = case_copy (c);
   const bool ok = sepconv_plan_update (plan, &copy->spec, fault);
 
-  memset (copy, 0x7f, sizeof *copy);
-  case_free (copy);
+  case_spoil (copy);
   return ok;
 }
 
@@ -87,8 +86,7 @@ new_plan (const Case *c, const MethodSubject *subject, Fault *fault)
   SepconvPlan *plan = sepconv_plan_new (&copy->spec, &copy->layout,
       subject->method->backend, subject->method, subject->device->gpu, fault);
 
-  memset (copy, 0x7f, sizeof *copy);
-  case_free (copy);
+  case_spoil (copy);
   return plan;
 }
 

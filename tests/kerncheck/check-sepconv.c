@@ -169,6 +169,163 @@ check_validate (Check *check, const void *data)
     }
 }
 
+/* How terms are combined. */
+typedef struct
+{
+  const char *what;
+  SepconvCombine combine;
+  int n_more;
+  double amount, threshold;
+  bool allowed;
+} CombineRow;
+
+static void
+set_combine (Case *c, const CombineRow *row)
+{
+  c->spec.combine = row->combine;
+  c->spec.amount = row->amount;
+  c->spec.threshold = row->threshold;
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    c->spec.plane[p].n_more = row->n_more;
+    for (int t = 0; t < TAPS_MAX_TERMS - 1; t++)
+      c->spec.plane[p].more[t] = (SepconvTerm){ &c->x[p], &c->y[p] };
+  }
+}
+
+static void
+check_combine (Check *check, const void *data)
+{
+  static const CombineRow rows[] = {
+    { "one term", SEPCONV_SUM, 0, NAN, NAN, true },
+    { "eight terms", SEPCONV_SUM, TAPS_MAX_TERMS - 1, 0, 0, true },
+    { "nine terms", SEPCONV_SUM, TAPS_MAX_TERMS, 0, 0, false },
+    { "no terms", SEPCONV_SUM, -1, 0, 0, false },
+    { "unsharp", SEPCONV_UNSHARP, 0, -2.0, 0.0, true },
+    { "a threshold of all codes", SEPCONV_UNSHARP, 0, 3.0, 1.0, true },
+    { "unsharp of two terms", SEPCONV_UNSHARP, 1, 1.0, 0.0, false },
+    { "amount NaN", SEPCONV_UNSHARP, 0, NAN, 0.0, false },
+    { "an infinite amount", SEPCONV_UNSHARP, 0, INFINITY, 0.0, false },
+    { "a threshold below 0", SEPCONV_UNSHARP, 0, 1.0, -0.01, false },
+    { "a threshold over 1", SEPCONV_UNSHARP, 0, 1.0, 1.01, false },
+    { "threshold NaN", SEPCONV_UNSHARP, 0, 1.0, NAN, false },
+    { "a gain over the limit by amount", SEPCONV_UNSHARP, 0, 0.51e6, 0.0,
+        false },
+    { "a gain below the limit", SEPCONV_UNSHARP, 0, 0.49e6, 0.0, true },
+    { "magnitude", SEPCONV_MAGNITUDE, 1, 0, 0, true },
+    { "magnitude of one term", SEPCONV_MAGNITUDE, 0, 0, 0, false },
+    { "magnitude of three terms", SEPCONV_MAGNITUDE, 2, 0, 0, false },
+    { "direction", SEPCONV_DIRECTION, 1, 0, 0, true },
+    { "direction of one term", SEPCONV_DIRECTION, 0, 0, 0, false },
+    { "a combination beyond the last", (SepconvCombine) (SEPCONV_DIRECTION + 1),
+        1, 0, 0, false },
+    { "a combination before the first", (SepconvCombine) -1, 0, 0, 0, false },
+  };
+
+  (void) data;
+  check->cases++;
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    Case *c = plain_case ("nv12");
+    Fault fault;
+    bool valid;
+
+    fault_clear (&fault);
+    set_combine (c, &rows[i]);
+    valid = sepconv_validate (&c->spec, &c->layout, &fault);
+    if (rows[i].allowed)
+      EXPECT (check, valid, "%s was refused: %s", rows[i].what, fault.message);
+    else
+      EXPECT_FAULT (check, !valid, &fault, FAULT_SETTINGS, rows[i].what);
+    /* A plane that is copied needs no terms, however many the others have. */
+    memset (&c->spec.plane[1], 0, sizeof c->spec.plane[1]);
+    EXPECT (check,
+        sepconv_validate (&c->spec, &c->layout, NULL) == rows[i].allowed,
+        "%s, beside a plane that is copied, was %s", rows[i].what,
+        rows[i].allowed ? "refused" : "accepted");
+    case_free (c);
+  }
+}
+
+/* Each term's taps are looked at, and all of them make up the gain. */
+static void
+check_more_terms (Check *check, const void *data)
+{
+  static const CombineRow three = { "", SEPCONV_SUM, 2, 0, 0, true };
+  Case *c = plain_case ("nv12");
+  Taps x;
+  Fault fault;
+
+  (void) data;
+  check->cases++;
+  set_combine (c, &three);
+  EXPECT (check, !sepconv_is_plain (&c->spec, &c->layout),
+      "three terms are taken for one");
+  taps_gaussian (&x, 1.0, 2);
+  c->spec.plane[1].more[1].x = &x;
+  c->spec.scale = 0.3334 * SEPCONV_MAX_GAIN;
+  fault_clear (&fault);
+  EXPECT_FAULT (check, !sepconv_validate (&c->spec, &c->layout, &fault), &fault,
+      FAULT_SETTINGS, "a gain over the limit by three terms");
+  c->spec.scale = 0.3332 * SEPCONV_MAX_GAIN;
+  EXPECT (check, sepconv_validate (&c->spec, &c->layout, &fault), "%s",
+      fault.message);
+  x.tap[1] = NAN;
+  fault_clear (&fault);
+  EXPECT_FAULT (check, !sepconv_validate (&c->spec, &c->layout, &fault), &fault,
+      FAULT_SETTINGS, "a NaN tap of the third term");
+  c->spec.plane[1].more[1].x = NULL;
+  fault_clear (&fault);
+  EXPECT_FAULT (check, !sepconv_validate (&c->spec, &c->layout, &fault), &fault,
+      FAULT_SETTINGS, "a third term without taps");
+  case_free (c);
+}
+
+/* A plan takes new taps and amounts, but not other terms. */
+static void
+check_update_terms (Check *check, const void *data)
+{
+  static const CombineRow rows[] = {
+    { "one term", SEPCONV_SUM, 0, 0, 0, true },
+    { "two terms", SEPCONV_SUM, 1, 0, 0, true },
+    { "unsharp", SEPCONV_UNSHARP, 0, 1.0, 0.1, true },
+    { "magnitude", SEPCONV_MAGNITUDE, 1, 0, 0, true },
+    { "direction", SEPCONV_DIRECTION, 1, 0, 0, true },
+  };
+  enum
+  {
+    N = sizeof rows / sizeof rows[0]
+  };
+
+  (void) data;
+  check->cases++;
+  for (int i = 0; i < N * N; i++) {
+    const CombineRow *was = &rows[i / N], *next = &rows[i % N];
+    Case *c = plain_case ("nv12");
+    SepconvPlan *plan;
+    Fault fault;
+
+    fault_clear (&fault);
+    set_combine (c, was);
+    plan = sepconv_plan_new (
+        &c->spec, &c->layout, BACKEND_CPU, NULL, NULL, &fault);
+    if (EXPECT (check, plan != NULL, "%s: %s", was->what, fault.message)) {
+      set_combine (c, next);
+      c->spec.amount *= 0.5;
+      taps_gaussian (&c->x[0], 2.0, 4);
+      EXPECT (check, sepconv_plan_has_terms (plan, &c->spec) == (was == next),
+          "%s are%s the terms of %s", next->what, was == next ? " not" : "",
+          was->what);
+      if (was == next)
+        EXPECT (check, sepconv_plan_update (plan, &c->spec, &fault), "%s: %s",
+            was->what, fault.message);
+      else
+        EXPECT_FAULT (check, !sepconv_plan_update (plan, &c->spec, &fault),
+            &fault, FAULT_UNSUPPORTED, next->what);
+    }
+    sepconv_plan_free (plan);
+    case_free (c);
+  }
+}
+
 /* The limits themselves are allowed, and a plane that is copied needs nothing. */
 static void
 check_limits (Check *check, const void *data)
@@ -429,7 +586,10 @@ check_auto (Check *check, const void *data)
     { "gray8", 1920, 1080, 3, 129, "tensor" },
     { "nv12", 3840, 2160, 3, 129, "tensor" },
     { "rgbx", 1920, 1080, 129, 3, "tensor" },
-    { "gray8", 1920, 1080, 3, 257, "tensor-twopass" },
+    { "gray8", 960, 540, 3, 257, "tensor-twopass" },
+    { "gray8", 1920, 1080, 3, 257, "multirate" },
+    { "gray8", 7680, 4320, 65, 65, "tensor" },
+    { "gray8", 7680, 4320, 257, 257, "multirate" },
     { "gray16", 1920, 1080, 1, 33, "fused" },
     /* fused would do all of 9 x 9 taps. */
     { "p010", 320, 240, 1, 9, "tensor" },
@@ -471,12 +631,83 @@ check_auto (Check *check, const void *data)
   device_leave (&device);
 }
 
+/* What the CPU's `auto` takes for several terms: never reference, and never the method for them
+ * where one for single kernels will do. */
+static void
+check_auto_terms (Check *check, const void *data)
+{
+  (void) data;
+  check->cases++;
+  for (int k = 0; k < layout_n_kinds (); k++)
+    for (int combine = SEPCONV_SUM; combine <= SEPCONV_DIRECTION; combine++)
+      for (int n_more = 0; n_more < TAPS_MAX_TERMS; n_more++) {
+        const CombineRow row = { .combine = (SepconvCombine) combine,
+          .n_more = n_more };
+        Case *c = plain_case (layout_kind (k)->name);
+        const SepconvMethod *chosen;
+
+        c->spec.scale = 0.1;
+        set_combine (c, &row);
+        if (sepconv_validate (&c->spec, &c->layout, NULL)) {
+          chosen = sepconv_choose_method (&c->spec, &c->layout, BACKEND_CPU,
+              NULL, NULL, GPU_AFTER_KERNELS, NULL);
+          EXPECT (check,
+              chosen != NULL
+                  && is_named (chosen, "terms-simd")
+                      == !sepconv_is_plain (&c->spec, &c->layout),
+              "%s, combination %d of %d terms: %s is chosen",
+              layout_kind (k)->name, combine, n_more + 1,
+              chosen != NULL ? chosen->name : "none");
+        }
+        case_free (c);
+      }
+}
+
 static void
 set_identity (Taps *taps, int n)
 {
   memset (taps->tap, 0, sizeof (double) * (size_t) n);
   taps->n = n;
   taps->tap[n / 2] = 1.0;
+}
+
+/* What leaves every sample as it is, though terms are combined. */
+static void
+check_identity_of_terms (Check *check, const void *data)
+{
+  static const CombineRow unsharp = { "", SEPCONV_UNSHARP, 0, 1.0, 0.0, true };
+  static const CombineRow magnitude = { "", SEPCONV_MAGNITUDE, 1, 0, 0, true };
+  static const CombineRow two = { "", SEPCONV_SUM, 1, 0, 0, true };
+  Case *c = plain_case ("gray8");
+
+  (void) data;
+  check->cases++;
+  set_combine (c, &unsharp);
+  EXPECT (check, !sepconv_is_identity (&c->spec, &c->layout),
+      "unsharp masking is taken for the identity");
+  c->spec.amount = 0.0;
+  EXPECT (check, sepconv_is_identity (&c->spec, &c->layout),
+      "unsharp masking by 0 is not seen as the identity");
+  c->spec.scale = 2.0;
+  EXPECT (check, !sepconv_is_identity (&c->spec, &c->layout),
+      "its scale is not looked at");
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.1;
+  EXPECT (check, !sepconv_is_identity (&c->spec, &c->layout),
+      "its bias is not looked at");
+  c->spec.bias = 0.0;
+  c->spec.amount = 1.0;
+  set_identity (&c->x[0], 3);
+  set_identity (&c->y[0], 1);
+  EXPECT (check, sepconv_is_identity (&c->spec, &c->layout),
+      "unsharp masking without a blur is not seen as the identity");
+  set_combine (c, &magnitude);
+  EXPECT (check, !sepconv_is_identity (&c->spec, &c->layout),
+      "a magnitude is taken for the identity");
+  set_combine (c, &two);
+  EXPECT (check, !sepconv_is_identity (&c->spec, &c->layout),
+      "two terms are taken for the identity");
+  case_free (c);
 }
 
 static void
@@ -582,12 +813,18 @@ check_sepconv_add (void)
 
   kerncheck_add (check_validate, NULL, NULL, "sepconv/validate");
   kerncheck_add (check_limits, NULL, NULL, "sepconv/limits");
+  kerncheck_add (check_combine, NULL, NULL, "sepconv/combine");
+  kerncheck_add (check_more_terms, NULL, NULL, "sepconv/more-terms");
+  kerncheck_add (check_update_terms, NULL, NULL, "sepconv/update-terms");
+  kerncheck_add (
+      check_identity_of_terms, NULL, NULL, "sepconv/identity-of-terms");
   kerncheck_add (check_table, NULL, NULL, "sepconv/table");
   kerncheck_add (check_refused_methods, NULL, NULL, "sepconv/refused-methods");
   kerncheck_add (check_choose, &cpu, NULL, "sepconv/choose-cpu");
   kerncheck_add (check_choose, &cuda, NULL, "sepconv/choose-cuda");
   kerncheck_add (check_costs, NULL, NULL, "sepconv/costs");
   kerncheck_add (check_auto, NULL, NULL, "sepconv/auto");
+  kerncheck_add (check_auto_terms, NULL, NULL, "sepconv/auto-terms");
   kerncheck_add (check_identity, NULL, NULL, "sepconv/identity");
   kerncheck_add (check_wrong_images, NULL, NULL, "sepconv/wrong-images");
 }

@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double
@@ -320,7 +321,12 @@ subsampling_case (Check *check, Random *random, int index, const void *data)
   static const int subs[] = { 1, 2, 4 };
   const int sub_x = subs[index % 3], sub_y = subs[index / 3 % 3];
   const double sigma = random_double (random, 0.2, 20.0);
-  TapsSettings settings = { .sigma_x = sigma,
+  const int depth = random_int (random, 0, 16);
+  const double reach = depth > 12 && sigma > 12.0
+      ? fmin (sigma / 3.0, 5.0)
+      : fmin (fmax (sigma / 2.0, 3.0), 4.0);
+  TapsSettings settings = { .depth = depth,
+    .sigma_x = sigma,
     .sigma_y = -1.0,
     .radius_x = random_int (random, 0, 70),
     .radius_y = random_int (random, 0, 70) };
@@ -365,7 +371,7 @@ subsampling_case (Check *check, Random *random, int index, const void *data)
   settings.radius_x = settings.radius_y = -1;
   EXPECT (check, taps_make (&settings, sub_x, sub_y, &x, &y, &fault), "%s",
       fault.message);
-  EXPECT (check, x.n == 2 * (int) ceil (3.0 * sigma / sub_x) + 1,
+  EXPECT (check, x.n == 2 * (int) ceil (reach * sigma / sub_x) + 1,
       "gaussian: %d taps by default", x.n);
 }
 
@@ -598,9 +604,444 @@ check_sums (Check *check, const void *data)
   EXPECT (check, taps_norm (&taps) == 7.5, "the norm is %g", taps_norm (&taps));
 }
 
+/* The terms of a kernel, too large for a stack. */
+typedef struct
+{
+  int n;
+  Taps x[TAPS_MAX_TERMS], y[TAPS_MAX_TERMS];
+} Terms;
+
+static bool
+make_terms (Check *check, Terms *terms, const TapsSettings *settings, int sub_x,
+    int sub_y)
+{
+  Fault fault;
+
+  fault_clear (&fault);
+  return EXPECT (check,
+      taps_make_terms (
+          settings, sub_x, sub_y, terms->x, terms->y, &terms->n, &fault),
+      "refused: %s", fault.message);
+}
+
+static double
+sum_of_terms (const Terms *terms)
+{
+  double sum = 0.0;
+
+  for (int t = 0; t < terms->n; t++)
+    sum += taps_sum (&terms->x[t]) * taps_sum (&terms->y[t]);
+  return sum;
+}
+
+/* The response to (x - x0)^2 + (y - y0)^2, at 0, as the sum over all products of taps. */
+static double
+response_to_bowl (const Terms *terms, double x0, double y0)
+{
+  double sum = 0.0;
+
+  for (int t = 0; t < terms->n; t++)
+    for (int j = 0; j < terms->y[t].n; j++)
+      for (int i = 0; i < terms->x[t].n; i++) {
+        const double x = i - terms->x[t].n / 2 - x0;
+        const double y = j - terms->y[t].n / 2 - y0;
+
+        sum += terms->x[t].tap[i] * terms->y[t].tap[j] * (x * x + y * y);
+      }
+  return sum;
+}
+
+static void
+expect_even (Check *check, const char *what, const Taps *taps)
+{
+  const double norm = taps_norm (taps);
+
+  EXPECT (check, taps->n % 2 == 1, "%s: %d taps", what, taps->n);
+  for (int i = 0; i < taps->n / 2; i++)
+    EXPECT (check,
+        fabs (taps->tap[i] - taps->tap[taps->n - 1 - i]) <= 1e-14 * norm,
+        "%s: taps %d from both ends differ: %g and %g", what, i, taps->tap[i],
+        taps->tap[taps->n - 1 - i]);
+}
+
+static void
+check_gradients (Check *check, const void *data)
+{
+  static const struct
+  {
+    const char *what;
+    TapsKernel kernel, x, y;
+  } rows[] = {
+    { "sobel", TAPS_SOBEL, TAPS_SOBEL_X, TAPS_SOBEL_Y },
+    { "scharr", TAPS_SCHARR, TAPS_SCHARR_X, TAPS_SCHARR_Y },
+    { "prewitt", TAPS_PREWITT, TAPS_PREWITT_X, TAPS_PREWITT_Y },
+  };
+  Terms *terms = kerncheck_alloc (sizeof *terms);
+
+  (void) data;
+  check->cases++;
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    TapsSettings settings = {
+      .kernel = rows[i].kernel, .radius_x = -1, .radius_y = -1
+    };
+    Taps x, y;
+
+    EXPECT (check, !taps_is_one_term (rows[i].kernel),
+        "%s is taken for one term", rows[i].what);
+    if (!make_terms (check, terms, &settings, 2, 2))
+      continue;
+    EXPECT (check, terms->n == 2 && sum_of_terms (terms) == 0.0,
+        "%s: %d terms of sum %g", rows[i].what, terms->n, sum_of_terms (terms));
+    for (int t = 0; t < 2; t++) {
+      settings.kernel = t == 0 ? rows[i].x : rows[i].y;
+      EXPECT (
+          check, taps_make (&settings, 1, 1, &x, &y, NULL), "%s", rows[i].what);
+      expect_taps (check, rows[i].what, &terms->x[t], x.tap, x.n);
+      expect_taps (check, rows[i].what, &terms->y[t], y.tap, y.n);
+    }
+    /* Along y as along x. */
+    expect_taps (check, rows[i].what, &terms->y[1], terms->x[0].tap, 3);
+    expect_taps (check, rows[i].what, &terms->x[1], terms->y[0].tap, 3);
+  }
+  free (terms);
+}
+
+static void
+check_laplacian (Check *check, const void *data)
+{
+  static const double second[] = { 1, -2, 1 }, one[] = { 1 };
+  static const double wider[] = { 1, 0, -2, 0, 1 };
+  Terms *terms = kerncheck_alloc (sizeof *terms);
+
+  (void) data;
+  check->cases++;
+  for (int radius = 1; radius <= 4; radius++) {
+    const TapsSettings settings = {
+      .kernel = TAPS_LAPLACIAN, .radius_x = radius, .radius_y = -1
+    };
+    /* Of x^2, 2 by each derivative, and 4 by each factor of the smoothing on either axis. */
+    const double bowl = radius == 1 ? 4.0 : 4.0 * pow (4.0, 2 * radius - 1);
+
+    if (!make_terms (check, terms, &settings, 2, 1))
+      continue;
+    EXPECT (check, terms->n == 2 && sum_of_terms (terms) == 0.0,
+        "radius %d: %d terms of sum %g", radius, terms->n,
+        sum_of_terms (terms));
+    for (int t = 0; t < 2; t++) {
+      expect_even (check, "x", &terms->x[t]);
+      expect_even (check, "y", &terms->y[t]);
+    }
+    for (int at = -9; at <= 9; at += 3)
+      EXPECT (check,
+          fabs (response_to_bowl (terms, at, 0.5 * at) - bowl) <= 1e-9 * bowl,
+          "radius %d: the response to a parabola is %g at %d where %g was "
+          "expected",
+          radius, response_to_bowl (terms, at, 0.5 * at), at, bowl);
+    if (radius <= 2)
+      expect_taps (check, "second derivative", &terms->x[0],
+          radius == 1 ? second : wider, 2 * radius + 1);
+    if (radius == 1)
+      expect_taps (check, "across", &terms->y[0], one, 1);
+  }
+  free (terms);
+}
+
+static void
+log_case (Check *check, Random *random, int index, const void *data)
+{
+  const TapsSettings settings = { .kernel = TAPS_LOG,
+    .sigma_x = random_double (random, 1.0, 12.0),
+    .sigma_y = index % 2 ? -1.0 : random_double (random, 1.0, 12.0),
+    .radius_x = -1,
+    .radius_y = -1 };
+  const double sigma_y =
+      settings.sigma_y < 0.0 ? settings.sigma_x : settings.sigma_y;
+  Terms *terms = kerncheck_alloc (sizeof *terms);
+
+  (void) data;
+  check_describe (check, "sigma %g, %g", settings.sigma_x, settings.sigma_y);
+  if (make_terms (check, terms, &settings, 1, 1)) {
+    const double norm = taps_norm (&terms->x[0]) + taps_norm (&terms->y[1]);
+
+    EXPECT (check,
+        terms->n == 2 && fabs (taps_sum (&terms->x[0])) < 1e-14 * norm
+            && fabs (taps_sum (&terms->y[1])) < 1e-14 * norm,
+        "%d terms, second derivatives sum to %g and %g", terms->n,
+        taps_sum (&terms->x[0]), taps_sum (&terms->y[1]));
+    EXPECT (check,
+        terms->x[0].n == 2 * (int) ceil (4.0 * settings.sigma_x) + 1
+            && terms->y[0].n == 2 * (int) ceil (4.0 * sigma_y) + 1,
+        "%d x %d taps", terms->x[0].n, terms->y[0].n);
+    for (int t = 0; t < 2; t++) {
+      expect_even (check, "x", &terms->x[t]);
+      expect_even (check, "y", &terms->y[t]);
+    }
+    /* The Laplacian of x^2 + y^2; what is cut off beyond 4 sigma is 1 % of it. */
+    EXPECT (check, fabs (response_to_bowl (terms, 3.0, -2.0) - 4.0) < 0.05,
+        "the response to a parabola is %g where 4 was expected",
+        response_to_bowl (terms, 3.0, -2.0));
+  }
+  free (terms);
+}
+
+static void
+check_log (Check *check, const void *data)
+{
+  const TapsSettings whole = { .kernel = TAPS_LOG,
+    .sigma_x = 6.0,
+    .sigma_y = -1.0,
+    .radius_x = 24,
+    .radius_y = -1 };
+  TapsSettings half = whole;
+  Terms *terms = kerncheck_alloc (sizeof *terms);
+  Taps x;
+
+  check_cases (check, check->quick ? 20 : 100, log_case, data);
+  /* Subsampled by 2 it is that of half the sigma. */
+  half.sigma_x = 3.0;
+  half.radius_x = 12;
+  if (make_terms (check, terms, &whole, 2, 1)) {
+    x = terms->x[0];
+    if (make_terms (check, terms, &half, 1, 1))
+      expect_taps (check, "subsampled", &x, terms->x[0].tap, terms->x[0].n);
+  }
+  free (terms);
+}
+
+static void
+check_dog (Check *check, const void *data)
+{
+  TapsSettings settings = { .kernel = TAPS_DOG,
+    .sigma_x = 2.0,
+    .sigma_y = 1.0,
+    .radius_x = -1,
+    .radius_y = -1 };
+  Terms *terms = kerncheck_alloc (sizeof *terms);
+  Taps inner, outer;
+
+  (void) data;
+  check->cases++;
+  for (int given = 0; given < 2; given++) {
+    settings.sigma_outer = given ? 5.0 : -1.0;
+    if (!make_terms (check, terms, &settings, 1, 1))
+      continue;
+    EXPECT (check, terms->n == 2 && fabs (sum_of_terms (terms)) < 1e-14,
+        "%d terms of sum %g", terms->n, sum_of_terms (terms));
+    taps_gaussian (&inner, 2.0, 6);
+    expect_taps (check, "inner", &terms->x[0], inner.tap, inner.n);
+    taps_gaussian (&outer, given ? 5.0 : 3.2, given ? 15 : 10);
+    expect_taps (check, "outer", &terms->x[1], outer.tap, outer.n);
+    taps_gaussian (&outer, given ? 5.0 : 1.6, given ? 15 : 5);
+    for (int i = 0; i < outer.n; i++)
+      outer.tap[i] = -outer.tap[i];
+    expect_taps (check, "outer along y", &terms->y[1], outer.tap, outer.n);
+  }
+  free (terms);
+}
+
+/* Unsharp masking takes away a gaussian; kernels of one term are as taps_make() has them. */
+static void
+check_one_term (Check *check, const void *data)
+{
+  const TapsSettings settings = { .kernel = TAPS_UNSHARP,
+    .sigma_x = 2.0,
+    .sigma_y = -1.0,
+    .radius_x = -1,
+    .radius_y = -1 };
+  Terms *terms = kerncheck_alloc (sizeof *terms);
+  Taps expected;
+
+  (void) data;
+  check->cases++;
+  EXPECT (check, taps_is_one_term (TAPS_UNSHARP) && taps_is_one_term (TAPS_BOX),
+      "a blur is not taken for one term");
+  if (make_terms (check, terms, &settings, 1, 2)) {
+    EXPECT (check, terms->n == 1, "%d terms", terms->n);
+    taps_gaussian (&expected, 2.0, 6);
+    expect_taps (check, "unsharp x", &terms->x[0], expected.tap, expected.n);
+    taps_gaussian (&expected, 1.0, 3);
+    expect_taps (check, "unsharp y", &terms->y[0], expected.tap, expected.n);
+  }
+  free (terms);
+}
+
+static void
+check_terms (Check *check, const void *data)
+{
+  static const double a[] = { 1, 2, 1 }, b[] = { -1, 4 }, c[] = { 3 };
+  const TapsCustomTerm term[] = { { a, b, 3, 2 }, { c, NULL, 1, 0 } };
+  TapsSettings settings = { .kernel = TAPS_TERMS, .term = term, .n_terms = 2 };
+  Terms *terms = kerncheck_alloc (sizeof *terms);
+
+  (void) data;
+  check->cases++;
+  if (make_terms (check, terms, &settings, 2, 2)) {
+    EXPECT (check, terms->n == 2, "%d terms", terms->n);
+    expect_taps (check, "x of term 0", &terms->x[0], a, 3);
+    expect_taps (check, "y of term 0", &terms->y[0], b, 2);
+    expect_taps (check, "x of term 1", &terms->x[1], c, 1);
+    expect_taps (check, "y of term 1, as x", &terms->y[1], c, 1);
+  }
+  settings.normalize = true;
+  if (make_terms (check, terms, &settings, 1, 1)) {
+    EXPECT (check, fabs (sum_of_terms (terms) - 1.0) < 1e-15,
+        "normalized terms sum to %g", sum_of_terms (terms));
+    /* 4 * 3 + 3 * 3 */
+    EXPECT (check, fabs (terms->x[0].tap[1] - 2.0 / 21.0) < 1e-15,
+        "a normalized tap is %g", terms->x[0].tap[1]);
+    expect_taps (check, "normalized y", &terms->y[0], b, 2);
+  }
+  free (terms);
+}
+
+static void
+expect_terms_refused (Check *check, const char *what, const char *sentence,
+    const TapsSettings *settings)
+{
+  Terms *terms = kerncheck_alloc (sizeof *terms);
+  Fault fault;
+
+  fault_clear (&fault);
+  if (EXPECT_FAULT (check,
+          !taps_make_terms (
+              settings, 1, 1, terms->x, terms->y, &terms->n, &fault),
+          &fault, FAULT_SETTINGS, what))
+    EXPECT (check, strstr (fault.message, sentence) != NULL,
+        "%s: the message is \"%s\", without \"%s\"", what, fault.message,
+        sentence);
+  EXPECT (check,
+      !taps_make_terms (settings, 1, 1, terms->x, terms->y, &terms->n, NULL),
+      "%s was accepted without a fault to fill", what);
+  free (terms);
+}
+
+static void
+check_terms_errors (Check *check, const void *data)
+{
+  static const double fine[] = { 0.25, 0.5, 0.25 }, nan[] = { 1.0, NAN };
+  static const double zero[] = { -1.0, 1.0 }, tiny[] = { 5e-324 };
+  static const double too_long[TAPS_MAX + 1];
+  const struct
+  {
+    const char *what, *sentence;
+    TapsCustomTerm term;
+    int n_terms;
+    bool normalize;
+  } rows[] = {
+    { "no terms", "needs 1 to 8 terms, but terms-x has 0", { fine, fine, 3, 3 },
+        0, false },
+    { "too many terms", "needs 1 to 8 terms, but terms-x has 9",
+        { fine, fine, 3, 3 }, TAPS_MAX_TERMS + 1, false },
+    { "an empty term", "Term 1 of terms-x has 0 taps", { fine, fine, 0, 3 }, 2,
+        false },
+    { "a term too long along x", "Term 1 of terms-x has 4098 taps",
+        { too_long, fine, TAPS_MAX + 1, 3 }, 2, false },
+    { "a term too long along y", "Term 1 of terms-y has 4098 taps",
+        { fine, too_long, 3, TAPS_MAX + 1 }, 2, false },
+    { "a negative number of taps", "Term 1 of terms-x and terms-y",
+        { fine, fine, 3, -1 }, 2, false },
+    { "a term of NaN", "Term 1 of terms-x and terms-y", { fine, nan, 3, 2 }, 2,
+        false },
+    { "normalized terms of sum 0", "sum to zero", { zero, zero, 2, 2 }, 1,
+        true },
+    { "normalized terms of nearly no sum", "too little to be normalized",
+        { fine, tiny, 3, 1 }, 1, true },
+  };
+  TapsSettings settings = { .kernel = TAPS_TERMS, .n_terms = 1 };
+
+  (void) data;
+  check->cases++;
+  expect_terms_refused (check, "missing terms", "needs 1 to 8", &settings);
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    TapsCustomTerm term[TAPS_MAX_TERMS + 1];
+
+    for (int t = 0; t <= TAPS_MAX_TERMS; t++)
+      term[t] = (TapsCustomTerm){ fine, fine, 3, 3 };
+    term[rows[i].n_terms > 1 ? 1 : 0] = rows[i].term;
+    settings.term = term;
+    settings.n_terms = rows[i].n_terms;
+    settings.normalize = rows[i].normalize;
+    expect_terms_refused (check, rows[i].what, rows[i].sentence, &settings);
+  }
+}
+
+/* Sigmas and radii that kernels of several terms do not have. */
+static void
+check_several_errors (Check *check, const void *data)
+{
+  const struct
+  {
+    const char *what, *sentence;
+    TapsSettings settings;
+  } rows[] = {
+    { "log of sigma 0", "needs a sigma of at least",
+        { .kernel = TAPS_LOG,
+            .sigma_y = -1.0,
+            .radius_x = -1,
+            .radius_y = -1 } },
+    { "log of sigma NaN along y", "needs a sigma of at least",
+        { .kernel = TAPS_LOG, .sigma_x = 1.0, .sigma_y = NAN } },
+    { "log of nearly no sigma", "needs a sigma of at least",
+        { .kernel = TAPS_LOG,
+            .sigma_x = 1e-200,
+            .sigma_y = -1.0,
+            .radius_x = 2 } },
+    { "log of a sigma too large", "adius",
+        { .kernel = TAPS_LOG,
+            .sigma_x = 683.0,
+            .sigma_y = -1.0,
+            .radius_x = -1,
+            .radius_y = -1 } },
+    { "dog of a sigma too large", "adius",
+        { .kernel = TAPS_DOG,
+            .sigma_x = 500.0,
+            .sigma_y = -1.0,
+            .radius_x = -1,
+            .radius_y = -1 } },
+    { "dog of sigma-outer NaN", "sigma-outer",
+        { .kernel = TAPS_DOG,
+            .sigma_x = 1.0,
+            .sigma_y = -1.0,
+            .sigma_outer = NAN,
+            .radius_x = -1,
+            .radius_y = -1 } },
+    { "dog of an infinite sigma-outer", "igma",
+        { .kernel = TAPS_DOG,
+            .sigma_x = 1.0,
+            .sigma_y = -1.0,
+            .sigma_outer = INFINITY,
+            .radius_x = -1,
+            .radius_y = -1 } },
+    { "laplacian of radius 0", "radius of 1 to 15, not 0",
+        { .kernel = TAPS_LAPLACIAN, .radius_x = 0, .radius_y = 1 } },
+    { "laplacian of radius 16", "radius of 1 to 15, not 16",
+        { .kernel = TAPS_LAPLACIAN, .radius_x = 1, .radius_y = 16 } },
+    { "sobel of radius 0", "radius",
+        { .kernel = TAPS_SOBEL, .radius_x = 0, .radius_y = 0 } },
+    { "scharr of radius 2", "adius",
+        { .kernel = TAPS_SCHARR, .radius_x = 2, .radius_y = 2 } },
+    { "unsharp of a negative sigma", "igma",
+        { .kernel = TAPS_UNSHARP, .sigma_x = -1.0, .sigma_y = -1.0 } },
+  };
+
+  (void) data;
+  check->cases++;
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    expect_terms_refused (
+        check, rows[i].what, rows[i].sentence, &rows[i].settings);
+}
+
 void
 check_taps_add (void)
 {
+  kerncheck_add (check_gradients, NULL, NULL, "taps/gradients");
+  kerncheck_add (check_laplacian, NULL, NULL, "taps/laplacian");
+  kerncheck_add (check_log, NULL, NULL, "taps/log");
+  kerncheck_add (check_dog, NULL, NULL, "taps/dog");
+  kerncheck_add (check_one_term, NULL, NULL, "taps/one-term");
+  kerncheck_add (check_terms, NULL, NULL, "taps/terms");
+  kerncheck_add (check_terms_errors, NULL, NULL, "taps/terms-errors");
+  kerncheck_add (check_several_errors, NULL, NULL, "taps/several-errors");
   kerncheck_add (check_gaussian, NULL, NULL, "taps/gaussian");
   kerncheck_add (check_box, NULL, NULL, "taps/box");
   kerncheck_add (check_binomial, NULL, NULL, "taps/binomial");

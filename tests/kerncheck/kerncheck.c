@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#define MAX_CHECKS 1024
+#define MAX_CHECKS 2048
 /* A check that fails this many cases has said enough. */
 #define MAX_FAILED_CASES 3
 /* The low bits of a case's seed are its index. */
@@ -467,11 +467,14 @@ main (int argc, char **argv)
   check_taps_add ();
   check_image_add ();
   check_equalize_add ();
+  check_light_add ();
   check_sepconv_add ();
   check_methods_add ();
+  check_multirate_add ();
   check_overlay_add ();
   check_plans_add ();
   check_progress_add ();
+  check_regions_add ();
   check_beside_add ();
   check_chains_add ();
   check_counting_add ();

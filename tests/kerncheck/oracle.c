@@ -3,6 +3,7 @@
 
 #include "kerncheck.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,48 +55,40 @@ oracle_walk (int *map, int n, int before, int after, SepconvBorder border)
     map[k] = at = step_outward (at, &direction, n, border);
 }
 
-/* One channel of one image under one spec, with its borders walked. */
+/* One term over one channel of one image, with its borders walked. */
 typedef struct
 {
   const ImageMemory *memory;
   const ImagePlane *plane;
   const Taps *x, *y;
   int channel, width, height;
-  double zero, border_value, scale, offset, full;
+  double zero, border_value;
   int *columns, *rows; /* for coordinates from -nx/2 and from -ny/2 on */
 } Problem;
 
 static void
 problem_begin (Problem *problem, const SepconvSpec *spec, const Image *src,
-    int p, int channel)
+    int p, int channel, int term)
 {
   const SepconvPlane *how = &spec->plane[p];
 
   problem->plane = &src->plane[p];
   problem->memory = &src->memory[problem->plane->memory];
-  problem->x = how->x;
-  problem->y = how->y;
+  problem->x = term == 0 ? how->x : how->more[term - 1].x;
+  problem->y = term == 0 ? how->y : how->more[term - 1].y;
   problem->channel = channel;
   problem->width = problem->plane->width;
   problem->height = problem->memory->height;
-  problem->full = 1.0;
-  for (int bit = 0; bit < problem->plane->depth; bit++)
-    problem->full *= 2.0;
-  problem->full -= 1.0;
   problem->zero = how->zero[channel];
   problem->border_value = how->border_value[channel];
-  problem->scale = spec->scale;
-  problem->offset = problem->zero;
-  if (!(how->unbiased >> channel & 1))
-    problem->offset += spec->bias * problem->full;
-  problem->columns =
-      kerncheck_alloc (sizeof (int) * (size_t) (problem->width + how->x->n));
-  problem->rows =
-      kerncheck_alloc (sizeof (int) * (size_t) (problem->height + how->y->n));
-  oracle_walk (problem->columns, problem->width, how->x->n / 2,
-      how->x->n - 1 - how->x->n / 2, spec->border);
-  oracle_walk (problem->rows, problem->height, how->y->n / 2,
-      how->y->n - 1 - how->y->n / 2, spec->border);
+  problem->columns = kerncheck_alloc (
+      sizeof (int) * (size_t) (problem->width + problem->x->n));
+  problem->rows = kerncheck_alloc (
+      sizeof (int) * (size_t) (problem->height + problem->y->n));
+  oracle_walk (problem->columns, problem->width, problem->x->n / 2,
+      problem->x->n - 1 - problem->x->n / 2, spec->border);
+  oracle_walk (problem->rows, problem->height, problem->y->n / 2,
+      problem->y->n - 1 - problem->y->n / 2, spec->border);
 }
 
 static void
@@ -124,95 +117,208 @@ level_at (const Problem *problem, int x, int y)
   return (double) (raw >> plane->shift) - problem->zero;
 }
 
-static double
-finish (const Problem *problem, double sum)
+/* A term, [height][width], as two passes. */
+static double *
+sum_two_pass (const Problem *problem)
 {
-  const double value = problem->offset + problem->scale * sum;
+  const size_t w = (size_t) problem->width, h = (size_t) problem->height;
+  double *sums, *line, *out;
 
-  return value < 0.0 ? 0.0 : value > problem->full ? problem->full : value;
-}
-
-double *
-oracle_two_pass (
-    const SepconvSpec *spec, const Image *src, int plane, int channel)
-{
-  Problem problem;
-  double *sums, *line, *out, *column;
-  size_t w, h;
-
-  problem_begin (&problem, spec, src, plane, channel);
-  w = (size_t) problem.width;
-  h = (size_t) problem.height;
   /* One row more: the row sums of a row that is all border. */
   sums = kerncheck_alloc (sizeof (double) * w * (h + 1));
-  line = kerncheck_alloc (sizeof (double) * (w + (size_t) problem.x->n));
-  column = kerncheck_alloc (sizeof (double) * w);
+  line = kerncheck_alloc (sizeof (double) * (w + (size_t) problem->x->n));
   out = kerncheck_alloc (sizeof (double) * w * h);
-
-  for (int y = 0; y <= problem.height; y++) {
+  for (int y = 0; y <= problem->height; y++) {
     double *to = sums + (size_t) y * w;
 
-    for (int k = 0; k < problem.width + problem.x->n - 1; k++)
+    for (int k = 0; k < problem->width + problem->x->n - 1; k++)
       line[k] =
-          level_at (&problem, problem.columns[k], y < problem.height ? y : -1);
-    for (int i = 0; i < problem.x->n; i++)
+          level_at (problem, problem->columns[k], y < problem->height ? y : -1);
+    for (int i = 0; i < problem->x->n; i++)
       for (size_t x = 0; x < w; x++)
-        to[x] += problem.x->tap[i] * line[x + (size_t) i];
+        to[x] += problem->x->tap[i] * line[x + (size_t) i];
   }
-  for (int y = 0; y < problem.height; y++) {
-    memset (column, 0, sizeof (double) * w);
-    for (int j = 0; j < problem.y->n; j++) {
-      const int row = problem.rows[y + j];
+  for (int y = 0; y < problem->height; y++)
+    for (int j = 0; j < problem->y->n; j++) {
+      const int row = problem->rows[y + j];
       const double *from = sums + (row < 0 ? h : (size_t) row) * w;
 
       for (size_t x = 0; x < w; x++)
-        column[x] += problem.y->tap[j] * from[x];
+        out[(size_t) y * w + x] += problem->y->tap[j] * from[x];
     }
-    for (size_t x = 0; x < w; x++)
-      out[(size_t) y * w + x] = finish (&problem, column[x]);
-  }
-
   free (sums);
   free (line);
-  free (column);
-  problem_end (&problem);
   return out;
 }
 
-double *
-oracle_direct (
-    const SepconvSpec *spec, const Image *src, int plane, int channel)
+/* The same as it is written. */
+static double *
+sum_direct (const Problem *problem)
 {
-  Problem problem;
-  double *out;
+  double *out = kerncheck_alloc (
+      sizeof (double) * (size_t) problem->width * (size_t) problem->height);
 
-  problem_begin (&problem, spec, src, plane, channel);
-  out = kerncheck_alloc (
-      sizeof (double) * (size_t) problem.width * (size_t) problem.height);
-  for (int y = 0; y < problem.height; y++)
-    for (int x = 0; x < problem.width; x++) {
-      double sum = 0.0;
-
-      for (int j = 0; j < problem.y->n; j++)
-        for (int i = 0; i < problem.x->n; i++)
-          sum += problem.y->tap[j] * problem.x->tap[i]
+  for (int y = 0; y < problem->height; y++)
+    for (int x = 0; x < problem->width; x++)
+      for (int j = 0; j < problem->y->n; j++)
+        for (int i = 0; i < problem->x->n; i++)
+          out[(size_t) y * (size_t) problem->width + (size_t) x] +=
+              problem->y->tap[j] * problem->x->tap[i]
               * level_at (
-                  &problem, problem.columns[x + i], problem.rows[y + j]);
-      out[(size_t) y * (size_t) problem.width + (size_t) x] =
-          finish (&problem, sum);
-    }
-  problem_end (&problem);
+                  problem, problem->columns[x + i], problem->rows[y + j]);
   return out;
 }
 
-double *
-oracle_compute (
-    const SepconvSpec *spec, const Image *src, int plane, int channel)
+static double
+clamp (double value, double full)
+{
+  return value < 0.0 ? 0.0 : value > full ? full : value;
+}
+
+/* What is the same for all samples of a channel. */
+typedef struct
+{
+  const SepconvSpec *spec;
+  double full, zero, offset;
+} Finish;
+
+/* Fills expected[0] and expected[1], which differ where a difference is as near to the
+ * threshold as the rounding of a method can take it. */
+static void
+finish_unsharp (const Finish *finish, double in, double blurred, double allowed,
+    double *expected)
+{
+  const SepconvSpec *spec = finish->spec;
+  const double difference = in - blurred;
+  const double kept = clamp (finish->offset + spec->scale * in, finish->full);
+  const double sharp =
+      clamp (finish->offset + spec->scale * (in + spec->amount * difference),
+          finish->full);
+  const double beyond = fabs (difference) - spec->threshold * finish->full;
+
+  expected[0] = beyond > 0.0 ? sharp : kept;
+  expected[1] =
+      fabs (beyond) < allowed ? kept + sharp - expected[0] : expected[0];
+}
+
+/* The values before rounding: of a sum of terms, or as sepconv.h combines them. */
+static void
+finish (const Finish *how, double in, const double terms[2], double allowed,
+    double *expected)
+{
+  const SepconvSpec *spec = how->spec;
+  double turns;
+
+  switch (spec->combine) {
+    case SEPCONV_UNSHARP:
+      finish_unsharp (how, in, terms[0], allowed, expected);
+      return;
+    case SEPCONV_MAGNITUDE:
+      expected[0] = clamp (how->offset
+              + spec->scale * sqrt (terms[0] * terms[0] + terms[1] * terms[1]),
+          how->full);
+      break;
+    case SEPCONV_DIRECTION:
+      turns = atan2 (terms[1], terms[0]) / (2.0 * acos (-1.0));
+      expected[0] = terms[0] == 0.0 && terms[1] == 0.0
+          ? how->zero
+          : (turns - floor (turns)) * (how->full + 1.0);
+      break;
+    default:
+      expected[0] = clamp (how->offset + spec->scale * terms[0], how->full);
+  }
+  expected[1] = expected[0];
+}
+
+typedef double *(*Sum) (const Problem *problem);
+
+static void
+compute (Oracle *oracle, const SepconvSpec *spec, const Image *src, int plane,
+    int channel, Sum sum)
+{
+  const SepconvPlane *how = &spec->plane[plane];
+  const ImagePlane *layout = &src->plane[plane];
+  const int width = layout->width, height = image_plane_height (src, plane);
+  const size_t n = (size_t) width * (size_t) height;
+  const double allowed = layout->depth <= 12 ? 0.25 : 0.5;
+  Finish how_to_finish = { spec, ldexp (1.0, layout->depth) - 1.0,
+    how->zero[channel], how->zero[channel] };
+  double *terms[2], norm = 0.0;
+
+  if (!(how->unbiased >> channel & 1))
+    how_to_finish.offset += spec->bias * how_to_finish.full;
+  for (int t = 0; t < 2; t++)
+    terms[t] = kerncheck_alloc (sizeof (double) * n);
+  oracle->exact = kerncheck_alloc (sizeof (double) * n);
+  oracle->other = kerncheck_alloc (sizeof (double) * n);
+  oracle->allowed = kerncheck_alloc (sizeof (double) * n);
+  for (int t = 0; t < 1 + how->n_more; t++) {
+    Problem problem;
+    double *values;
+
+    problem_begin (&problem, spec, src, plane, channel, t);
+    norm += taps_norm (problem.x) * taps_norm (problem.y);
+    values = sum (&problem);
+    for (size_t i = 0; i < n; i++)
+      terms[spec->combine == SEPCONV_SUM ? 0 : t][i] += values[i];
+    free (values);
+    problem_end (&problem);
+  }
+  for (size_t i = 0; i < n; i++) {
+    const double both[2] = { terms[0][i], terms[1][i] };
+    const Problem at = { .plane = layout,
+      .memory = &src->memory[layout->memory],
+      .channel = channel,
+      .zero = how->zero[channel] };
+    const double size = hypot (both[0], both[1]);
+    double expected[2];
+
+    finish (&how_to_finish,
+        level_at (&at, (int) (i % (size_t) width), (int) (i / (size_t) width)),
+        both, allowed, expected);
+    oracle->exact[i] = expected[0];
+    oracle->other[i] = expected[1];
+    /* An angle is off by as much as terms are, whose own error is within `allowed`. */
+    oracle->allowed[i] = 0.5 + allowed;
+    if (spec->combine == SEPCONV_DIRECTION && norm > 0.0)
+      oracle->allowed[i] += size <= 2.0 * allowed
+          ? how_to_finish.full
+          : how_to_finish.full * asin (2.0 * allowed / size) / 6.0;
+  }
+  for (int t = 0; t < 2; t++)
+    free (terms[t]);
+}
+
+void
+oracle_two_pass (Oracle *oracle, const SepconvSpec *spec, const Image *src,
+    int plane, int channel)
+{
+  compute (oracle, spec, src, plane, channel, sum_two_pass);
+}
+
+void
+oracle_direct (Oracle *oracle, const SepconvSpec *spec, const Image *src,
+    int plane, int channel)
+{
+  compute (oracle, spec, src, plane, channel, sum_direct);
+}
+
+void
+oracle_compute (Oracle *oracle, const SepconvSpec *spec, const Image *src,
+    int plane, int channel)
 {
   const double products = (double) src->plane[plane].width
       * image_plane_height (src, plane) * spec->plane[plane].x->n
       * spec->plane[plane].y->n;
 
-  return products <= DIRECT_LIMIT ? oracle_direct (spec, src, plane, channel)
-                                  : oracle_two_pass (spec, src, plane, channel);
+  compute (oracle, spec, src, plane, channel,
+      products <= DIRECT_LIMIT ? sum_direct : sum_two_pass);
+}
+
+void
+oracle_clear (Oracle *oracle)
+{
+  free (oracle->exact);
+  free (oracle->other);
+  free (oracle->allowed);
 }

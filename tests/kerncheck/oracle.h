@@ -11,14 +11,26 @@
  * k - before, k in [0, before + n + after); -1 is the border constant. */
 void oracle_walk (int *map, int n, int before, int after, SepconvBorder border);
 
-/* The results of a selected channel before rounding, clamped to the code range;
- * [height][width], to be freed by the caller. The two compute the same sum: as
+/* The results of a selected channel before rounding, clamped to the code range, each
+ * [height][width]. */
+typedef struct
+{
+  double *exact;
+  /* Likewise right: differs from `exact` only at UNSHARP's threshold. */
+  double *other;
+  /* By less than so much may a result be off; of DIRECTION round the circle of codes. */
+  double *allowed;
+} Oracle;
+
+/* Fill an oracle, to be cleared by the caller. The two compute the same sum: as
  * two passes, or as it is written, which only small images can afford. */
-double *oracle_two_pass (
-    const SepconvSpec *spec, const Image *src, int plane, int channel);
-double *oracle_direct (
-    const SepconvSpec *spec, const Image *src, int plane, int channel);
+void oracle_two_pass (Oracle *oracle, const SepconvSpec *spec, const Image *src,
+    int plane, int channel);
+void oracle_direct (Oracle *oracle, const SepconvSpec *spec, const Image *src,
+    int plane, int channel);
 
 /* One of these, by effort. */
-double *oracle_compute (
-    const SepconvSpec *spec, const Image *src, int plane, int channel);
+void oracle_compute (Oracle *oracle, const SepconvSpec *spec, const Image *src,
+    int plane, int channel);
+
+void oracle_clear (Oracle *oracle);

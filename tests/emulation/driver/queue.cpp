@@ -82,11 +82,24 @@ Queue::enqueue (std::function<void ()> run)
   arrived.notify_one ();
 }
 
+uint64_t
+Queue::mark ()
+{
+  const std::lock_guard<std::mutex> guard (lock);
+
+  return queued;
+}
+
 void
 Queue::wait ()
 {
+  wait (mark ());
+}
+
+void
+Queue::wait (uint64_t until)
+{
   std::unique_lock<std::mutex> guard (lock);
-  const uint64_t until = queued;
 
   finished.wait (guard, [this, until] { return done >= until; });
 }

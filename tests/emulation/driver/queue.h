@@ -17,6 +17,9 @@ public:
   /* Finishes what is queued. */
   ~Queue ();
   void enqueue (std::function<void ()> work);
+  /* How much has been queued so far; and waits until so much is done. */
+  uint64_t mark ();
+  void wait (uint64_t until);
   /* For what has been queued so far. */
   void wait ();
   bool idle ();

@@ -47,6 +47,7 @@ void
 wait_for_streams (const std::shared_ptr<Context> &context, bool only_blocking)
 {
   std::vector<std::shared_ptr<Queue>> queues;
+  std::vector<uint64_t> marks;
 
   {
     const std::lock_guard<std::mutex> guard (state_lock);
@@ -61,8 +62,11 @@ wait_for_streams (const std::shared_ptr<Context> &context, bool only_blocking)
     if (context->null != nullptr)
       queues.push_back (context->null);
   }
+  /* Of all at once: while one is awaited, others go on with later work. */
   for (const std::shared_ptr<Queue> &queue : queues)
-    queue->wait ();
+    marks.push_back (queue->mark ());
+  for (size_t i = 0; i < queues.size (); i++)
+    queues[i]->wait (marks[i]);
 }
 
 void

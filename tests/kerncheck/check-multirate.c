@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Filters at a lower sampling rate: their plans as mathematics, and the methods that follow these
+ * plans, with the pictures that are hardest for them. */
+#include "kerncheck.h"
+
+#include "cases.h"
+#include "kerncheck-device.h"
+#include "sepconv/multirate-plan.h"
+#include "verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The taps that a result of one phase has in effect, tap[k] at distance k - middle. */
+typedef struct
+{
+  int n, middle;
+  double *tap;
+} Effective;
+
+/* Step by step, as multirate-plan.h has the formula. */
+static Effective
+effective_taps (const MultirateAxis *axis, int phase)
+{
+  const int m = axis->factor;
+  Effective e = { .middle = m * (4 - axis->first) + m };
+
+  e.n = e.middle + m * (axis->first + axis->n + 8);
+  e.tap = kerncheck_alloc (sizeof *e.tap * (size_t) e.n);
+  for (int t = 0; t < 4; t++)
+    for (int j = 0; j < axis->n; j++) {
+      const int low = -1 + t + axis->first + j;
+
+      for (int i = 0; i < 4 * m; i++)
+        e.tap[e.middle + m * (low - 2) + i - phase] +=
+            (double) axis->phase[phase][t] * axis->tap[j] * axis->window[i];
+    }
+  return e;
+}
+
+static double
+wanted_tap (const Taps *taps, int distance)
+{
+  const int i = distance + taps->n / 2;
+
+  return i >= 0 && i < taps->n ? taps->tap[i] : 0.0;
+}
+
+/* Over all phases, taps are off by as much as the plan says. Those of each phase sum to the same
+ * as the wanted ones, so that flat pictures stay flat. */
+static void
+expect_axis (Check *check, const MultirateAxis *axis, const Taps *taps)
+{
+  double worst = 0.0;
+
+  for (int p = 0; p < axis->factor; p++) {
+    Effective e = effective_taps (axis, p);
+    double off = 0.0, sum = 0.0;
+
+    for (int k = 0; k < e.n; k++) {
+      off += fabs (e.tap[k] - wanted_tap (taps, k - e.middle));
+      sum += e.tap[k];
+    }
+    worst = fmax (worst, off);
+    EXPECT (check, fabs (sum - taps_sum (taps)) < 1e-6 * taps_norm (taps),
+        "phase %d sums to %.9g, not %.9g", p, sum, taps_sum (taps));
+    free (e.tap);
+  }
+  if (axis->factor == 1)
+    EXPECT (check, worst < 1e-6 * taps_norm (taps),
+        "taps at their own rate are off by %g", worst);
+  else
+    EXPECT (check,
+        fabs (worst / taps_norm (taps) - axis->error) < 1e-9 + 1e-6 * worst,
+        "taps are off by %.9g, and the plan says %.9g",
+        worst / taps_norm (taps), axis->error);
+}
+
+static void
+plan_case (Check *check, Random *random, int index, const void *data)
+{
+  static const int depths[] = { 8, 10, 12, 16 };
+  const int depth = depths[index % 4];
+  const double sigma = exp (random_double (random, log (2.0), log (240.0)));
+  const double reach = random_double (random, 2.5, 5.5);
+  const double gain = exp (random_double (random, log (0.3), log (4.0)));
+  MultiratePlane *plane = kerncheck_alloc (sizeof *plane);
+  Case *c = case_new ();
+  bool can;
+
+  (void) data;
+  taps_gaussian (&c->x[0], sigma, (int) ceil (reach * sigma));
+  c->x[0].n -= random_int (random, 0, 1);
+  taps_gaussian (&c->y[0], 1.5 * sigma, (int) ceil (reach * 1.5 * sigma));
+  if (random_chance (random, 20))
+    c->y[0] = c->x[0];
+  check_describe (check,
+      "sigma %g and 1.5 times that, reach %g, %d bits, gain %g", sigma, reach,
+      depth, gain);
+  can = multirate_plan (plane, &c->x[0], &c->y[0], depth, gain);
+  expect_axis (check, &plane->x, &c->x[0]);
+  expect_axis (check, &plane->y, &c->y[0]);
+  EXPECT (check,
+      !can || multirate_loss (plane, depth, gain) < (depth <= 12 ? 0.25 : 0.5),
+      "a plan loses %g codes", multirate_loss (plane, depth, gain));
+  free (plane);
+  case_free (c);
+}
+
+static void
+check_plan (Check *check, const void *data)
+{
+  check_cases (check, check->quick ? 16 : 120, plan_case, data);
+}
+
+/* By how much gaussians of the default radius are decimated at least. */
+static void
+check_factor (Check *check, const void *data)
+{
+  static const struct
+  {
+    double sigma;
+    int depth, factor;
+  } rows[] = {
+    { 8, 8, 4 },
+    { 8, 10, 3 },
+    { 16, 8, 8 },
+    { 64, 8, 32 },
+    { 64, 10, 24 },
+    { 64, 12, 12 },
+    { 500, 8, 32 },
+  };
+  MultiratePlane *plane = kerncheck_alloc (sizeof *plane);
+  Case *c = case_new ();
+  Fault fault;
+
+  (void) data;
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const TapsSettings settings = {
+      .sigma_x = rows[i].sigma, .sigma_y = -1.0, .radius_x = -1, .radius_y = -1
+    };
+
+    check_describe (check, "sigma %g, %d bits", rows[i].sigma, rows[i].depth);
+    EXPECT (check,
+        taps_make (&settings, 1, 1, &c->x[0], &c->y[0], &fault)
+            && multirate_plan (plane, &c->x[0], &c->y[0], rows[i].depth, 1.0),
+        "no plan");
+    EXPECT (check, plane->x.factor >= rows[i].factor, "factor %d instead of %d",
+        plane->x.factor, rows[i].factor);
+  }
+  free (plane);
+  case_free (c);
+}
+
+/* Whatever is not smooth is declined. */
+static void
+check_declines (Check *check, const void *data)
+{
+  MultiratePlane *plane = kerncheck_alloc (sizeof *plane);
+  Case *c = case_new ();
+  Taps *taps = &c->x[0];
+
+  (void) data;
+  taps_box (taps, 101, 50);
+  EXPECT (check, !multirate_plan (plane, taps, taps, 8, 1.0), "a box");
+  taps_gaussian (taps, 1e9, 200);
+  EXPECT (check, !multirate_plan (plane, taps, taps, 8, 1.0),
+      "a gaussian that is cut like a box");
+  taps_gaussian (taps, 2.0, 6);
+  EXPECT (
+      check, !multirate_plan (plane, taps, taps, 8, 1.0), "a short gaussian");
+  taps_gaussian (taps, 40.0, 160);
+  EXPECT (
+      check, !multirate_plan (plane, taps, taps, 8, 5000.0), "a large gain");
+  for (int i = 0; i < taps->n; i++)
+    taps->tap[i] = i % 2 ? -0.01 : 0.01;
+  EXPECT (
+      check, !multirate_plan (plane, taps, taps, 8, 1.0), "alternating taps");
+  memset (taps->tap, 0, sizeof taps->tap);
+  EXPECT (check, !multirate_plan (plane, taps, taps, 8, 0.0), "zeros");
+  free (plane);
+  case_free (c);
+}
+
+/* Pictures that are hard to decimate. */
+typedef enum
+{
+  PATTERN_COLUMNS, /* stripes of 0 and full, `period` wide together */
+  PATTERN_ROWS,
+  PATTERN_SQUARES,
+  PATTERN_POINT,
+  PATTERN_EDGE,
+  PATTERN_NOISE,
+  PATTERN_WORST, /* full where the error's taps are positive, for one result */
+  N_PATTERNS
+} Pattern;
+
+static const char *const pattern_names[] = { "columns", "rows", "squares",
+  "point", "edge", "noise", "worst" };
+
+typedef struct
+{
+  Pattern pattern;
+  int period, at_x, at_y;
+  double slope; /* of an edge */
+} Scene;
+
+static bool
+is_light (const Scene *scene, int x, int y, Random *random)
+{
+  const int half = (scene->period + 1) / 2;
+
+  switch (scene->pattern) {
+    case PATTERN_COLUMNS:
+      return x % scene->period < half;
+    case PATTERN_ROWS:
+      return y % scene->period < half;
+    case PATTERN_SQUARES:
+      return (x % scene->period < half) == (y % scene->period < half);
+    case PATTERN_POINT:
+      return x == scene->at_x && y == scene->at_y;
+    case PATTERN_EDGE:
+      return x - scene->at_x > scene->slope * (y - scene->at_y);
+    default:
+      return random_chance (random, 50);
+  }
+}
+
+static void
+paint (const Image *image, const Scene *scene, Random *random)
+{
+  const int full = image_full_code (&image->plane[0]);
+
+  for (int y = 0; y < image_plane_height (image, 0); y++)
+    for (int x = 0; x < image->plane[0].width; x++)
+      picture_write_code (
+          image, 0, 0, x, y, is_light (scene, x, y, random) ? full : 0);
+}
+
+/* The picture for which the result at (at_x, at_y) is off most. */
+static void
+paint_worst (const Image *image, const Scene *scene, const Case *c)
+{
+  const int full = image_full_code (&image->plane[0]);
+  MultiratePlane *plane = kerncheck_alloc (sizeof *plane);
+  Effective ex, ey;
+
+  multirate_plan (plane, &c->x[0], &c->y[0], image->plane[0].depth, 1.0);
+  ex = effective_taps (&plane->x, scene->at_x % plane->x.factor);
+  ey = effective_taps (&plane->y, scene->at_y % plane->y.factor);
+  for (int y = 0; y < image_plane_height (image, 0); y++)
+    for (int x = 0; x < image->plane[0].width; x++) {
+      const int dx = x - scene->at_x, dy = y - scene->at_y;
+      const int kx = dx + ex.middle, ky = dy + ey.middle;
+      const double has = kx >= 0 && kx < ex.n && ky >= 0 && ky < ey.n
+          ? ex.tap[kx] * ey.tap[ky]
+          : 0.0;
+
+      picture_write_code (image, 0, 0, x, y,
+          has > wanted_tap (&c->x[0], dx) * wanted_tap (&c->y[0], dy) ? full
+                                                                      : 0);
+    }
+  free (ex.tap);
+  free (ey.tap);
+  free (plane);
+}
+
+static const double sigmas[] = { 4, 5.3, 8, 10.8, 16, 21.3, 32, 42.5, 64, 100,
+  170, 500 };
+#define N_SIGMAS ((int) (sizeof sigmas / sizeof sigmas[0]))
+
+/* One sigma and one border, and some of the patterns: all of them, and all periods, come in
+ * turn. */
+static void
+patterns_case (Check *check, Random *random, int index, const void *data)
+{
+  const MethodSubject *subject = data;
+  static const char *const kinds[] = { "gray8", "gray8", "gray10", "gray12" };
+  const double sigma = sigmas[index / N_BORDERS % N_SIGMAS];
+  const int n = check->quick ? 3 : 14;
+  /* Those that are off most lie within a few sigmas. */
+  const int most = check->quick || sigma > 200.0 ? 70 : 260;
+  Case *c = case_new ();
+  Picture src, dst;
+  SepconvPlan *plan;
+  Fault fault;
+
+  case_set_layout (c, layout_kind_by_name (kinds[index % 4]),
+      random_int (random, most / 2, most), random_int (random, most / 2, most));
+  c->spec.border = (SepconvBorder) (index % N_BORDERS);
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.0;
+  taps_gaussian (&c->x[0], sigma, (int) ceil (4.0 * sigma));
+  c->y[0] = c->x[0];
+  c->spec.plane[0].x = &c->x[0];
+  c->spec.plane[0].y = &c->y[0];
+  c->spec.plane[0].channels = 1;
+  c->shape = "gaussian";
+  case_describe (check, c);
+  fault_clear (&fault);
+  if (!sepconv_method_supports (subject->method, &c->spec, &c->layout,
+          subject->device->gpu, &fault)) {
+    EXPECT_FAULT (check, true, &fault, FAULT_UNSUPPORTED, "a narrow gaussian");
+    /* Deeper samples take wider ones. */
+    EXPECT (check, c->layout.plane[0].depth > 8, "%s", fault.message);
+    check->unsupported++;
+    case_free (c);
+    return;
+  }
+  picture_new (&src, &c->layout, subject->device->gpu == NULL, random);
+  picture_new (&dst, &c->layout, subject->device->gpu == NULL, random);
+  plan = sepconv_plan_new (&c->spec, &c->layout, subject->method->backend,
+      subject->method, subject->device->gpu, &fault);
+  for (int i = 0;
+       EXPECT (check, plan != NULL, "no plan: %s", fault.message) && i < n;
+       i++) {
+    const Scene scene = { .pattern = (Pattern) ((index * n + i) % N_PATTERNS),
+      .period = 1 + (index * n + i) * 37 % 64,
+      .at_x = random_int (random, 0, c->width - 1),
+      .at_y = random_int (random, 0, c->height - 1),
+      .slope = random_double (random, -2.0, 2.0) };
+    Verdict verdict;
+
+    if (scene.pattern == PATTERN_WORST)
+      paint_worst (&src.image, &scene, c);
+    else
+      paint (&src.image, &scene, random);
+    if (!device_run_cleanly (
+            check, subject->device, device_sepconv, plan, &src, &dst))
+      break;
+    verdict_by_oracle (&verdict, &c->spec, &src.image, &dst.image);
+    if (!EXPECT (check, verdict.ok, "%s of period %d at %d, %d: %s",
+            pattern_names[scene.pattern], scene.period, scene.at_x, scene.at_y,
+            verdict.text))
+      break;
+  }
+  sepconv_plan_free (plan);
+  picture_clear (&src);
+  picture_clear (&dst);
+  case_free (c);
+}
+
+static void
+set_gaussians (Case *c, double sigma)
+{
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    taps_gaussian (&c->x[p], sigma, (int) ceil (4.0 * sigma));
+    c->y[p] = c->x[p];
+  }
+}
+
+/* The sigma of run i; 0: there are no more. Jumps, by which taps are decimated less and less
+ * and need more memory than those before, then one that glides, as by a controller. */
+static double
+changing_sigma (int i, double step)
+{
+  static const double jumps[] = { 64, 16, 32, 8 };
+  const int n = (int) (sizeof jumps / sizeof jumps[0]);
+  const double gliding = i < n ? 0.0 : 5.0 * pow (step, i - n);
+
+  return i < n ? jumps[i] : gliding < 60.0 ? gliding : 0.0;
+}
+
+/* Factors change, the plan stays, and every result is what it promises. */
+static void
+glide_case (Check *check, Random *random, int index, const void *data)
+{
+  const MethodSubject *subject = data;
+  const double step = check->quick ? 1.3 : 1.06;
+  const int most = check->quick ? 60 : 200;
+  SepconvPlan *plan = NULL;
+  Case *c = case_new ();
+  Picture src, dst;
+  double sigma;
+  Fault fault;
+
+  case_set_layout (c, layout_kind_by_name (index % 2 ? "nv12" : "gray8"),
+      random_int (random, most / 2, most) * 2, most);
+  case_make_spec (c, SEPCONV_REPLICATE, &(Effort){ most, most, 1e6 }, random);
+  c->shape = "changing gaussian";
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.0;
+  picture_new (&src, &c->layout, subject->device->gpu == NULL, random);
+  picture_new (&dst, &c->layout, subject->device->gpu == NULL, random);
+  picture_paint (&src, CONTENT_EXTREMES, random);
+  for (int i = 0; (sigma = changing_sigma (i, step)) > 0.0; i++) {
+    Verdict verdict;
+    bool ok;
+
+    c->spec.border = (SepconvBorder) ((index + i / 7) % N_BORDERS);
+    set_gaussians (c, sigma);
+    case_describe (check, c);
+    fault_clear (&fault);
+    if (plan == NULL)
+      plan = sepconv_plan_new (&c->spec, &c->layout, subject->method->backend,
+          subject->method, subject->device->gpu, &fault);
+    ok = plan != NULL && sepconv_plan_update (plan, &c->spec, &fault);
+    if (!EXPECT (check, ok, "sigma %g: %s", sigma, fault.message)
+        || !device_run_cleanly (
+            check, subject->device, device_sepconv, plan, &src, &dst))
+      break;
+    verdict_by_oracle (&verdict, &c->spec, &src.image, &dst.image);
+    if (!EXPECT (check, verdict.ok, "sigma %g: %s", sigma, verdict.text))
+      break;
+  }
+  sepconv_plan_free (plan);
+  picture_clear (&src);
+  picture_clear (&dst);
+  case_free (c);
+}
+
+static void
+check_glide (Check *check, const void *data)
+{
+  device_check_method (check, data, 2 * N_BORDERS, glide_case);
+}
+
+static void
+check_patterns (Check *check, const void *data)
+{
+  device_check_method (
+      check, data, (check->quick ? 3 : N_SIGMAS) * N_BORDERS, patterns_case);
+}
+
+void
+check_multirate_add (void)
+{
+  kerncheck_add (check_plan, NULL, NULL, "multirate/plan");
+  kerncheck_add (check_factor, NULL, NULL, "multirate/factor");
+  kerncheck_add (check_declines, NULL, NULL, "multirate/declines");
+  for (int i = 0; i < sepconv_n_methods (); i++) {
+    const SepconvMethod *method = sepconv_method (i);
+
+    if (strncmp (method->name, "multirate", 9) != 0)
+      continue;
+    kerncheck_add (
+        check_patterns, method, method, "sepconv/%s/patterns", method->name);
+    kerncheck_add (
+        check_glide, method, method, "sepconv/%s/glide", method->name);
+  }
+}
