@@ -8,10 +8,15 @@
 #
 # both with warnings as errors. What can't run here is named with "SKIP".
 # The last line is "N passed, N failed, N skipped" over everything; the exit
-# status is 1 when something failed.
+# status is 1 when something failed, and 2 with arguments, since there are none.
 # shellcheck disable=SC2317 # check calls functions by name
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+if (($# > 0)); then
+  echo "usage: tests/run.sh (without arguments; a build's own tests: meson test -C BUILD NAME)" >&2
+  exit 2
+fi
 
 # shellcheck source=pipelines/setup.sh
 . pipelines/setup.sh
@@ -71,6 +76,16 @@ launch() {
   gst-launch-1.0 -q videotestsrc num-buffers=30 \
     ! cudasepconv kernel=custom taps-x="<0.25,0.5,0.25>" border=reflect-101 \
     ! video/x-raw,format=P010_10LE,width=321,height=241 ! fakesink
+}
+
+# leaves_nothing ELEMENT...: what GStreamer's own tracer finds alive at the end.
+leaves_nothing() {
+  G_DEBUG=fatal-criticals GST_TRACERS=leaks GST_DEBUG=GST_TRACER:7 \
+    gst-launch-1.0 -q videotestsrc num-buffers=30 \
+    ! video/x-raw,format=NV12,width=160,height=120 ! "$@" ! fakesink \
+    >"$scratch/traced" 2>&1
+  grep 'object-alive' "$scratch/traced"
+  ! grep 'object-alive.*(gpointer)0x' "$scratch/traced"
 }
 
 installs() {
@@ -182,7 +197,29 @@ filter_file_keeps_streams() {
   cat "$scratch/error"
   [[ $(grep -c 'left out: H.264' "$scratch/error") = 1 ]]
   "$program" --filter identity "$scratch/one.mkv" "$scratch/one.raw" 2>"$scratch/error"
-  ! grep 'left out' "$scratch/error"
+  if grep 'left out' "$scratch/error"; then return 1; fi
+
+  # Sound much shorter than the video, which GStreamer's demuxer does not show.
+  gst-launch-1.0 -q mp4mux name=mux ! filesink location="$scratch/brief.mp4" \
+    videotestsrc num-buffers=15 ! video/x-raw,width=320,height=240 ! x264enc ! mux. \
+    audiotestsrc num-buffers=1 ! lamemp3enc ! mpegaudioparse ! mux.
+  "$program" --filter identity "$scratch/brief.mp4" "$scratch/silent.mp4" 2>"$scratch/error"
+  cat "$scratch/error"
+  [[ $(grep -c '1 of the 1 sound tracks of .* left out' "$scratch/error") = 1 ]]
+}
+
+# SubRip text, which matroskademux hands out as markup, is stored as it was.
+filter_file_keeps_subrip() {
+  local program=$1/pipelines/filter-file suffix
+  gst-launch-1.0 -q matroskamux name=mux ! filesink location="$scratch/rich.mkv" \
+    videotestsrc num-buffers=60 ! video/x-raw,width=320,height=240 ! x264enc ! mux. \
+    filesrc location="$scratch/rich.srt" ! subparse ! text/x-raw,format=utf8 ! mux.
+  for suffix in mkv mp4; do
+    "$program" "$scratch/rich.mkv" "$scratch/subrip.$suffix" 2>"$scratch/error"
+    cat "$scratch/error"
+    if grep 'left out' "$scratch/error"; then return 1; fi
+    grep -aqF 'Hello & you' "$scratch/subrip.$suffix"
+  done
 }
 
 # starts_writing PROCESS FILE: waits until the file is there.
@@ -421,13 +458,104 @@ cannot_write() {
   [[ $status = 1 && $(wc -l <"$scratch/error") = 1 ]]
 }
 
+# A clip of people as hide-people finds them, 30 frames of a street scene with a tone.
+make_street_clip() {
+  [[ -f $scratch/street.mkv ]] || gst-launch-1.0 -q \
+    filesrc location="$(default_clip "$scratch")" ! decodebin ! videoconvert \
+    ! identity eos-after=30 ! jpegenc ! matroskamux name=mux \
+    ! filesink location="$scratch/street.mkv" audiotestsrc num-buffers=130 \
+    ! vorbisenc ! mux.
+}
+
+# All that the detector finds is hidden from it, in a file that decodes to as many frames,
+# with its sound as it was.
+hide_people() {
+  local clip=$scratch/street.mkv result=$scratch/hidden.mkv program=pipelines/hide-people
+  make_street_clip
+  "$program" --every 5 "$clip" "$result" | grep -E '^frames +30, [1-9][0-9] times person'
+  [[ ! -e $result.part ]]
+  "$program" --every 5 --verify "$result" "$clip" >"$scratch/lines"
+  cat "$scratch/lines"
+  grep -E '^found +[1-9][0-9] in' "$scratch/lines"
+  grep -E '^again +0 of' "$scratch/lines"
+  [[ $(stream_bytes "$result" audio/x-vorbis) = $(stream_bytes "$clip" audio/x-vorbis) ]]
+  "$1/pipelines/filter-file" --filter identity "$result" "$scratch/hidden.raw" \
+    | grep -E '^frames +30,'
+  rm "$scratch/hidden.raw"
+
+  # A clip in which nothing is hidden does not pass.
+  if "$program" --every 30 --verify "$clip" "$clip" 2>"$scratch/error"; then return 1; fi
+  grep 'are not hidden' "$scratch/error"
+}
+
+# Sound that MP4 does not hold becomes AAC and ends with the video; tags are left out.
+hide_people_sound() {
+  local program=pipelines/hide-people result=$scratch/hidden.mp4
+  make_street_clip
+  gst-launch-1.0 -q filesrc location="$scratch/street.mkv" ! parsebin name=parser \
+    ! image/jpeg ! taginject tags='title="A\ name"' ! matroskamux name=mux \
+    ! filesink location="$scratch/named.mkv" parser. ! audio/x-vorbis ! mux.
+  grep -aq 'A name' "$scratch/named.mkv"
+  "$program" --every 30 --frames 10 --fill solid "$scratch/named.mkv" "$result"
+  if grep -aq 'A name' "$result"; then return 1; fi
+  "$1/pipelines/filter-file" --filter identity "$result" "$scratch/hidden.raw" \
+    | grep -E '^frames +10,'
+  rm "$scratch/hidden.raw"
+  gst-launch-1.0 -q filesrc location="$result" ! qtdemux name=demux demux.audio_0 ! decodebin \
+    ! audioconvert ! audio/x-raw,format=S16LE,rate=44100,channels=1 \
+    ! filesink location="$scratch/tone"
+  # A second, but for the blocks of 1024 samples that it is coded in.
+  [[ $(stat -c %s "$scratch/tone") -gt 84000 && $(stat -c %s "$scratch/tone") -lt 96000 ]]
+}
+
+hide_people_refuses() {
+  local program=pipelines/hide-people clip=$scratch/street.mkv arguments status
+  make_street_clip
+  gst-launch-1.0 -q audiotestsrc num-buffers=20 ! vorbisenc ! oggmux \
+    ! filesink location="$scratch/sound.ogg"
+  head -c 5000 /dev/urandom >"$scratch/noise"
+  echo old >"$scratch/old.mp4"
+  for arguments in "absent none.mp4" "noise none.mp4" "sound.ogg none.mp4" \
+    "street.mkv street.mkv --force" "street.mkv old.mp4" "street.mkv none.avi" \
+    "street.mkv no-folder/none.mp4" "street.mkv none.mp4 --strength=0" \
+    "street.mkv none.mp4 --detect=cats"; do
+    status=0
+    # shellcheck disable=SC2086 # words
+    (cd "$scratch" && "$OLDPWD/$program" --every 30 $arguments) >"$scratch/lines" \
+      2>"$scratch/error" || status=$?
+    cat "$scratch/error"
+    [[ $status = 1 && ! -s $scratch/lines && $(wc -l <"$scratch/error") = 1 ]]
+    [[ -z $(find "$scratch" -maxdepth 1 \( -name 'none.*' -o -name '*.part' \)) ]]
+  done
+  [[ $(<"$scratch/old.mp4") = old ]]
+}
+
+# Ctrl-C leaves nothing behind, and a result that --force was to replace as it was.
+hide_people_interrupted() {
+  local result=$scratch/cut.mp4
+  make_long_clip
+  echo old >"$result"
+  interrupted "$result.part" pipelines/hide-people --force --every 5 "$scratch/long.mkv" \
+    "$result"
+  [[ $(<"$result") = old && ! -e $result.part ]]
+}
+
 # The Python that Debian's python3-gi belongs to.
 have_gi() {
   /usr/bin/python3 -c 'import gi; gi.require_version("Gst", "1.0")' 2>/dev/null
 }
 
-set_up clang shellcheck python3-gi gir1.2-gstreamer-1.0
+# An argument is refused before anything is built.
+refuses_arguments() {
+  local status=0
+  tests/run.sh --quick >"$scratch/lines" 2>"$scratch/error" || status=$?
+  [[ $status = 2 && ! -s $scratch/lines && $(grep -c '^usage: ' "$scratch/error") = 1 ]]
+}
 
+set_up clang shellcheck python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 \
+  python3-numpy python3-opencv opencv-data opencv-doc
+
+check "run.sh refuses arguments" refuses_arguments
 check "scripts: shellcheck" shellcheck \
   -x .ci/run cuda/*.sh pipelines/*.sh tests/*.sh tests/{elements,gpu}/*.sh
 
@@ -443,10 +571,15 @@ if $check_passed; then
   export GST_PLUGIN_PATH=$PWD/$cuda/plugin
   check "$cuda: gst-inspect-1.0" inspect gst-inspect-1.0
   check "$cuda: gst-launch-1.0" launch
+  check "$cuda: cudasepconv leaves nothing" leaves_nothing \
+    cudasepconv sigma=3 histogram=true
+  check "$cuda: cudahisto leaves nothing" leaves_nothing \
+    cudahisto attach-meta=true ! cudahisto mode=equalize ! cudahisto mode=overlay
   check "$cuda: filter-file" filter_file $cuda
   check "$cuda: filter-file refuses" filter_file_refuses $cuda
   check "$cuda: filter-file loses nothing" filter_file_loses_nothing $cuda
   check "$cuda: filter-file keeps sound and subtitles" filter_file_keeps_streams $cuda
+  check "$cuda: filter-file keeps SubRip subtitles" filter_file_keeps_subrip $cuda
   check "$cuda: filter-file and signals" filter_file_signals $cuda
   check "$cuda: filter-file and Ctrl-C" filter_file_interrupted $cuda
   check "$cuda: gst-inspect-1.0 by task" found_by_task
@@ -463,13 +596,19 @@ if $check_passed; then
     check "$cuda: histogram-lines.py without a place to write" \
       cannot_write $lines
     check "$cuda: Python reads the meta" introspected_meta_reads $cuda
+    check "$cuda: factor-kernel" tests/factored-kernel.py
+    check "$cuda: hide-people" hide_people $cuda
+    check "$cuda: hide-people and sound" hide_people_sound $cuda
+    check "$cuda: hide-people refuses" hide_people_refuses
+    check "$cuda: hide-people and Ctrl-C" hide_people_interrupted
     check "$cuda: histogram-view" histogram_view
     check "$cuda: histogram-view without a place to write" \
       cannot_write pipelines/histogram-view
     check "$cuda: histogram-view refuses inputs" \
       refuses_inputs pipelines/histogram-view
   else
-    for program in histogram-lines.py introspected-meta.py histogram-view; do
+    for program in histogram-lines.py introspected-meta.py histogram-view factor-kernel \
+      hide-people; do
       skip "$cuda: $program" "there is no python3-gi with gir1.2-gstreamer-1.0"
     done
   fi

@@ -14,11 +14,12 @@
 static const Test *const tables[] = { tests_restart };
 #else
 static const Test *const tables[] = { tests_templates, tests_properties,
-  tests_errors, tests_fallback, tests_negotiation, tests_kernels, tests_layouts,
-  tests_log, tests_crop, tests_interlace, tests_metas, tests_flow, tests_flight,
-  tests_flight_events, tests_flight_flow, tests_flight_states,
-  tests_flight_settings, tests_pools, tests_flight_soak, tests_stats,
-  tests_formats, tests_pipelines, tests_removal,
+  tests_control, tests_errors, tests_fallback, tests_negotiation, tests_kernels,
+  tests_terms, tests_layouts, tests_light, tests_log, tests_crop,
+  tests_interlace, tests_metas, tests_flow, tests_flight, tests_flight_events,
+  tests_flight_flow, tests_flight_states, tests_flight_settings, tests_pools,
+  tests_flight_soak, tests_stats, tests_formats, tests_pipelines, tests_regions,
+  tests_removal,
 #ifdef HAVE_GSTCUDA
   tests_gpu_memory,
 #endif
@@ -292,6 +293,16 @@ skip (int variant, const Test *test, const char *why)
   now.tally.skipped++;
 }
 
+/* The threads of a failed test may still run: gst_task_cleanup_all() would wait for them
+ * after the next test. The tests behind it get a process of their own. */
+static void
+go_on_in_another_process (void)
+{
+  fflush (stdout);
+  restart_prepare (&now.tally);
+  restart_run ();
+}
+
 /* What begins now fails, and is behind, if it takes the process with it. */
 static void
 count_as_failed_if_ended (void)
@@ -331,6 +342,7 @@ run_one (const Test *test, int variant, const char *program)
     printf ("FAIL %s [backend=%s %s]: %s\n", now.title, test_backend (),
         now.context, problem);
     now.tally.failed++;
+    go_on_in_another_process ();
   }
   fflush (stdout);
   g_free (problem);

@@ -11,7 +11,7 @@
  *   bare      once, where no CUDA device can be seen: on a machine with one, in
  *             a process of its own from which it is hidden
  *
- * One that crashes, or takes longer than CK_DEFAULT_TIMEOUT seconds, fails alone:
+ * One that fails, crashes, or takes longer than CK_DEFAULT_TIMEOUT seconds, fails alone:
  * the program starts anew and goes on behind it. */
 #pragma once
 
@@ -34,17 +34,18 @@ typedef struct
 } Test;
 
 /* One table a file, ended by a row without a name. */
-extern const Test tests_errors[], tests_fallback[], tests_flight[],
-    tests_flight_events[], tests_flight_flow[], tests_flight_settings[],
-    tests_flight_soak[], tests_flight_states[], tests_flow[], tests_formats[],
-    tests_gpu_memory[], tests_histo_alarms[], tests_histo_counts[],
-    tests_histo_equalize[], tests_histo_flight[], tests_histo_frames[],
-    tests_histo_messages[], tests_histo_metas[], tests_histo_modes[],
-    tests_histo_overlay[], tests_histo_statistics[], tests_histo_templates[],
-    tests_histogram[], tests_interlace[], tests_kernels[], tests_layouts[],
-    tests_log[], tests_crop[], tests_metas[], tests_negotiation[],
-    tests_pipelines[], tests_pools[], tests_properties[], tests_removal[],
-    tests_restart[], tests_stats[], tests_templates[];
+extern const Test tests_control[], tests_errors[], tests_fallback[],
+    tests_flight[], tests_flight_events[], tests_flight_flow[],
+    tests_flight_settings[], tests_flight_soak[], tests_flight_states[],
+    tests_flow[], tests_formats[], tests_gpu_memory[], tests_histo_alarms[],
+    tests_histo_counts[], tests_histo_equalize[], tests_histo_flight[],
+    tests_histo_frames[], tests_histo_messages[], tests_histo_metas[],
+    tests_histo_modes[], tests_histo_overlay[], tests_histo_statistics[],
+    tests_histo_templates[], tests_histogram[], tests_interlace[],
+    tests_kernels[], tests_layouts[], tests_light[], tests_log[], tests_crop[],
+    tests_metas[], tests_negotiation[], tests_pipelines[], tests_pools[],
+    tests_properties[], tests_regions[], tests_removal[], tests_restart[],
+    tests_stats[], tests_templates[], tests_terms[];
 
 /* The variant that is running, as a value of the property backend. */
 const char *test_backend (void);

@@ -146,11 +146,28 @@ stream_of (GstBuffer *buffer)
       : NULL;
 }
 
-/* Rows of a plane, in bytes; all that belongs to it, also half a group of pixels. */
+/* From one row of a plane to the next, in bytes. */
 static gsize
-row_bytes (const GstVideoFrame *frame, guint plane)
+row_distance (const GstVideoFrame *frame, guint plane)
 {
   return (gsize) ABS (GST_VIDEO_FRAME_PLANE_STRIDE (frame, plane));
+}
+
+/* The part of a row that pixels lie in, in bytes; all of a group that is half used. */
+static gsize
+row_bytes (const GstVideoInfo *info, guint plane)
+{
+  gint components[GST_VIDEO_MAX_COMPONENTS];
+  gsize most = 0;
+
+  gst_video_format_info_component (info->finfo, plane, components);
+  for (guint c = 0; c < GST_VIDEO_MAX_COMPONENTS && components[c] >= 0; c++) {
+    const gint bytes = GST_VIDEO_INFO_COMP_WIDTH (info, components[c])
+        * GST_VIDEO_INFO_COMP_PSTRIDE (info, components[c]);
+
+    most = MAX (most, (gsize) bytes);
+  }
+  return most;
 }
 
 static guint
@@ -160,6 +177,24 @@ plane_rows (const GstVideoInfo *info, guint plane)
 
   gst_video_format_info_component (info->finfo, plane, components);
   return (guint) GST_VIDEO_INFO_COMP_HEIGHT (info, components[0]);
+}
+
+/* A plane of a frame on the host as it is to lie in the GPU's memory, at the distance of
+ * rows that it has there: what lies behind the pixels of a row is not zero, as it may be
+ * anything. */
+static guint8 *
+plane_staged (const GstVideoFrame *frame, guint plane, gsize distance)
+{
+  const GstVideoInfo *info = &frame->info;
+  const guint8 *rows = GST_VIDEO_FRAME_PLANE_DATA (frame, plane);
+  const guint n = plane_rows (info, plane);
+  guint8 *staged = g_malloc (n * distance);
+
+  memset (staged, 0xa5, n * distance);
+  for (guint y = 0; y < n; y++)
+    memcpy (staged + y * distance, rows + y * row_distance (frame, plane),
+        row_bytes (info, plane));
+  return staged;
 }
 
 /* Copies all planes between a buffer on the host and one on the GPU, on the stream
@@ -181,19 +216,22 @@ copy_planes (
       "a buffer cannot be mapped");
   expect (gst_cuda_context_push (context), "no context");
   for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES (&here); p++) {
-    const CUdeviceptr device =
-        (CUdeviceptr) (guintptr) GST_VIDEO_FRAME_PLANE_DATA (&there, p);
-    CUDA_MEMCPY2D copy = { .WidthInBytes = row_bytes (&here, p),
+    const gsize distance = row_distance (&there, p);
+    guint8 *staged = up ? plane_staged (&here, p, distance) : NULL;
+    CUDA_MEMCPY2D copy = { .WidthInBytes = up ? distance : row_bytes (info, p),
       .Height = plane_rows (info, p) };
 
     copy.srcMemoryType = up ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
     copy.dstMemoryType = up ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
-    copy.srcHost = copy.dstHost = GST_VIDEO_FRAME_PLANE_DATA (&here, p);
-    copy.srcDevice = copy.dstDevice = device;
-    copy.srcPitch = row_bytes (up ? &here : &there, p);
-    copy.dstPitch = row_bytes (up ? &there : &here, p);
+    copy.srcHost = staged;
+    copy.dstHost = GST_VIDEO_FRAME_PLANE_DATA (&here, p);
+    copy.srcDevice = copy.dstDevice =
+        (CUdeviceptr) (guintptr) GST_VIDEO_FRAME_PLANE_DATA (&there, p);
+    copy.srcPitch = distance;
+    copy.dstPitch = up ? distance : row_distance (&here, p);
     expect (CuMemcpy2DAsync (&copy, stream) == CUDA_SUCCESS,
         "plane %u cannot be copied", p);
+    g_free (staged); /* the driver has taken what is not pinned */
   }
   expect (
       (up && stream != NULL) || CuStreamSynchronize (stream) == CUDA_SUCCESS,

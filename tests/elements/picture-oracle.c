@@ -333,6 +333,171 @@ taps_for (const char *settings, int axis, const Component *c)
   return taps;
 }
 
+/* ---- terms --------------------------------------------------------------- */
+
+/* "kernel=custom taps-x=<...> taps-y=<...>" behind the settings, where it counts. */
+static char *
+settings_with_taps (const char *settings, const TapRow *x, const TapRow *y)
+{
+  GString *text = g_string_new (settings);
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+  g_string_append (text, " kernel=custom normalize=false");
+  for (int axis = 0; axis < 2; axis++) {
+    const TapRow *taps = axis ? y : x;
+
+    g_string_append_printf (text, " taps-%c=<", "xy"[axis]);
+    for (int i = 0; i < taps->n; i++)
+      g_string_append_printf (text, "%s%s", i ? "," : "",
+          g_ascii_formatd (number, sizeof number, "%.17g", taps->tap[i]));
+    g_string_append_c (text, '>');
+  }
+  return g_string_free (text, FALSE);
+}
+
+/* Term t of a sum of a second derivative along each axis. */
+static char *
+second_derivative_term (
+    const char *settings, const char *kernel, int t, const Component *c)
+{
+  const gboolean is_log = g_str_equal (kernel, "log");
+  const double sigma = setting_number (settings, "sigma", 2.0);
+  const double sigma_y = setting_number (settings, "sigma-y", -1.0);
+  const int radius = (int) setting_number (settings, "radius", -1);
+  const double ones[] = { 1.0, 2.0, 1.0 }, second[] = { 1.0, -2.0, 1.0 };
+  TapRow axes[2];
+  char *text;
+
+  for (int axis = 0; axis < 2; axis++) {
+    const double s = axis && sigma_y >= 0.0 ? sigma_y : sigma;
+    const gboolean scaled =
+        c->kind == CHROMA && setting_flag (settings, "scale-chroma", TRUE);
+    const int sub = scaled ? (axis ? c->sub_y : c->sub_x) : 1;
+    const int r = radius < 1 ? 1 : radius;
+    double variance = (s / sub) * (s / sub), sum = 0.0;
+    TapRow *taps = &axes[axis];
+
+    if (!is_log) {
+      *taps = axis == t ? taps_convolved (taps_smooth (ones, r - 1), second)
+                        : taps_smooth (ones, r == 1 ? 0 : r);
+      continue;
+    }
+    *taps = taps_blur (
+        "gaussian", s, radius < 0 ? (int) ceil (4.0 * s) : radius, sub);
+    for (int i = 0; axis == t && i < taps->n; i++) {
+      const int at = i - taps->n / 2;
+
+      sum += taps->tap[i] * (at * at - variance) / (variance * variance);
+    }
+    for (int i = 0; axis == t && i < taps->n; i++) {
+      const int at = i - taps->n / 2;
+
+      taps->tap[i] *= (at * at - variance) / (variance * variance) - sum;
+    }
+  }
+  text = settings_with_taps (settings, &axes[0], &axes[1]);
+  g_free (axes[0].tap);
+  g_free (axes[1].tap);
+  return text;
+}
+
+/* "<...>" number t of "<<...>,<...>>"; NULL: there are not so many. */
+static char *
+nth_array (const char *arrays, int t)
+{
+  char **parts = g_strsplit (arrays + 1, ">", -1);
+  char *found = NULL;
+
+  for (int i = 0; parts[i] != NULL && strchr (parts[i], '<') != NULL; i++)
+    if (i == t)
+      found = g_strconcat (strchr (parts[i], '<'), ">", NULL);
+  g_strfreev (parts);
+  return found;
+}
+
+static char *
+custom_term (const char *settings, int t)
+{
+  char *all_x = setting_name (settings, "terms-x", "<>");
+  char *all_y = setting_name (settings, "terms-y", "<>");
+  char *x = nth_array (all_x, t), *y = nth_array (all_y, t);
+  char *text = x == NULL
+      ? NULL
+      : g_strdup_printf ("%s kernel=custom taps-x=%s taps-y=%s", settings, x,
+          y == NULL || g_str_equal (y, "<>") ? x : y);
+
+  g_free (all_x);
+  g_free (all_y);
+  g_free (x);
+  g_free (y);
+  return text;
+}
+
+static char *
+gaussian_term (const char *settings, int t)
+{
+  const double sigma = setting_number (settings, "sigma", 2.0);
+  const double sigma_y = setting_number (settings, "sigma-y", -1.0);
+  const double outer = setting_number (settings, "sigma-outer", -1.0);
+
+  if (t == 0)
+    return g_strconcat (settings, " kernel=gaussian", NULL);
+  return g_strdup_printf ("%s kernel=gaussian sigma=%.17g sigma-y=%.17g",
+      settings, outer > 0.0 ? outer : 1.6 * sigma,
+      outer > 0.0 ? outer : 1.6 * (sigma_y < 0.0 ? sigma : sigma_y));
+}
+
+/* The settings of term t by itself, with a kernel of one term; NULL: there are not so many. */
+static char *
+term_settings (
+    const char *settings, const char *kernel, int t, const Component *c)
+{
+  static const char *const gradients[] = { "sobel", "scharr", "prewitt" };
+
+  for (guint g = 0; g < G_N_ELEMENTS (gradients); g++)
+    if (g_str_equal (kernel, gradients[g]))
+      return t == 2
+          ? NULL
+          : g_strdup_printf ("%s kernel=%s-%c", settings, kernel, "xy"[t]);
+  if (g_str_equal (kernel, "terms"))
+    return custom_term (settings, t);
+  if (g_str_equal (kernel, "unsharp"))
+    return t == 1 ? NULL : gaussian_term (settings, 0);
+  if (g_str_equal (kernel, "dog"))
+    return t == 2 ? NULL : gaussian_term (settings, t);
+  if (g_str_equal (kernel, "log") || g_str_equal (kernel, "laplacian"))
+    return t == 2 ? NULL : second_derivative_term (settings, kernel, t, c);
+  return t == 1 ? NULL : g_strdup (settings);
+}
+
+static gboolean
+is_gradient (const char *kernel)
+{
+  return g_str_equal (kernel, "sobel") || g_str_equal (kernel, "scharr")
+      || g_str_equal (kernel, "prewitt");
+}
+
+static gboolean
+finds_edges (const char *kernel)
+{
+  return is_gradient (kernel) || g_str_has_suffix (kernel, "-x")
+      || g_str_has_suffix (kernel, "-y") || g_str_equal (kernel, "laplacian")
+      || g_str_equal (kernel, "log") || g_str_equal (kernel, "dog");
+}
+
+static gboolean
+gives_direction (const char *settings)
+{
+  char *kernel = setting_name (settings, "kernel", "gaussian");
+  char *gradient = setting_name (settings, "gradient", "magnitude");
+  const gboolean direction =
+      is_gradient (kernel) && g_str_equal (gradient, "direction");
+
+  g_free (kernel);
+  g_free (gradient);
+  return direction;
+}
+
 /* ---- the filter ---------------------------------------------------------- */
 
 /* The index in [0, n) that position i stands for; -1: the border colour. */
@@ -392,8 +557,7 @@ static gboolean
 chroma_is_neutral (const char *settings)
 {
   char *kernel = setting_name (settings, "kernel", "gaussian");
-  const gboolean neutral =
-      (g_str_has_suffix (kernel, "-x") || g_str_has_suffix (kernel, "-y"))
+  const gboolean neutral = finds_edges (kernel)
       && (selected_planes (settings) & COLOR) == COLOR
       && setting_flag (settings, "neutral-chroma", TRUE);
 
@@ -401,36 +565,89 @@ chroma_is_neutral (const char *settings)
   return neutral;
 }
 
-/* What a component should be, unrounded and not yet clamped. */
+/* One term over a component: levels of w x h samples. */
 static double *
-filtered (const Component *c, const char *settings)
+correlated (const Component *c, const char *settings, const double *in)
 {
   const int w = c->width, h = c->height;
-  const double full = (1 << c->depth) - 1;
-  const double scale = setting_number (settings, "scale", 1.0);
-  const double bias =
-      c->kind == CHROMA ? 0.0 : setting_number (settings, "bias", 0.0);
   char *border = setting_name (settings, "border", "replicate");
   TapRow x = taps_for (settings, 0, c), y = taps_for (settings, 1, c);
-  double *in = g_new (double, w *h), *rows = g_new (double, w *h);
+  double *out = g_new (double, w *h), *rows = g_new (double, w *h);
   double sum_x = 0.0;
 
-  for (int j = 0; j < h; j++)
-    for (int i = 0; i < w; i++)
-      in[j * w + i] = sample_code (c, i, j) - c->zero;
   for (int i = 0; i < x.n; i++)
     sum_x += x.tap[i];
   correlate (in, rows, w, 1, h, w, &x, border, c->border - c->zero);
-  correlate (rows, in, h, w, w, 1, &y, border, (c->border - c->zero) * sum_x);
-  for (int i = 0; i < w * h; i++)
-    in[i] = c->zero + bias * full + scale * in[i];
-  if (c->kind == CHROMA && chroma_is_neutral (settings))
-    for (int i = 0; i < w * h; i++)
-      in[i] = c->zero;
+  correlate (rows, out, h, w, w, 1, &y, border, (c->border - c->zero) * sum_x);
   g_free (rows);
   g_free (x.tap);
   g_free (y.tap);
   g_free (border);
+  return out;
+}
+
+/* What the terms make of a sample of this level, as a level. */
+static double
+combined (const char *settings, const char *kernel, double full, double in,
+    double first, double second)
+{
+  if (g_str_equal (kernel, "unsharp"))
+    return fabs (in - first)
+            > setting_number (settings, "threshold", 0.0) * full
+        ? in + setting_number (settings, "amount", 1.0) * (in - first)
+        : in;
+  if (g_str_equal (kernel, "dog"))
+    return first - second;
+  return is_gradient (kernel) ? hypot (first, second) : first + second;
+}
+
+static double
+angle_code (const Component *c, double x, double y)
+{
+  const double turns = atan2 (y, x) / (2.0 * G_PI);
+
+  if (x == 0.0 && y == 0.0)
+    return c->zero;
+  return (turns < 0.0 ? turns + 1.0 : turns) * (1 << c->depth);
+}
+
+/* What a component should be, unrounded and not yet clamped. */
+static double *
+filtered (const Component *c, const char *settings)
+{
+  const int n = c->width * c->height;
+  const double full = (1 << c->depth) - 1;
+  const double scale = setting_number (settings, "scale", 1.0);
+  const double bias =
+      c->kind == CHROMA ? 0.0 : setting_number (settings, "bias", 0.0);
+  const gboolean neutral = c->kind == CHROMA && chroma_is_neutral (settings);
+  char *kernel = setting_name (settings, "kernel", "gaussian"), *term;
+  double *in = g_new (double, n), *sums[2];
+
+  for (int t = 0; t < 2; t++)
+    sums[t] = g_new0 (double, n);
+  for (int i = 0; i < n; i++)
+    in[i] = sample_code (c, i % c->width, i / c->width) - c->zero;
+  /* Further terms are only ever added up. */
+  for (int t = 0; (term = term_settings (settings, kernel, t, c)) != NULL;
+       t++) {
+    double *values = correlated (c, term, in);
+
+    for (int i = 0; i < n; i++)
+      sums[MIN (t, 1)][i] += values[i];
+    g_free (values);
+    g_free (term);
+  }
+  for (int i = 0; i < n; i++)
+    in[i] = neutral                  ? c->zero
+        : gives_direction (settings) ? angle_code (c, sums[0][i], sums[1][i])
+                                     : c->zero + bias * full
+            + scale
+                * combined (
+                    settings, kernel, full, in[i], sums[0][i], sums[1][i]);
+  g_free (sums[0]);
+  g_free (sums[1]);
+  g_free (kernel);
   return in;
 }
 
@@ -444,6 +661,7 @@ compare_filtered (
   double bound = in->depth > 12 ? 1.0 : 0.75;
   double *expected = filtered (in, settings);
   char *border = setting_name (settings, "border", "replicate");
+  const gboolean circular = gives_direction (settings);
   char *problem = NULL;
 
   /* A colour that is no code of the format may be taken as the nearest one. */
@@ -451,11 +669,14 @@ compare_filtered (
     bound += fabs (in->border - rint (in->border));
   for (int y = 0; y < in->height && !problem; y++) {
     for (int x = 0; x < in->width && !problem; x++) {
-      const double want = CLAMP (expected[y * in->width + x], 0.0, full);
+      const double want =
+          CLAMP (expected[y * in->width + x], 0.0, full + (circular ? 1 : 0));
       const guint raw = sample_raw (out, x, y);
       const guint got = sample_code (out, x, y);
 
-      if (fabs (got - want) >= bound)
+      /* Just below a whole turn is next to none. */
+      if (fabs (got - want) >= bound
+          && !(circular && full + 1.0 - fabs (got - want) < bound))
         problem = g_strdup_printf ("(%d,%d) is %u instead of %.3f (was %u)", x,
             y, got, want, sample_code (in, x, y));
       else if (raw != got << out->shift)
@@ -558,6 +779,51 @@ compare_component (const Component *in, const Component *out,
     g_free (inner);
   }
   return problem;
+}
+
+double *
+picture_filtered (GstBuffer *in, const GstVideoInfo *info, guint component,
+    const char *settings, gboolean fields)
+{
+  char *color = setting_name (settings, "border-color", "0xff000000");
+  const guint32 argb = (guint32) g_ascii_strtoull (color, NULL, 0);
+  GstVideoFrame frame;
+  Component whole;
+  double *all;
+
+  g_free (color);
+  expect (gst_video_frame_map (&frame, info, in, GST_MAP_READ),
+      "the input cannot be mapped");
+  whole = component_of (&frame, (int) component, argb);
+  all = g_new (double, whole.width *whole.height);
+  for (int parity = 0; parity < (fields ? 2 : 1); parity++) {
+    const Component part = fields ? component_field (&whole, parity) : whole;
+    double *rows = part.height > 0 ? filtered (&part, settings) : NULL;
+
+    for (int i = 0; i < part.width * part.height; i++)
+      all[(i / part.width * (fields ? 2 : 1) + parity) * part.width
+          + i % part.width] = CLAMP (rows[i], 0.0, (1 << part.depth) - 1);
+    g_free (rows);
+  }
+  gst_video_frame_unmap (&frame);
+  return all;
+}
+
+gboolean
+picture_selects (
+    const GstVideoInfo *info, guint component, const char *settings)
+{
+  return (selected_planes (settings)
+             & (unsigned) component_kind (info->finfo, (int) component))
+      != 0;
+}
+
+double
+picture_color_code (const GstVideoInfo *info, guint component, guint32 argb)
+{
+  return border_code (info, (int) component,
+      component_kind (info->finfo, (int) component),
+      (int) GST_VIDEO_INFO_COMP_DEPTH (info, component), argb);
 }
 
 char *
@@ -708,6 +974,26 @@ picture_put_samples (GstBuffer *buffer, const GstVideoInfo *info,
   for (int y = 0; y < c.height; y++)
     for (int x = 0; x < c.width; x++)
       put_code (&c, x, y, *codes++);
+  gst_video_frame_unmap (&frame);
+}
+
+void
+picture_put_results (GstBuffer *buffer, const GstVideoInfo *info,
+    guint component, const guint16 *codes, const gboolean *where)
+{
+  GstVideoFrame frame;
+  Component c;
+
+  expect (gst_video_frame_map (&frame, info, buffer, GST_MAP_READWRITE),
+      "a picture cannot be mapped");
+  c = component_of (&frame, (int) component, 0);
+  for (int i = 0; i < c.width * c.height; i++)
+    if (where[i]) {
+      const int x = i % c.width, y = i / c.width;
+
+      memset (sample_address (&c, x, y), 0, c.depth + c.shift > 8 ? 2 : 1);
+      put_code (&c, x, y, codes[i]);
+    }
   gst_video_frame_unmap (&frame);
 }
 

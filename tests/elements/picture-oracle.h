@@ -31,6 +31,10 @@ guint16 *picture_samples (
 void picture_put_samples (GstBuffer *buffer, const GstVideoInfo *info,
     guint component, const guint16 *codes);
 
+/* Gives some of its samples codes and zeros in all other bits, as a filter does. */
+void picture_put_results (GstBuffer *buffer, const GstVideoInfo *info,
+    guint component, const guint16 *codes, const gboolean *where);
+
 /* Bits below the significant ones of each sample. */
 int picture_shift (const GstVideoInfo *info);
 
@@ -39,10 +43,20 @@ double setting_number (const char *settings, const char *key, double otherwise);
 
 /* Compares `out` with what `settings` make of `in`; returns NULL or, to be
  * freed, the first sample that is wrong. Understands: kernel sigma sigma-y
- * radius radius-y taps-x taps-y normalize scale bias border border-color planes
- * scale-chroma neutral-chroma. With `fields`, the two fields are pictures of their own. */
+ * radius radius-y taps-x taps-y terms-x terms-y normalize (not of terms) amount threshold
+ * sigma-outer gradient scale bias border border-color planes scale-chroma neutral-chroma. With `fields`, the two fields are pictures of their own. */
 char *picture_compare (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
     const char *settings, gboolean fields);
+
+/* What each sample of a component should be, unrounded, row by row, to be freed. */
+double *picture_filtered (GstBuffer *in, const GstVideoInfo *info,
+    guint component, const char *settings, gboolean fields);
+/* Whether the settings select a component. */
+gboolean picture_selects (
+    const GstVideoInfo *info, guint component, const char *settings);
+/* A colour as a code of a component, unrounded. */
+double picture_color_code (
+    const GstVideoInfo *info, guint component, guint32 argb);
 
 /* Expects that comparison to find nothing; keeps both buffers. */
 void picture_expect (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,

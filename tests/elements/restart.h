@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* restart: how the suite goes on behind a test that takes the process with it.
+/* restart: how the suite goes on behind a test that failed, crashed or hung.
  *
- * A test that crashes or hangs leaves a process that cannot be trusted. The
+ * Such a test leaves a process that cannot be trusted: its threads may still run. The
  * program then executes itself anew, hands over the tally, and goes on with the
  * test behind. A process for each test would do so, too, but CUDA does not
  * survive a fork, and takes long to start. */

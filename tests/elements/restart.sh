@@ -33,6 +33,8 @@ all_kinds() {
 ok elements/any/passes-first
 FAIL elements/any/fails [backend=cpu on purpose]: it fails (expected FALSE)
 ok elements/any/passes-after-failure
+FAIL elements/any/fails-holding-a-sink [backend=cpu ]: it fails (expected FALSE)
+ok elements/any/passes-after-held-sink
 SKIP elements/any/skips: on purpose
 FAIL elements/any/hangs [backend=cpu waiting]: timed out
 ok elements/any/passes-after-hang
@@ -41,7 +43,7 @@ FAIL elements/any/aborts [backend=cpu ]: Aborted
 FAIL elements/any/aborts-in-thread [backend=cpu ]: Aborted
 ok elements/any/passes-after-abort
 FAIL elements/any/traps-last [backend=cpu ]: Trace/breakpoint trap
-elements: 4 passed, 5 failed, 1 skipped
+elements: 5 passed, 6 failed, 1 skipped
 END
 }
 
@@ -50,12 +52,13 @@ chosen() {
   expect 1 --backend any --skip passes-after-abort aborts passes- <<'END'
 ok elements/any/passes-first
 ok elements/any/passes-after-failure
+ok elements/any/passes-after-held-sink
 ok elements/any/passes-after-hang
 said before the end
 FAIL elements/any/aborts [backend=cpu ]: Aborted
 FAIL elements/any/aborts-in-thread [backend=cpu ]: Aborted
 SKIP elements/any/passes-after-abort: this run leaves it out
-elements: 3 passed, 2 failed, 1 skipped
+elements: 4 passed, 2 failed, 1 skipped
 END
 }
 
@@ -63,9 +66,10 @@ nothing_wrong() {
   expect 0 --backend any passes- <<'END'
 ok elements/any/passes-first
 ok elements/any/passes-after-failure
+ok elements/any/passes-after-held-sink
 ok elements/any/passes-after-hang
 ok elements/any/passes-after-abort
-elements: 4 passed, 0 failed, 0 skipped
+elements: 5 passed, 0 failed, 0 skipped
 END
 }
 

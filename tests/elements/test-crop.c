@@ -103,13 +103,13 @@ crop_outside (void)
 static void
 crop_is_offered (void)
 {
+  GstCaps *caps = video_caps ("I420", WIDTH, HEIGHT, NULL);
+  GstQuery *query = gst_query_new_allocation (caps, TRUE);
   GstVideoInfo info;
-  GstQuery *query;
   Filter filter;
 
+  gst_caps_unref (caps);
   filter_start (&filter, "sigma=1", &info, "I420", WIDTH, HEIGHT, NULL);
-  query =
-      gst_query_new_allocation (video_caps ("I420", WIDTH, HEIGHT, NULL), TRUE);
   expect (gst_pad_peer_query (filter.harness->srcpad, query), "no answer");
   expect (gst_query_find_allocation_meta (
               query, GST_VIDEO_CROP_META_API_TYPE, NULL),

@@ -3,9 +3,8 @@
  * nothing but the way. */
 #include "flight-fixture.h"
 
-/* Frames held in the sink while the settings of others change behind them: each
- * keeps those that it was pushed under. Nothing here needs an empty filter, as
- * another method would. */
+/* Frames held in the sink while the settings of others change behind them, and with them the
+ * method that auto takes: each keeps those that it was pushed under. */
 static void
 flight_settings_behind_held_frames (void)
 {
@@ -14,10 +13,8 @@ flight_settings_behind_held_frames (void)
     "border-color=0xff204060", "planes=luma", "planes=chroma", "planes=color",
     "kernel=box radius=2", "scale=0.5", "bias=0.2", "kernel=gaussian radius=-1",
     "slices=3", "slices=16", "kernel=custom taps-x=<0.2,0.3,0.5>" };
-  Flight *flight = flight_open (test_on_cuda ()
-          ? "taps-x=<1.0> sigma=2 ring-depth=64 method=global"
-          : "taps-x=<1.0> sigma=2 ring-depth=64",
-      "NV12", 40, 22, NULL);
+  Flight *flight =
+      flight_open ("taps-x=<1.0> sigma=2 ring-depth=64", "NV12", 40, 22, NULL);
   char *settings[G_N_ELEMENTS (steps)];
 
   flight_hold (flight);

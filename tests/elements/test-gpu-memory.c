@@ -2,6 +2,7 @@
 /* Frames that come and go in the GPU's memory, or in one memory and go in another. */
 #include "gpu-memory-fixture.h"
 #include "histo-oracle.h"
+#include "regions-oracle.h"
 
 #include <string.h>
 
@@ -154,6 +155,19 @@ check_formats (const char *settings, gboolean in_gpu, gboolean out_gpu)
   bridge_close (&bridge);
 }
 
+/* The formats that the library has in every version from 1.22 on. */
+static void
+gpu_memory_formats_offered (void)
+{
+  static const char *const formats[] = { "I420", "YV12", "NV12", "NV21", "Y42B",
+    "Y444", "YUY2", "UYVY", "I420_10LE", "I422_10LE", "I422_12LE", "P010_10LE",
+    "P016_LE", "Y444_16LE", "RGB", "BGR", "RGBA", "BGRA", "ARGB", "ABGR",
+    "RGBx", "BGRx", "RGBP", "BGRP", "GBR", "GBRA" };
+
+  for (guint f = 0; f < G_N_ELEMENTS (formats); f++)
+    expect (gpu_has_format (formats[f], 64, 36), "no %s", formats[f]);
+}
+
 static void
 gpu_memory_formats_through (void)
 {
@@ -275,6 +289,55 @@ gpu_memory_without_meta (void)
   }
 }
 
+/* Frames with regions and frames without by turns: those change their memory only if they must. */
+static void
+check_regions (const char *settings, gboolean in_gpu, gboolean out_gpu)
+{
+  static const Box boxes[] = { { 5, 3, 18, 14 }, { 9, 7, 12, 26 } };
+  GstCaps *caps = (in_gpu ? gpu_caps : video_caps) ("NV12", 37, 29, NULL);
+  GstBufferPool *pool;
+  GstVideoInfo info;
+  Bridge bridge;
+
+  bridge_open (&bridge, settings, in_gpu, out_gpu);
+  video_info (&info, "NV12", 37, 29, NULL);
+  pool = in_gpu ? gpu_pool_new (bridge.context, caps, 0, TRUE) : NULL;
+  expect (filter_caps (&bridge.filter, caps), "caps refused");
+  for (guint32 n = 0; n < 12; n++) {
+    const int n_boxes = n % 3 == 1 ? 0 : 2;
+    GstBuffer *picture = picture_new (&info, n), *out;
+    GstBuffer *in = in_gpu ? gpu_copy (pool, picture, &info)
+                           : gst_buffer_copy_deep (picture);
+
+    test_context ("frame %u in %s out %s settings=%s", n,
+        caps_of_memory (in_gpu), caps_of_memory (out_gpu), settings);
+    regions_report (in, "face", boxes, n_boxes);
+    out = filter_process (&bridge.filter, gst_buffer_ref (in));
+    expect ((out == in) == (n_boxes == 0 && in_gpu == out_gpu),
+        "it is %s buffer", out == in ? "the same" : "another");
+    gst_buffer_unref (in);
+    out = gpu_fetch (out, &info);
+    regions_expect (picture, out, &info, settings, boxes, n_boxes, FALSE);
+    gst_buffer_unref (out);
+    gst_buffer_unref (picture);
+  }
+  if (pool != NULL)
+    gpu_pool_free (pool);
+  bridge_close (&bridge);
+}
+
+static void
+gpu_memory_regions (void)
+{
+  static const char *const settings[] = { "sigma=1.5 roi-mode=inside",
+    "sigma=1.5 roi-mode=inside histogram=true histogram-interval=0",
+    "roi-mode=inside roi-fill=solid transfer=mapped",
+    "roi-mode=inside roi-fill=pixelate roi-strength=0.25 slices=4" };
+
+  for (guint i = 0; i < 4 * G_N_ELEMENTS (settings); i++)
+    check_regions (settings[i / 4], i & 1, (i & 2) != 0);
+}
+
 /* ---- which memory -------------------------------------------------------- */
 
 /* Caps from upstream, what downstream takes, and what comes of it. */
@@ -318,6 +381,20 @@ gpu_memory_negotiation (void)
   }
 }
 
+/* Whether caps of frames, not of single fields, name system memory last. */
+static gboolean
+ends_with_system_memory (GstCaps *caps)
+{
+  guint last = gst_caps_get_size (caps) - 1;
+
+  while (last > 0
+      && gst_caps_features_contains (gst_caps_get_features (caps, last),
+          GST_CAPS_FEATURE_FORMAT_INTERLACED))
+    last--;
+  return gst_caps_features_is_equal (gst_caps_get_features (caps, last),
+      GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY);
+}
+
 /* Upstream is asked for the GPU's memory first, whatever downstream wants, and never
  * for formats that it does not have. */
 static void
@@ -337,9 +414,7 @@ gpu_memory_preferred (void)
     expect (gst_caps_get_size (got) >= 2
             && gst_caps_features_contains (
                 gst_caps_get_features (got, 0), GPU_MEMORY)
-            && gst_caps_features_is_equal (
-                gst_caps_get_features (got, gst_caps_get_size (got) - 1),
-                GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY),
+            && ends_with_system_memory (got),
         "upstream is asked for %" GST_PTR_FORMAT, (gpointer) got);
     gst_caps_unref (got);
     expect (!gst_pad_peer_query_accept_caps (filter.harness->srcpad, grey),
@@ -1006,12 +1081,14 @@ gpu_memory_offers_nothing_of_others (void)
 }
 
 const Test tests_gpu_memory[] = {
+  { "gpu-memory-formats-offered", gpu_memory_formats_offered, VARIANT_CUDA },
   { "gpu-memory-formats-through", gpu_memory_formats_through, VARIANT_CUDA },
   { "gpu-memory-formats-down", gpu_memory_formats_down, VARIANT_CUDA },
   { "gpu-memory-formats-up", gpu_memory_formats_up, VARIANT_CUDA },
   { "gpu-memory-formats-untouched", gpu_memory_formats_untouched,
       VARIANT_CUDA },
   { "gpu-memory-settings", gpu_memory_settings, VARIANT_CUDA },
+  { "gpu-memory-regions", gpu_memory_regions, VARIANT_CUDA },
   { "gpu-memory-mislabelled", gpu_memory_mislabelled, VARIANT_CUDA },
   { "gpu-memory-negotiation", gpu_memory_negotiation, VARIANT_CUDA },
   { "gpu-memory-preferred", gpu_memory_preferred, VARIANT_CUDA },

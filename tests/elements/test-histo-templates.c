@@ -178,7 +178,7 @@ static void
 histo_templates_enums (void)
 {
   static const char *const methods[] = { "auto", "reference", "global",
-    "shared", "warp", "lane", NULL };
+    "shared", "warp", "lane", "pairs", NULL };
   static const char *const backends[] = { "auto", "cuda", "cpu", NULL };
   static const char *const transfers[] = { "auto", "pinned", "mapped",
     "pageable", NULL };

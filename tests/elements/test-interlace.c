@@ -80,7 +80,81 @@ interlace_fields (void)
   filter_close (&filter);
 }
 
+/* Each field in a buffer of its own: a picture of half the rows, of an odd height one more. */
+static void
+interlace_alternate (void)
+{
+  static const int heights[] = { 28, 27, 2 };
+
+  for (guint f = 0; f < G_N_ELEMENTS (interlace_formats); f++)
+    for (guint h = 0; h < G_N_ELEMENTS (heights); h++) {
+      GstCaps *caps = video_caps (
+          interlace_formats[f], 34, heights[h], "interlace-mode=alternate");
+      GstVideoInfo info;
+      Filter filter;
+
+      test_context ("format=%s size=34x%d interlace-mode=alternate sigma=2",
+          interlace_formats[f], heights[h]);
+      gst_caps_set_features_simple (caps,
+          gst_caps_features_new (GST_CAPS_FEATURE_FORMAT_INTERLACED, NULL));
+      expect (gst_video_info_from_caps (&info, caps), "no info");
+      filter_open (&filter, "sigma=2");
+      expect (filter_caps (&filter, caps), "caps refused");
+      for (guint32 i = 0; i < 4; i++) {
+        GstBuffer *in = picture_new (&info, i), *out;
+
+        GST_BUFFER_FLAG_SET (in,
+            GST_VIDEO_BUFFER_FLAG_INTERLACED
+                | (i % 2 ? GST_VIDEO_BUFFER_FLAG_BOTTOM_FIELD
+                         : GST_VIDEO_BUFFER_FLAG_TOP_FIELD));
+        out = filter_process (&filter, gst_buffer_ref (in));
+        picture_expect (in, out, &info, "sigma=2", FALSE);
+        expect (GST_VIDEO_BUFFER_IS_BOTTOM_FIELD (out) == (i % 2 == 1),
+            "the field's parity got lost");
+        gst_buffer_unref (in);
+        gst_buffer_unref (out);
+      }
+      filter_close (&filter);
+    }
+}
+
+/* A comb, rows black and white by turns, is two flat fields, and stays a comb; as a progressive
+ * picture it becomes grey. */
+static void
+interlace_comb (void)
+{
+  static const char *const modes[] = { "interlace-mode=interleaved",
+    "interlace-mode=progressive" };
+  guint16 codes[24 * 48];
+
+  for (guint i = 0; i < G_N_ELEMENTS (codes); i++)
+    codes[i] = i / 24 % 2 ? 200 : 40;
+  for (guint m = 0; m < G_N_ELEMENTS (modes); m++) {
+    GstVideoInfo info;
+    GstBuffer *in, *out;
+    guint16 *result;
+    Filter filter;
+    gsize n;
+
+    test_context ("format=GRAY8 size=24x48 %s sigma=4", modes[m]);
+    filter_start (&filter, "sigma=4", &info, "GRAY8", 24, 48, modes[m]);
+    in = picture_new (&info, 1);
+    picture_put_samples (in, &info, 0, codes);
+    out = filter_process (&filter, in);
+    result = picture_samples (out, &info, 0, &n);
+    /* Out of reach of the edges, whose rows are repeated. */
+    for (gsize i = 24 * 16; i < n - 24 * 16; i++)
+      expect (result[i] == (m == 0 ? codes[i] : 120),
+          "sample %" G_GSIZE_FORMAT " is %u", i, result[i]);
+    g_free (result);
+    gst_buffer_unref (out);
+    filter_close (&filter);
+  }
+}
+
 const Test tests_interlace[] = {
+  { "interlace-alternate", interlace_alternate, VARIANT_BOTH },
+  { "interlace-comb", interlace_comb, VARIANT_BOTH },
   { "interlace-blur", interlace_blur, VARIANT_BOTH },
   { "interlace-derivative", interlace_derivative, VARIANT_BOTH },
   { "interlace-fields", interlace_fields, VARIANT_BOTH },

@@ -18,6 +18,7 @@ write_down (GstDebugCategory *category, GstDebugLevel level, const gchar *file,
 {
   const char *name = gst_debug_category_get_name (category);
   Log *log = user;
+  char *level_name;
 
   (void) file;
   (void) function;
@@ -26,11 +27,14 @@ write_down (GstDebugCategory *category, GstDebugLevel level, const gchar *file,
   if (!g_str_has_prefix (name, "cudasepconv")
       && !g_str_equal (name, "cudahisto"))
     return;
+  /* GStreamer pads the names of levels. */
+  level_name = g_strchomp (g_strdup (gst_debug_level_get_name (level)));
   g_mutex_lock (&log->lock);
   g_ptr_array_add (log->lines,
-      g_strdup_printf ("%s %s %s", name, gst_debug_level_get_name (level),
-          gst_debug_message_get (message)));
+      g_strdup_printf (
+          "%s %s %s", name, level_name, gst_debug_message_get (message)));
   g_mutex_unlock (&log->lock);
+  g_free (level_name);
 }
 
 static void
@@ -142,6 +146,43 @@ log_explains_a_run (void)
   }
 }
 
+/* cudahisto explains its own decisions: the counted components, the method and the others, the
+ * mode, and of each frame whether it is reported. */
+static void
+log_explains_counting (void)
+{
+  char *line = g_strdup_printf (
+      "videotestsrc num-buffers=3 ! video/x-raw,format=NV12 ! cudahisto "
+      "mode=overlay backend=%s ! fakesink",
+      test_backend ());
+  Log log;
+
+  test_context ("%s", line);
+  run_logged (&log, line, GST_LEVEL_LOG);
+  expect (
+      log.lines->len >= 20 && log.lines->len <= 60, "%u lines", log.lines->len);
+  expect (count_lines (&log, "cudahisto INFO counts Y, U, V of NV12, 256 bins")
+          == 1,
+      "the components are missing");
+  expect (count_lines (&log, "cudahisto INFO counts by method ") == 1
+          && (has_text (&log, "of the others,")
+              || has_text (&log, "the backend has no other")),
+      "the method or the others are missing");
+  expect (count_lines (&log, "cudahisto INFO mode overlay: ") == 1,
+      "the mode is missing");
+  expect (count_lines (&log, "cudahisto INFO frames are reported") == 1
+          && count_lines (&log, "cudahisto DEBUG interval 0:00:00.1") == 1,
+      "the choice of frames is missing");
+  expect (count_lines (&log, "cudahisto LOG frame at ") == 3
+          && has_text (&log, "is reported: the first in interval 0")
+          && has_text (&log, "is not reported: not the first in interval 0"),
+      "the reasons are missing");
+  expect (count_lines (&log, "cudahisto LOG reports 0:00:00.0") == 1,
+      "the report is missing");
+  log_clear (&log);
+  g_free (line);
+}
+
 /* A fault is logged once as an error, with its sentence; a run without one has neither errors
  * nor warnings. */
 static void
@@ -173,6 +214,7 @@ log_has_faults (void)
 
 const Test tests_log[] = {
   { "log-explains-a-run", log_explains_a_run, VARIANT_BOTH },
+  { "log-explains-counting", log_explains_counting, VARIANT_BOTH },
   { "log-has-faults", log_has_faults, VARIANT_BOTH },
   { 0 },
 };

@@ -427,6 +427,22 @@ negotiation_settings_restrict (void)
         "Y444" },
     { SOURCE "video/x-raw,format={RGB,I420} ! FILTER planes=alpha ! fakesink",
         "RGB" },
+    { SOURCE "video/x-raw,format={RGB,I420} ! HISTO planes=luma ! fakesink",
+        "I420" },
+    { SOURCE "HISTO planes=luma ! video/x-raw,format={RGB,NV12} ! fakesink",
+        "NV12" },
+    { SOURCE "video/x-raw,format={GRAY8,NV12} ! HISTO planes=chroma ! fakesink",
+        "NV12" },
+    { SOURCE "video/x-raw,format={I420,AYUV} ! HISTO planes=alpha ! fakesink",
+        "AYUV" },
+    { SOURCE
+        "video/x-raw,format={RGB,I420} ! HISTO planes=luma mode=equalize ! "
+        "fakesink",
+        "I420" },
+    /* Nothing is counted, so that it does not matter what could be. */
+    { SOURCE "video/x-raw,format={RGB,I420} ! HISTO planes=luma "
+             "post-messages=false ! fakesink",
+        "RGB" },
   };
 
   check_settled (rows, G_N_ELEMENTS (rows));
@@ -461,26 +477,27 @@ wait_for_format (GstElement *element, const char *format)
   return found;
 }
 
-/* A setting that changes what can be taken makes upstream choose anew, without an
- * error from frames that are on the way; and back. */
-static void
-negotiation_setting_while_playing (void)
+typedef struct
 {
-  static const struct
-  {
-    const char *setting, *format;
-  } steps[] = { { "planes=color", "RGB" }, { "planes=luma", "I420" },
-    { "planes=color", "RGB" }, { "planes=chroma", "I420" } };
+  const char *setting, *format;
+} SettingStep;
+
+/* Changes settings of an element while it plays: upstream chooses the format anew, and
+ * frames that are on the way cause no error. */
+static void
+check_settings_while_playing (
+    const char *description, const SettingStep *steps, guint n)
+{
   char *line = g_strdup_printf (
       "videotestsrc ! video/x-raw,format={RGB,I420},width=32,height=24 ! "
-      "queue ! cudasepconv name=e backend=%s ! fakesink",
-      test_backend ());
+      "queue ! %s name=e backend=%s ! fakesink",
+      description, test_backend ());
   GstElement *pipeline = gst_parse_launch (line, NULL), *element;
   GstBus *bus = gst_element_get_bus (pipeline);
 
   element = gst_bin_get_by_name (GST_BIN (pipeline), "e");
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  for (guint s = 0; s < G_N_ELEMENTS (steps); s++) {
+  for (guint s = 0; s < n; s++) {
     GstMessage *message;
 
     test_context ("%s, step %u: %s", line, s, steps[s].setting);
@@ -496,6 +513,23 @@ negotiation_setting_while_playing (void)
   gst_object_unref (bus);
   gst_object_unref (pipeline);
   g_free (line);
+}
+
+static void
+negotiation_setting_while_playing (void)
+{
+  static const SettingStep filter[] = { { "planes=color", "RGB" },
+    { "planes=luma", "I420" }, { "planes=color", "RGB" },
+    { "planes=chroma", "I420" } };
+  static const SettingStep histo[] = { { "planes=color", "RGB" },
+    { "planes=luma ring-depth=6", "I420" },
+    { "planes=color mode=equalize", "RGB" }, { "planes=chroma", "I420" },
+    { "mode=analyze post-messages=false", "RGB" },
+    { "attach-meta=true", "I420" } };
+
+  check_settings_while_playing ("cudasepconv", filter, G_N_ELEMENTS (filter));
+  check_settings_while_playing (
+      "cudahisto interval=0", histo, G_N_ELEMENTS (histo));
 }
 
 /* Views or fields that lie apart are refused before frames come, with a sentence; a

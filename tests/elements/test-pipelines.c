@@ -340,6 +340,9 @@ pipelines_stop_any_time (void)
             == GST_STATE_CHANGE_SUCCESS,
         "round %lu: going to NULL failed", i);
   }
+  /* GStreamer's thread that was to go on to PLAYING may hold it a little longer. */
+  for (int i = 0; i < 1000 && GST_OBJECT_REFCOUNT_VALUE (pipeline) > 1; i++)
+    g_usleep (1000);
   ASSERT_OBJECT_REFCOUNT (pipeline, "pipeline", 1);
   gst_object_unref (pipeline);
 }

@@ -26,7 +26,7 @@ count_frame (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
   if (change->frames > 0 && pts <= change->last)
     change->disorder++;
   change->last = pts;
-  change->frames++;
+  g_atomic_int_inc (&change->frames);
   return GST_PAD_PROBE_OK;
 }
 

@@ -34,6 +34,33 @@ fails (void)
 }
 
 static void
+hold (GstElement *sink, GstBuffer *buffer, GstPad *pad, gpointer user)
+{
+  (void) sink;
+  (void) buffer;
+  (void) pad;
+  g_atomic_int_set ((gint *) user, TRUE);
+  for (;;)
+    g_usleep (G_USEC_PER_SEC);
+}
+
+/* Leaves a streaming thread that never ends. */
+static void
+fails_holding (void)
+{
+  static gint held;
+  GstElement *pipeline = gst_parse_launch (
+      "fakesrc ! fakesink name=s sync=false signal-handoffs=true", NULL);
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "s");
+
+  g_signal_connect (sink, "handoff", G_CALLBACK (hold), &held);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  while (!g_atomic_int_get (&held))
+    g_usleep (1000);
+  expect (FALSE, "it fails");
+}
+
+static void
 skips (void)
 {
   test_skip ("on purpose");
@@ -80,6 +107,8 @@ const Test tests_restart[] = {
   { "passes-first", passes, VARIANT_ANY },
   { "fails", fails, VARIANT_ANY },
   { "passes-after-failure", passes, VARIANT_ANY },
+  { "fails-holding-a-sink", fails_holding, VARIANT_ANY },
+  { "passes-after-held-sink", passes, VARIANT_ANY },
   { "skips", skips, VARIANT_ANY },
   { "hangs", hangs, VARIANT_ANY },
   { "passes-after-hang", passes, VARIANT_ANY },

@@ -113,7 +113,7 @@ templates_enums (void)
   static const char *const borders[] = { "replicate", "reflect", "reflect-101",
     "wrap", "constant", NULL };
   static const char *const methods[] = { "auto", "reference", "simd",
-    "global", "shared", NULL };
+    "multirate-simd", "box-running-simd", "terms-simd", "global", "shared", NULL };
   static const char *const backends[] = { "auto", "cuda", "cpu", NULL };
   static const char *const planes[] = { "luma", "chroma", "alpha", "color",
     "all", NULL };

@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# sanitize.sh [address|thread] [--part K/N]
+#
+# Builds without CUDA and runs kerncheck and the gst-check suite under sanitizers:
+#
+#   address   AddressSanitizer with its search for leaks, and UndefinedBehaviorSanitizer,
+#             in build/sanitize-address; also the ring and the elements on the emulated
+#             GPU
+#   thread    ThreadSanitizer, in build/sanitize-thread; on the CPU alone, since it
+#             cannot follow the switches of the emulated GPU
+#
+# Both in turn if none is named. On two cores that had other work, too, a sixth of address
+# took 14 minutes, most of it the emulated GPU, and all of thread 16, without the builds;
+# --part K/N takes every Nth check and test, from the Kth on.
+#
+# Whatever a sanitizer reports fails the program that it is about; what is known and not
+# ours is in sanitize/*.supp, with reasons. GLib and GStreamer themselves are those of the
+# system: sanitize/glib-for-tsan.c speaks for their locks. The last line is "N passed, N
+# failed, N skipped" over everything; the exit status is 1 when something failed.
+# shellcheck disable=SC2317 # check calls functions by name
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# shellcheck source=pipelines/setup.sh
+. pipelines/setup.sh
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
+
+usage() {
+  echo "usage: ${0##*/} [address|thread] [--part K/N]" >&2
+  exit 2
+}
+
+sanitizers=()
+part=1/1
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    address | thread) sanitizers+=("$1") ;;
+    --part)
+      [[ ${2:-} =~ ^[1-9][0-9]*/[1-9][0-9]*$ && ${2%/*} -le ${2#*/} ]] || usage
+      part=$2
+      shift
+      ;;
+    *) usage ;;
+  esac
+  shift
+done
+[[ ${#sanitizers[@]} -gt 0 ]] || sanitizers=(address thread)
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+supp=$PWD/tests/sanitize
+
+# The tests' own environment. Elements of others come from a registry that the unchanged
+# scanner has made, which could not load what is built here; that is scanned in place.
+# Memory that GLib keeps for later would hide what is done with it after it was freed.
+export GST_REGISTRY=$scratch/registry GST_REGISTRY_FORK=no
+export GST_STATE_IGNORE_ELEMENTS='' CK_FORK=no CK_DEFAULT_TIMEOUT=600
+export G_SLICE=always-malloc
+
+export ASAN_OPTIONS=fast_unwind_on_malloc=0
+export LSAN_OPTIONS=suppressions=$supp/leaks.supp:print_suppressions=0
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+export TSAN_OPTIONS=suppressions=$supp/threads.supp:ignore_noninstrumented_modules=1
+TSAN_OPTIONS+=:history_size=7:second_deadlock_stack=1
+
+# Those that take minutes each here, or have live sources that are faster than the emulated
+# kernels then. What they compute is checked by kerncheck.
+slow_elements=(histo-equalize-changes)
+slow_emulated=(gpu-memory-pipelines histo-equalize-changes histo-equalize-clahe-formats histo-equalize-formats
+  histo-equalize-strength-zero histo-overlay-formats pipelines-run pipelines-seek-from-push
+  flight-ways formats-derivative)
+
+# build FOLDER SANITIZERS TARGET...
+build() {
+  local mode=()
+  [[ ! -f $1/build.ninja ]] || mode=(--reconfigure)
+  meson setup "${mode[@]}" "$1" -Dwerror=true -Dtests=enabled -Dcuda=disabled \
+    -Dintrospection=disabled -Db_sanitize="$2" </dev/null \
+    && ninja -k 0 -C "$1" "${@:3}" </dev/null
+}
+
+# run NAME COMMAND...: a program that ends with its tally.
+run() {
+  local name=$1 status=0
+  shift
+  "$@" </dev/null >"$scratch/log" 2>&1 || status=$?
+  # What is for GPUs alone is no news here.
+  sed -i -E '/^SKIP .*(no usable CUDA device|not in this build|no CUDA support)/d' "$scratch/log"
+  count_log "$name" "$status" "$scratch/log" || true
+}
+
+skip_each() {
+  printf -- '--skip\n%s\n' "$@"
+}
+
+address() {
+  local folder=build/sanitize-address slow
+  check "$folder builds without warnings" build "$folder" address,undefined \
+    plugin/libgstcudasepconv.so tests/kerncheck/kerncheck tests/elements/elements \
+    tests/emulation/plugin/libgstcudasepconv.so tests/emulation/driver/libcuda.so.1 \
+    tests/emulation/kerncheck-emulated tests/elements/elements-emulated
+  $check_passed || return 0
+  export GST_PLUGIN_PATH=$PWD/$folder/plugin
+  run "address: kerncheck" "$folder/tests/kerncheck/kerncheck" --quick --part "$part"
+  run "address: elements" "$folder/tests/elements/elements" --part "$part"
+  run "address: kerncheck-emulated, ring" \
+    "$folder/tests/emulation/kerncheck-emulated" --quick --part "$part" --check ring/
+  run "address: kerncheck-emulated, gpu" \
+    "$folder/tests/emulation/kerncheck-emulated" --quick --part "$part" --check gpu/
+  mapfile -t slow < <(skip_each "${slow_emulated[@]}")
+  run "address: elements-emulated" env EMULATED_GPU_DEVICES=2 EMULATED_GPU_STRICT=1 \
+    GST_PLUGIN_PATH="$PWD/$folder/tests/emulation/plugin" \
+    LD_LIBRARY_PATH="$PWD/$folder/tests/emulation/driver" \
+    "$folder/tests/elements/elements-emulated" --backend cuda "${slow[@]}" --part "$part"
+}
+
+build_glib_for_tsan() {
+  local flags
+  read -ra flags < <(pkg-config --cflags --libs gstreamer-1.0)
+  "${CC:-cc}" -shared -fPIC -O2 -g -Wall -Wextra -Werror \
+    tests/sanitize/glib-for-tsan.c -o "$1" "${flags[@]}" -ltsan
+}
+
+thread() {
+  local folder=build/sanitize-thread slow
+  check "$folder builds without warnings" build "$folder" thread \
+    plugin/libgstcudasepconv.so tests/kerncheck/kerncheck tests/elements/elements
+  $check_passed || return 0
+  check "$folder: the word for GLib builds" \
+    build_glib_for_tsan "$folder/glib-for-tsan.so"
+  $check_passed || return 0
+  export GST_PLUGIN_PATH=$PWD/$folder/plugin
+  run "thread: kerncheck" "$folder/tests/kerncheck/kerncheck" --quick --part "$part"
+  mapfile -t slow < <(skip_each "${slow_elements[@]}")
+  run "thread: elements" env LD_PRELOAD="$PWD/$folder/glib-for-tsan.so" \
+    "$folder/tests/elements/elements" "${slow[@]}" --part "$part"
+  skip "thread: the emulated GPU" "ThreadSanitizer cannot follow its switches"
+}
+
+# shellcheck disable=SC2119 # the arguments were for this script
+set_up
+env -u GST_PLUGIN_PATH -u GST_REGISTRY_FORK gst-inspect-1.0 >/dev/null 2>&1
+for sanitizer in "${sanitizers[@]}"; do
+  "$sanitizer"
+done
+finish
