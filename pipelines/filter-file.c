@@ -25,6 +25,7 @@
 
 #include "before-after.h"
 #include "input-streams.h"
+#include "mp4-tracks.h"
 #include "result-file.h"
 
 #define TERMINAL_INTERVAL_MS 200
@@ -226,6 +227,24 @@ crop_to_even (struct app *app, GstCaps *caps)
   gst_clear_object (&crop);
 }
 
+/* One sentence for each kind of stream that OUTPUT will not have. */
+static void
+warn_of_losses (const struct app *app)
+{
+  const guint tracks = mp4_count_sound_tracks (app->input);
+
+  if (app->streams.left_out)
+    g_printerr (
+        "filter-file: %s cannot take these streams as they are, so that "
+        "they are left out: %s\n",
+        app->output, app->streams.left_out);
+  if (tracks > app->streams.n_audio)
+    g_printerr (
+        "filter-file: %u of the %u sound tracks of %s are left out, since "
+        "GStreamer does not read tracks that are much shorter than the video\n",
+        tracks - app->streams.n_audio, tracks, app->input);
+}
+
 /* The parser adds all pads of a file before data flows through any. */
 static GstPadProbeReturn
 on_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
@@ -238,11 +257,8 @@ on_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   if (!app->streams.have_video)
     GST_ELEMENT_ERROR (GST_OBJECT_PARENT (pad), STREAM, WRONG_TYPE,
         ("There is no video in it that can be decoded."), (NULL));
-  else if (app->streams.left_out)
-    g_printerr (
-        "filter-file: %s cannot take these streams as they are, so that "
-        "they are left out: %s\n",
-        app->output, app->streams.left_out);
+  else
+    warn_of_losses (app);
   return GST_PAD_PROBE_REMOVE;
 }
 

@@ -3,6 +3,7 @@
 #include <gst/pbutils/pbutils.h>
 
 #include "input-streams.h"
+#include "subtitle-text.h"
 
 static gboolean
 is_subset_of_template (const GstCaps *caps, GstPadTemplate *template)
@@ -142,21 +143,31 @@ link_muxer (struct input_streams *streams, GstPad *pad, const GstCaps *caps)
   GstPadTemplate *template;
   GstElement *parser = NULL;
   GstPad *source, *sink = NULL;
+  GstCaps *stored;
   gboolean ok;
 
   if (!streams->muxer)
     return FALSE;
-  template = find_template (streams->muxer, caps);
+  stored = subtitle_text_stored_caps (caps);
+  template = find_template (streams->muxer, stored ? stored : caps);
   if (!template)
     parser = find_parser (streams->muxer, caps, &template);
-  if (!template)
+  if (!template) {
+    gst_clear_caps (&stored);
     return FALSE;
+  }
 
   source = link_queue (streams->queue, pad);
   ok = source && (!parser || link_parser (streams, parser, &source));
   if (ok)
     sink = gst_element_request_pad (streams->muxer, template, NULL, NULL);
-  ok = sink && gst_pad_link_maybe_ghosting (source, sink);
+  if (ok && stored)
+    subtitle_text_restore (pad);
+  /* Asked for its caps, the queue would still answer markup. */
+  ok = sink
+      && gst_pad_link_maybe_ghosting_full (source, sink,
+          stored ? GST_PAD_LINK_CHECK_NOTHING : GST_PAD_LINK_CHECK_DEFAULT);
+  gst_clear_caps (&stored);
   gst_clear_object (&source);
   gst_clear_object (&sink);
   return ok;
@@ -204,6 +215,7 @@ input_streams_link (struct input_streams *streams, GstPad *pad)
     type = gst_structure_get_name (gst_caps_get_structure (caps, 0));
   is_video =
       g_str_has_prefix (type, "video/") || g_str_has_prefix (type, "image/");
+  streams->n_audio += g_str_has_prefix (type, "audio/");
   if (is_video && !streams->have_video)
     streams->have_video = link_decoder (streams, pad);
   else if (!is_video && link_muxer (streams, pad, caps))

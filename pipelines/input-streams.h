@@ -14,6 +14,7 @@ struct input_streams
   GstElement *muxer;   /* NULL: the result holds the video alone */
 
   gboolean have_video;
+  guint n_audio;   /* sound streams, passed or left out */
   gchar *passed;   /* names such as "Opus audio, timed text", NULL: none */
   gchar *left_out; /* the same of the others */
 };

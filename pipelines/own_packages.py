@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the Python programs of this folder run with, made available by setup.sh."""
+
+import importlib
+import importlib.util
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def run_setup(commands, *arguments):
+    """Shell commands that use setup.sh; what they print goes to stderr."""
+    script = f"set -euo pipefail\n. pipelines/setup.sh\n{commands}"
+    done = subprocess.run(["bash", "-c", script, sys.argv[0], *arguments], cwd=ROOT,
+                          stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False)
+    if done.returncode:
+        sys.exit(1)
+
+
+def need(modules):
+    """Installs the Debian packages of Python modules that are missing: {module: package}."""
+    missing = {package for module, package in modules.items()
+               if importlib.util.find_spec(module) is None}
+    if missing:
+        run_setup('command -v apt-get >/dev/null || die "install $*"\ninstall_packages "$@"',
+                  *sorted(missing))
+        importlib.invalidate_caches()
+
+
+def need_plugin(packages):
+    """Lets GStreamer find cudasepconv: where it does not, as demo.sh builds it, with `packages`
+    and what building takes."""
+    def found():
+        return subprocess.run(["gst-inspect-1.0", "cudasepconv"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+    run_setup('set_up "$@"', *packages)
+    if found():
+        return
+    run_setup("mapfile -t options < <(this_machine_only)\n"
+              'build_release build/demo "${options[@]}"')
+    paths = [os.path.join(ROOT, "build/demo/plugin"), os.environ.get("GST_PLUGIN_PATH")]
+    os.environ["GST_PLUGIN_PATH"] = ":".join(path for path in paths if path)
+    if not found():
+        sys.exit(f"{sys.argv[0]}: GStreamer does not find cudasepconv in {paths[0]}")
