@@ -492,9 +492,10 @@ hide_people() {
 hide_people_sound() {
   local program=pipelines/hide-people result=$scratch/hidden.mp4
   make_street_clip
-  gst-launch-1.0 -q filesrc location="$scratch/street.mkv" ! parsebin name=parser \
-    ! image/jpeg ! taginject tags='title="A\ name"' ! matroskamux name=mux \
-    ! filesink location="$scratch/named.mkv" parser. ! audio/x-vorbis ! mux.
+  gst-launch-1.0 -q matroskamux name=mux ! filesink location="$scratch/named.mkv" \
+    filesrc location="$scratch/street.mkv" ! matroskademux name=demux \
+    demux.video_0 ! queue ! taginject tags='title="A\ name"' ! mux.video_0 \
+    demux.audio_0 ! queue ! mux.audio_0
   grep -aq 'A name' "$scratch/named.mkv"
   "$program" --every 30 --frames 10 --fill solid "$scratch/named.mkv" "$result"
   if grep -aq 'A name' "$result"; then return 1; fi

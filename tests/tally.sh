@@ -8,6 +8,29 @@ passed=0
 failed=0
 skipped=0
 
+# Seconds that a check may take, the longest build on two cores included.
+check_limit=1200
+
+# end_processes PROCESS: it and all that it has started.
+end_processes() {
+  local child
+  for child in $(pgrep -P "$1"); do
+    end_processes "$child"
+  done
+  kill "$1" 2>/dev/null || true
+}
+
+# end_late PROCESS: ends the process, and all that it has started, after $check_limit.
+end_late() {
+  local child
+  read -rt "$check_limit" <> <(:) || true
+  echo "ended: it took longer than $check_limit s"
+  for child in $(pgrep -P "$1"); do
+    [[ $child = "$BASHPID" ]] || end_processes "$child"
+  done
+  kill "$1"
+}
+
 # check NAME COMMAND...: one check. The command, which may be a function, runs
 # with errexit in a shell of its own; its output shows if it fails. Returns 0;
 # $check_passed is the verdict, "true" or "false". Not for use in a condition,
@@ -23,7 +46,14 @@ check() {
     return 0
   fi
   set +e
-  (set -e; "$@") >"$check_log" 2>&1 </dev/null
+  (
+    self=$BASHPID
+    end_late "$self" &
+    # shellcheck disable=SC2064 # this process
+    trap "kill $! 2>/dev/null || true" EXIT
+    set -e
+    "$@"
+  ) >"$check_log" 2>&1 </dev/null
   status=$?
   set -e
   if [[ $status = 0 ]]; then
