@@ -12,7 +12,10 @@
  * Processing Magazine 16(6), 1999). The taps in between are fitted, for the least squares of
  * the difference from the wanted taps over all phases. In effect a result of phase p has taps
  * of its own; the largest sum |effective - wanted| of all phases bounds the error for any
- * picture. A factor of 1 leaves an axis as it is. */
+ * picture. A factor of 1 leaves an axis as it is.
+ *
+ * A window may be made of bytes: its weights are whole multiples of 1 / (M weight_sum), from 0 to
+ * 255 of them, such that the weights of each phase still sum to 1 / M. */
 #pragma once
 
 #include "method.h"
@@ -26,9 +29,19 @@ extern "C" {
 /* tap[] is summed in blocks of this many, then the blocks: SEPCONV_SUM_BLOCK. */
 #define MULTIRATE_SUM_BLOCK 16
 
+/* What windows and factors an axis may have. */
+typedef enum
+{
+  MULTIRATE_ANY_FACTOR,
+  /* Windows of bytes, and factors that are powers of two, for planes of up to 8 bits; others
+   * as MULTIRATE_ANY_FACTOR. */
+  MULTIRATE_BYTE_WINDOWS
+} MultirateWindows;
+
 typedef struct
 {
   int factor;
+  int weight_sum; /* 0: the window is not made of bytes */
   int first;
   int n;
   float tap[TAPS_MAX];
@@ -77,16 +90,17 @@ double multirate_loss (const MultiratePlane *plane, int depth, double gain);
  * promised accuracy leaves. `x` and `y` may be multiples of those that `gain` is of. Returns
  * false, with factors all the same, if that leaves both axes as they are or loses too much. */
 bool multirate_plan (MultiratePlane *plane, const Taps *x, const Taps *y,
-    int depth, double gain);
+    int depth, double gain, MultirateWindows windows);
 
 /* Plans all planes that are filtered, for a plan whose spec multirate_supports(). `planes` has
  * layout.n_planes. */
-void multirate_plan_planes (MultiratePlane *planes, const SepconvPlan *plan);
+void multirate_plan_planes (MultiratePlane *planes, const SepconvPlan *plan,
+    MultirateWindows windows);
 
-/* SepconvMethodOps.supports of the methods that compute by these plans: each plane that is
- * filtered has one. */
-bool multirate_supports (
-    const SepconvSpec *spec, const Image *layout, Fault *why);
+/* What SepconvMethodOps.supports is of a method that computes by these plans: whether each plane
+ * that is filtered has one. */
+bool multirate_supports (const SepconvSpec *spec, const Image *layout,
+    MultirateWindows windows, Fault *why);
 
 #ifdef __cplusplus
 }

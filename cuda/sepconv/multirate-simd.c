@@ -147,7 +147,7 @@ adopt_taps (SepconvPlan *plan, Fault *fault)
   if (!fresh && state->shape == plan->shape)
     return true;
   if (fresh)
-    multirate_plan_planes (state->plane, plan);
+    multirate_plan_planes (state->plane, plan, MULTIRATE_ANY_FACTOR);
   for (int p = 0; p < plan->layout.n_planes; p++) {
     const ImagePlane *plane = &plan->layout.plane[p];
     MultirateJob job = { .plan = &state->plane[p],
@@ -250,8 +250,15 @@ multirate_cost (const SepconvWork *work)
       + work->samples * (500.0 + 120.0 * (work->channels - 1));
 }
 
+static bool
+multirate_simd_supports (
+    const SepconvSpec *spec, const Image *layout, Fault *why)
+{
+  return multirate_supports (spec, layout, MULTIRATE_ANY_FACTOR, why);
+}
+
 const SepconvMethodOps sepconv_multirate_simd_ops = {
-  .supports = multirate_supports,
+  .supports = multirate_simd_supports,
   .cost = multirate_cost,
   .prepare = multirate_prepare,
   .release = multirate_release,

@@ -10,8 +10,10 @@
  * all before need more: the first run with them allocates it, which waits for the runs before.
  * The runs of a plan share that memory, so that none overlaps another (GPU_AFTER_KERNELS only). */
 #include "../gpu-check.h"
+#include "multirate-decimate-bytes.cuh"
 #include "multirate-decimate.cuh"
 #include "multirate-filter.cuh"
+#include "multirate-interpolate-bytes.cuh"
 #include "multirate-interpolate.cuh"
 #include "staging.cuh"
 #include "twopass.cuh"
@@ -44,7 +46,7 @@ struct MultirateLaunch
 {
   MultirateFrame frame;
   int blocks[MULTIRATE_N_KERNELS];
-  int threads; /* of decimate */
+  int threads[MULTIRATE_N_KERNELS];
 };
 
 static int
@@ -75,8 +77,10 @@ lay_out (MultiratePart *plane, const MultiratePlane *axes, SepconvBorder border)
       multirate_distinct_lows (x, plane->width, border);
   const MultirateLows rows = multirate_distinct_lows (y, plane->height, border);
   const int cell = x->factor * plane->channels;
-  const int most =
-      (MULTIRATE_MOST_TILE - MULTIRATE_SAMPLES) / cell - (MULTIRATE_REACH - 1);
+  const int most = plane->bytes
+      ? multirate_bytes_lows (x->factor, plane->channels)
+      : (MULTIRATE_MOST_TILE - MULTIRATE_SAMPLES) / cell
+          - (MULTIRATE_REACH - 1);
 
   plane->factor_x = x->factor;
   plane->factor_y = y->factor;
@@ -163,7 +167,7 @@ adopt_taps (SepconvPlan *plan, Fault *fault)
 
   if (state->planned == plan->revision)
     return true;
-  multirate_plan_planes (state->axes, plan);
+  multirate_plan_planes (state->axes, plan, MULTIRATE_BYTE_WINDOWS);
   for (int p = 0; p < layout->n_planes; p++) {
     MultiratePart plane = MultiratePart ();
 
@@ -212,6 +216,9 @@ write_tables (MultirateTables *to, const MultiratePlane *axes, int max_code)
   }
   to->cell_y = make_float4 (
       (float) cell[3], (float) cell[2], (float) cell[1], (float) cell[0]);
+  for (int i = 0; i < MULTIRATE_REACH * x->factor; i++)
+    to->byte_window_x[i] =
+        (uint8_t) lrintf (x->window[i] * (float) (x->factor * x->weight_sum));
   memcpy (to->tap_x, x->tap, sizeof x->tap[0] * (size_t) x->n);
   for (int j = 0; j < y->n; j++)
     to->tap_y[MULTIRATE_COLUMN_SUMS + j] =
@@ -239,6 +246,54 @@ upload (SepconvPlan *plan, GpuStream stream, Fault *fault)
     return false;
   state->uploaded = plan->revision;
   return true;
+}
+
+/* Whether what lies beyond the borders can be bytes, too. */
+static bool
+has_byte_borders (const SepconvPlan *plan, int p)
+{
+  const SepconvChannel *channel = sepconv_plane_channels (plan, p);
+
+  for (int c = 0; c < plan->layout.plane[p].channels; c++) {
+    const double code = channel[c].border + channel[c].center;
+
+    if (plan->border == SEPCONV_CONSTANT
+        && (code != floor (code) || code < 0.0 || code > 255.0))
+      return false;
+  }
+  return true;
+}
+
+static int
+chunk_unit (const uint8_t *data, ptrdiff_t stride)
+{
+  return image_is_aligned (data, stride, MULTIRATE_CHUNK) ? MULTIRATE_CHUNK
+      : image_is_aligned (data, stride, 4)                ? 4
+                                                          : 1;
+}
+
+/* Gives a plane that is filtered to the kernels for bytes, if they can take it. Alignment must not
+ * decide that: the other kernels round otherwise, and a method's results depend on codes only. */
+static void
+choose_bytes (const SepconvPlan *plan, int p, const MultiratePlane *axes,
+    MultiratePart *plane)
+{
+  const ImagePlane *layout = &plan->layout.plane[p];
+  const SepconvChannel *channel = sepconv_plane_channels (plan, p);
+
+  plane->bytes = multirate_takes_bytes (&axes->x, &axes->y, plane->channels)
+      && layout->depth == 8 && layout->shift == 0 && image_is_packed (layout)
+      && has_byte_borders (plan, p);
+  if (!plane->bytes)
+    return;
+  plane->src_unit = chunk_unit (plane->src, plane->src_stride);
+  plane->dst_unit = chunk_unit (plane->dst, plane->dst_stride);
+  plane->byte_unit = 1.0f / (float) (axes->x.factor * axes->x.weight_sum);
+  for (int j = 0; j < 4; j++) {
+    const SepconvChannel *of = &channel[j % plane->channels];
+
+    plane->border_bytes |= (uint32_t) (of->border + of->center) << 8 * j;
+  }
 }
 
 /* What does not depend on the taps. */
@@ -294,37 +349,52 @@ tile_warps (const MultiratePart *plane)
 }
 
 /* How many rows a block has if blocks that run at once are to have all rows of all planes;
- * `rows_across` is how many rows of one block's width there are. */
+ * `rows_across` is how many rows of one block's width there are, and `threads` how many a
+ * multiprocessor runs at once. */
 static int
-rows_of_block (const SepconvPlan *plan, double rows_across, int threads)
+rows_of_block (
+    const SepconvPlan *plan, double rows_across, int block, int threads)
 {
-  const int at_once =
-      gpu_multiprocessors (plan->gpu) * (MULTIRATE_THREADS_AT_ONCE / threads);
+  const int at_once = gpu_multiprocessors (plan->gpu) * (threads / block);
 
   return (int) fmin (ceil (rows_across / at_once), IMAGE_MAX_HEIGHT);
 }
 
-/* Cuts the first kernel's planes into strips. */
-static void
-cut_strips (const SepconvPlan *plan, MultirateLaunch *launch)
+/* The threads of a block of the first kernel that takes the plane. */
+static int
+tile_threads (const MultiratePart *plane)
 {
+  return plane->bytes
+      ? round_up (multirate_bytes_threads (plane->tile_lows, plane->factor_x,
+                      plane->channels),
+            MULTIRATE_WARP)
+      : tile_warps (plane) * MULTIRATE_WARP;
+}
+
+/* Cuts those planes into strips that one of the first kernels takes. */
+static void
+cut_strips (const SepconvPlan *plan, MultirateLaunch *launch, bool bytes)
+{
+  const MultirateKernel kernel =
+      bytes ? MULTIRATE_DECIMATE_BYTES : MULTIRATE_DECIMATE;
   double rows_across = 0.0;
-  int warps = 1, rows;
+  int threads = MULTIRATE_WARP, rows;
 
   for (int i = 0; i < launch->frame.n_planes; i++) {
     const MultiratePart *plane = &launch->frame.plane[i];
 
-    if (plane->tables == NULL)
+    if (plane->tables == NULL || plane->bytes != bytes)
       continue;
-    warps = max (warps, tile_warps (plane));
+    threads = max (threads, tile_threads (plane));
     rows_across += (double) plane->tiles * plane->cells * plane->factor_y;
   }
-  launch->threads = warps * MULTIRATE_WARP;
-  rows = rows_of_block (plan, rows_across, launch->threads);
+  launch->threads[kernel] = threads;
+  rows = rows_of_block (plan, rows_across, threads,
+      bytes ? MULTIRATE_BYTES_AT_ONCE : MULTIRATE_THREADS_AT_ONCE);
   for (int i = 0; i < launch->frame.n_planes; i++) {
     MultiratePart *plane = &launch->frame.plane[i];
 
-    if (plane->tables == NULL)
+    if (plane->tables == NULL || plane->bytes != bytes)
       continue;
     plane->strip_cells =
         max (divide_up (rows, plane->factor_y), least_cells (plane));
@@ -332,32 +402,45 @@ cut_strips (const SepconvPlan *plan, MultirateLaunch *launch)
   }
 }
 
-/* Cuts the last kernel's planes into tiles. */
+/* Cuts those planes into tiles that one of the last kernels takes. */
 static void
-cut_results (const SepconvPlan *plan, MultirateLaunch *launch)
+cut_results (const SepconvPlan *plan, MultirateLaunch *launch, bool bytes)
 {
+  const int tile = bytes ? MULTIRATE_RESULT_BYTES_TILE : MULTIRATE_RESULT_TILE;
   double rows_across = 0.0;
   int rows;
 
   for (int i = 0; i < launch->frame.n_planes; i++) {
     MultiratePart *plane = &launch->frame.plane[i];
 
-    plane->result_tiles = divide_up (plane->n_samples, MULTIRATE_RESULT_TILE);
+    if (plane->bytes != bytes)
+      continue;
+    plane->result_tiles = divide_up (plane->n_samples, tile);
     rows_across += (double) plane->result_tiles * plane->height;
   }
-  rows = rows_of_block (plan, rows_across, MULTIRATE_RESULT_THREADS);
-  rows = min (max (rows, LEAST_RESULT_ROWS), MOST_RESULT_ROWS);
+  rows = bytes
+      ? rows_of_block (plan, rows_across, MULTIRATE_RESULT_BYTES_THREADS,
+            MULTIRATE_RESULT_BYTES_AT_ONCE)
+      : rows_of_block (plan, rows_across, MULTIRATE_RESULT_THREADS,
+            MULTIRATE_THREADS_AT_ONCE);
+  rows = max (rows, LEAST_RESULT_ROWS);
+  if (!bytes)
+    rows = min (rows, MOST_RESULT_ROWS);
   for (int i = 0; i < launch->frame.n_planes; i++) {
     MultiratePart *plane = &launch->frame.plane[i];
 
+    if (plane->bytes != bytes)
+      continue;
     plane->result_cells = rows;
     if (plane->tables == NULL)
       continue;
-    plane->result_cells = min (divide_up (rows, plane->factor_y),
-        MULTIRATE_RESULT_FLOATS
-                / (plane->channels
-                    * multirate_tile_sums (plane->factor_x, plane->channels))
-            - (MULTIRATE_REACH - 1));
+    plane->result_cells = divide_up (rows, plane->factor_y);
+    if (!bytes)
+      plane->result_cells = min (plane->result_cells,
+          MULTIRATE_RESULT_FLOATS
+                  / (plane->channels
+                      * multirate_tile_sums (plane->factor_x, plane->channels))
+              - (MULTIRATE_REACH - 1));
   }
 }
 
@@ -370,7 +453,8 @@ count_blocks (const MultiratePart *plane, int (&blocks)[MULTIRATE_N_KERNELS])
         plane->result_tiles * divide_up (plane->height, plane->result_cells);
     return;
   }
-  blocks[MULTIRATE_DECIMATE] = plane->tiles * plane->strips;
+  blocks[plane->bytes ? MULTIRATE_DECIMATE_BYTES : MULTIRATE_DECIMATE] =
+      plane->tiles * plane->strips;
   blocks[MULTIRATE_ALONG_X] = divide_up (plane->low_rows * plane->channels
           * divide_up (plane->sum_columns, MULTIRATE_SEGMENT),
       MULTIRATE_FILTER_WARPS);
@@ -378,7 +462,8 @@ count_blocks (const MultiratePart *plane, int (&blocks)[MULTIRATE_N_KERNELS])
       divide_up (plane->channels * plane->pitch, MULTIRATE_WARP)
       * divide_up (
           plane->sum_rows, MULTIRATE_FILTER_WARPS * MULTIRATE_COLUMN_SUMS);
-  blocks[MULTIRATE_INTERPOLATE] = plane->result_tiles
+  blocks[plane->bytes ? MULTIRATE_INTERPOLATE_BYTES : MULTIRATE_INTERPOLATE] =
+      plane->result_tiles
       * divide_up (plane->sum_rows - MULTIRATE_REACH + 1, plane->result_cells);
 }
 
@@ -416,13 +501,20 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
     *plane = describe (plan, part, p);
     if (plan->taps[p].x.n > 0) {
       plane->tables = (const MultirateTables *) state->tables.device + p;
+      choose_bytes (plan, p, &state->axes[p], plane);
       lay_out (plane, &state->axes[p], plan->border);
       memory = divide_memory (plane, memory);
     }
     launch.frame.n_planes++;
   }
-  cut_strips (plan, &launch);
-  cut_results (plan, &launch);
+  launch.threads[MULTIRATE_ALONG_X] = MULTIRATE_FILTER_THREADS;
+  launch.threads[MULTIRATE_ALONG_Y] = MULTIRATE_FILTER_THREADS;
+  launch.threads[MULTIRATE_INTERPOLATE] = MULTIRATE_RESULT_THREADS;
+  launch.threads[MULTIRATE_INTERPOLATE_BYTES] = MULTIRATE_RESULT_BYTES_THREADS;
+  for (int bytes = 0; bytes < 2; bytes++) {
+    cut_strips (plan, &launch, bytes != 0);
+    cut_results (plan, &launch, bytes != 0);
+  }
   number_blocks (&launch);
   return launch;
 }
@@ -433,20 +525,19 @@ run_planes (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
   void (*const kernels[MULTIRATE_N_KERNELS]) (MultirateFrame) = {
     multirate_decimate<BYTES>,
+    multirate_decimate_bytes,
     multirate_along_x,
     multirate_along_y,
     multirate_interpolate<BYTES>,
+    multirate_interpolate_bytes,
   };
   const MultirateLaunch launch = prepare_launch (plan, part, BYTES);
-  const int threads[MULTIRATE_N_KERNELS] = { launch.threads,
-    MULTIRATE_FILTER_THREADS, MULTIRATE_FILTER_THREADS,
-    MULTIRATE_RESULT_THREADS };
   bool ok = false;
 
   for (int k = 0; k < MULTIRATE_N_KERNELS; k++)
     if (launch.blocks[k] > 0)
       GPU_CHECK (gpu_launch_early (plan->gpu, kernels[k], launch.blocks[k],
-                     threads[k], 0, part->stream, launch.frame),
+                     launch.threads[k], 0, part->stream, launch.frame),
           fault);
   ok = true;
 done:
@@ -476,6 +567,10 @@ multirate_prepare (SepconvPlan *plan, Fault *fault)
       && adopt_taps (plan, fault)
       && twopass_load_kernel ((const void *) multirate_decimate<1>, fault)
       && twopass_load_kernel ((const void *) multirate_decimate<2>, fault)
+      && twopass_load_kernel (
+          (const void *) multirate_decimate_bytes, fault)
+      && twopass_load_kernel (
+          (const void *) multirate_interpolate_bytes, fault)
       && twopass_load_kernel ((const void *) multirate_along_x, fault)
       && twopass_load_kernel ((const void *) multirate_along_y, fault)
       && twopass_load_kernel ((const void *) multirate_interpolate<1>, fault)
@@ -508,11 +603,18 @@ multirate_cost (const SepconvWork *work)
       + work->samples * ((work->sample_bytes == 1 ? 1.2 : 1.9) + 0.001 * n);
 }
 
+static bool
+multirate_supports_bytes (
+    const SepconvSpec *spec, const Image *layout, Fault *why)
+{
+  return multirate_supports (spec, layout, MULTIRATE_BYTE_WINDOWS, why);
+}
+
 extern "C" const SepconvMethodOps sepconv_multirate_ops = {
   .min_capability = 0,
   .in_parts = false,
   .combines = false,
-  .supports = multirate_supports,
+  .supports = multirate_supports_bytes,
   .cost = multirate_cost,
   .prepare = multirate_prepare,
   .release = multirate_release,

@@ -9,7 +9,8 @@
  *
  * The pictures between the kernels are floats, and planar: a row has one line for each channel.
  * One launch takes all planes of a frame that have samples of one size; its blocks are numbered
- * plane by plane.
+ * plane by plane. Most planes of bytes have a first and a last kernel of their own
+ * (multirate-bytes.cuh).
  *
  * A row of a frame is a line of samples in which the channels of a pixel follow each other,
  * wherever they lie in memory. A thread of the first and the last kernel has MULTIRATE_GROUPS
@@ -53,6 +54,8 @@ struct MultirateTables
   float4 window_x[MULTIRATE_MAX_FACTOR], window_y[MULTIRATE_MAX_FACTOR];
   float4 phase_x[MULTIRATE_MAX_FACTOR], phase_y[MULTIRATE_MAX_FACTOR];
   float4 cell_y; /* the sum of window_y */
+  /* MultirateAxis.window of x, where it is made of bytes. */
+  uint8_t byte_window_x[MULTIRATE_REACH * MULTIRATE_MAX_FACTOR];
   float tap_x[MULTIRATE_PADDED_TAPS];
   /* Behind MULTIRATE_COLUMN_SUMS zeros, and divided by the largest code. */
   float tap_y[MULTIRATE_PADDED_TAPS];
@@ -61,9 +64,11 @@ struct MultirateTables
 enum MultirateKernel
 {
   MULTIRATE_DECIMATE,
+  MULTIRATE_DECIMATE_BYTES,
   MULTIRATE_ALONG_X,
   MULTIRATE_ALONG_Y,
   MULTIRATE_INTERPOLATE,
+  MULTIRATE_INTERPOLATE_BYTES,
   MULTIRATE_N_KERNELS
 };
 
@@ -85,6 +90,13 @@ struct MultiratePart
   float unit;
   float border[IMAGE_MAX_CHANNELS]; /* less the center */
   float offset[IMAGE_MAX_CHANNELS]; /* divided by the largest code */
+
+  /* Of planes that go by the kernels for bytes: how many bytes of a chunk may be read, or
+   * written, at once, the border, channel after channel, and what turns sums of bytes into codes. */
+  bool bytes;
+  int src_unit, dst_unit;
+  uint32_t border_bytes;
+  float byte_unit;
 
   int factor_x, factor_y;
   int first_x, taps_x, first_y, taps_y; /* of the fitted taps */

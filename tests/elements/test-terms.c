@@ -170,7 +170,7 @@ terms_refused (void)
     { "kernel=terms terms-x=<<1,nan>>", "Term 0 of terms-x" },
     { "kernel=terms terms-x=<<1>,<-1>> terms-y=<<1>,<1>> normalize=true",
         "sum to zero" },
-    { "kernel=log sigma=0", "sigma of more than 0" },
+    { "kernel=log sigma=0", "sigma of at least 0.01" },
     { "kernel=laplacian radius=0", "radius of 1 to 15, not 0" },
     { "kernel=laplacian radius=16", "radius of 1 to 15, not 16" },
     { "kernel=laplacian radius=1 radius-y=16", "radius of 1 to 15, not 16" },

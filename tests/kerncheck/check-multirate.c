@@ -98,7 +98,9 @@ plan_case (Check *check, Random *random, int index, const void *data)
   check_describe (check,
       "sigma %g and 1.5 times that, reach %g, %d bits, gain %g", sigma, reach,
       depth, gain);
-  can = multirate_plan (plane, &c->x[0], &c->y[0], depth, gain);
+  can = multirate_plan (plane, &c->x[0], &c->y[0], depth, gain,
+      random_chance (random, 50) ? MULTIRATE_ANY_FACTOR
+                                 : MULTIRATE_BYTE_WINDOWS);
   expect_axis (check, &plane->x, &c->x[0]);
   expect_axis (check, &plane->y, &c->y[0]);
   EXPECT (check,
@@ -144,13 +146,27 @@ check_factor (Check *check, const void *data)
     check_describe (check, "sigma %g, %d bits", rows[i].sigma, rows[i].depth);
     EXPECT (check,
         taps_make (&settings, 1, 1, &c->x[0], &c->y[0], &fault)
-            && multirate_plan (plane, &c->x[0], &c->y[0], rows[i].depth, 1.0),
+            && multirate_plan (plane, &c->x[0], &c->y[0], rows[i].depth, 1.0,
+                MULTIRATE_ANY_FACTOR),
         "no plan");
     EXPECT (check, plane->x.factor >= rows[i].factor, "factor %d instead of %d",
         plane->x.factor, rows[i].factor);
+    EXPECT (check,
+        multirate_plan (plane, &c->x[0], &c->y[0], rows[i].depth, 1.0,
+            MULTIRATE_BYTE_WINDOWS)
+            && plane->x.factor >= rows[i].factor,
+        "factor %d instead of %d with windows of bytes", plane->x.factor,
+        rows[i].factor);
   }
   free (plane);
   case_free (c);
+}
+
+static bool
+declines (MultiratePlane *plane, const Taps *taps, double gain)
+{
+  return !multirate_plan (plane, taps, taps, 8, gain, MULTIRATE_ANY_FACTOR)
+      && !multirate_plan (plane, taps, taps, 8, gain, MULTIRATE_BYTE_WINDOWS);
 }
 
 /* Whatever is not smooth is declined. */
@@ -163,22 +179,22 @@ check_declines (Check *check, const void *data)
 
   (void) data;
   taps_box (taps, 101, 50);
-  EXPECT (check, !multirate_plan (plane, taps, taps, 8, 1.0), "a box");
+  EXPECT (check, declines (plane, taps, 1.0), "a box");
   taps_gaussian (taps, 1e9, 200);
-  EXPECT (check, !multirate_plan (plane, taps, taps, 8, 1.0),
+  EXPECT (check, declines (plane, taps, 1.0),
       "a gaussian that is cut like a box");
   taps_gaussian (taps, 2.0, 6);
   EXPECT (
-      check, !multirate_plan (plane, taps, taps, 8, 1.0), "a short gaussian");
+      check, declines (plane, taps, 1.0), "a short gaussian");
   taps_gaussian (taps, 40.0, 160);
   EXPECT (
-      check, !multirate_plan (plane, taps, taps, 8, 5000.0), "a large gain");
+      check, declines (plane, taps, 5000.0), "a large gain");
   for (int i = 0; i < taps->n; i++)
     taps->tap[i] = i % 2 ? -0.01 : 0.01;
   EXPECT (
-      check, !multirate_plan (plane, taps, taps, 8, 1.0), "alternating taps");
+      check, declines (plane, taps, 1.0), "alternating taps");
   memset (taps->tap, 0, sizeof taps->tap);
-  EXPECT (check, !multirate_plan (plane, taps, taps, 8, 0.0), "zeros");
+  EXPECT (check, declines (plane, taps, 0.0), "zeros");
   free (plane);
   case_free (c);
 }
@@ -240,13 +256,16 @@ paint (const Image *image, const Scene *scene, Random *random)
 
 /* The picture for which the result at (at_x, at_y) is off most. */
 static void
-paint_worst (const Image *image, const Scene *scene, const Case *c)
+paint_worst (const Image *image, const Scene *scene, const Case *c,
+    const SepconvMethod *method)
 {
   const int full = image_full_code (&image->plane[0]);
   MultiratePlane *plane = kerncheck_alloc (sizeof *plane);
   Effective ex, ey;
 
-  multirate_plan (plane, &c->x[0], &c->y[0], image->plane[0].depth, 1.0);
+  multirate_plan (plane, &c->x[0], &c->y[0], image->plane[0].depth, 1.0,
+      method->backend == BACKEND_CUDA ? MULTIRATE_BYTE_WINDOWS
+                                      : MULTIRATE_ANY_FACTOR);
   ex = effective_taps (&plane->x, scene->at_x % plane->x.factor);
   ey = effective_taps (&plane->y, scene->at_y % plane->y.factor);
   for (int y = 0; y < image_plane_height (image, 0); y++)
@@ -323,7 +342,7 @@ patterns_case (Check *check, Random *random, int index, const void *data)
     Verdict verdict;
 
     if (scene.pattern == PATTERN_WORST)
-      paint_worst (&src.image, &scene, c);
+      paint_worst (&src.image, &scene, c, subject->method);
     else
       paint (&src.image, &scene, random);
     if (!device_run_cleanly (
@@ -410,6 +429,52 @@ glide_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
+/* Rows that several blocks share, of widths that end anywhere in a block's last vector. */
+static void
+wide_case (Check *check, Random *random, int index, const void *data)
+{
+  const MethodSubject *subject = data;
+  static const char *const kinds[] = { "gray8", "ayuv", "nv12", "rgbx" };
+  const int most = index % 4 == 0 ? 9000 : 2500;
+  Case *c = case_new ();
+  SepconvPlan *plan;
+  Picture src, dst;
+  Verdict verdict;
+  Fault fault;
+
+  case_set_layout (c, layout_kind_by_name (kinds[index % 4]),
+      random_int (random, most / 2, most), random_int (random, 10, 50));
+  case_make_spec (c, (SepconvBorder) (index % N_BORDERS),
+      &(Effort){ most, most, 1e6 }, random);
+  c->shape = "gaussian of a wide picture";
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.0;
+  set_gaussians (c, random_double (random, 9.0, 20.0));
+  case_describe (check, c);
+  picture_new (&src, &c->layout, subject->device->gpu == NULL, random);
+  picture_new (&dst, &c->layout, subject->device->gpu == NULL, random);
+  picture_paint (&src, CONTENT_EXTREMES, random);
+  fault_clear (&fault);
+  plan = sepconv_plan_new (&c->spec, &c->layout, subject->method->backend,
+      subject->method, subject->device->gpu, &fault);
+  if (EXPECT (check, plan != NULL, "no plan: %s", fault.message)
+      && device_run_cleanly (
+          check, subject->device, device_sepconv, plan, &src, &dst)) {
+    verdict_by_oracle (&verdict, &c->spec, &src.image, &dst.image);
+    EXPECT (check, verdict.ok, "%s", verdict.text);
+  }
+  sepconv_plan_free (plan);
+  picture_clear (&src);
+  picture_clear (&dst);
+  case_free (c);
+}
+
+static void
+check_wide (Check *check, const void *data)
+{
+  device_check_method (check, data, check->quick ? 4 : 20, wide_case);
+}
+
 static void
 check_glide (Check *check, const void *data)
 {
@@ -438,5 +503,6 @@ check_multirate_add (void)
         check_patterns, method, method, "sepconv/%s/patterns", method->name);
     kerncheck_add (
         check_glide, method, method, "sepconv/%s/glide", method->name);
+    kerncheck_add (check_wide, method, method, "sepconv/%s/wide", method->name);
   }
 }
