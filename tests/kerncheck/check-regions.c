@@ -251,7 +251,9 @@ case_begin (Check *check, const Subject *subject, int index, Random *random)
     r->rows_apart = random_chance (random, 25) ? 2 : 1;
     make_spec (r, subject, effort, random);
     make_regions (r, random);
-    if (suit_method (r, subject, random)) {
+    /* Terms and amounts together may amplify too much. */
+    if (suit_method (r, subject, random)
+        && regions_validate (&r->spec, &r->c->layout, NULL)) {
       describe (check, r);
       return r;
     }
@@ -485,7 +487,8 @@ case_next (const RegionsCase *r, const RunningSubject *subject, Random *random)
     make_spec (next, subject->subject, &quick_effort, random);
   } while (next->spec.outside != r->spec.outside
       || (r->spec.outside && next->spec.fill != r->spec.fill)
-      || !suit_method (next, subject->subject, random));
+      || !suit_method (next, subject->subject, random)
+      || !regions_validate (&next->spec, &next->c->layout, NULL));
   make_regions (next, random);
   return next;
 }
