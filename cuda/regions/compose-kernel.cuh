@@ -178,12 +178,13 @@ regions_compose_sample (const RegionsFrame<Real> &frame,
 template <typename Real>
 static __global__ void
 __launch_bounds__ (FILL_THREADS)
-    regions_compose_tiles (const RegionsFrame<Real> frame)
+    regions_compose_tiles (GPU_PARAMETER RegionsFrame<Real> frame)
 {
   const RegionsTile tile = frame.tiles[blockIdx.x];
   const RegionsDevicePlane &plane = frame.plane[tile.plane];
   RegionsSample at;
 
+  gpu_await_previous ();
   at.x = tile.x + threadIdx.x;
   at.list = frame.list + tile.first;
   at.n = tile.n;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* device: regions on a GPU. A run copies the picture, sends what pack.cuh works out, and queues two
- * kernels: however many regions there are, unless their sums take more than MOST_BYTES of memory.
- * Then batches of regions follow one another. */
+/* device: regions on a GPU. Most runs are one kernel, direct.cuh's. Any other sends what pack.cuh works
+ * out, copies the picture and queues two kernels: however many regions there are, unless their sums
+ * take more than MOST_BYTES of memory. Then batches of regions follow one another. */
 #include "compose-kernel.cuh"
+#include "direct-host.cuh"
 #include "pack.cuh"
 
 #include "../gpu-check.h"
@@ -15,26 +16,12 @@
 /* plan->state */
 struct RegionsDevice
 {
+  RegionsDirect *direct;
   RegionsPack *pack;
   Staging staging;
   void *sums; /* or means */
   size_t sums_bytes;
 };
-
-/* Memory for at least that much. What was queued before still reads the old one. */
-static bool
-reserve_staging (
-    RegionsDevice *state, size_t bytes, GpuStream stream, Fault *fault)
-{
-  if (bytes <= state->staging.bytes)
-    return true;
-  if (!gpu_stream_synchronize (stream, fault))
-    return false;
-  staging_clear (&state->staging);
-  state->staging = Staging ();
-  return staging_init (&state->staging,
-      2 * bytes > LEAST_BLOCK ? 2 * bytes : LEAST_BLOCK, fault);
-}
 
 static bool
 reserve_sums (
@@ -55,31 +42,9 @@ reserve_sums (
 static size_t
 sums_bytes (const RegionsPack *pack)
 {
-  return pack->n_sums * (pack->float_holds ? sizeof (float) : sizeof (double))
+  return pack->n_sums
+      * (pack->filters.float_holds ? sizeof (float) : sizeof (double))
       + pack->n_means * sizeof (uint16_t);
-}
-
-static RegionsDevicePlane
-describe_plane (const RegionsPlan *plan, const RegionsRun *run, int p)
-{
-  const ImagePlane *from = &run->src->plane[p];
-  const ImageMemory *src = &run->src->memory[from->memory];
-  const ImageMemory *dst = &run->dst->memory[from->memory];
-  RegionsDevicePlane plane;
-
-  plane.src = src->data + from->offset;
-  plane.dst = dst->data + from->offset;
-  plane.src_stride = src->stride;
-  plane.dst_stride = dst->stride;
-  plane.width = from->width;
-  plane.height = src->height;
-  plane.pixel_stride = from->pixel_stride;
-  plane.channel_stride = from->channel_stride;
-  plane.channels = from->channels;
-  plane.treated = plan->spec.filter->plane[p].channels;
-  plane.sample_bytes = image_sample_bytes (from);
-  plane.shift = from->shift;
-  return plane;
 }
 
 template <typename T>
@@ -99,10 +64,10 @@ describe_frame (const RegionsPlan *plan, const RegionsRun *run)
 
   frame.border = plan->spec.filter->border;
   for (int p = 0; p < run->src->n_planes; p++)
-    frame.plane[p] = describe_plane (plan, run, p);
+    frame.plane[p] = regions_device_plane (plan, run, p);
   frame.parts = sent<RegionsDevicePart> (state, pack->parts);
-  frame.taps = sent<RegionsTaps> (state, pack->taps);
-  frame.tap = sent<Real> (state, pack->tap);
+  frame.taps = sent<RegionsTaps> (state, pack->filters.taps);
+  frame.tap = sent<Real> (state, pack->filters.tap);
   frame.sum_jobs = sent<RegionsSumJob> (state, pack->sum_jobs);
   frame.mean_jobs = sent<RegionsMeanJob> (state, pack->mean_jobs);
   frame.tiles = sent<RegionsTile> (state, pack->tiles);
@@ -124,15 +89,15 @@ launch (const RegionsPlan *plan, const RegionsRun *run, Fault *fault)
 
   if (pack->sum_jobs.n > 0)
     GPU_CHECK (
-        gpu_launch (regions_sums<Real>, dim3 ((unsigned) pack->sum_jobs.n),
-            block, 0, run->stream, frame),
+        gpu_launch_early (plan->gpu, regions_sums<Real>,
+            dim3 ((unsigned) pack->sum_jobs.n), block, 0, run->stream, frame),
         fault);
   if (pack->mean_jobs.n > 0)
     GPU_CHECK (
-        gpu_launch (regions_means<Real>, dim3 ((unsigned) pack->mean_jobs.n),
-            block, 0, run->stream, frame),
+        gpu_launch_early (plan->gpu, regions_means<Real>,
+            dim3 ((unsigned) pack->mean_jobs.n), block, 0, run->stream, frame),
         fault);
-  GPU_CHECK (gpu_launch (regions_compose_tiles<Real>,
+  GPU_CHECK (gpu_launch_early (plan->gpu, regions_compose_tiles<Real>,
                  dim3 ((unsigned) pack->tiles.n), block, 0, run->stream, frame),
       fault);
   ok = true;
@@ -140,33 +105,16 @@ done:
   return ok;
 }
 
-/* Sends what was packed, and queues its kernels. */
+/* By a kernel, or by copies where that cannot. */
 static bool
-run_batch (const RegionsPlan *plan, const RegionsRun *run, Fault *fault)
+copy_picture (const RegionsPlan *plan, const RegionsRun *run, Fault *fault)
 {
-  RegionsDevice *state = (RegionsDevice *) plan->state;
-  RegionsPack *pack = state->pack;
-  uint8_t *block;
+  bool done;
 
-  if (pack->parts.n == 0)
-    return true;
-  if (!regions_pack_finish (pack, run, fault)
-      || !reserve_staging (state, pack->bytes, run->stream, fault)
-      || !reserve_sums (state, sums_bytes (pack), run->stream, fault))
+  if (!regions_direct_copy (
+          ((RegionsDevice *) plan->state)->direct, plan, run, &done, fault))
     return false;
-  block = (uint8_t *) staging_begin (&state->staging, fault);
-  if (block == NULL)
-    return false;
-  regions_pack_write (pack, block);
-  return staging_send (&state->staging, pack->bytes, run->stream, fault)
-      && (pack->float_holds ? launch<float> (plan, run, fault)
-                            : launch<double> (plan, run, fault));
-}
-
-static bool
-copy_picture (const RegionsRun *run, Fault *fault)
-{
-  for (int m = 0; m < run->src->n_memories; m++) {
+  for (int m = 0; m < run->src->n_memories && !done; m++) {
     const ImageMemory *from = &run->src->memory[m], *to = &run->dst->memory[m];
 
     if (!gpu_copy_rows (to->data, to->stride, from->data, from->stride,
@@ -176,18 +124,50 @@ copy_picture (const RegionsRun *run, Fault *fault)
   return true;
 }
 
+/* Sends what was packed. */
 static bool
-cuda_run (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
+send (const RegionsPlan *plan, const RegionsRun *run, Fault *fault)
+{
+  RegionsDevice *state = (RegionsDevice *) plan->state;
+  RegionsPack *pack = state->pack;
+  uint8_t *block;
+
+  if (!regions_pack_finish (pack, run, fault)
+      || !staging_reserve (
+          &state->staging, pack->bytes, LEAST_BLOCK, run->stream, fault)
+      || !reserve_sums (state, sums_bytes (pack), run->stream, fault))
+    return false;
+  block = (uint8_t *) staging_begin (&state->staging, fault);
+  if (block == NULL)
+    return false;
+  regions_pack_write (pack, block);
+  return staging_send (&state->staging, pack->bytes, run->stream, fault);
+}
+
+/* Queues what was packed, after the copy of the picture where that is still to come: the copy of what
+ * goes up comes before all kernels, so that they follow each other. */
+static bool
+run_batch (
+    const RegionsPlan *plan, const RegionsRun *run, bool *copied, Fault *fault)
+{
+  const RegionsPack *pack = ((const RegionsDevice *) plan->state)->pack;
+  const bool any = pack->parts.n > 0;
+
+  if ((any && !send (plan, run, fault))
+      || (!*copied && !copy_picture (plan, run, fault)))
+    return false;
+  *copied = true;
+  return !any
+      || (pack->filters.float_holds ? launch<float> (plan, run, fault)
+                                    : launch<double> (plan, run, fault));
+}
+
+/* Runs that direct.cuh does not take; `copied`: dst has the picture. */
+static bool
+run_packed (RegionsPlan *plan, const RegionsRun *run, bool copied, Fault *fault)
 {
   RegionsPack *pack = ((RegionsDevice *) plan->state)->pack;
 
-  if (plan->whole != NULL) {
-    if (!sepconv_plan_run (plan->whole, run->src, run->dst, run->stream,
-            GPU_AFTER_KERNELS, fault))
-      return false;
-  } else if (!copy_picture (run, fault)) {
-    return false;
-  }
   regions_pack_clear (pack);
   if (plan->spec.outside && plan->whole == NULL
       && !regions_pack_color (pack, plan, run, fault))
@@ -197,11 +177,25 @@ cuda_run (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
       return false;
     if (sums_bytes (pack) < MOST_BYTES)
       continue;
-    if (!run_batch (plan, run, fault))
+    if (!run_batch (plan, run, &copied, fault))
       return false;
     regions_pack_clear (pack);
   }
-  return run_batch (plan, run, fault);
+  return run_batch (plan, run, &copied, fault);
+}
+
+static bool
+cuda_run (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
+{
+  bool done;
+
+  if (plan->whole != NULL
+      && !sepconv_plan_run (plan->whole, run->src, run->dst, run->stream,
+          GPU_AFTER_KERNELS, fault))
+    return false;
+  return regions_direct_run (
+             ((RegionsDevice *) plan->state)->direct, plan, run, &done, fault)
+      && (done || run_packed (plan, run, plan->whole != NULL, fault));
 }
 
 static void
@@ -211,6 +205,7 @@ cuda_release (RegionsPlan *plan)
 
   if (state == NULL)
     return;
+  regions_direct_free (state->direct);
   regions_pack_free (state->pack);
   staging_clear (&state->staging);
   gpu_free (state->sums);
@@ -246,6 +241,9 @@ cuda_prepare (RegionsPlan *plan, Fault *fault)
   if (state == NULL)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory for regions.");
   if (!load_kernels<float> (fault) || !load_kernels<double> (fault))
+    return false;
+  state->direct = regions_direct_new (&plan->layout, plan->gpu, fault);
+  if (state->direct == NULL)
     return false;
   state->pack = regions_pack_new (&plan->layout, fault);
   return state->pack != NULL

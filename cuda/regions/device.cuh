@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* device: how a GPU is told of regions. A run goes up as one block of arrays, and two kernels read
- * it: one makes the fills' first pass, sums along x or means of blocks, the other finishes the
+/* device: what the kernels know of a picture and its filter, and how a GPU is told of regions that
+ * direct.cuh does not take: the run goes up as one block of arrays, and two kernels read it: one makes the fills' first pass, sums along x or means of blocks, the other finishes the
  * fills and lays them over dst, tile by tile. */
 #pragma once
 
@@ -82,7 +82,31 @@ struct RegionsDevicePlane
   int sample_bytes, shift;
 };
 
-/* The parameter of all kernels; Real is float or double. */
+/* Plane p of a run. */
+static inline RegionsDevicePlane
+regions_device_plane (const RegionsPlan *plan, const RegionsRun *run, int p)
+{
+  const ImagePlane *from = &run->src->plane[p];
+  const ImageMemory *src = &run->src->memory[from->memory];
+  const ImageMemory *dst = &run->dst->memory[from->memory];
+  RegionsDevicePlane plane;
+
+  plane.src = src->data + from->offset;
+  plane.dst = dst->data + from->offset;
+  plane.src_stride = src->stride;
+  plane.dst_stride = dst->stride;
+  plane.width = from->width;
+  plane.height = src->height;
+  plane.pixel_stride = from->pixel_stride;
+  plane.channel_stride = from->channel_stride;
+  plane.channels = from->channels;
+  plane.treated = plan->spec.filter->plane[p].channels;
+  plane.sample_bytes = image_sample_bytes (from);
+  plane.shift = from->shift;
+  return plane;
+}
+
+/* The parameter of the kernels of packed runs; Real is float or double. */
 template <typename Real> struct RegionsFrame
 {
   SepconvBorder border;

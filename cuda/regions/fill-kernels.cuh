@@ -57,7 +57,8 @@ regions_load_lines (Real (*line)[FILL_LINE], const RegionsFrame<Real> &frame,
 /* A block of threads a job. */
 template <typename Real>
 static __global__ void
-__launch_bounds__ (FILL_THREADS) regions_sums (const RegionsFrame<Real> frame)
+__launch_bounds__ (FILL_THREADS)
+    regions_sums (GPU_PARAMETER RegionsFrame<Real> frame)
 {
   __shared__ Real line[REGIONS_TILE][FILL_LINE];
   __shared__ Real tap[FILL_TAPS];
@@ -70,6 +71,7 @@ __launch_bounds__ (FILL_THREADS) regions_sums (const RegionsFrame<Real> frame)
   const int column = job.x + threadIdx.x;
   Real sum[FILL_EACH] = {};
 
+  gpu_await_previous ();
   for (int first = 0; first < term.nx; first += FILL_TAPS) {
     const int n = min (FILL_TAPS, term.nx - first);
 
@@ -141,7 +143,8 @@ regions_block_area (
  * large one. */
 template <typename Real>
 static __global__ void
-__launch_bounds__ (FILL_THREADS) regions_means (const RegionsFrame<Real> frame)
+__launch_bounds__ (FILL_THREADS)
+    regions_means (GPU_PARAMETER RegionsFrame<Real> frame)
 {
   __shared__ uint64_t sums[FILL_THREADS];
   const RegionsMeanJob job = frame.mean_jobs[blockIdx.x];
@@ -157,6 +160,7 @@ __launch_bounds__ (FILL_THREADS) regions_means (const RegionsFrame<Real> frame)
   const uint64_t n = (uint64_t) (area.x.last - area.x.first)
       * (uint64_t) (area.y.last - area.y.first);
 
+  gpu_await_previous ();
   for (int c = 0; c < plane.channels; c++) {
     uint64_t sum = 0;
 

@@ -9,42 +9,6 @@
 #define MEANS_EACH 8
 #define LARGE_BLOCK 2048 /* samples */
 
-static bool
-no_memory (Fault *fault)
-{
-  return fault_set (
-      fault, FAULT_NO_SPACE, "Out of memory for a frame's regions.");
-}
-
-/* Room for n more items; NULL: out of memory. */
-static void *
-extend (RegionsList *list, size_t n)
-{
-  if (list->n + n > list->capacity) {
-    const size_t capacity = 2 * (list->n + n) + 64;
-    void *data = realloc (list->data, capacity * list->item);
-
-    if (data == NULL)
-      return NULL;
-    list->data = data;
-    list->capacity = capacity;
-  }
-  list->n += n;
-  return (uint8_t *) list->data + (list->n - n) * list->item;
-}
-
-template <typename T>
-static bool
-append (RegionsList *list, const T &item, Fault *fault)
-{
-  T *to = (T *) extend (list, 1);
-
-  if (to == NULL)
-    return no_memory (fault);
-  *to = item;
-  return true;
-}
-
 static int
 divide_up (int n, int divisor)
 {
@@ -64,7 +28,7 @@ regions_pack_new (const Image *layout, Fault *fault)
   RegionsPack *pack = (RegionsPack *) calloc (1, sizeof *pack);
 
   if (pack == NULL) {
-    no_memory (fault);
+    regions_no_memory (fault);
     return NULL;
   }
   for (int p = 0; p < layout->n_planes; p++)
@@ -73,14 +37,13 @@ regions_pack_new (const Image *layout, Fault *fault)
       (int *) malloc (sizeof *pack->tile_of * (size_t) pack->n_tiles_of);
   if (pack->tile_of == NULL) {
     free (pack);
-    no_memory (fault);
+    regions_no_memory (fault);
     return NULL;
   }
   memset (
       pack->tile_of, 0xff, sizeof *pack->tile_of * (size_t) pack->n_tiles_of);
   pack->parts.item = sizeof (RegionsDevicePart);
-  pack->taps.item = sizeof (RegionsTaps);
-  pack->tap.item = sizeof (double);
+  regions_filters_init (&pack->filters);
   pack->sum_jobs.item = sizeof (RegionsSumJob);
   pack->mean_jobs.item = sizeof (RegionsMeanJob);
   pack->tiles.item = sizeof (RegionsTile);
@@ -93,10 +56,8 @@ regions_pack_free (RegionsPack *pack)
 {
   if (pack == NULL)
     return;
-  sepconv_plan_free (pack->filter);
+  regions_filters_free (&pack->filters);
   free (pack->parts.data);
-  free (pack->taps.data);
-  free (pack->tap.data);
   free (pack->sum_jobs.data);
   free (pack->mean_jobs.data);
   free (pack->tiles.data);
@@ -108,88 +69,10 @@ regions_pack_free (RegionsPack *pack)
 void
 regions_pack_clear (RegionsPack *pack)
 {
-  pack->parts.n = pack->taps.n = pack->tap.n = pack->sum_jobs.n = 0;
-  pack->mean_jobs.n = pack->tiles.n = pack->list.n = 0;
+  pack->parts.n = pack->sum_jobs.n = pack->mean_jobs.n = 0;
+  pack->tiles.n = pack->list.n = 0;
   pack->n_sums = pack->n_means = 0;
-  pack->float_holds = true;
-  pack->revision = 0;
-}
-
-static bool
-append_taps (RegionsList *list, const Taps *taps, int *at, Fault *fault)
-{
-  double *to = (double *) extend (list, (size_t) taps->n);
-
-  if (to == NULL)
-    return no_memory (fault);
-  memcpy (to, taps->tap, sizeof *to * (size_t) taps->n);
-  *at = (int) (list->n - (size_t) taps->n);
-  return true;
-}
-
-/* The filter of plane p, as pack->filter has it. */
-static bool
-append_filter (RegionsPack *pack, int p, Fault *fault)
-{
-  const SepconvPlan *filter = pack->filter;
-  RegionsTaps taps;
-
-  memset (&taps, 0, sizeof taps);
-  taps.how.combine = filter->combine;
-  taps.how.scale = filter->scale;
-  taps.how.amount = filter->amount;
-  if (filter->taps[p].x.n > 0)
-    taps.n_terms = filter->n_terms[p];
-  for (int t = 0; t < taps.n_terms; t++) {
-    const SepconvPlaneTaps *from = sepconv_plan_term (filter, p, t);
-    RegionsTerm *term = &taps.term[t];
-
-    term->nx = from->x.n;
-    term->ny = from->y.n;
-    term->sum_x = taps_sum (&from->x);
-    if (!append_taps (&pack->tap, &from->x, &term->x, fault)
-        || !append_taps (&pack->tap, &from->y, &term->y, fault))
-      return false;
-  }
-  for (int c = 0; c < filter->layout.plane[p].channels; c++)
-    taps.channel[c] = sepconv_plane_channels (filter, p)[c];
-  return append (&pack->taps, taps, fault);
-}
-
-/* Sees to it that the last taps of the list, one of each plane, are those of the sigma. */
-static bool
-find_filter (
-    RegionsPack *pack, const RegionsPlan *plan, double sigma, Fault *fault)
-{
-  const SepconvSpec *spec = plan->spec.filter;
-
-  if (!(plan->spec.strength > 0.0))
-    sigma = 0.0;
-  if (pack->revision == plan->revision && pack->sigma == sigma)
-    return true;
-  if (sigma > 0.0) {
-    if (!regions_make_taps (
-            &plan->spec, &plan->layout, sigma, &pack->spec, pack->made, fault))
-      return false;
-    spec = &pack->spec;
-  }
-  if (pack->filter != NULL && !sepconv_plan_has_terms (pack->filter, spec)) {
-    sepconv_plan_free (pack->filter);
-    pack->filter = NULL;
-  }
-  if (pack->filter != NULL)
-    sepconv_plan_adopt (pack->filter, spec);
-  else
-    pack->filter = sepconv_plan_new_bare (spec, &plan->layout, fault);
-  if (pack->filter == NULL)
-    return false;
-  pack->float_holds = pack->float_holds && pack->filter->float_holds;
-  for (int p = 0; p < plan->layout.n_planes; p++)
-    if (!append_filter (pack, p, fault))
-      return false;
-  pack->revision = plan->revision;
-  pack->sigma = sigma;
-  return true;
+  regions_filters_clear (&pack->filters);
 }
 
 /* The rows under the taps, within the picture, for rows [first, last): those that a border
@@ -225,9 +108,9 @@ append_sums (RegionsPack *pack, const RegionsPlan *plan, const RegionsRun *run,
   int order = 0;
 
   part->source = REGIONS_FROM_SUMS;
-  part->taps = (int) pack->taps.n - run->src->n_planes + part->plane;
+  part->taps = (int) pack->filters.taps.n - run->src->n_planes + part->plane;
   part->at = pack->n_sums;
-  taps = &regions_items<RegionsTaps> (pack->taps)[part->taps];
+  taps = &regions_items<RegionsTaps> (pack->filters.taps)[part->taps];
   rows = rows_under (taps, part->area.y,
       image_plane_height (run->src, part->plane), plan->spec.filter->border);
   part->first_row = rows.first;
@@ -240,7 +123,7 @@ append_sums (RegionsPack *pack, const RegionsPlan *plan, const RegionsRun *run,
         for (int x = 0; x < width; x += REGIONS_TILE) {
           const RegionsSumJob job = { (int) pack->parts.n, c, order, t, x, y };
 
-          if (!append (&pack->sum_jobs, job, fault))
+          if (!regions_append (&pack->sum_jobs, job, fault))
             return false;
         }
     order++;
@@ -284,7 +167,7 @@ append_means (RegionsPack *pack, const RegionsRun *run, RegionsDevicePart *part,
     const RegionsMeanJob job = { (int) pack->parts.n, first,
       first + each < n ? each : n - first };
 
-    if (!append (&pack->mean_jobs, job, fault))
+    if (!regions_append (&pack->mean_jobs, job, fault))
       return false;
   }
   pack->n_means += (size_t) n * (size_t) run->src->plane[part->plane].channels;
@@ -324,7 +207,7 @@ regions_pack_color (RegionsPack *pack, const RegionsPlan *plan,
     part.plane = p;
     set_color (&part, &plan->spec, run->src);
     if (!regions_area_is_empty (&part.area)
-        && !append (&pack->parts, part, fault))
+        && !regions_append (&pack->parts, part, fault))
       return false;
   }
   return true;
@@ -352,13 +235,13 @@ regions_pack_place (RegionsPack *pack, RegionsPlan *plan, const RegionsRun *run,
     part.plane = p;
     part.source = REGIONS_FROM_SRC;
     if (filters)
-      ok = find_filter (pack, plan, place->sigma, fault)
+      ok = regions_filters_find (&pack->filters, plan, place->sigma, fault)
           && append_sums (pack, plan, run, &part, fault);
     else if (!spec->outside && spec->fill == REGIONS_PIXELATE)
       ok = append_means (pack, run, &part, &from, fault);
     else if (!spec->outside)
       set_color (&part, spec, run->src);
-    if (!ok || !append (&pack->parts, part, fault))
+    if (!ok || !regions_append (&pack->parts, part, fault))
       return false;
   }
   return true;
@@ -408,7 +291,7 @@ count_tiles (RegionsPack *pack, const Image *image, Fault *fault)
             const RegionsTile tile = { plane, x * REGIONS_TILE,
               y * REGIONS_TILE, 0, 0 };
 
-            if (!append (&pack->tiles, tile, fault))
+            if (!regions_append (&pack->tiles, tile, fault))
               return false;
             *entry = (int) pack->tiles.n - 1;
           }
@@ -435,9 +318,9 @@ list_parts (RegionsPack *pack, const Image *image, Fault *fault)
     n += (size_t) tiles[i].n;
     tiles[i].n = 0;
   }
-  list = (int *) extend (&pack->list, n);
+  list = (int *) regions_extend (&pack->list, n);
   if (list == NULL)
-    return no_memory (fault);
+    return regions_no_memory (fault);
   for (size_t i = 0; i < pack->parts.n; i++)
     for_tiles (pack, image, &parts[i], [&] (int, int, int *entry) {
       RegionsTile *tile = &tiles[*entry];
@@ -466,8 +349,9 @@ forget_tiles (RegionsPack *pack, const Image *image)
 bool
 regions_pack_finish (RegionsPack *pack, const RegionsRun *run, Fault *fault)
 {
-  RegionsList *const lists[] = { &pack->parts, &pack->taps, &pack->tap,
-    &pack->sum_jobs, &pack->mean_jobs, &pack->tiles, &pack->list };
+  RegionsList *const lists[] = { &pack->parts, &pack->filters.taps,
+    &pack->filters.tap, &pack->sum_jobs, &pack->mean_jobs, &pack->tiles,
+    &pack->list };
   const bool ok =
       count_tiles (pack, run->src, fault) && list_parts (pack, run->src, fault);
 
@@ -484,15 +368,12 @@ regions_pack_finish (RegionsPack *pack, const RegionsRun *run, Fault *fault)
 void
 regions_pack_write (const RegionsPack *pack, uint8_t *block)
 {
-  const RegionsList *const lists[] = { &pack->parts, &pack->taps,
+  const RegionsList *const lists[] = { &pack->parts, &pack->filters.taps,
     &pack->sum_jobs, &pack->mean_jobs, &pack->tiles, &pack->list };
-  const double *tap = regions_items<double> (pack->tap);
 
   for (const RegionsList *list : lists)
     if (list->n > 0)
       memcpy (block + list->at, list->data, list->n * list->item);
-  if (!pack->float_holds && pack->tap.n > 0)
-    memcpy (block + pack->tap.at, tap, pack->tap.n * sizeof *tap);
-  for (size_t i = 0; pack->float_holds && i < pack->tap.n; i++)
-    ((float *) (block + pack->tap.at))[i] = (float) tap[i];
+  regions_filters_write_tap (
+      &pack->filters, pack->filters.float_holds, block + pack->filters.tap.at);
 }

@@ -107,14 +107,19 @@ make_axis (const RegionsSpec *spec, int first, int size, int pixels)
   return axis;
 }
 
-/* The width of a box of that standard deviation, in samples. */
-static int
-block_size (double sigma, int pixels)
+int
+regions_block_pixels (double sigma)
 {
   const double b = ceil (sqrt (12.0) * sigma);
 
-  return (int) largest (
-      1.0, ceil (fmin (b, (double) REGIONS_MAX_EDGE) / pixels));
+  return (int) largest (0.0, fmin (b, (double) REGIONS_MAX_EDGE));
+}
+
+/* That many pixels as samples. */
+static int
+block_size (int block, int pixels)
+{
+  return block > pixels ? (block + pixels - 1) / pixels : 1;
 }
 
 static int
@@ -132,6 +137,7 @@ regions_part (const RegionsSpec *spec, const RegionsPlace *place,
   const double beyond_x = feather_of (spec, place, place->width);
   const double beyond_y = feather_of (spec, place, place->height);
   const bool ellipse = spec->shape == REGIONS_ELLIPSE;
+  const int block = regions_block_pixels (place->sigma);
   RegionsPart part;
 
   part.shape.x = make_axis (spec, place->left, place->width, pixels_x);
@@ -145,8 +151,8 @@ regions_part (const RegionsSpec *spec, const RegionsPlace *place,
   part.area.y = span_of (place->top - beyond_y,
       (double) place->top + place->height + beyond_y, pixels_y,
       image_plane_height (layout, p));
-  part.block_width = block_size (place->sigma, pixels_x);
-  part.block_height = block_size (place->sigma, pixels_y);
+  part.block_width = block_size (block, pixels_x);
+  part.block_height = block_size (block, pixels_y);
   part.block_x = floor_divide (place->left, pixels_x);
   part.block_y = floor_divide (place->top, pixels_y);
   return part;

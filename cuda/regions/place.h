@@ -53,6 +53,9 @@ regions_area_is_empty (const RegionsArea *area)
 void regions_place (const RegionsSpec *spec, const Region *regions, int n,
     RegionsPlace *places, RegionsPlace *spare);
 
+/* PIXELATE: the width of a box of that standard deviation. */
+int regions_block_pixels (double sigma);
+
 /* The part of a place that lies in plane p of a picture or a field: of a layout of so many rows. */
 RegionsPart regions_part (const RegionsSpec *spec, const RegionsPlace *place,
     const Image *layout, int p, int rows_apart);

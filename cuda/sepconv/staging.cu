@@ -29,6 +29,19 @@ staging_clear (Staging *staging)
   gpu_free (staging->device);
 }
 
+bool
+staging_reserve (Staging *staging, size_t bytes, size_t spare, GpuStream stream,
+    Fault *fault)
+{
+  if (bytes <= staging->bytes)
+    return true;
+  if (!gpu_stream_synchronize (stream, fault))
+    return false;
+  staging_clear (staging);
+  *staging = Staging ();
+  return staging_init (staging, 2 * bytes > spare ? 2 * bytes : spare, fault);
+}
+
 void *
 staging_begin (Staging *staging, Fault *fault)
 {

@@ -21,6 +21,10 @@ struct Staging
 /* Staging starts zeroed. After a failure staging_clear() frees what was made. */
 bool staging_init (Staging *staging, size_t bytes, Fault *fault);
 void staging_clear (Staging *staging);
+/* Sees to it that there are `bytes` at least; new ones are `spare` or more. What was sent is lost
+ * where they had to be made, which waits for what is queued on the stream. */
+bool staging_reserve (Staging *staging, size_t bytes, size_t spare,
+    GpuStream stream, Fault *fault);
 
 /* The next stage, once its last copy has been made; NULL and a fault if it cannot be
  * had. To be filled, then sent. */

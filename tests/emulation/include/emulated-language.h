@@ -135,6 +135,13 @@ __funnelshift_r (uint32_t low, uint32_t high, uint32_t bits)
   return (uint32_t) (((uint64_t) high << 32 | low) >> (bits & 31));
 }
 
+/* The place of the lowest bit that is set, from 1 on; 0: none is. */
+static inline int
+__ffs (int bits)
+{
+  return __builtin_ffs (bits);
+}
+
 /* The sum of c and the products of the words' bytes. */
 static inline uint32_t
 __dp4a (uint32_t a, uint32_t b, uint32_t c)

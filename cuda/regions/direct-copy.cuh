@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* direct-copy: copies bytes of a memory, but for the tiles that regions touch. */
+#pragma once
+
+#include "direct-job.cuh"
+
+/* A vector's place in a row, in bytes. The last one of a row may be cut. */
+template <typename Vector>
+__device__ __forceinline__ void
+direct_copy_vector (const DirectMemory &memory, int at, int y)
+{
+  const uint8_t *from = memory.src + y * memory.src_stride + at;
+  uint8_t *to = memory.dst + y * memory.dst_stride + at;
+
+  if (at + (int) sizeof (Vector) <= memory.row_bytes)
+    *(Vector *) to = gpu_load ((const Vector *) from);
+  else
+#pragma unroll 1
+    for (int i = 0; at + i < memory.row_bytes; i++)
+      to[i] = from[i];
+}
+
+/* The part of a tile that is within the memory. */
+template <typename Vector>
+__device__ __forceinline__ void
+direct_copy_tile_by (const DirectMemory &memory, const DirectJob &job)
+{
+  const int bytes = (int) sizeof (Vector);
+  const int first = job.tile_x * memory.tile_bytes;
+  const int last = job.tile_x + 1 < memory.across ? first + memory.tile_bytes
+                                                  : memory.row_bytes;
+  const int n = (last - first + bytes - 1) / bytes;
+  const int top = job.tile_y * REGIONS_TILE;
+  const int rows = min (REGIONS_TILE, memory.height - top);
+
+#pragma unroll 1
+  for (int i = direct_me (); i < n * rows; i += DIRECT_THREADS)
+    direct_copy_vector<Vector> (memory, first + i % n * bytes, top + i / n);
+}
+
+__device__ __forceinline__ void
+direct_copy_tile (const DirectMemory &memory, const DirectJob &job)
+{
+  if (memory.vector == 16)
+    direct_copy_tile_by<uint4> (memory, job);
+  else if (memory.vector == 4)
+    direct_copy_tile_by<uint32_t> (memory, job);
+  else
+    direct_copy_tile_by<uint8_t> (memory, job);
+}
+
+/* Whether a region of the job touches a tile of memory m. */
+__device__ __forceinline__ bool
+direct_is_touched (
+    const DirectFrame &frame, const DirectJob &job, int m, int x, int y)
+{
+  const DirectTiles *tiles = direct_tiles (frame, m);
+
+#pragma unroll 1
+  for (int w = 0; w < DIRECT_MASKS; w++)
+    for (unsigned rest = job.touched[w]; rest != 0; rest &= rest - 1) {
+      const DirectTiles at = tiles[32 * w + __ffs ((int) rest) - 1];
+
+      if (x >= at.left && x < at.right && y >= at.top && y < at.bottom)
+        return true;
+    }
+  return false;
+}
+
+/* Bit k: row top + k * apart of the memory is there, and no region's tile. */
+__device__ __forceinline__ unsigned
+direct_find_rows (const DirectFrame &frame, const DirectJob &job, int m,
+    int tile, int top, int apart, bool touched)
+{
+  unsigned found = 0;
+
+#pragma unroll 1
+  for (int k = 0; k < DIRECT_EACH; k++) {
+    const int y = top + k * apart;
+
+    if (y < frame.memory[m].height
+        && !(touched
+            && direct_is_touched (frame, job, m, tile, y / REGIONS_TILE)))
+      found |= 1u << k;
+  }
+  return found;
+}
+
+/* All rows of a thread's vector: loads first, so that they are on their way together. */
+template <typename Vector>
+__device__ __forceinline__ void
+direct_copy_rows (const DirectFrame &frame, const DirectJob &job, int m,
+    int block, bool touched)
+{
+  const DirectMemory &memory = frame.memory[m];
+  const int apart = DIRECT_THREADS / memory.chunk; /* rows at a time */
+  const int me = direct_me ();
+  const int at = (block % memory.chunks * memory.chunk + me % memory.chunk)
+      * (int) sizeof (Vector);
+  const int top = block / memory.chunks * memory.rows + me / memory.chunk;
+  Vector vector[DIRECT_EACH] = {};
+  const uint8_t *from;
+  uint8_t *to;
+  unsigned rows;
+
+  if (me >= apart * memory.chunk || at >= memory.row_bytes)
+    return;
+  rows = direct_find_rows (frame, job, m,
+      touched ? min (at / memory.tile_bytes, memory.across - 1) : 0, top, apart,
+      touched);
+  if (at + (int) sizeof (Vector) > memory.row_bytes) {
+#pragma unroll 1
+    for (int k = 0; k < DIRECT_EACH; k++)
+      if (rows >> k & 1)
+        direct_copy_vector<Vector> (memory, at, top + k * apart);
+    return;
+  }
+  from = memory.src + top * memory.src_stride + at;
+  to = memory.dst + top * memory.dst_stride + at;
+#pragma unroll
+  for (int k = 0; k < DIRECT_EACH; k++, from += apart * memory.src_stride)
+    if (rows >> k & 1)
+      vector[k] = gpu_load ((const Vector *) from);
+#pragma unroll
+  for (int k = 0; k < DIRECT_EACH; k++, to += apart * memory.dst_stride)
+    if (rows >> k & 1)
+      *(Vector *) to = vector[k];
+}
+
+/* Finds block number `block` of those that copy: its memory, and its number there. */
+__device__ __forceinline__ int
+direct_find_copy (const DirectFrame &frame, DirectJob *job, int *block)
+{
+  int m = 0;
+
+  while (m + 1 < frame.n_memories && *block >= frame.memory[m + 1].first)
+    m++;
+  {
+    const DirectMemory &memory = frame.memory[m];
+    const int bytes = memory.vector * memory.chunk;
+    int left, top;
+
+    *block -= memory.first;
+    left = *block % memory.chunks * bytes;
+    top = *block / memory.chunks * memory.rows;
+    if (memory.across > 0)
+      direct_touch (frame, job, m,
+          min (left / memory.tile_bytes, memory.across - 1),
+          (left + bytes - 1) / memory.tile_bytes + 1, top / REGIONS_TILE,
+          (top + memory.rows - 1) / REGIONS_TILE + 1);
+  }
+  return m;
+}
+
+__device__ __forceinline__ void
+direct_copy (const DirectFrame &frame, const DirectJob &job, int m, int block)
+{
+  const int vector = frame.memory[m].vector;
+  unsigned touched = 0;
+
+  for (int w = 0; w < DIRECT_MASKS; w++)
+    touched |= job.touched[w];
+  if (vector == 16)
+    direct_copy_rows<uint4> (frame, job, m, block, touched != 0);
+  else if (vector == 4)
+    direct_copy_rows<uint32_t> (frame, job, m, block, touched != 0);
+  else
+    direct_copy_rows<uint8_t> (frame, job, m, block, touched != 0);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* direct-filter: the filter's codes of a tile of a channel. Samples under the taps come into shared
+ * memory as floats, strip by strip of rows; each thread sums four neighbours along x at a time, then,
+ * once all sums are there, four along y. */
+#pragma once
+
+#include "direct.cuh"
+#include "fill-kernels.cuh"
+
+#define DIRECT_TAP_FOURS (DIRECT_MOST_TAPS / 4)
+/* Fours of taps that are summed before their sum is added. */
+#define DIRECT_SUM_FOURS (SEPCONV_SUM_BLOCK / 4)
+#define DIRECT_TILE_FOURS (REGIONS_TILE / 4)
+
+/* What the block has in shared memory for a term. Taps are padded with zeros to fours. */
+struct DirectTerm
+{
+  const float4 *tap_x, *tap_y;
+  int fours_x, fours_y;
+  float4 *sums;    /* [rows][DIRECT_TILE_FOURS] */
+  float4 *samples; /* [strip][DIRECT_TILE_FOURS + fours_x] */
+  int rows, strip;
+};
+
+/* One channel of a tile, whose first sample is (x, y). */
+struct DirectTile
+{
+  int plane, channel, x, y;
+};
+
+__device__ __forceinline__ void
+direct_load_taps (float *to, const float *from, int n)
+{
+  const int i = direct_me ();
+
+  if (i < DIRECT_MOST_TAPS)
+    to[i] = i < n ? from[i] : 0.0f;
+}
+
+__device__ __forceinline__ DirectTerm
+direct_lay_out (const DirectFrame &frame, const RegionsTerm &of, float4 *shared)
+{
+  DirectTerm term;
+  int left = frame.shared / (int) sizeof (float4);
+
+  term.fours_x = (of.nx + 3) / 4;
+  term.fours_y = (of.ny + 3) / 4;
+  term.rows = REGIONS_TILE + 4 * term.fours_y;
+  term.tap_x = shared;
+  term.tap_y = shared + DIRECT_TAP_FOURS;
+  term.sums = shared + 2 * DIRECT_TAP_FOURS;
+  term.samples = term.sums + term.rows * DIRECT_TILE_FOURS;
+  left -= (int) (term.samples - shared);
+  term.strip = min (term.rows, left / (DIRECT_TILE_FOURS + term.fours_x));
+  return term;
+}
+
+/* Samples less the center, from (x, y) on, for rows [0, n) of a strip: a warp a row. */
+__device__ __forceinline__ void
+direct_load_strip (const DirectFrame &frame, const DirectTile &tile,
+    const SepconvChannel &channel, const DirectTerm &term, int x, int y, int n)
+{
+  const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
+  const int pitch = REGIONS_TILE + 4 * term.fours_x;
+  const float center = (float) channel.center, border = (float) channel.border;
+  float *const samples = (float *) term.samples;
+
+  for (int row = threadIdx.y; row < n; row += DIRECT_ROWS) {
+    const int from = border_index (y + row, plane.height, frame.border);
+    const uint8_t *line = plane.src + from * plane.src_stride
+        + tile.channel * plane.channel_stride;
+
+    for (int i = threadIdx.x; i < pitch; i += DIRECT_COLUMNS) {
+      const int column = border_index (x + i, plane.width, frame.border);
+
+      samples[row * pitch + i] = from < 0 || column < 0
+          ? border
+          : (float) load_code (line + (ptrdiff_t) column * plane.pixel_stride,
+                plane.sample_bytes, plane.shift)
+              - center;
+    }
+  }
+}
+
+/* Adds four taps' products to four neighbours, of samples a and those after them. */
+__device__ __forceinline__ void
+direct_add_products (float (&sum)[4], const float4 &tap, const float (&a)[4],
+    const float (&b)[4])
+{
+  const float in[7] = { a[0], a[1], a[2], a[3], b[0], b[1], b[2] };
+
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    sum[k] = multiply_add (tap.x, in[k], sum[k]);
+    sum[k] = multiply_add (tap.y, in[k + 1], sum[k]);
+    sum[k] = multiply_add (tap.z, in[k + 2], sum[k]);
+    sum[k] = multiply_add (tap.w, in[k + 3], sum[k]);
+  }
+}
+
+/* The sums of four neighbours; `load (i, in)` brings four samples, from 4 i on. */
+template <typename Load>
+__device__ __forceinline__ void
+direct_sum_fours (
+    float (&sum)[4], const float4 *tap, int fours, const Load &load)
+{
+  float a[4], b[4];
+
+  load (0, a);
+  for (int first = 0; first < fours; first += DIRECT_SUM_FOURS) {
+    const int last = min (first + DIRECT_SUM_FOURS, fours);
+    float some[4] = {};
+
+    for (int i = first; i < last; i++) {
+      load (i + 1, b);
+      direct_add_products (some, tap[i], a, b);
+#pragma unroll
+      for (int k = 0; k < 4; k++)
+        a[k] = b[k];
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+      sum[k] += some[k];
+  }
+}
+
+/* Sums along x of rows [0, n) of a strip, which are rows [first, first + n) of the sums. */
+__device__ __forceinline__ void
+direct_sum_rows (const DirectTerm &term, int first, int n)
+{
+  const int pitch = DIRECT_TILE_FOURS + term.fours_x;
+
+  for (int i = direct_me (); i < n * DIRECT_TILE_FOURS; i += DIRECT_THREADS) {
+    const float4 *in =
+        term.samples + i / DIRECT_TILE_FOURS * pitch + i % DIRECT_TILE_FOURS;
+    float sum[4] = {};
+
+    direct_sum_fours (
+        sum, term.tap_x, term.fours_x, [in] (int at, float (&to)[4]) {
+          const float4 four = in[at];
+
+          to[0] = four.x;
+          to[1] = four.y;
+          to[2] = four.z;
+          to[3] = four.w;
+        });
+    term.sums[first * DIRECT_TILE_FOURS + i] =
+        make_float4 (sum[0], sum[1], sum[2], sum[3]);
+  }
+}
+
+/* The thread's four sums of a term. */
+__device__ __forceinline__ void
+direct_sum_term (const DirectFrame &frame, const DirectTile &tile,
+    const RegionsTaps &taps, int t, float4 *shared, float (&sum)[4])
+{
+  const RegionsTerm &of = taps.term[t];
+  const DirectTerm term = direct_lay_out (frame, of, shared);
+  const float *in;
+
+  static_assert (DIRECT_EACH == 4, "rows of a thread in the sums along y");
+  /* What was there may still be read. */
+  __syncthreads ();
+  direct_load_taps ((float *) term.tap_x, frame.tap + of.x, of.nx);
+  direct_load_taps ((float *) term.tap_y, frame.tap + of.y, of.ny);
+  for (int first = 0; first < term.rows; first += term.strip) {
+    const int n = min (term.strip, term.rows - first);
+
+    if (first > 0)
+      __syncthreads ();
+    direct_load_strip (frame, tile, taps.channel[tile.channel], term,
+        tile.x - of.nx / 2, tile.y - of.ny / 2 + first, n);
+    __syncthreads ();
+    direct_sum_rows (term, first, n);
+  }
+  __syncthreads ();
+  in = (const float *) term.sums + DIRECT_EACH * threadIdx.y * REGIONS_TILE
+      + threadIdx.x;
+  direct_sum_fours (
+      sum, term.tap_y, term.fours_y, [in] (int at, float (&to)[4]) {
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+          to[k] = in[(4 * at + k) * REGIONS_TILE];
+      });
+}
+
+/* The code that sums make of the sample at (x, y). */
+template <DirectKind KIND>
+__device__ __forceinline__ int
+direct_combine (const DirectFrame &frame, const DirectTile &tile,
+    const RegionsTaps &taps, float first, float second, int x, int y)
+{
+  const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
+  const SepconvChannel &channel = taps.channel[tile.channel];
+  const double sums[2] = { first, second };
+  double value;
+
+  if (KIND == DIRECT_SUM)
+    return round_to_code (first + (float) channel.offset, channel.max_code);
+  if (x >= plane.width || y >= plane.height)
+    return 0;
+  value = combine_sums (&taps.how, &channel,
+      regions_load_code (
+          plane, plane.src + y * plane.src_stride, x, tile.channel)
+          - channel.center,
+      sums);
+  if (taps.how.combine == SEPCONV_DIRECTION)
+    return __double2int_rn (value) & channel.max_code;
+  return round_to_code (value, channel.max_code);
+}
+
+/* The codes of the thread's samples: of column threadIdx.x of the tile, DIRECT_EACH rows. All
+ * threads come. */
+template <DirectKind KIND>
+__device__ __forceinline__ void
+direct_filter (const DirectFrame &frame, const DirectTile &tile,
+    const RegionsTaps &taps, float4 *shared, int (&code)[DIRECT_EACH])
+{
+  float first[4] = {}, second[4] = {};
+
+  for (int t = 0; t < taps.n_terms; t++) {
+    float sum[4] = {};
+
+    direct_sum_term (frame, tile, taps, t, shared, sum);
+#pragma unroll
+    for (int k = 0; k < DIRECT_EACH; k++)
+      if (KIND == DIRECT_SUM || t == 0)
+        first[k] += sum[k];
+      else
+        second[k] = sum[k];
+  }
+#pragma unroll
+  for (int k = 0; k < DIRECT_EACH; k++)
+    code[k] = direct_combine<KIND> (frame, tile, taps, first[k], second[k],
+        tile.x + (int) threadIdx.x,
+        tile.y + DIRECT_EACH * (int) threadIdx.y + k);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* direct-job: what a block of threads does, and the regions that it has to do with. */
+#pragma once
+
+#include "direct.cuh"
+
+/* Marks the regions that touch tiles [left, right) x [top, bottom) of memory m. The masks are zero
+ * before. */
+__device__ __forceinline__ void
+direct_touch (const DirectFrame &frame, DirectJob *job, int m, int left,
+    int right, int top, int bottom)
+{
+  const int i = direct_me ();
+
+  static_assert (DIRECT_MOST_REGIONS <= DIRECT_THREADS, "a thread each");
+  if (i < frame.n_regions) {
+    const DirectTiles tiles = direct_tiles (frame, m)[i];
+
+    if (tiles.left < right && left < tiles.right && tiles.top < bottom
+        && top < tiles.bottom)
+      atomicAdd (&job->touched[i / 32], 1u << i % 32);
+  }
+}
+
+/* Finds tile number `tile` of all; returns false where a later region has it, too: it does all of
+ * it. */
+__device__ __forceinline__ bool
+direct_find_tile (const DirectFrame &frame, DirectJob *job, int tile)
+{
+  unsigned later = 0;
+
+  for (int i = direct_me (); i < frame.n_memories * frame.n_regions;
+       i += DIRECT_THREADS) {
+    const DirectTiles tiles = direct_tiles (frame, 0)[i];
+    const int across = tiles.right - tiles.left;
+    const int down = tiles.bottom - tiles.top;
+
+    if (tile >= tiles.first && tile - tiles.first < across * down) {
+      job->memory = i / frame.n_regions;
+      job->region = i % frame.n_regions;
+      job->tile_x = tiles.left + (tile - tiles.first) % across;
+      job->tile_y = tiles.top + (tile - tiles.first) / across;
+    }
+  }
+  __syncthreads ();
+  direct_touch (frame, job, job->memory, job->tile_x, job->tile_x + 1,
+      job->tile_y, job->tile_y + 1);
+  __syncthreads ();
+  later = job->touched[job->region / 32] & ~1u << job->region % 32;
+  for (int w = job->region / 32 + 1; w < DIRECT_MASKS; w++)
+    later |= job->touched[w];
+  return later == 0;
+}

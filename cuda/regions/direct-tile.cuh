@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* direct-tile: lays the fills of regions over a tile, one after the other in registers. */
+#pragma once
+
+#include "direct-copy.cuh"
+#include "direct-means.cuh"
+
+/* As regions_part() makes it. */
+__device__ __forceinline__ RegionsShapeInPlane
+direct_shape (const DirectFrame &frame, const DirectRegion &region,
+    const DirectPlane &plane)
+{
+  const bool ellipse = frame.ellipse;
+  RegionsShapeInPlane shape;
+
+  shape.x.first = region.left;
+  shape.x.size = region.width;
+  shape.x.pixels = plane.pixels_x;
+  shape.x.by_distance = ellipse ? 1.0 / region.width : 0.0;
+  shape.y.first = region.top;
+  shape.y.size = region.height;
+  shape.y.pixels = plane.pixels_y;
+  shape.y.by_distance = ellipse ? 1.0 / region.height : 0.0;
+  shape.inside = ellipse ? 1.0 : 0.0;
+  shape.reach = regions_multiply (frame.feather,
+      ellipse ? 2.0 : (double) min (region.width, region.height));
+  return shape;
+}
+
+/* A raw sample under a fill. Where the code does not change, its lower bits do not. */
+__device__ __forceinline__ int
+direct_lay_over (int raw, int fill, uint32_t weight, int shift)
+{
+  uint32_t code;
+
+  if (weight == REGIONS_WHOLE)
+    return fill << shift;
+  code = regions_compose ((uint32_t) raw >> shift, (uint32_t) fill, weight);
+  return code == (uint32_t) raw >> shift ? raw : (int) (code << shift);
+}
+
+/* The fill of a region; `filter` is the one whose codes are in `fill` already, or -1. */
+template <DirectKind KIND>
+__device__ __forceinline__ void
+direct_fill (const DirectFrame &frame, const DirectTile &tile,
+    const DirectRegion &region, float4 *shared, int *filter,
+    int (&fill)[DIRECT_EACH])
+{
+  if (KIND == DIRECT_PLAIN) {
+#pragma unroll
+    for (int k = 0; k < DIRECT_EACH; k++)
+      fill[k] = frame.plane[tile.plane].color[tile.channel];
+  } else if (KIND == DIRECT_MEANS) {
+    direct_pixelate (frame, tile, region, shared, fill);
+  } else if (*filter != region.amount) {
+    direct_filter<KIND> (frame, tile,
+        frame.taps[region.amount * frame.n_planes + tile.plane], shared, fill);
+    *filter = region.amount;
+  }
+}
+
+/* The channel's sample in row k of the thread. */
+__device__ __forceinline__ bool
+direct_has (const DirectTile &tile, const RegionsDevicePlane &plane, int k)
+{
+  return tile.x + (int) threadIdx.x < plane.width
+      && tile.y + DIRECT_EACH * (int) threadIdx.y + k < plane.height;
+}
+
+__device__ __forceinline__ ptrdiff_t
+direct_at (const DirectTile &tile, const RegionsDevicePlane &plane,
+    ptrdiff_t stride, int k)
+{
+  return (tile.y + DIRECT_EACH * (int) threadIdx.y + k) * stride
+      + (ptrdiff_t) (tile.x + (int) threadIdx.x) * plane.pixel_stride
+      + tile.channel * plane.channel_stride;
+}
+
+/* The raw sample of the source, or what dst has. */
+__device__ __forceinline__ int
+direct_load (const DirectTile &tile, const RegionsDevicePlane &plane,
+    bool from_dst, int k)
+{
+  const uint8_t *from = from_dst ? plane.dst : plane.src;
+  const ptrdiff_t stride = from_dst ? plane.dst_stride : plane.src_stride;
+
+  return load_code (
+      from + direct_at (tile, plane, stride, k), plane.sample_bytes, 0);
+}
+
+/* Lays one region over the thread's raw samples. */
+template <DirectKind KIND>
+__device__ __forceinline__ void
+direct_lay_region (const DirectFrame &frame, const DirectRegion &region,
+    const DirectTile &tile, float4 *shared, int *filter,
+    int (&fill)[DIRECT_EACH], int (&raw)[DIRECT_EACH])
+{
+  const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
+  const bool of_source = KIND == DIRECT_PLAIN && region.of_source;
+  const RegionsShapeInPlane shape =
+      direct_shape (frame, region, frame.plane[tile.plane]);
+  const double column =
+      regions_axis_term (&shape.x, tile.x + (int) threadIdx.x);
+
+  if (!of_source)
+    direct_fill<KIND> (frame, tile, region, shared, filter, fill);
+#pragma unroll
+  for (int k = 0; k < DIRECT_EACH; k++) {
+    const int y = tile.y + DIRECT_EACH * (int) threadIdx.y + k;
+    const uint32_t weight = region.width == 0
+        ? REGIONS_WHOLE
+        : regions_weight (
+            &shape, regions_add (column, regions_axis_term (&shape.y, y)));
+
+    if (weight == 0 || !direct_has (tile, plane, k))
+      continue;
+    if (of_source && weight == REGIONS_WHOLE)
+      raw[k] = direct_load (tile, plane, false, k);
+    else
+      raw[k] = direct_lay_over (raw[k],
+          of_source ? direct_load (tile, plane, false, k) >> plane.shift
+                    : fill[k],
+          weight, plane.shift);
+  }
+}
+
+/* Lays all regions that touch the tile over one channel. */
+template <DirectKind KIND>
+__device__ __forceinline__ void
+direct_compose (const DirectFrame &frame, const DirectJob &job,
+    const DirectTile &tile, float4 *shared)
+{
+  const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
+  int raw[DIRECT_EACH] = {}, fill[DIRECT_EACH] = {};
+  int filter = -1;
+
+#pragma unroll
+  for (int k = 0; k < DIRECT_EACH; k++)
+    if (direct_has (tile, plane, k))
+      raw[k] = direct_load (tile, plane, frame.covers, k);
+#pragma unroll 1
+  for (int w = 0; w < DIRECT_MASKS; w++)
+    for (unsigned rest = job.touched[w]; rest != 0; rest &= rest - 1)
+      direct_lay_region<KIND> (frame,
+          direct_regions (frame)[32 * w + __ffs ((int) rest) - 1], tile, shared,
+          &filter, fill, raw);
+#pragma unroll
+  for (int k = 0; k < DIRECT_EACH; k++)
+    if (direct_has (tile, plane, k))
+      store_code (plane.dst + direct_at (tile, plane, plane.dst_stride, k),
+          raw[k], plane.sample_bytes, 0);
+}
+
+/* A tile of a memory, with all planes that lie over it. */
+template <DirectKind KIND>
+__device__ __forceinline__ void
+direct_finish_tile (
+    const DirectFrame &frame, const DirectJob &job, float4 *shared)
+{
+  if (frame.memory[job.memory].has_gaps) {
+    direct_copy_tile (frame.memory[job.memory], job);
+    __syncthreads ();
+  }
+#pragma unroll 1
+  for (int p = 0; p < frame.n_planes; p++) {
+    const DirectPlane &plane = frame.plane[p];
+
+    if (plane.memory != job.memory)
+      continue;
+#pragma unroll 1
+    for (int i = 0; i < plane.halves; i++)
+#pragma unroll 1
+      for (int c = 0; c < plane.of.channels; c++) {
+        const DirectTile tile = { p, c,
+          (job.tile_x * plane.halves + i) * REGIONS_TILE,
+          job.tile_y * REGIONS_TILE };
+
+        if ((plane.of.treated >> c & 1) && tile.x < plane.of.width)
+          direct_compose<KIND> (frame, job, tile, shared);
+      }
+  }
+}

@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "direct-host.cuh"
+#include "direct-tile.cuh"
+
+#include "../gpu-check.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST_TILES 65535 /* of a memory, along an axis */
+#define MOST_BLOCKS (1 << 30)
+/* PIXELATE: samples along an axis of a block. Those of more are read too often, tile by tile. */
+#define MOST_BLOCK 128
+/* Of all tiles that regions have, for each one of the picture: those that several have are found
+ * and left several times. */
+#define MOST_SHARING 4
+#define FEW_TILES 4096
+#define BLOCK_ALIGNMENT 64 /* bytes, of each list in a block that goes up */
+#define LEAST_BLOCK 65536  /* bytes that go up */
+
+/* Blocks on a multiprocessor at once, at least. */
+#define BLOCKS_AT_ONCE(kind) \
+  ((kind) == DIRECT_COMBINED ? 2 : (kind) == DIRECT_PLAIN ? 3 : 4)
+
+/* A block of threads finishes a tile, or copies. */
+template <DirectKind KIND>
+static __global__ void
+__launch_bounds__ (DIRECT_THREADS, BLOCKS_AT_ONCE (KIND))
+    direct_kernel (GPU_PARAMETER DirectFrame frame)
+{
+  GPU_DYNAMIC_SHARED (float4, shared);
+  __shared__ DirectJob job;
+  const bool copies = (int) blockIdx.x >= frame.tiles;
+  int block = (int) blockIdx.x - frame.tiles, m = 0;
+  bool mine = true;
+
+  if (direct_me () < DIRECT_MASKS)
+    job.touched[direct_me ()] = 0;
+  __syncthreads ();
+  if (copies) {
+    m = direct_find_copy (frame, &job, &block);
+    __syncthreads ();
+  } else {
+    mine = direct_find_tile (frame, &job, (int) blockIdx.x);
+  }
+  gpu_admit_next ();
+  if (!frame.beside)
+    gpu_await_previous ();
+  if (copies)
+    direct_copy (frame, job, m, block);
+  else if (mine)
+    direct_finish_tile<KIND> (frame, job, shared);
+  /* As gpu_end_in_turn(), whose call would cost registers here. */
+  if (frame.beside && blockIdx.x == gridDim.x - 1)
+    gpu_await_previous ();
+}
+
+static void (*const kernels[DIRECT_N_KINDS]) (DirectFrame) = {
+  direct_kernel<DIRECT_PLAIN>,
+  direct_kernel<DIRECT_SUM>,
+  direct_kernel<DIRECT_COMBINED>,
+  direct_kernel<DIRECT_MEANS>,
+};
+
+struct RegionsDirect
+{
+  bool possible; /* with this GPU and these planes */
+  int tile_bytes[IMAGE_MAX_MEMORIES], across[IMAGE_MAX_MEMORIES];
+  int tiles; /* of the layout's memories */
+  RegionsFilters filters;
+  unsigned
+      revision; /* of the plan, that the filters are of; 0: there are none */
+  bool fits;    /* they do */
+  int n_sigmas;
+  double sigma[DIRECT_MOST_REGIONS]; /* of each filter, falling */
+  Staging
+      staging; /* RegionsTaps, their taps, and regions for which a parameter has no room */
+  bool sent; /* the filters */
+};
+
+/* A run. Its filters are those of `direct`. */
+struct DirectRun
+{
+  DirectFrame frame;
+  DirectKind kind;
+  const RegionsPlan *plan;
+  const RegionsRun *of;
+  int blocks;   /* of threads */
+  size_t bytes; /* of the table of regions */
+  uint64_t table[DIRECT_MOST_REGIONS
+      * (sizeof (DirectRegion) + IMAGE_MAX_MEMORIES * sizeof (DirectTiles))
+      / sizeof (uint64_t)];
+};
+
+static int
+divide_up (int n, int divisor)
+{
+  return (n + divisor - 1) / divisor;
+}
+
+/* The size of the largest pixels over a memory; 0: planes do not lie as tiles need it. */
+static int
+find_cell (const Image *layout, int m)
+{
+  int cell = 1;
+
+  for (int p = 0; p < layout->n_planes; p++)
+    if (layout->plane[p].memory == m && cell < layout->plane[p].pixel_stride)
+      cell = layout->plane[p].pixel_stride;
+  for (int p = 0; p < layout->n_planes; p++) {
+    const ImagePlane *plane = &layout->plane[p];
+
+    if (plane->memory != m)
+      continue;
+    if ((cell != plane->pixel_stride && cell != 2 * plane->pixel_stride)
+        || plane->offset < 0 || plane->channel_stride < 0
+        || image_plane_row_bytes (plane)
+            > (size_t) plane->width * (size_t) plane->pixel_stride)
+      return 0;
+  }
+  return cell;
+}
+
+/* Cuts memories into tiles; returns whether they can be. */
+static bool
+cut_tiles (RegionsDirect *direct, const Image *layout)
+{
+  for (int m = 0; m < layout->n_memories; m++) {
+    const int cell = find_cell (layout, m);
+    const int down = divide_up (layout->memory[m].height, REGIONS_TILE);
+
+    direct->tile_bytes[m] = REGIONS_TILE * cell;
+    if (cell == 0)
+      return false;
+    for (int p = 0; p < layout->n_planes; p++) {
+      const ImagePlane *plane = &layout->plane[p];
+      const int across =
+          divide_up (plane->width, REGIONS_TILE * cell / plane->pixel_stride);
+
+      if (plane->memory == m && direct->across[m] < across)
+        direct->across[m] = across;
+    }
+    if (direct->across[m] > MOST_TILES || down > MOST_TILES
+        || (int64_t) direct->across[m] * down > MOST_BLOCKS / MOST_SHARING / 8)
+      return false;
+    direct->tiles += direct->across[m] * down;
+  }
+  return true;
+}
+
+RegionsDirect *
+regions_direct_new (const Image *layout, const Gpu *gpu, Fault *fault)
+{
+  RegionsDirect *direct = (RegionsDirect *) calloc (1, sizeof *direct);
+  struct cudaFuncAttributes attributes;
+
+  if (direct == NULL) {
+    fault_set (fault, FAULT_NO_SPACE, "Out of memory for regions.");
+    return NULL;
+  }
+  regions_filters_init (&direct->filters);
+  direct->possible =
+      gpu_capability (gpu) >= DIRECT_CAPABILITY && cut_tiles (direct, layout);
+  /* Loads them, so that no frame waits for that. */
+  for (auto kernel : kernels)
+    GPU_CHECK (
+        cudaFuncGetAttributes (&attributes, (const void *) kernel), fault);
+  if (staging_init (&direct->staging, LEAST_BLOCK, fault))
+    return direct;
+done:
+  regions_direct_free (direct);
+  return NULL;
+}
+
+void
+regions_direct_free (RegionsDirect *direct)
+{
+  if (direct == NULL)
+    return;
+  staging_clear (&direct->staging);
+  regions_filters_free (&direct->filters);
+  free (direct);
+}
+
+/* Bytes of shared memory for a filter: those that it can do with are at most DIRECT_SHARED. */
+static int
+filter_bytes (const RegionsTaps *taps)
+{
+  int most = 0;
+
+  for (int t = 0; t < taps->n_terms; t++) {
+    const int rows = REGIONS_TILE + (taps->term[t].ny + 3) / 4 * 4;
+    const int columns = REGIONS_TILE + (taps->term[t].nx + 3) / 4 * 4;
+    const int bytes =
+        (2 * DIRECT_MOST_TAPS + rows * REGIONS_TILE + rows * columns)
+        * (int) sizeof (float);
+
+    most = most < bytes ? bytes : most;
+  }
+  return most < DIRECT_SHARED ? most : DIRECT_SHARED;
+}
+
+/* For the means of blocks of so many pixels, as direct_pixelate() needs it; above DIRECT_SHARED:
+ * there are too many, or they are too large. */
+static int
+means_bytes (int block, int pixels_x, int pixels_y)
+{
+  const int width = divide_up (block > 0 ? block : 1, pixels_x);
+  const int height = divide_up (block > 0 ? block : 1, pixels_y);
+
+  if (width > MOST_BLOCK || height > MOST_BLOCK)
+    return DIRECT_SHARED + 1;
+  return (REGIONS_TILE * REGIONS_TILE
+             + (REGIONS_TILE + 2 * (width - 1))
+                 * ((REGIONS_TILE - 2) / height + 2))
+      * (int) sizeof (uint32_t);
+}
+
+/* Makes filters for these sigmas, unless there are. */
+static bool
+make_filters (RegionsDirect *direct, const RegionsPlan *plan,
+    const double *sigma, int n, Fault *fault)
+{
+  if (direct->revision == plan->revision && direct->n_sigmas == n
+      && memcmp (direct->sigma, sigma, sizeof *sigma * (size_t) n) == 0)
+    return true;
+  direct->revision = 0;
+  direct->sent = false;
+  direct->fits = true;
+  regions_filters_clear (&direct->filters);
+  /* The largest sigma first: it has the most taps. */
+  for (int i = 0; i < n && direct->fits; i++) {
+    if (!regions_filters_find (&direct->filters, plan, sigma[i], fault))
+      return false;
+    direct->fits = direct->filters.float_holds
+        && direct->filters.longest <= DIRECT_MOST_TAPS;
+  }
+  memcpy (direct->sigma, sigma, sizeof *sigma * (size_t) n);
+  direct->n_sigmas = n;
+  direct->revision = plan->revision;
+  return true;
+}
+
+/* Sees to the filters of all places, and which one each has; *fits: they can be done. */
+static bool
+find_filters (RegionsDirect *direct, DirectRun *run, DirectRegion *regions,
+    bool *fits, Fault *fault)
+{
+  const RegionsPlan *plan = run->plan;
+  double sigma[DIRECT_MOST_REGIONS] = {};
+  int n = 0;
+
+  for (int i = run->of->n - 1; i >= 0; i--) {
+    const double of = plan->spec.strength > 0.0 ? run->of->place[i].sigma : 0.0;
+
+    if (n == 0 || sigma[n - 1] != of)
+      sigma[n++] = of;
+    regions[i].amount = n - 1;
+  }
+  if (!make_filters (direct, plan, sigma, n, fault))
+    return false;
+  *fits = direct->fits;
+  for (size_t i = 0; *fits && i < direct->filters.taps.n; i++) {
+    const int bytes =
+        filter_bytes (&regions_items<RegionsTaps> (direct->filters.taps)[i]);
+
+    if (run->frame.shared < bytes)
+      run->frame.shared = bytes;
+  }
+  return true;
+}
+
+/* The width of blocks in pixels; *fits: their means have room. */
+static void
+find_block (
+    DirectRun *run, const RegionsPlace *place, DirectRegion *region, bool *fits)
+{
+  region->amount = regions_block_pixels (place->sigma);
+  for (int p = 0; p < run->frame.n_planes && *fits; p++) {
+    const DirectPlane *plane = &run->frame.plane[p];
+    const int bytes =
+        means_bytes (region->amount, plane->pixels_x, plane->pixels_y);
+
+    if (run->frame.shared < bytes)
+      run->frame.shared = bytes;
+    *fits = bytes <= DIRECT_SHARED;
+  }
+}
+
+static DirectKind
+find_kind (const RegionsSpec *spec)
+{
+  if (spec->outside || spec->fill == REGIONS_SOLID)
+    return DIRECT_PLAIN;
+  if (spec->fill == REGIONS_PIXELATE)
+    return DIRECT_MEANS;
+  return spec->filter->combine == SEPCONV_SUM ? DIRECT_SUM : DIRECT_COMBINED;
+}
+
+static bool
+is_covered_outside (const RegionsPlan *plan)
+{
+  return plan->spec.outside && plan->whole == NULL;
+}
+
+/* Fills in the regions; *fits: all can be done. */
+static bool
+describe_regions (
+    RegionsDirect *direct, DirectRun *run, bool *fits, Fault *fault)
+{
+  const bool outside = run->plan->spec.outside;
+  DirectRegion *region = (DirectRegion *) run->table;
+
+  *fits = true;
+  if (is_covered_outside (run->plan)) {
+    memset (region, 0, sizeof *region);
+    region++;
+  }
+  for (int i = 0; i < run->of->n && *fits; i++) {
+    const RegionsPlace *place = &run->of->place[i];
+
+    region[i].left = place->left;
+    region[i].top = place->top;
+    region[i].width = place->width;
+    region[i].height = place->height;
+    region[i].of_source = outside;
+    region[i].amount = 0;
+    if (run->kind == DIRECT_MEANS)
+      find_block (run, place, &region[i], fits);
+  }
+  return (run->kind != DIRECT_SUM && run->kind != DIRECT_COMBINED)
+      || run->of->n == 0 || find_filters (direct, run, region, fits, fault);
+}
+
+/* The samples of plane p that region i may reach. */
+static RegionsArea
+area_of (const DirectRun *run, int i, int p)
+{
+  const int first = is_covered_outside (run->plan) ? 1 : 0;
+  RegionsArea area;
+
+  if (i >= first)
+    return regions_part (&run->plan->spec, &run->of->place[i - first],
+        run->of->src, p, run->of->rows_apart)
+        .area;
+  area.x.first = area.y.first = 0;
+  area.x.last = run->of->src->plane[p].width;
+  area.y.last = image_plane_height (run->of->src, p);
+  return area;
+}
+
+/* Widens tiles to those of an area, of tiles of so many columns. */
+static void
+add_area (DirectTiles *tiles, const RegionsArea *area, int columns)
+{
+  const int left = area->x.first / columns;
+  const int right = (area->x.last - 1) / columns + 1;
+  const int top = area->y.first / REGIONS_TILE;
+  const int bottom = (area->y.last - 1) / REGIONS_TILE + 1;
+  const bool none = tiles->right == 0;
+
+  tiles->left = (uint16_t) (none || left < tiles->left ? left : tiles->left);
+  tiles->right = (uint16_t) (right > tiles->right ? right : tiles->right);
+  tiles->top = (uint16_t) (none || top < tiles->top ? top : tiles->top);
+  tiles->bottom = (uint16_t) (bottom > tiles->bottom ? bottom : tiles->bottom);
+}
+
+/* Fills in the tiles of all regions, and numbers them; returns whether they are not too many. */
+static bool
+describe_tiles (const RegionsDirect *direct, DirectRun *run)
+{
+  DirectFrame *frame = &run->frame;
+  DirectTiles *tiles =
+      (DirectTiles *) ((DirectRegion *) run->table + frame->n_regions);
+  int64_t n = 0;
+
+  memset (tiles, 0,
+      sizeof *tiles * (size_t) (frame->n_memories * frame->n_regions));
+  for (int p = 0; p < frame->n_planes; p++) {
+    const DirectPlane *plane = &frame->plane[p];
+
+    for (int i = 0; plane->of.treated != 0 && i < frame->n_regions; i++) {
+      const RegionsArea area = area_of (run, i, p);
+
+      if (!regions_area_is_empty (&area))
+        add_area (&tiles[plane->memory * frame->n_regions + i], &area,
+            plane->halves * REGIONS_TILE);
+    }
+  }
+  for (int i = 0; i < frame->n_memories * frame->n_regions; i++) {
+    tiles[i].first = (int) n;
+    n += (tiles[i].right - tiles[i].left) * (tiles[i].bottom - tiles[i].top);
+    if (n > (int64_t) MOST_SHARING * direct->tiles + FEW_TILES)
+      return false;
+  }
+  frame->tiles = (int) n;
+  return true;
+}
+
+static DirectPlane
+describe_plane (const RegionsDirect *direct, const DirectRun *run, int p)
+{
+  const RegionsSpec *spec = &run->plan->spec;
+  const ImagePlane *from = &run->of->src->plane[p];
+  DirectPlane plane;
+
+  plane.of = regions_device_plane (run->plan, run->of, p);
+  plane.memory = from->memory;
+  plane.halves =
+      direct->tile_bytes[from->memory] / (REGIONS_TILE * from->pixel_stride);
+  plane.pixels_x = spec->subsampling_x[p];
+  plane.pixels_y = spec->subsampling_y[p] * run->of->rows_apart;
+  for (int c = 0; c < IMAGE_MAX_CHANNELS; c++)
+    plane.color[c] = spec->fill == REGIONS_SOLID && c < from->channels
+            && regions_treats (spec, p, c)
+        ? (uint16_t) (spec->color[p][c] + 0.5)
+        : 0;
+  return plane;
+}
+
+/* The most bytes of vectors that rows of both begin at a multiple of. */
+static int
+choose_vector (const ImageMemory *src, const ImageMemory *dst)
+{
+  for (int bytes : { 16, 4 })
+    if (image_is_aligned (src->data, src->stride, bytes)
+        && image_is_aligned (dst->data, dst->stride, bytes))
+      return bytes;
+  return 1;
+}
+
+/* Whether a memory has bytes that are not of a sample that regions treat. */
+static bool
+has_gaps (const RegionsPlan *plan, const Image *image, int m)
+{
+  const size_t row_bytes = image->memory[m].row_bytes;
+
+  for (int p = 0; p < image->n_planes; p++) {
+    const ImagePlane *plane = &image->plane[p];
+
+    if (plane->memory == m && image_is_packed (plane)
+        && row_bytes == image_plane_row_bytes (plane)
+        && plan->spec.filter->plane[p].channels == (1u << plane->channels) - 1)
+      return false;
+  }
+  return true;
+}
+
+/* The blocks of threads that copy memory m follow `n` others. */
+static DirectMemory
+describe_memory (
+    const RegionsDirect *direct, const DirectRun *of, int m, int64_t *n)
+{
+  const RegionsRun *run = of->of;
+  const ImageMemory *src = &run->src->memory[m], *dst = &run->dst->memory[m];
+  DirectMemory memory;
+  int vectors;
+
+  memory.src = src->data;
+  memory.dst = dst->data;
+  memory.src_stride = src->stride;
+  memory.dst_stride = dst->stride;
+  memory.row_bytes = (int) src->row_bytes;
+  memory.height = src->height;
+  memory.tile_bytes = direct->tile_bytes[m];
+  memory.across = direct->across[m];
+  memory.has_gaps = !of->frame.covers && has_gaps (of->plan, run->src, m);
+  memory.vector = choose_vector (src, dst);
+  vectors = divide_up (memory.row_bytes, memory.vector);
+  memory.chunks = divide_up (vectors, DIRECT_THREADS);
+  memory.chunk = divide_up (vectors, memory.chunks);
+  memory.rows = DIRECT_THREADS / memory.chunk * DIRECT_EACH;
+  memory.first = (int) *n;
+  *n += (int64_t) divide_up (memory.height, memory.rows) * memory.chunks;
+  return memory;
+}
+
+/* All but the regions; returns whether the picture is not too large. */
+static bool
+describe_picture (const RegionsDirect *direct, DirectRun *run)
+{
+  const RegionsSpec *spec = &run->plan->spec;
+  DirectFrame *frame = &run->frame;
+  int64_t n = 0;
+
+  frame->border = spec->filter->border;
+  frame->ellipse = spec->shape == REGIONS_ELLIPSE;
+  frame->covers = run->plan->whole != NULL;
+  frame->beside = !frame->covers
+      && gpu_possible_order (run->plan->gpu, run->of->order)
+          == GPU_BESIDE_KERNELS;
+  frame->feather = spec->feather;
+  frame->n_planes = run->of->src->n_planes;
+  frame->n_memories = run->of->src->n_memories;
+  for (int p = 0; p < frame->n_planes; p++)
+    frame->plane[p] = describe_plane (direct, run, p);
+  for (int m = 0; m < frame->n_memories; m++) {
+    frame->memory[m] = describe_memory (direct, run, m, &n);
+    if (n > MOST_BLOCKS)
+      return false;
+  }
+  run->blocks = frame->covers ? 0 : (int) n;
+  return true;
+}
+
+static size_t
+round_up (size_t bytes)
+{
+  return (bytes + BLOCK_ALIGNMENT - 1) / BLOCK_ALIGNMENT * BLOCK_ALIGNMENT;
+}
+
+/* Sends what the parameter has no room for, unless it is there. */
+static bool
+send (RegionsDirect *direct, DirectRun *run, Fault *fault)
+{
+  const RegionsFilters *filters = &direct->filters;
+  const bool in_parameter = run->bytes <= sizeof run->frame.table;
+  const size_t tap_at = round_up (filters->taps.n * filters->taps.item);
+  const size_t table_at = tap_at + round_up (filters->tap.n * sizeof (float));
+  const size_t bytes = table_at + (in_parameter ? 0 : run->bytes);
+  DirectFrame *frame = &run->frame;
+
+  if (in_parameter)
+    memcpy (frame->table, run->table, run->bytes);
+  if (bytes > 0 && !(in_parameter && direct->sent)) {
+    uint8_t *block;
+
+    if (!staging_reserve (
+            &direct->staging, bytes, LEAST_BLOCK, run->of->stream, fault))
+      return false;
+    block = (uint8_t *) staging_begin (&direct->staging, fault);
+    if (block == NULL)
+      return false;
+    if (filters->taps.n > 0)
+      memcpy (block, filters->taps.data, filters->taps.n * filters->taps.item);
+    regions_filters_write_tap (filters, true, block + tap_at);
+    if (!in_parameter)
+      memcpy (block + table_at, run->table, run->bytes);
+    if (!staging_send (&direct->staging, bytes, run->of->stream, fault))
+      return false;
+    direct->sent = true;
+  }
+  frame->taps = (const RegionsTaps *) direct->staging.device;
+  frame->tap =
+      (const float *) ((const uint8_t *) direct->staging.device + tap_at);
+  if (!in_parameter)
+    frame->sent = (const uint8_t *) direct->staging.device + table_at;
+  return true;
+}
+
+static bool
+launch (const DirectRun *run, Fault *fault)
+{
+  const DirectFrame *frame = &run->frame;
+  const int blocks = frame->tiles + run->blocks;
+  bool ok = false;
+
+  if (blocks > 0)
+    GPU_CHECK (gpu_launch_early (run->plan->gpu, kernels[run->kind],
+                   dim3 ((unsigned) blocks), dim3 (DIRECT_COLUMNS, DIRECT_ROWS),
+                   (size_t) frame->shared, run->of->stream, *frame),
+        fault);
+  ok = true;
+done:
+  return ok;
+}
+
+bool
+regions_direct_copy (RegionsDirect *direct, const RegionsPlan *plan,
+    const RegionsRun *of, bool *done, Fault *fault)
+{
+  DirectRun run;
+
+  run.frame = DirectFrame ();
+  run.kind = DIRECT_PLAIN;
+  run.plan = plan;
+  run.of = of;
+  *done = direct->possible && describe_picture (direct, &run);
+  return !*done || launch (&run, fault);
+}
+
+bool
+regions_direct_run (RegionsDirect *direct, const RegionsPlan *plan,
+    const RegionsRun *of, bool *done, Fault *fault)
+{
+  const int n = of->n + (is_covered_outside (plan) ? 1 : 0);
+  bool fits;
+  DirectRun run;
+
+  *done = false;
+  if (!direct->possible || n > DIRECT_MOST_REGIONS)
+    return true;
+  run.frame = DirectFrame ();
+  run.kind = find_kind (&plan->spec);
+  run.plan = plan;
+  run.of = of;
+  run.frame.n_regions = n;
+  run.bytes = (size_t) n
+      * (sizeof (DirectRegion)
+          + (size_t) of->src->n_memories * sizeof (DirectTiles));
+  if (!describe_picture (direct, &run))
+    return true;
+  if (!describe_regions (direct, &run, &fits, fault))
+    return false;
+  if (!fits || !describe_tiles (direct, &run))
+    return true;
+  *done = true;
+  return send (direct, &run, fault) && launch (&run, fault);
+}
