@@ -361,7 +361,7 @@ add_taps (SepconvWork *work, SepconvTerm term, double samples)
 SepconvWork
 sepconv_work (const SepconvSpec *spec, const Image *layout, GpuOrder order)
 {
-  SepconvWork work = { .order = order };
+  SepconvWork work = { .order = order, .packed = true };
 
   for (int p = 0; p < layout->n_planes; p++) {
     const ImagePlane *plane = &layout->plane[p];
@@ -380,6 +380,9 @@ sepconv_work (const SepconvSpec *spec, const Image *layout, GpuOrder order)
       work.channels = plane->channels;
     if (work.sample_bytes < image_sample_bytes (plane))
       work.sample_bytes = image_sample_bytes (plane);
+    if (work.depth < plane->depth)
+      work.depth = plane->depth;
+    work.packed = work.packed && image_is_packed (plane);
   }
   if (work.planes > 0) {
     work.x_taps /= work.samples;
@@ -393,11 +396,13 @@ static const SepconvMethod *
 cheapest_method (const SepconvSpec *spec, const Image *layout, Backend backend,
     const Gpu *gpu, GpuOrder order)
 {
-  const SepconvWork work =
+  SepconvWork work =
       sepconv_work (spec, layout, gpu_possible_order (gpu, order));
   const SepconvMethod *best = NULL;
   double best_cost = INFINITY;
 
+  if (gpu != NULL)
+    work.capability = gpu_capability (gpu);
   for (int i = 0; i < N_METHODS; i++) {
     double cost;
 

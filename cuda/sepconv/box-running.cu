@@ -1,355 +1,274 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* box-running: running sums for kernels whose taps are all equal but for the first
- * and the last of an axis, at a cost that does not grow with their number.
+ * and the last of an axis, at a cost that grows little with their number.
  *
  * The formula of box.h, taken along both axes, is a sum of nine integers, each the sum of
- * some codes of the window and summed without any rounding, times nine weights. Samples outside
- * of the image are codes like others but for the constant border, whose samples
- * count as 0 and are made up for by their taps' weight:
+ * some codes of the window, times nine weights. Samples outside of the image are codes like
+ * others; or those of the constant border count as 0 and are made up for by their taps' weight:
  *
  *   out = base + weighted codes + border_value * weight outside
  *   base = offset - c sum(tx') sum(ty'), the result where all codes are 0
  *
- * Row pass: a block walks along one row with its borders and keeps the prefix sums
- * P of the last nx samples and more in a ring in shared memory; the sum of nx
- * samples is P(x + nx - 1) - P(x - 1). Prefix sums wrap around modulo 2^32, which
- * their differences don't notice: nx * max_code < 2^29. A warp's 32 accesses go
- * to neighbouring words of the ring: no bank conflicts.
+ * There are two ways.
  *
- * Column pass: a thread walks down a strip of a column; from one row to the next
- * the row that comes into the window is added to the running sums, and the one
- * that goes is taken away. These two are also the rows under the last and the
- * first tap. Where ends differ, the thread sums the two samples under the row's
- * ends beside the row sum; it reads them from the source. Sums of row sums are 64
- * bits wide: ny * nx * max_code < 2^41. The first sums of a strip take ny loads,
- * so strips are at least a part of ny tall. */
-#include "box.h"
-#include "twopass.cuh"
+ * Strips (box-running-strips): one kernel, which keeps nothing in device memory. A block goes down
+ * a strip of the picture with the running sums of its columns. The frame is read from memory about
+ * once, and written once. From the L2 each row is read twice in a strip, as it enters the box and
+ * as it leaves it, and so are the rows of the first box of each strip and the columns beside each
+ * tile: for boxes of more than about 100 samples that is what limits it, for others the
+ * instructions, about 4 a column along y and 9 a sample along x. Products on tensor cores take half
+ * the time of these.
+ *
+ *   takes    samples of 8 bits, and of up to 12 in two bytes; 1, 2 or 4 channels that follow each
+ *            other; boxes without ends that differ; integers for a constant border
+ *   up to    boxes of about 5000 bytes of a row; less where blocks have less shared memory
+ *   sums     exact for 8 bits and up to 257 rows; else the sum of a column is cut to 16 bits. All
+ *            that and single precision at the end cost at most BOX_STRIP_LOSS
+ *
+ * Passes (box-running-passes): two kernels, for everything else. All sums are exact. */
+#include "box-running-march.cuh"
+#include "box-running-passes.cuh"
+#include "box-running-shape.cuh"
 
-#define WARP 32
-#define WARPS 8
-#define CHUNK (WARPS * WARP) /* samples of a row at a time, one a thread */
-#define COLUMNS 128          /* a block of the column pass */
+#include <math.h>
+#include <string.h>
 
-/* A strip's first sum costs no more than this many loads a row. */
-#define STRIP_SHARE 8
-#define MIN_STRIP 16
-#define BLOCKS_PER_MULTIPROCESSOR 16
+/* Rows above a strip as strip.cu counts them, which take as long as those of its first sums: these
+ * are only read and added. */
+#define BOX_ABOVE_SHARE(rows) ((rows) *3 / 5)
 
-static_assert (
-    (double) TAPS_MAX * 65535 < 0x1p32, "A row sum does not fit 32 bits.");
+/* Beside others, a run is to have this many blocks on each multiprocessor of a share of all: the
+ * fewer, the higher are strips, whose first sums cost as much however high they are. Estimates,
+ * not measured on a GPU yet. */
+#define BOX_BLOCKS_BESIDE 2
+#define BOX_LONG_ROWS 64
+#define BOX_SHARE_OF_LONG 2
 
-/* What is needed to finish a channel, in double. */
-struct BoxChannel
+typedef void (*BoxKernel) (BoxStripFrame);
+
+/* By sample bytes and rows of the longest box. */
+static BoxKernel
+choose_kernel (int sample_bytes, int rows)
 {
-  BoxTaps x, y;
-  bool ends;     /* whether any first or last is not 0 */
-  double whole;  /* the weight of all taps */
-  double base;   /* the result where all codes are 0 */
-  double border; /* border value */
-};
-
-struct BoxFrame : TwopassFrame<float>
-{
-  BoxChannel box[SEPCONV_MAX_CHANNELS];
-  int ring;  /* words, a power of two, at least CHUNK + nx */
-  int strip; /* rows */
-};
-
-/* Sums of codes over one row of a window, or over all of them. */
-struct BoxSums
-{
-  uint64_t all;
-  uint32_t first, last; /* of the samples under these taps of x */
-};
-
-/* A column of results, and the columns of the samples under the first and the
- * last tap, -1 outside of the image. */
-struct BoxColumn
-{
-  int x, first, last;
-};
-
-/* Row sums take the place of the float sums. */
-static __device__ __forceinline__ uint32_t *
-row_sums (const TwopassChannel<float> &channel, int y)
-{
-  return (uint32_t *) channel.sums + (size_t) y * channel.width;
+  if (sample_bytes == 2)
+    return box_strips<2, true>;
+  return rows > BOX_NARROW_ROWS ? box_strips<1, true> : box_strips<1, false>;
 }
 
-/* Column `from` of a row; outside of the image, 0. */
-static __device__ __forceinline__ uint32_t
-code_at (const TwopassChannel<float> &channel, const uint8_t *row, int from)
+/* A raw sample of the border in all places of a word. */
+static uint2
+border_group (const StripPlane *plane)
 {
-  return from < 0 ? 0
-                  : load_code (row + (ptrdiff_t) from * channel.pixel_stride,
-                      channel.sample_bytes, channel.shift);
-}
+  uint8_t bytes[8];
+  uint32_t words[2];
 
-static __global__ void
-box_rows (const BoxFrame frame)
-{
-  GPU_DYNAMIC_SHARED (uint32_t, ring);
-  __shared__ uint32_t warp_sum[WARPS];
-  const TwopassChannel<float> &channel = frame.channel[blockIdx.z];
-  const int y = channel.fresh.first + blockIdx.x;
-  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-  const int nx = channel.nx, mask = frame.ring - 1;
-  const int length = channel.width + nx - 1; /* of the row with its borders */
-  const uint8_t *row = channel.src + y * channel.src_stride;
-  uint32_t before = 0; /* the sum of all earlier chunks */
+  for (int i = 0; i < 8; i++) {
+    const int sample = i / plane->sample_bytes;
+    const int raw = plane->border[sample % plane->channels];
 
-  if (!channel.filter || y >= channel.fresh.last)
-    return; /* the whole block */
-
-  for (int first = 0; first < length; first += CHUNK) {
-    const int at = first + threadIdx.x, x = at - (nx - 1);
-    uint32_t sum = 0;
-
-    if (at < length)
-      sum = code_at (channel, row,
-          border_index (at - nx / 2, channel.width, frame.border));
-    for (int step = 1; step < WARP; step *= 2) {
-      const uint32_t left = __shfl_up_sync (0xffffffff, sum, step);
-
-      if (lane >= step)
-        sum += left;
-    }
-    if (lane == WARP - 1)
-      warp_sum[warp] = sum;
-    __syncthreads (); /* also: the ring's last readers are done */
-    sum += before;
-    for (int i = 0; i < WARPS; i++) {
-      if (i < warp)
-        sum += warp_sum[i];
-      before += warp_sum[i];
-    }
-    ring[at & mask] = sum;
-    __syncthreads (); /* also: the last readers of warp_sum are done */
-    if (x >= 0 && x < channel.width)
-      row_sums (channel, y)[x] = sum - (x == 0 ? 0 : ring[(at - nx) & mask]);
+    bytes[i] = (uint8_t) (raw >> 8 * (i % plane->sample_bytes));
   }
+  memcpy (words, bytes, sizeof words);
+  return make_uint2 (words[0], words[1]);
 }
 
-/* Sums over all samples of a window, or the weights of all its taps, under the
- * taps of one axis. */
-template <bool Ends>
-static __device__ __forceinline__ double
-weigh (const BoxTaps &taps, double all, double first, double last)
+static void
+describe_sums (const SepconvPlan *plan, int p, BoxStripPlane *plane)
 {
-  return Ends ? taps.each * all + taps.first * first + taps.last * last
-              : taps.each * all;
+  const ImagePlane *layout = &plan->layout.plane[p];
+  const SepconvChannel *channel = sepconv_plane_channels (plan, p);
+  const SepconvPlaneTaps *taps = &plan->taps[p];
+  const BoxScale scale = column_scale (layout, taps->y.n, is_wide (plan));
+  const double full = image_full_code (layout);
+  const double whole = box_describe_taps (&taps->x).each * taps->x.n
+      * box_describe_taps (&taps->y).each * taps->y.n;
+  double off;
+  const double weight = sum_weight (plan, p, &off);
+
+  plane->mask = (image_sample_bytes (layout) == 1 ? 0x1010101u : 0x10001u)
+      * ((uint32_t) image_full_code (layout) << layout->shift);
+  plane->factor = 1u << scale.factor;
+  /* Of two sums, the bytes that the cut leaves: of each the low one, or the high one. */
+  plane->low = 0x11u * (uint32_t) (scale.cut / 8) + 0x40u;
+  plane->high = plane->low + 0x11u;
+  plane->full = (float) full;
+  plane->unit = (float) (weight / full);
+  for (int c = 0; c < layout->channels; c++)
+    plane->start[c] = (float) ((channel[c].offset - channel[c].center * whole
+                                   + off * weight * taps->x.n)
+            / full
+        - (double) BOX_MAGIC * plane->unit);
 }
 
-template <bool Ends>
-static __device__ __forceinline__ double
-weigh (const BoxTaps &taps, const BoxSums &sums)
+static void
+describe_strips (const SepconvPlan *plan, const SepconvPart *part, int p,
+    int window, BoxStripPlane *plane)
 {
-  return weigh<Ends> (
-      taps, (double) sums.all, (double) sums.first, (double) sums.last);
-}
+  const ImagePlane *layout = &plan->layout.plane[p];
+  const int nx = plan->taps[p].x.n, ny = plan->taps[p].y.n;
+  const int channels = layout->channels;
 
-/* The weight of those of n taps from `first` on that lie in [0, size). */
-template <bool Ends>
-static __device__ __forceinline__ double
-weight_inside (const BoxTaps &taps, int first, int n, int size)
-{
-  return weigh<Ends> (taps, border_count_inside (first, n, size),
-      border_count_inside (first, 1, size),
-      border_count_inside (first + n - 1, 1, size));
-}
-
-/* The part of row y that lies in the column's window, without samples outside of
- * the image. */
-template <bool Ends>
-static __device__ __forceinline__ BoxSums
-sum_row (const TwopassChannel<float> &channel, const BoxColumn &column, int y,
-    SepconvBorder border)
-{
-  const int from = border_index (y, channel.height, border);
-  BoxSums sums = { 0, 0, 0 };
-
-  if (from < 0)
-    return sums;
-  sums.all = row_sums (channel, from)[column.x];
-  if (Ends) {
-    const uint8_t *row = channel.src + from * channel.src_stride;
-
-    sums.first = code_at (channel, row, column.first);
-    sums.last = code_at (channel, row, column.last);
-  }
-  return sums;
-}
-
-static __device__ __forceinline__ void
-add (BoxSums *sums, const BoxSums &row)
-{
-  sums->all += row.all;
-  sums->first += row.first;
-  sums->last += row.last;
-}
-
-static __device__ __forceinline__ void
-take_away (BoxSums *sums, const BoxSums &row)
-{
-  sums->all -= row.all;
-  sums->first -= row.first;
-  sums->last -= row.last;
-}
-
-/* Rows [first, last) of column x. */
-template <bool Ends>
-static __device__ __forceinline__ void
-filter_strip (const BoxFrame &frame, int x, int first, int last)
-{
-  const TwopassChannel<float> &channel = frame.channel[blockIdx.z];
-  const BoxChannel &box = frame.box[blockIdx.z];
-  const int nx = channel.nx, ny = channel.ny;
-  const int left = x - nx / 2, above = ny / 2, below = ny - 1 - above;
-  const double inside_x = weight_inside<Ends> (box.x, left, nx, channel.width);
-  const BoxColumn column = { x,
-    border_index (left, channel.width, frame.border),
-    border_index (left + nx - 1, channel.width, frame.border) };
-  BoxSums sums = { 0, 0, 0 };
-
-  for (int y = first - above; y < first + below; y++)
-    add (&sums, sum_row<Ends> (channel, column, y, frame.border));
-  for (int y = first; y < last; y++) {
-    const BoxSums top =
-        sum_row<Ends> (channel, column, y - above, frame.border);
-    const BoxSums bottom =
-        sum_row<Ends> (channel, column, y + below, frame.border);
-    double result = box.base;
-
-    add (&sums, bottom);
-    result += weigh<Ends> (box.y, weigh<Ends> (box.x, sums),
-        weigh<Ends> (box.x, top), weigh<Ends> (box.x, bottom));
-    if (frame.border == SEPCONV_CONSTANT)
-      result += box.border
-          * (box.whole
-              - inside_x
-                  * weight_inside<Ends> (box.y, y - above, ny, channel.height));
-    store_code (channel.dst + y * channel.dst_stride
-            + (ptrdiff_t) x * channel.pixel_stride,
-        round_to_code (result, channel.max_code), channel.sample_bytes,
-        channel.shift);
-    take_away (&sums, top);
-  }
-}
-
-/* Ends: some channel has ends that differ. Others are not held up by that, as a
- * whole block is of one channel. */
-template <bool Ends>
-static __global__ void
-box_columns (const BoxFrame frame)
-{
-  const TwopassChannel<float> &channel = frame.channel[blockIdx.z];
-  const int x = blockIdx.x * COLUMNS + threadIdx.x;
-  const int first = channel.result.first + blockIdx.y * frame.strip;
-  const int last = min (first + frame.strip, channel.result.last);
-
-  if (x >= channel.width || first >= last)
+  *plane = BoxStripPlane ();
+  strip_describe (plan, part, p, &plane->strip);
+  plane->n_samples = layout->width * channels;
+  plane->tile = choose_tile (plan, p, window);
+  plane->strip.columns = divide_up (plane->n_samples, plane->tile);
+  if (!plane->strip.filter)
     return;
-  if (!channel.filter)
-    for (int y = first; y < last; y++)
-      copy_sample (channel, x, y);
-  else if (Ends && frame.box[blockIdx.z].ends)
-    filter_strip<true> (frame, x, first, last);
-  else
-    filter_strip<false> (frame, x, first, last);
-}
-
-/* Enough strips to keep the device busy, and not so many that their first sums
- * cost more than the rest. */
-static int
-strip_height (const SepconvPlan *plan, const TwopassExtent *extent, int ny)
-{
-  const int across = (extent->width + COLUMNS - 1) / COLUMNS * extent->channels;
-  const int blocks =
-      BLOCKS_PER_MULTIPROCESSOR * gpu_multiprocessors (plan->gpu);
-  const int strips = max (1, blocks / across);
-  const int strip = (extent->result + strips - 1) / strips;
-
-  return max (strip, max (MIN_STRIP, ny / STRIP_SHARE));
-}
-
-/* Returns whether any channel has ends that differ. */
-static bool
-describe_boxes (
-    const SepconvPlan *plan, const TwopassExtent *extent, BoxFrame *frame)
-{
-  bool ends = false;
-  int nx = 1, ny = 1;
-
-  for (int i = 0; i < plan->n_channels; i++) {
-    const SepconvChannel *channel = &plan->channel[i];
-    const SepconvPlaneTaps *taps = &plan->taps[channel->plane];
-    BoxChannel *box = &frame->box[i];
-
-    *box = BoxChannel ();
-    if (!channel->filter)
-      continue;
-    box->x = box_describe_taps (&taps->x);
-    box->y = box_describe_taps (&taps->y);
-    box->ends = box_has_ends (&box->x) || box_has_ends (&box->y);
-    box->whole =
-        box_weight (&box->x, taps->x.n) * box_weight (&box->y, taps->y.n);
-    box->base = channel->offset - channel->center * box->whole;
-    box->border = channel->border + channel->center;
-    ends = ends || box->ends;
-    nx = max (nx, taps->x.n);
-    ny = max (ny, taps->y.n);
-  }
-  for (frame->ring = CHUNK; frame->ring < CHUNK + nx;)
-    frame->ring *= 2;
-  frame->strip = strip_height (plan, extent, ny);
-  return ends;
+  plane->lead = window_lead (nx, channels);
+  plane->needed = plane->tile + window_extra (nx, channels);
+  plane->rows = ny;
+  plane->above = ny / 2;
+  plane->below = ny - 1 - ny / 2;
+  plane->leaving = plane->lead - (nx / 2 + 1) * channels;
+  plane->entering = plane->leaving + nx * channels;
+  plane->border = border_group (&plane->strip);
+  plane->src_direct = image_is_aligned (
+      plane->strip.src, plane->strip.src_stride, BOX_GROUP_BYTES);
+  plane->dst_direct =
+      image_is_aligned (plane->strip.dst, plane->strip.dst_stride,
+          8 * plane->strip.sample_bytes)
+      && (plane->src_direct || !plane->strip.keeps);
+  describe_sums (plan, p, plane);
 }
 
 static bool
-box_running_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
+run_strips (SepconvPlan *plan, const SepconvPart *part, const BoxShape *shape,
+    Fault *fault)
 {
-  void (*columns) (BoxFrame) = box_columns<false>;
-  TwopassExtent extent;
-  BoxFrame frame;
+  BoxState *state = (BoxState *) plan->state;
+  const int bytes = image_sample_bytes (&plan->layout.plane[0]);
+  const BoxKernel kernel = choose_kernel (bytes, most_rows (plan));
+  BoxStripFrame frame = BoxStripFrame ();
+  StripPlane *planes[IMAGE_MAX_PLANES];
+  StripLoad load = StripLoad ();
+  int blocks;
   bool ok = false;
 
-  if (!twopass_begin<float> (plan, part, &frame, &extent, fault))
-    return false;
-  if (describe_boxes (plan, &extent, &frame))
-    columns = box_columns<true>;
-  if (extent.fresh > 0)
-    GPU_CHECK (gpu_launch (box_rows, dim3 (extent.fresh, 1, extent.channels),
-                   CHUNK, sizeof (uint32_t) * frame.ring, part->stream, frame),
-        fault);
-  if (extent.result > 0)
-    GPU_CHECK (gpu_launch (columns,
-                   dim3 ((extent.width + COLUMNS - 1) / COLUMNS,
-                       (extent.result + frame.strip - 1) / frame.strip,
-                       extent.channels),
-                   COLUMNS, 0, part->stream, frame),
+  frame.border = plan->border;
+  frame.order = part->order;
+  frame.pitch = box_pitch (shape->threads, bytes);
+  for (int p = 0; p < plan->layout.n_planes; p++) {
+    const ImageRows *result = &part->result[plan->layout.plane[p].memory];
+
+    if (result->first >= result->last)
+      continue;
+    planes[frame.n_planes] = &frame.plane[frame.n_planes].strip;
+    describe_strips (plan, part, p, shape->threads * (BOX_GROUP_BYTES / bytes),
+        &frame.plane[frame.n_planes++]);
+  }
+  load.order = part->order;
+  load.above = BOX_ABOVE_SHARE (most_rows (plan));
+  load.at_once = shape->at_once;
+  load.multiprocessors = gpu_multiprocessors (plan->gpu);
+  if (part->order == GPU_BESIDE_KERNELS) {
+    load.at_once = min (load.at_once, BOX_BLOCKS_BESIDE);
+    if (most_rows (plan) > BOX_LONG_ROWS)
+      load.multiprocessors =
+          divide_up (load.multiprocessors, BOX_SHARE_OF_LONG);
+  }
+  blocks = strip_lay_out (planes, frame.n_planes, &load, &state->heights);
+  if (blocks > 0)
+    GPU_CHECK (gpu_launch_early (plan->gpu, kernel, blocks, shape->threads,
+                   shape->shared, part->stream, frame),
         fault);
   ok = true;
 done:
   return ok;
 }
 
+/* The shape of blocks if a plan's spec suits strips; else without threads. */
+static BoxShape
+plan_shape (const SepconvPlan *plan)
+{
+  const BoxShape none = { 0, 0, 0 };
+
+  return spec_suits (plan) ? choose_shape (plan) : none;
+}
+
+static bool
+box_running_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
+{
+  const BoxShape shape = plan_shape (plan);
+
+  if (shape.threads > 0)
+    return run_strips (plan, part, &shape, fault);
+  return box_run_passes (plan, part, fault);
+}
+
+static bool
+load_strips (BoxState *state, const Gpu *gpu, Fault *fault)
+{
+  const BoxKernel kernels[] = { box_strips<1, false>, box_strips<1, true>,
+    box_strips<2, true> };
+  const int id = gpu_id (gpu);
+  bool ok = false;
+
+  GPU_CHECK (cudaDeviceGetAttribute (&state->most_shared,
+                 cudaDevAttrMaxSharedMemoryPerBlockOptin, id),
+      fault);
+  GPU_CHECK (cudaDeviceGetAttribute (&state->multiprocessor_shared,
+                 cudaDevAttrMaxSharedMemoryPerMultiprocessor, id),
+      fault);
+  for (int i = 0; i < 3; i++)
+    GPU_CHECK (
+        cudaFuncSetAttribute ((const void *) kernels[i],
+            cudaFuncAttributeMaxDynamicSharedMemorySize, state->most_shared),
+        fault);
+  ok = true;
+done:
+  return ok;
+}
+
+/* The buffer for the passes' sums is made at once where they are needed for sure. */
 static bool
 box_running_prepare (SepconvPlan *plan, Fault *fault)
 {
-  return twopass_prepare (plan, fault)
-      && twopass_load_kernel ((const void *) box_rows, fault)
-      && twopass_load_kernel ((const void *) box_columns<false>, fault)
-      && twopass_load_kernel ((const void *) box_columns<true>, fault);
+  if (!spec_suits (plan))
+    return twopass_prepare_state (plan, sizeof (BoxState), fault)
+        && load_strips ((BoxState *) plan->state, plan->gpu, fault)
+        && box_load_passes (fault);
+  return twopass_prepare_taps (plan, sizeof (BoxState), fault)
+      && load_strips ((BoxState *) plan->state, plan->gpu, fault)
+      && box_load_passes (fault);
 }
 
-/* Sums to begin with are all that grows with the taps. */
+/* Of the passes, measured. Sums to begin with are all that grows with the taps. */
 static double
-box_running_cost (const SepconvWork *work)
+passes_cost (const SepconvWork *work)
 {
   const double n = sepconv_mean_taps (work);
 
   return 5.0 + 0.07 * n + work->samples * (9.8 + 0.009 * n);
+}
+
+/* Of strips, an estimate, not measured on a GPU yet: some 14 instructions a sample, twice that for
+ * samples of two bytes, and what is read from the L2 again. In order strips are lower, and their
+ * first sums take more of the time. */
+static double
+strips_cost (const SepconvWork *work)
+{
+  const double n = sepconv_mean_taps (work);
+  const double bytes = work->samples * work->sample_bytes;
+
+  if (work->order == GPU_BESIDE_KERNELS)
+    return 1.0 + 0.01 * n + bytes * (0.65 + 0.0012 * n);
+  return 5.0 + 0.03 * n + bytes * (0.7 + 0.003 * n);
+}
+
+/* As spec_suits(), as far as the work shows it. */
+static double
+box_running_cost (const SepconvWork *work)
+{
+  const bool depth =
+      work->sample_bytes == 1 ? work->depth == 8 : work->depth <= 12;
+  const bool old =
+      work->capability > 0 && work->capability < INSTRUCTIONS_CAPABILITY;
+
+  return !old && work->packed && depth && work->channels != 3
+          && work->ends == 0.0
+      ? strips_cost (work)
+      : passes_cost (work);
 }
 
 extern "C" const SepconvMethodOps sepconv_box_running_ops = {
@@ -361,6 +280,6 @@ extern "C" const SepconvMethodOps sepconv_box_running_ops = {
   .prepare = box_running_prepare,
   .release = twopass_release,
   .run = box_running_run,
-  .overlaps = false,
+  .overlaps = true,
   .counts = NULL,
 };

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* instructions: those of the GPU that C++ has no name for. Source: PTX ISA 8, the
- * sections on mma.m16n8k16, ldmatrix, stmatrix, cp.async, cvt and cvt.pack.
+ * sections on mma.m16n8k16, mma.m16n8k32, ldmatrix, stmatrix, cp.async, cvt, cvt.pack, dp4a
+ * and dp2a.
  *
  * Lane l of a warp is g = l / 4, t = l % 4. Fragments of half-precision matrices,
  * two neighbours of a row in one register, the left one in the low half:
  *
  *   A 16 x 16  x (g, 2t..)  y (g + 8, 2t..)  z (g, 2t + 8..)  w (g + 8, 2t + 8..)
  *   B 16 x 8   low (2t.., g)  high (2t + 8.., g): neighbours of a column
- *   C 16 x 8   0, 1 (g, 2t..)  2, 3 (g + 8, 2t..), single precision */
+ *   C 16 x 8   0, 1 (g, 2t..)  2, 3 (g + 8, 2t..), single precision
+ *
+ * Those of bytes, four neighbours of a row of A, or of a column of B, in one register:
+ *
+ *   A 16 x 32  x (g, 4t..)  y (g + 8, 4t..)  z (g, 4t + 16..)  w (g + 8, 4t + 16..)
+ *   B 32 x 8   low (4t.., g)  high (4t + 16.., g)
+ *   C 16 x 8   as above, integers */
 #ifndef INSTRUCTIONS_CUH
 #define INSTRUCTIONS_CUH
 
@@ -113,6 +120,34 @@ multiply_matrices_add (
       "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(to[0]), "+f"(to[1]), "+f"(to[2]), "+f"(to[3])
       : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(low), "r"(high));
+}
+
+/* to = start + a * b, where a has unsigned bytes and b signed ones. */
+__device__ __forceinline__ void
+multiply_bytes_add (int (&to)[4], const int (&start)[4], const uint4 &a,
+    uint32_t low, uint32_t high)
+{
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
+      : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+      : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(low), "r"(high),
+      "r"(start[0]), "r"(start[1]), "r"(start[2]), "r"(start[3]));
+}
+
+/* The sum of `sum` and the products of four unsigned bytes and four signed ones. */
+__device__ __forceinline__ uint32_t
+add_products_of_bytes (uint32_t bytes, uint32_t by, uint32_t sum)
+{
+  asm("dp4a.u32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(bytes), "r"(by));
+  return sum;
+}
+
+/* The same of two unsigned 16-bit integers and the two low bytes of `by`. */
+__device__ __forceinline__ uint32_t
+add_products_of_pair (uint32_t pair, uint32_t by, uint32_t sum)
+{
+  asm("dp2a.lo.u32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(pair), "r"(by));
+  return sum;
 }
 
 /* Two floats as halves, `low` in the low half. */

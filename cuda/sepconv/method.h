@@ -96,6 +96,9 @@ typedef struct
   int longest;           /* the most taps of any axis of any plane */
   int channels;          /* interleaved, at most */
   int sample_bytes;      /* at most */
+  int depth;             /* at most */
+  bool packed;           /* the samples of all planes follow each other */
+  int capability;        /* of the GPU; 0: not known */
   GpuOrder order; /* of most runs; only a method that overlaps has two times */
 } SepconvWork;
 

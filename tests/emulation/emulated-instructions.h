@@ -16,8 +16,9 @@
 struct WarpExchange
 {
   const void *row[32];
-  float a[32][8]; /* x, y, z, w */
-  float b[32][4]; /* low, high */
+  uint32_t words[32][6]; /* x, y, z, w, low, high */
+  float a[32][8];        /* x, y, z, w */
+  float b[32][4];        /* low, high */
 };
 
 WarpExchange &emulated_exchange ();
@@ -198,4 +199,54 @@ multiply_matrices_add (
       to[i] = emulated_add_products (to[i], a + k, b + k);
   }
   __syncwarp ();
+}
+
+/* Byte k of a row of A, or of a column of B: in word `first` of its lanes up to byte 15, and then
+ * `step` words behind. */
+static inline uint8_t
+emulated_byte (
+    const WarpExchange &exchange, int line, int k, int first, int step)
+{
+  const uint32_t word =
+      exchange.words[line * 4 + k % 16 / 4][first + k / 16 * step];
+
+  return (uint8_t) (word >> 8 * (k % 4));
+}
+
+static inline void
+multiply_bytes_add (int (&to)[4], const int (&start)[4], const uint4 &a,
+    uint32_t low, uint32_t high)
+{
+  const int lane = emulated_lane ();
+  const uint32_t words[] = { a.x, a.y, a.z, a.w, low, high };
+  WarpExchange &exchange = emulated_exchange ();
+
+  memcpy (exchange.words[lane], words, sizeof words);
+  __syncwarp ();
+  for (int i = 0; i < 4; i++) {
+    const int column = lane % 4 * 2 + i % 2;
+    int sum = start[i];
+
+    for (int k = 0; k < 32; k++)
+      sum += emulated_byte (exchange, lane / 4, k, i / 2, 2)
+          * (int8_t) emulated_byte (exchange, column, k, 4, 1);
+    to[i] = sum;
+  }
+  __syncwarp ();
+}
+
+static inline uint32_t
+add_products_of_bytes (uint32_t bytes, uint32_t by, uint32_t sum)
+{
+  for (int i = 0; i < 32; i += 8)
+    sum += (bytes >> i & 0xff) * (uint32_t) (int8_t) (by >> i);
+  return sum;
+}
+
+static inline uint32_t
+add_products_of_pair (uint32_t pair, uint32_t by, uint32_t sum)
+{
+  for (int i = 0; i < 2; i++)
+    sum += (pair >> 16 * i & 0xffff) * (uint32_t) (int8_t) (by >> 8 * i);
+  return sum;
 }

@@ -209,6 +209,36 @@ shape_box (Taps *taps, Random *random)
   set_norm (taps, 1.0);
 }
 
+/* Makes all taps equal, and keeps their norm. */
+static void
+level_taps (Taps *taps)
+{
+  const double norm = taps_norm (taps);
+
+  set_box (taps, 1.0, 1.0, 1.0);
+  set_norm (taps, norm);
+}
+
+/* Half of the cases of boxes get plain ones, for which there are ways of their own, and borders
+ * that are integers. */
+static void
+level_some (Case *c, Random *random)
+{
+  c->plain = c->boxes && random_chance (random, 50);
+  if (!c->plain)
+    return;
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    SepconvPlane *how = &c->spec.plane[p];
+
+    if (how->channels == 0)
+      continue;
+    level_taps (&c->x[p]);
+    level_taps (&c->y[p]);
+    for (int i = 0; i < c->layout.plane[p].channels; i++)
+      how->border_value[i] = rint (how->border_value[i]);
+  }
+}
+
 static void
 shape_derivative (Taps *taps, Random *random)
 {
@@ -406,6 +436,7 @@ case_make_spec (
         random_chance (random, 50) ? SEPCONV_MAX_BIAS : -SEPCONV_MAX_BIAS;
   for (int p = 0; p < c->layout.n_planes; p++)
     make_plane (c, p, shape, effort, random);
+  level_some (c, random);
   if (random_chance (random, 25))
     for (int p = 0; p < c->layout.n_planes; p++)
       c->spec.plane[p].unbiased = (unsigned) random_int (random, 0, 15);
@@ -468,7 +499,7 @@ case_make_terms (Case *c, Random *random)
     if (random_chance (random, 10))
       make_silent (c, p);
   }
-  c->boxes = false;
+  c->boxes = c->plain = false;
   gain = largest_gain (spec, &c->layout);
   if (gain > 0.99 * SEPCONV_MAX_GAIN)
     spec->scale *= 0.99 * SEPCONV_MAX_GAIN / gain;
@@ -492,6 +523,8 @@ case_set_rows (Case *c, int n, Random *random)
       for (int i = 0; i < c->y[p].n; i++)
         c->y[p].tap[i] = random_double (random, -0.5, 1.0);
     set_norm (&c->y[p], 1.0);
+    if (c->plain)
+      level_taps (&c->y[p]);
   }
 }
 
@@ -563,6 +596,7 @@ case_make_boxes (Case *c, Random *random)
     turn_into_box (&c->x[p], random);
     turn_into_box (&c->y[p], random);
   }
+  level_some (c, random);
 }
 
 /* A gaussian of about this sigma that reaches so many of them, perhaps out of the middle, and
@@ -587,7 +621,7 @@ void
 case_make_blurs (Case *c, Random *random)
 {
   c->shape = "blur";
-  c->boxes = false;
+  c->boxes = c->plain = false;
   c->spec.scale = random_double (random, -1.0, 1.0);
   c->spec.bias = random_double (random, -0.5, 0.5);
   for (int p = 0; p < c->layout.n_planes; p++) {

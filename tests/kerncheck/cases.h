@@ -25,6 +25,7 @@ typedef struct
       *more)[TAPS_MAX_TERMS - 1]; /* of each plane; NULL: all have one term */
   const char *shape;              /* of the taps */
   bool boxes; /* all taps are boxes, as case_make_spec() makes them */
+  bool plain; /* and all of an axis equal, with ends that do not differ */
   Content content;
 } Case;
 

@@ -372,6 +372,72 @@ wide_blur_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
+static void
+make_box (Taps *taps, int n)
+{
+  taps->n = n;
+  for (int i = 0; i < n; i++)
+    taps->tap[i] = 1.0 / n;
+}
+
+/* As long as a picture of so many samples wants it: a few taps, some of its length, or more. */
+static int
+box_length (int size, bool quick, Random *random)
+{
+  const int longest = quick ? 2 * size : 4 * size;
+
+  switch (random_int (random, 0, 3)) {
+    case 0:
+      return random_int (random, 1, 9);
+    case 1:
+      return random_int (random, 240, 290);
+    case 2:
+      return random_int (random, 1, size < 600 ? size : 600);
+    default:
+      return random_int (random, 1, longest < TAPS_MAX ? longest : TAPS_MAX);
+  }
+}
+
+/* Plain boxes of any lengths, which may have ways of their own: without ends that differ, and of
+ * usual weights. */
+static void
+box_case (Check *check, Random *random, int index, const void *data)
+{
+  static const char *const kinds[] = { "gray8", "nv12", "rgbx", "gray10",
+    "p010", "gray12", "ayuv", "planar3", "high-bits", "planar3-10" };
+  const int most = check->quick ? 120 : 420;
+  const Effort effort = { most, most, 5e8 };
+  Case *c = case_new ();
+
+  case_any_size (
+      c, layout_kind_by_name (kinds[index / N_BORDERS % 10]), &effort, random);
+  /* Rows of several tiles, and rows of whole vectors. */
+  if (random_chance (random, 30))
+    case_set_layout (c, c->kind, random_int (random, most, 8 * most),
+        random_int (random, 1, 40));
+  if (random_chance (random, 60))
+    case_set_layout (c, c->kind, (c->width + 15) / 16 * 16, c->height);
+  case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    SepconvPlane *plane = &c->spec.plane[p];
+
+    make_box (
+        &c->x[p], box_length (c->layout.plane[p].width, check->quick, random));
+    make_box (&c->y[p],
+        box_length (image_plane_height (&c->layout, p), check->quick, random));
+    for (int i = 0; i < c->layout.plane[p].channels; i++)
+      plane->border_value[i] = rint (plane->border_value[i]);
+  }
+  c->spec.scale = random_chance (random, 70) ? 1.0 : -0.7;
+  c->spec.bias = c->spec.scale > 0.0 ? 0.0 : 1.0;
+  c->shape = "plain box";
+  if (random_chance (random, 50))
+    run_on_one (check, c, data, random);
+  else
+    run_one (check, c, data, random);
+  case_free (c);
+}
+
 /* Taps whose sizes differ by many powers of ten between the axes, though their
  * product is an ordinary blur. */
 static void
@@ -746,6 +812,12 @@ check_wide_blurs (Check *check, const void *data)
 }
 
 static void
+check_boxes (Check *check, const void *data)
+{
+  run_subject (check, data, (check->quick ? 10 : 30) * N_BORDERS, box_case);
+}
+
+static void
 check_lopsided (Check *check, const void *data)
 {
   run_subject (check, data, 6, lopsided_case);
@@ -916,6 +988,9 @@ check_methods_add (void)
         check_long, subject, method, "sepconv/%s/long-taps", method->name);
     kerncheck_add (check_wide_blurs, subject, method, "sepconv/%s/wide-blurs",
         method->name);
+    if (strncmp (method->name, "box-", 4) == 0)
+      kerncheck_add (
+          check_boxes, subject, method, "sepconv/%s/boxes", method->name);
     kerncheck_add (
         check_precision, subject, method, "sepconv/%s/precision", method->name);
     kerncheck_add (check_lopsided, subject, method, "sepconv/%s/lopsided-taps",
