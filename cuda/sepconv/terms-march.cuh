@@ -9,14 +9,11 @@
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* Stages that are loaded before one is taken: the one before that stays, for the samples. */
-#define TERMS_AHEAD (STRIP_STAGES - 2)
-
 /* S: its TermsShape. */
 template <typename S> struct TermsMarch
 {
   static constexpr int KS = S::KS, ABOVE = terms_above (KS);
-  static constexpr int LEAN_STEPS = 2;
+  static constexpr int AHEAD = S::AHEAD, LEAN_STEPS = 2;
   static constexpr StripStage SIZE = { STRIP_ROWS, S::CHUNKS, S::PITCH };
   static_assert (KS == 2 || KS == 3, "TermsCenter is found for these");
 
@@ -40,7 +37,7 @@ template <typename S> struct TermsMarch
     const int lane = threadIdx.x % TENSOR_LANES;
     const int own = 16 * (threadIdx.x / TENSOR_LANES) * S::WARP_CHUNKS;
 
-    outs = shared + STRIP_STAGES * S::STAGE_BYTES;
+    outs = shared + S::STAGES * S::STAGE_BYTES;
     out =
         outs + own + matrices_offset<S::OUT_PITCH, S::PUT_CHUNKS, true> (lane);
     window = lane % 16 * S::PITCH + own + lane / 16 * 16;
@@ -57,7 +54,7 @@ template <typename S> struct TermsMarch
   __device__ __forceinline__ uint8_t *
   stage_of (int step) const
   {
-    return shared + step % STRIP_STAGES * S::STAGE_BYTES;
+    return shared + step % S::STAGES * S::STAGE_BYTES;
   }
 
   /* The samples of the rows that a step completes: with KS 2 they lie half in its stage and
@@ -65,7 +62,7 @@ template <typename S> struct TermsMarch
   __device__ __forceinline__ TermsCenter
   center_of (int step) const
   {
-    const uint8_t *before = stage_of (step + STRIP_STAGES - 1) + sample;
+    const uint8_t *before = stage_of (step + S::STAGES - 1) + sample;
 
     if constexpr (KS == 2)
       return { { before + 8 * S::PITCH, stage_of (step) + sample } };
@@ -90,9 +87,9 @@ template <typename S> struct TermsMarch
     strip.begin (
         (uint4 *) (outs + 2 * S::OUT_BYTES), threadIdx.x % TENSOR_LANES);
     if (frame.order == GPU_AFTER_KERNELS)
-      reader.await (plane.strip, frame.early, min (steps, TERMS_AHEAD), SIZE);
+      reader.await (plane.strip, frame.early, min (steps, AHEAD), SIZE);
 #pragma unroll 1
-    for (int i = 0; i < TERMS_AHEAD; i++) {
+    for (int i = 0; i < AHEAD; i++) {
       if (i < steps)
         reader.load (plane.strip, frame.border, stage_of (i), SIZE);
       copy_async_commit ();
@@ -107,16 +104,15 @@ template <typename S> struct TermsMarch
   {
     uint8_t *const stage = stage_of (step);
 
-    copy_async_wait<TERMS_AHEAD - 1> ();
+    copy_async_wait<AHEAD - 1> ();
     __syncthreads ();
     if (reader.fills) {
       reader.fill (
           plane.strip, frame.border, y + step * STRIP_ROWS, stage, SIZE);
       __syncthreads ();
     }
-    if (step + TERMS_AHEAD < steps)
-      reader.load (
-          plane.strip, frame.border, stage_of (step + TERMS_AHEAD), SIZE);
+    if (step + AHEAD < steps)
+      reader.load (plane.strip, frame.border, stage_of (step + AHEAD), SIZE);
     copy_async_commit ();
     write_before (step);
     strip.take_rows (stage + window);
@@ -138,21 +134,21 @@ template <typename S> struct TermsMarch
   {
     const int below = (plane.strip.height - y) / STRIP_ROWS;
     const int end = min (KS + (place.last - start) / STRIP_ROWS,
-        below < steps ? below - TERMS_AHEAD : steps);
+        below < steps ? below - AHEAD : steps);
 
     for (; step + LEAN_STEPS <= end; step += LEAN_STEPS) {
 #pragma unroll
       for (int i = 0; i < LEAN_STEPS; i++) {
         uint8_t *const stage = stage_of (step + i);
 
-        copy_async_wait<TERMS_AHEAD - 1> ();
+        copy_async_wait<AHEAD - 1> ();
         __syncthreads ();
         if (reader.sides) {
           reader.fill_mirrors (stage, SIZE);
           __syncthreads ();
         }
-        if (step + i + TERMS_AHEAD < steps)
-          reader.copy (stage_of (step + i + TERMS_AHEAD), SIZE);
+        if (step + i + AHEAD < steps)
+          reader.copy (stage_of (step + i + AHEAD), SIZE);
         reader.skip (SIZE);
         copy_async_commit ();
         writer.write_whole (outs + (step + i + 1) % 2 * S::OUT_BYTES);
@@ -186,13 +182,13 @@ template <typename S> struct TermsMarch
 
 #endif
 
-template <int KS, int PARTS, int C, TermsMode MODE>
+template <int KS, int PARTS, int BYTES, int C, TermsMode MODE>
 __device__ __forceinline__ void
 terms_march (const TermsTensorFrame &frame, const TermsTensorPlane &plane,
     uint8_t *shared)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
-  typedef TermsShape<KS, PARTS, C, MODE> S;
+  typedef TermsShape<KS, PARTS, BYTES, C, MODE> S;
 
   if (plane.strip.filter) {
     TermsMarch<S> way (frame, plane, shared);
@@ -200,10 +196,10 @@ terms_march (const TermsTensorFrame &frame, const TermsTensorPlane &plane,
     way.run ();
   } else {
     const StripPlace place = strip_place (plane.strip);
-    const int first = place.column * S::PIXELS * C;
+    const int first = place.column * S::PIXELS * S::PIXEL;
 
     strip_copy (frame.order, plane.strip, place, first,
-        min (first + S::PIXELS * C, plane.strip.row_bytes));
+        min (first + S::PIXELS * S::PIXEL, plane.strip.row_bytes));
   }
 #endif
 }
@@ -215,7 +211,7 @@ terms_blocks_at_once (bool four, TermsMode mode)
 }
 
 /* FOUR: of planes of four channels, of which there is one; else of one or two. */
-template <int KS, int PARTS, bool FOUR, TermsMode MODE>
+template <int KS, int PARTS, int BYTES, bool FOUR, TermsMode MODE>
 static __global__ void
 __launch_bounds__ (STRIP_THREADS, terms_blocks_at_once (FOUR, MODE))
     terms_tensor_strips (GPU_PARAMETER TermsTensorFrame frame)
@@ -231,10 +227,10 @@ __launch_bounds__ (STRIP_THREADS, terms_blocks_at_once (FOUR, MODE))
   const TermsTensorPlane &plane = frame.plane[p];
 
   if constexpr (FOUR)
-    terms_march<KS, PARTS, 4, MODE> (frame, plane, shared);
+    terms_march<KS, PARTS, BYTES, 4, MODE> (frame, plane, shared);
   else if (plane.strip.channels == 1)
-    terms_march<KS, PARTS, 1, MODE> (frame, plane, shared);
+    terms_march<KS, PARTS, BYTES, 1, MODE> (frame, plane, shared);
   else
-    terms_march<KS, PARTS, 2, MODE> (frame, plane, shared);
+    terms_march<KS, PARTS, BYTES, 2, MODE> (frame, plane, shared);
   gpu_end_in_turn ();
 }

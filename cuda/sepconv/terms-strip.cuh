@@ -15,12 +15,14 @@
 #include "tensor-strip.cuh"
 
 /* The sizes of each variant: its tiles, its window and its shared memory. */
-template <int STEPS, int TAP_PARTS, int CHANNELS, TermsMode KIND>
+template <int STEPS, int TAP_PARTS, int SAMPLE_BYTES, int CHANNELS,
+    TermsMode KIND>
 struct TermsShape
 {
   static constexpr TermsMode MODE = KIND;
-  static constexpr int KS = STEPS, PARTS = TAP_PARTS, C = CHANNELS;
-  static constexpr int PIXEL = C;
+  static constexpr int KS = STEPS, PARTS = TAP_PARTS;
+  static constexpr int BYTES = SAMPLE_BYTES, C = CHANNELS;
+  static constexpr int PIXEL = C * BYTES; /* bytes */
   static constexpr int TERMS = terms_of_mode (MODE);
   static constexpr int SUMS = sums_of_mode (MODE);
   /* As Shape has them. */
@@ -32,17 +34,22 @@ struct TermsShape
       ? 4
       : 2;
   static constexpr int BLOCKS = TILES / C; /* of 16 pixels, of a warp */
-  static constexpr int WARP_CHUNKS = BLOCKS * C;
+  static constexpr int WARP_CHUNKS = BLOCKS * PIXEL;
   static constexpr int OUT_CHUNKS = STRIP_WARPS * WARP_CHUNKS;
-  static constexpr int CHUNKS = OUT_CHUNKS + (KX - 1) * C;
+  static constexpr int CHUNKS = OUT_CHUNKS + (KX - 1) * PIXEL;
   static constexpr int PITCH = strip_pitch (CHUNKS);
   static constexpr int OUT_PITCH = strip_pitch (OUT_CHUNKS);
   static constexpr int PIXELS = STRIP_WARPS * BLOCKS * TENSOR_STEP;
+  /* Stages, and how many are loaded before one is taken: about as many bytes with few tiles as with
+   * many. The stage before the one that is taken stays, for the samples. */
+  static constexpr int STAGES = 8, AHEAD = TILES == 4 ? 4 : 6;
+  static_assert (AHEAD + 2 <= STAGES, "one is loaded, and two are read");
   static constexpr int STAGE_BYTES = STRIP_ROWS * PITCH;
   static constexpr int OUT_BYTES = STRIP_ROWS * OUT_PITCH;
   /* Tiles whose results are in registers at a time, and the chunks that they are. */
-  static constexpr int GROUP = C == 4 || (TERMS == 1 && TILES == 4) ? 4 : 2;
-  static constexpr int PUT_CHUNKS = GROUP;
+  static constexpr int GROUP =
+      C == 4 || (TERMS == 1 && TILES == 4 && BYTES == 1) ? 4 : 2;
+  static constexpr int PUT_CHUNKS = GROUP * BYTES;
   static constexpr bool X_SHARED = TERMS * PX * PARTS > 4;
   static constexpr int X_FRAGMENTS = TERMS * PX * PARTS;
   static constexpr int Y_FRAGMENTS = TERMS * KS * PARTS;
@@ -50,7 +57,7 @@ struct TermsShape
   static constexpr bool KEEPS_STARTS = SUMS * C <= 2;
   static constexpr int STARTS =
       TERMS + SUMS * C + 1; /* and the threshold and the amount */
-  static constexpr int SHARED = STRIP_STAGES * STAGE_BYTES + 2 * OUT_BYTES
+  static constexpr int SHARED = STAGES * STAGE_BYTES + 2 * OUT_BYTES
       + (((X_SHARED ? X_FRAGMENTS : 0) + Y_FRAGMENTS) * TENSOR_LANES + STARTS)
           * (int) sizeof (uint4);
 };
@@ -66,9 +73,10 @@ struct TermsCenter
 /* S: its TermsShape. */
 template <typename S> struct TermsStrip
 {
-  static constexpr int KS = S::KS, PARTS = S::PARTS, C = S::C;
+  static constexpr int KS = S::KS, PARTS = S::PARTS;
+  static constexpr int BYTES = S::BYTES, C = S::C;
   /* What results are to have beside their code. */
-  static constexpr float ABOVE = tensor_above<1, true> ();
+  static constexpr float ABOVE = tensor_above<BYTES, true> ();
 
   const TermsTensorFrame &frame;
   const TermsTensorPlane &plane;
@@ -138,7 +146,7 @@ template <typename S> struct TermsStrip
   {
     uint32_t low[C], high[C];
 
-    split_channels<1, C> (chunk, 0, low, high);
+    split_channels<BYTES, C> (chunk, plane.strip.shift, low, high);
 #pragma unroll
     for (int t = 0; t < S::TERMS; t++)
 #pragma unroll
@@ -170,7 +178,7 @@ template <typename S> struct TermsStrip
       } else {
 #pragma unroll
         for (int k = 0; k < S::KX; k++)
-          add_pixels (sums, chunk + (j + k) * C, j, k);
+          add_pixels (sums, chunk + (j + k) * S::PIXEL, j, k);
       }
     }
   }
@@ -179,7 +187,7 @@ template <typename S> struct TermsStrip
   __device__ __forceinline__ void
   take_rows (const uint8_t *window)
   {
-    constexpr int N = (S::BLOCKS + S::KX - 1) * C;
+    constexpr int N = (S::BLOCKS + S::KX - 1) * S::PIXEL;
     uint32_t chunk[2][N]; /* of the upper and the lower 8 rows */
 
 #pragma unroll
@@ -245,8 +253,8 @@ template <typename S> struct TermsStrip
   {
     uint32_t low[2][C], high[2][C];
 
-    split_channels<1, C> (upper, 0, low[0], high[0]);
-    split_channels<1, C> (lower, 0, low[1], high[1]);
+    split_channels<BYTES, C> (upper, plane.strip.shift, low[0], high[0]);
+    split_channels<BYTES, C> (lower, plane.strip.shift, low[1], high[1]);
 #pragma unroll
     for (int c = 0; c < C; c++) {
       multiply_matrices_add (result[0][block * C + c][0],
@@ -273,12 +281,13 @@ template <typename S> struct TermsStrip
           approximate_root (__fmaf_rn (sum0, sum0, sum1 * sum1)),
           last_offset (c));
     } else if constexpr (S::MODE == TERMS_ANGLE) {
-      const float turn = rintf (256.0f * terms_turns (sum1, sum0));
+      const float whole = (float) (plane.strip.max_code + 1);
+      const float turn = rintf (whole * terms_turns (sum1, sum0));
 
       if (sum0 == 0.0f && sum1 == 0.0f)
         return last_offset (c);
       /* A whole turn is 0 again. */
-      return (turn == 256.0f ? 0.0f : turn) + ABOVE;
+      return (turn == whole ? 0.0f : turn) + ABOVE;
     } else if constexpr (S::MODE == TERMS_SHARPEN_ABOVE) {
       const float difference = (float) code - sum0;
       const float kept = __fmaf_rn (frame.scale, (float) code, last_offset (c));
@@ -291,56 +300,66 @@ template <typename S> struct TermsStrip
     }
   }
 
+  /* The code of sample i in memory's order of those that lie in `word` and the words after it. */
+  __device__ __forceinline__ uint32_t
+  code_of (const uint32_t *word, int i) const
+  {
+    if constexpr (BYTES == 1)
+      return word[i / 4] >> i % 4 * 8 & 0xff;
+    else
+      return (word[i / 2] >> i % 2 * 16 & 0xffff) >> plane.strip.shift;
+  }
+
   /* Puts the results of a group of tiles, the first of which is `first`, to `out`, this lane's
    * part of the block's. */
   __device__ __forceinline__ void
   put_group (int first, const TermsCenter &center, uint8_t *out) const
   {
-    constexpr int N = S::PUT_CHUNKS;
+    constexpr int N = S::PUT_CHUNKS, PIXEL = S::PIXEL;
     constexpr bool SAMPLES = S::TERMS == 1;
     Results result;
     uint32_t sample[2][N] = {}, four[4];
 
+    out += 16 * first * BYTES;
     if (SAMPLES || (C > 1 && plane.keep != 0))
 #pragma unroll
       for (int r = 0; r < 2; r++)
 #pragma unroll
         for (int i = 0; i < N; i++)
-          sample[r][i] = *(const uint32_t *) (center.row[r] + 16 * (first + i));
+          sample[r][i] =
+              *(const uint32_t *) (center.row[r] + 16 * (first * BYTES + i));
     sum_columns (result, first);
     if constexpr (S::MODE == TERMS_SHARPEN)
 #pragma unroll
       for (int j = 0; j < S::GROUP / C; j++)
-        add_samples (result, j, sample[0] + j * C, sample[1] + j * C);
+        add_samples (result, j, sample[0] + j * PIXEL, sample[1] + j * PIXEL);
 #pragma unroll
     for (int r = 0; r < 2; r++)
 #pragma unroll
       for (int j = 0; j < S::GROUP / C; j++) {
+        const uint32_t *const from = sample[r] + j * PIXEL;
         float own[C][4];
-        uint32_t chunk[C];
+        uint32_t chunk[PIXEL];
 
 #pragma unroll
         for (int k = 0; k < 4; k++)
 #pragma unroll
-          for (int c = 0; c < C; c++) {
-            const int i = j * C + c, byte = k * C + c;
-
-            own[c][k] = combine (result[0][i][k / 2][2 * r + k % 2],
-                result[S::SUMS - 1][i][k / 2][2 * r + k % 2],
-                sample[r][j * C + byte / 4] >> byte % 4 * 8 & 0xff, c);
-          }
-        join_channels<1, C, true> (own, 0, 255, chunk);
+          for (int c = 0; c < C; c++)
+            own[c][k] = combine (result[0][j * C + c][k / 2][2 * r + k % 2],
+                result[S::SUMS - 1][j * C + c][k / 2][2 * r + k % 2],
+                code_of (from, k * C + c), c);
+        join_channels<BYTES, C, true> (
+            own, plane.strip.shift, plane.strip.max_code, chunk);
 #pragma unroll
-        for (int q = 0; q < C; q++) {
-          const int i = r * N + j * C + q;
+        for (int q = 0; q < PIXEL; q++) {
+          const int i = r * N + j * PIXEL + q;
 
           if (C > 1)
-            chunk[q] =
-                (chunk[q] & ~plane.keep) | (sample[r][j * C + q] & plane.keep);
+            chunk[q] = (chunk[q] & ~plane.keep) | (from[q] & plane.keep);
           four[i % 4] = chunk[q];
           if (i % 4 == 3)
             store_matrices<S::OUT_PITCH, N, true> (
-                out + 16 * first + (N == 4 ? r * 8 * S::OUT_PITCH : 0), four);
+                out + (N == 4 ? r * 8 * S::OUT_PITCH : 0), four);
         }
       }
   }

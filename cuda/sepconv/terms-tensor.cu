@@ -14,33 +14,35 @@
 struct TermsTensorVariant
 {
   void (*kernel) (TermsTensorFrame);
-  int steps, parts;
+  int steps, parts, sample_bytes;
   bool four; /* channels; else one or two in each plane */
   TermsMode mode;
   int shared;                         /* bytes of a block */
   int pixels[IMAGE_MAX_CHANNELS + 1]; /* of a block, by channels; or 0 */
 };
 
-template <int KS, int PARTS, bool FOUR, TermsMode MODE>
+template <int KS, int PARTS, int BYTES, bool FOUR, TermsMode MODE>
 static constexpr TermsTensorVariant
 variant ()
 {
-  typedef TermsShape<KS, PARTS, 1, MODE> S1;
-  typedef TermsShape<KS, PARTS, 2, MODE> S2;
-  typedef TermsShape<KS, PARTS, 4, MODE> S4;
+  typedef TermsShape<KS, PARTS, BYTES, 1, MODE> S1;
+  typedef TermsShape<KS, PARTS, BYTES, 2, MODE> S2;
+  typedef TermsShape<KS, PARTS, 1, 4, MODE> S4;
   constexpr int one_or_two = S1::SHARED > S2::SHARED ? S1::SHARED : S2::SHARED;
   constexpr int shared = FOUR ? S4::SHARED : one_or_two;
 
   static_assert (shared <= 99 * 1024, "all GPUs of the capability have it");
-  return { terms_tensor_strips<KS, PARTS, FOUR, MODE>, KS, PARTS, FOUR, MODE,
-    shared, { 0, S1::PIXELS, S2::PIXELS, 0, S4::PIXELS } };
+  return { terms_tensor_strips<KS, PARTS, BYTES, FOUR, MODE>, KS, PARTS, BYTES,
+    FOUR, MODE, shared, { 0, S1::PIXELS, S2::PIXELS, 0, S4::PIXELS } };
 }
 
+/* In the order of steps, and then of parts. Samples of two bytes take two. */
 #define VARIANTS_OF(mode) \
-  variant<2, 1, false, mode> (), variant<2, 1, true, mode> (), \
-      variant<3, 1, false, mode> (), variant<3, 1, true, mode> (), \
-      variant<2, 2, false, mode> (), variant<2, 2, true, mode> (), \
-      variant<3, 2, false, mode> (), variant<3, 2, true, mode> ()
+  variant<2, 1, 1, false, mode> (), variant<2, 1, 1, true, mode> (), \
+      variant<3, 1, 1, false, mode> (), variant<3, 1, 1, true, mode> (), \
+      variant<2, 2, 1, false, mode> (), variant<2, 2, 1, true, mode> (), \
+      variant<3, 2, 1, false, mode> (), variant<3, 2, 1, true, mode> (), \
+      variant<2, 2, 2, false, mode> (), variant<3, 2, 2, false, mode> ()
 
 static const TermsTensorVariant variants[] = {
   VARIANTS_OF (TERMS_SHARPEN),
@@ -76,16 +78,19 @@ is_filtered (const SepconvPlan *plan, int p)
   return plan->taps[p].x.n > 0;
 }
 
-/* Whether the kernels know the layout: as `tensor`, of bytes. */
+/* Whether the kernels know the layout: as `tensor`. */
 static bool
 suits_layout (const Image *layout)
 {
+  const int bytes = image_sample_bytes (&layout->plane[0]);
+
   for (int p = 0; p < layout->n_planes; p++) {
     const ImagePlane *plane = &layout->plane[p];
 
-    if (!image_is_packed (plane) || image_sample_bytes (plane) != 1
-        || plane->depth != 8 || plane->channels == 3
-        || (plane->channels == 4 && layout->n_planes > 1))
+    if (!image_is_packed (plane) || image_sample_bytes (plane) != bytes
+        || plane->depth > 10 || plane->shift > TENSOR_MAX_SHIFT
+        || (bytes == 1 && plane->depth != 8) || plane->channels == 3
+        || (plane->channels == 4 && (layout->n_planes > 1 || bytes == 2)))
       return false;
   }
   return true;
@@ -198,7 +203,7 @@ plane_loss (
   const SepconvChannel *channel = sepconv_plane_channels (plan, p);
   const double weight = fabs (sample_weight (plan, mode));
   double most = (1024.0 + 2.0 * channel->center) * weight, start = 0.0;
-  double loss = 0.0;
+  double loss = 0.0, sums = 0.0;
 
   for (int c = 0; c < shape->channels; c++)
     for (int s = 0; s < sums_of_mode (mode); s++)
@@ -217,11 +222,12 @@ plane_loss (
     const Taps y = y_taps (plan, mode, p, t);
 
     loss += tensor_error_bound (shape, &taps->x, &y, most, steps, parts);
+    sums += channel->center * taps_norm (&taps->x) * taps_norm (&y);
   }
   /* The sample's products: their weight, and two additions of two products each. */
   if (weight > 0.0)
     loss += 0x1p-21 * weight * channel->center
-        + 6.0 * 0x1p-23 * 2.0 * (2048.0 + 2.0 * most);
+        + 0x1p-20 * (TENSOR_ABOVE + most + sums);
   return term_weight (plan, mode) * loss + combination_loss (plan, mode, p);
 }
 
@@ -231,7 +237,9 @@ suits_parts (const SepconvPlan *plan, TermsMode mode, int steps, int parts)
 {
   for (int p = 0; p < plan->layout.n_planes; p++)
     if (is_filtered (plan, p)
-        && !(plane_loss (plan, mode, p, steps_along_x (steps, 1), parts)
+        && !(plane_loss (plan, mode, p,
+                 steps_along_x (steps, plan->layout.plane[p].pixel_stride),
+                 parts)
             < ALLOWED))
       return false;
   return true;
@@ -275,6 +283,7 @@ choose_variant (const SepconvPlan *plan)
 {
   const TermsMode mode = mode_of (plan);
   const bool four = plan->layout.plane[0].channels == 4;
+  const int bytes = image_sample_bytes (&plan->layout.plane[0]);
   const int steps = steps_of_plan (plan);
 
   if (gpu_capability (plan->gpu) < INSTRUCTIONS_CAPABILITY || steps == 0
@@ -282,7 +291,7 @@ choose_variant (const SepconvPlan *plan)
     return NULL;
   for (int i = 0; i < N_VARIANTS; i++)
     if (variants[i].mode == mode && variants[i].steps == steps
-        && variants[i].four == four
+        && variants[i].four == four && variants[i].sample_bytes == bytes
         && suits_parts (plan, mode, steps, variants[i].parts))
       return &variants[i];
   return NULL;
@@ -316,12 +325,13 @@ write_plane (const SepconvPlan *plan, const TermsTensorVariant *variant, int p,
 {
   const int channels = plan->layout.plane[p].channels;
   const int reach = reach_of_plane (plan, p);
-  const int x_steps = steps_along_x (variant->steps, channels);
+  const int bytes = variant->sample_bytes;
+  const int x_steps = steps_along_x (variant->steps, channels * bytes);
   const int parts = variant->parts;
   int window[TENSOR_STEP], rows[TENSOR_STEP];
 
   for (int i = 0; i < TENSOR_STEP; i++) {
-    window[i] = tensor_pixel_of (i, channels, 1);
+    window[i] = tensor_pixel_of (i, channels, bytes);
     rows[i] = i;
   }
   for (int t = 0; t < plan->n_terms[p]; t++) {
@@ -401,8 +411,9 @@ describe_channels (
     plane->offset[c] = (float) last_offset (plan, mode, &channel[c]);
     plane->threshold = (float) channel->threshold;
     if (!channel[c].filter)
-      for (int byte = c; byte < 4; byte += channels)
-        plane->keep |= 0xffu << 8 * byte;
+      for (int byte = 0; byte < 4; byte++)
+        if (byte / channel->sample_bytes % channels == c)
+          plane->keep |= 0xffu << 8 * byte;
   }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* terms-tensor: one or two terms and their combination on tensor cores, in one kernel: of bytes, and
- * of up to 33 taps. terms-strip.cuh has the arithmetic and terms-march.cuh the kernel; both
+/* terms-tensor: one or two terms and their combination on tensor cores, in one kernel: of 8 to 10
+ * bits, and of up to 33 taps. terms-strip.cuh has the arithmetic and terms-march.cuh the kernel; both
  * passes are those of tensor.cuh. */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* terms: every spec: one term or several, and all their combinations. Bytes under up to 33 taps
- * go through one kernel on tensor cores (terms-tensor.cuh), all else through two passes
+/* terms: every spec: one term or several, and all their combinations. Samples of 8 to 10 bits
+ * under up to 33 taps go through one kernel on tensor cores (terms-tensor.cuh), all else through two passes
  * (terms-passes.cuh). */
 #include "terms-passes.cuh"
 #include "terms-tensor.cuh"

@@ -338,14 +338,14 @@ static void
 usual_case (Check *check, Random *random, int index, const void *data)
 {
   static const char *const kinds[] = { "gray8", "nv12", "rgbx", "planar3",
-    "ayuv", "two8", "p010", "gray8" };
+    "ayuv", "two8", "p010", "planar3-10", "gray10" };
   const Subject *subject = data;
   Gpu *gpu = subject->device->gpu;
   const Effort effort = { 1, 1, 5e7 };
   Case *c = case_new ();
   const bool alone = gpu != NULL && random_chance (random, 70);
 
-  case_any_row (c, layout_kind_by_name (kinds[random_int (random, 0, 7)]), 700,
+  case_any_row (c, layout_kind_by_name (kinds[random_int (random, 0, 8)]), 700,
       random_int (random, 1, check->quick ? 90 : 240), random);
   case_make_spec (c, (SepconvBorder) random_int (random, 0, N_BORDERS - 1),
       &effort, random);
