@@ -195,6 +195,16 @@ pack_bytes (float low, float high, uint32_t rest)
   return packed;
 }
 
+/* The square root, off by a unit or two of its last place. */
+__device__ __forceinline__ float
+approximate_root (float value)
+{
+  float root;
+
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(value));
+  return root;
+}
+
 /* Two halves not below zero as codes: what each is above 1024, rounded as it was to a
  * half, from 0 to `most`, two integers up to 1023. Above their low 10 bits is nothing
  * to rely on. */

@@ -88,11 +88,32 @@ column_loss (
   return tensor_pass_loss (&pass);
 }
 
+/* Whether all sums with these taps are halves as they are: multiples of a power of two, with no more
+ * bits than a half has. */
+static bool
+sums_are_halves (const ScaledTaps &scaled, double norm, double center)
+{
+  for (int bits = 0; ldexp (norm * center, bits) <= 2048.0 && bits < 24;
+       bits++) {
+    bool whole = true;
+
+    for (int i = 0; i < scaled.taps->n && whole; i++) {
+      const double tap =
+          scaled.factor * ldexp (scaled.taps->tap[i], scaled.exponent + bits);
+
+      whole = tap == floor (tap);
+    }
+    if (whole)
+      return true;
+  }
+  return false;
+}
+
 /* An upper bound of the error in code values before the last rounding, for offsets up
  * to `offset` and passes of `steps`. */
 static double
 error_bound (const ImagePlane *shape, const ScaledTaps &tx,
-    const ScaledTaps &ty, double offset, int steps, int parts)
+    const ScaledTaps &ty, double offset, int steps, int parts, bool exact)
 {
   const double center = ldexp (1.0, shape->depth - 1);
   Rounded x, y;
@@ -105,8 +126,10 @@ error_bound (const ImagePlane *shape, const ScaledTaps &tx,
   if (!(sums < 65504.0 && y_norm < 65504.0))
     return INFINITY;
   lost = row_loss (x, tx.taps->n, center, steps, parts);
-  return center * (x.error * y_norm + x.norm * y.error)
-      + (lost + half_error (sums + lost)) * y_norm
+  lost += half_error (sums + lost);
+  if (exact)
+    lost = 0.0;
+  return center * (x.error * y_norm + x.norm * y.error) + lost * y_norm
       + column_loss (y, ty.taps->n, sums, offset, steps, parts);
 }
 
@@ -119,13 +142,23 @@ parts_of_plane (const ImagePlane *shape, const ScaledTaps &x,
   double bound = 0.0;
 
   for (int parts = least; parts <= TENSOR_MAX_PARTS; parts++) {
-    bound = error_bound (shape, x, y, offset, steps, parts);
+    bound = error_bound (shape, x, y, offset, steps, parts, false);
     if (bound < 0.25)
       return parts;
   }
   fault_set (why, FAULT_UNSUPPORTED,
       "half precision could be off by %.2f code values with these taps", bound);
   return 0;
+}
+
+double
+tensor_error_bound (const ImagePlane *shape, const Taps *x, const Taps *y,
+    double offset, int steps, int parts)
+{
+  const ScaledTaps tx = { x, 1.0, 0 }, ty = { y, 1.0, 0 };
+
+  return error_bound (shape, tx, ty, offset, steps, parts,
+      sums_are_halves (tx, taps_norm (x), ldexp (1.0, shape->depth - 1)));
 }
 
 static bool
@@ -287,6 +320,19 @@ tensor_write_fragments (const Taps *taps, int first, int steps, int parts,
         }
         memcpy (to++, fragment, sizeof fragment);
       }
+}
+
+void
+tensor_write_folded (const Taps *taps, int first, int parts, const int *result,
+    const int *window, uint4 *to)
+{
+  int folded[TENSOR_STEP];
+
+  for (int i = 0; i < TENSOR_STEP; i++)
+    folded[i] = window[i] + (window[i] < TENSOR_STEP / 2 ? 2 * TENSOR_STEP : 0);
+  tensor_write_fragments (taps, first, 1, parts, result, folded, to);
+  tensor_write_fragments (taps, first + TENSOR_STEP, 1, parts, result, window,
+      to + parts * TENSOR_LANES);
 }
 
 double

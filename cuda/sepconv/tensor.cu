@@ -126,21 +126,6 @@ kept_channel (const SepconvPlan *plan, int p)
   return channels == 4 && n == 1 ? kept : -1;
 }
 
-/* The fragments of FOLDED windows: those of the first and the third step as one, each
- * pixel's from the step that it is of, and of the second. */
-static void
-write_folded (const Taps *taps, int first, int parts, const int *result,
-    const int *window, uint4 *to)
-{
-  int folded[TENSOR_STEP];
-
-  for (int i = 0; i < TENSOR_STEP; i++)
-    folded[i] = window[i] + (window[i] < TENSOR_STEP / 2 ? 2 * TENSOR_STEP : 0);
-  tensor_write_fragments (taps, first, 1, parts, result, folded, to);
-  tensor_write_fragments (taps, first + TENSOR_STEP, 1, parts, result, window,
-      to + parts * TENSOR_LANES);
-}
-
 static void
 write_plane (const SepconvPlan *plan, int p, uint4 *to)
 {
@@ -170,7 +155,7 @@ write_plane (const SepconvPlan *plan, int p, uint4 *to)
     state->plane[p].sums_start[i] =
         tensor_sums_start (x, variant->parts, shape);
     if (x_steps > variant->steps)
-      write_folded (x, x->n / 2 - reach, variant->parts, result, window,
+      tensor_write_folded (x, x->n / 2 - reach, variant->parts, result, window,
           to + 2 * i * AXIS_FRAGMENTS);
     else
       tensor_write_fragments (x, x->n / 2 - reach, x_steps, variant->parts,

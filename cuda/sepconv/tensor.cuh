@@ -50,6 +50,12 @@ bool tensor_supports_spec (const SepconvSpec *spec, const Image *layout,
 /* The halves that a tap needs in the plan's planes, whose spec is supported. */
 int tensor_parts (const SepconvPlan *plan, TensorSteps steps);
 
+/* An upper bound of the error of one term in code values before the last rounding, where sums along y
+ * are in range of `offset` and what the term adds. Sums of rows that are exact as halves, as
+ * those of small integers are, lose nothing. */
+double tensor_error_bound (const ImagePlane *shape, const Taps *x,
+    const Taps *y, double offset, int steps, int parts);
+
 /* Which of 16 neighbouring pixels has row or column i of a matrix, when the bytes of
  * one register are those that lie together in memory. */
 int tensor_pixel_of (int i, int channels, int sample_bytes);
@@ -57,6 +63,10 @@ int tensor_pixel_of (int i, int channels, int sample_bytes);
  * 0 of the window has for pixel 0 of the result, at most 0; row i of a matrix is pixel
  * result[i], column i pixel window[i] of 16. */
 void tensor_write_fragments (const Taps *taps, int first, int steps, int parts,
+    const int *result, const int *window, uint4 *to);
+/* Those of windows of three steps, of whose outer steps only the nearer halves have taps: the
+ * first and the third step as one, each pixel's from the step that it is of, then the second. */
+void tensor_write_folded (const Taps *taps, int first, int parts,
     const int *result, const int *window, uint4 *to);
 /* What taps add up to as halves. */
 double tensor_sum_of_taps (const Taps *taps, int parts);

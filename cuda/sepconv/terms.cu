@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* terms: every spec: one term or several, and all their combinations. */
+/* terms: every spec: one term or several, and all their combinations. Samples of 8 to 10 bits
+ * under up to 33 taps go through one kernel on tensor cores (terms-tensor.cuh), all else through two passes
+ * (terms-passes.cuh). */
 #include "terms-passes.cuh"
+#include "terms-tensor.cuh"
 
 /* Terms that are as large or as small as this beside the picture's levels, or larger and
  * smaller, keep their squares within single precision. */
@@ -25,9 +28,18 @@ float_suits (const SepconvPlan *plan)
   return true;
 }
 
+struct TermsState : TwopassState
+{
+  TermsTensor tensor;
+};
+
 static bool
 terms_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
+  TermsState *state = (TermsState *) plan->state;
+
+  if (terms_tensor_suits (plan, &state->tensor))
+    return terms_tensor_run (plan, &state->tensor, part, fault);
   return float_suits (plan) ? terms_run_passes<float> (plan, part, fault)
                             : terms_run_passes<double> (plan, part, fault);
 }
@@ -35,18 +47,36 @@ terms_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 static bool
 terms_prepare (SepconvPlan *plan, Fault *fault)
 {
-  return twopass_prepare_taps (plan, sizeof (TwopassState), fault)
+  return twopass_prepare_taps (plan, sizeof (TermsState), fault)
+      && terms_tensor_prepare (
+          plan, &((TermsState *) plan->state)->tensor, fault)
       && twopass_load (terms_passes<float> (), fault)
       && twopass_load (terms_passes<double> (), fault);
 }
 
-/* An estimate until it is measured: what `shared` takes, whose passes these are, and that
- * sums of further terms are written and read, too. */
+static void
+terms_release (SepconvPlan *plan)
+{
+  if (plan->state != NULL)
+    terms_tensor_release (&((TermsState *) plan->state)->tensor);
+  twopass_release (plan);
+}
+
+/* Estimates until they are measured. On tensor cores: what `tensor` takes of as many taps, and for each
+ * sum of a second term a fifth more. In two passes: what `shared` takes, whose passes these are,
+ * and that sums of further terms are written and read, too. */
 static double
 terms_cost (const SepconvWork *work)
 {
-  return 1.5 * twopass_cost (work, 0.31)
-      + 4.0 * work->samples * (work->terms - 1);
+  const double k = work->longest > 17 ? 3.0 : 2.0, s = work->samples;
+  const double more = 1.0 + 0.2 * (work->terms - 1);
+
+  if (work->sample_bytes > 1 || work->longest > 33 || work->terms > 2
+      || work->channels == 3)
+    return 1.5 * twopass_cost (work, 0.31) + 4.0 * s * (work->terms - 1);
+  if (work->order == GPU_BESIDE_KERNELS)
+    return more * (0.5 + 0.5 * k + s * (0.45 + 0.06 * k));
+  return more * (1.0 + 1.1 * k + s * (0.5 + 0.08 * k));
 }
 
 extern "C" const SepconvMethodOps sepconv_terms_ops = {
@@ -56,8 +86,8 @@ extern "C" const SepconvMethodOps sepconv_terms_ops = {
   .supports = NULL,
   .cost = terms_cost,
   .prepare = terms_prepare,
-  .release = twopass_release,
+  .release = terms_release,
   .run = terms_run,
-  .overlaps = false,
+  .overlaps = true,
   .counts = NULL,
 };

@@ -121,6 +121,12 @@ pack_bytes (float low, float high, uint32_t rest)
   return packed;
 }
 
+static inline float
+approximate_root (float value)
+{
+  return sqrtf (value);
+}
+
 static inline uint32_t
 codes_of_halves (uint32_t halves, uint32_t most)
 {

@@ -506,6 +506,65 @@ case_make_terms (Case *c, Random *random)
 }
 
 void
+case_make_usual (Case *c, int index, Random *random)
+{
+  static const struct
+  {
+    TapsKernel kernel;
+    SepconvCombine combine;
+    double scale;
+    const char *name;
+  } kernels[] = {
+    { TAPS_UNSHARP, SEPCONV_UNSHARP, 1.0, "unsharp" },
+    { TAPS_SOBEL, SEPCONV_MAGNITUDE, 0.5, "sobel" },
+    { TAPS_LAPLACIAN, SEPCONV_SUM, 1.0, "laplacian" },
+    { TAPS_DOG, SEPCONV_SUM, 2.0, "dog" },
+    { TAPS_SCHARR, SEPCONV_MAGNITUDE, 0.125, "scharr" },
+    { TAPS_UNSHARP, SEPCONV_UNSHARP, 1.0, "unsharp" },
+    { TAPS_LOG, SEPCONV_SUM, 4.0, "log" },
+    { TAPS_PREWITT, SEPCONV_MAGNITUDE, 1.0, "prewitt" },
+    { TAPS_SOBEL, SEPCONV_DIRECTION, 1.0, "direction" },
+  };
+  static const double amounts[] = { 0.5, 1.0, 1.5, 3.0, -1.0 };
+  const int k = index % (int) (sizeof kernels / sizeof kernels[0]);
+  const TapsSettings settings = {
+    .kernel = kernels[k].kernel,
+    .sigma_x = random_double (random, 0.5, 5.0),
+    .sigma_y =
+        random_chance (random, 70) ? -1.0 : random_double (random, 0.5, 5.0),
+    .radius_x = -1,
+    .radius_y = -1,
+  };
+  Taps *x = kerncheck_alloc (2 * TAPS_MAX_TERMS * sizeof *x);
+  Taps *y = x + TAPS_MAX_TERMS;
+
+  c->spec.combine = kernels[k].combine;
+  c->spec.amount = amounts[random_int (random, 0, 4)];
+  c->spec.threshold =
+      random_chance (random, 70) ? 0.0 : random_double (random, 0.0, 0.1);
+  c->spec.scale = kernels[k].scale;
+  c->spec.bias = c->spec.combine == SEPCONV_SUM ? 0.5 : 0.0;
+  c->shape = kernels[k].name;
+  c->boxes = false;
+  if (c->more == NULL)
+    c->more = kerncheck_alloc (IMAGE_MAX_PLANES * sizeof *c->more);
+  point_at_terms (c);
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    const int sub = p == 0 || kernels[k].kernel == TAPS_LOG ? 1 : 2;
+    int n = 0;
+
+    if (!taps_make_terms (&settings, sub, sub, x, y, &n, NULL))
+      abort ();
+    c->spec.plane[p].n_more = n - 1;
+    c->x[p] = x[0];
+    c->y[p] = y[0];
+    for (int t = 1; t < n; t++)
+      c->more[p][t - 1] = (CaseTerm){ x[t], y[t] };
+  }
+  free (x);
+}
+
+void
 case_set_rows (Case *c, int n, Random *random)
 {
   const int longest = random_int (random, 0, c->layout.n_planes - 1);

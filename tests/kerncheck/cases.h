@@ -81,5 +81,9 @@ void case_make_blurs (Case *c, Random *random);
 /* Gives a case more terms, and another combination of them. */
 void case_make_terms (Case *c, Random *random);
 
+/* Gives a case with a spec the terms of a kernel that people use, an amount, and levels that suit
+ * it. Which kernel goes by `index`. */
+void case_make_usual (Case *c, int index, Random *random);
+
 void case_describe (Check *check, const Case *c);
 const char *border_name (SepconvBorder border);

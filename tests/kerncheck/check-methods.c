@@ -129,8 +129,9 @@ suit_method (Check *check, Case *c, const Subject *subject, Random *random)
   return false;
 }
 
+/* Checks a method on a case as it is, or as suit_method() makes it. */
 static void
-run_one (Check *check, Case *c, const Subject *subject, Random *random)
+run_as_it_is (Check *check, Case *c, const Subject *subject, Random *random)
 {
   const bool on_host = subject->device->gpu == NULL;
   Picture src, dst;
@@ -138,9 +139,6 @@ run_one (Check *check, Case *c, const Subject *subject, Random *random)
   Verdict verdict;
   Fault fault;
 
-  if (subject->method->ops != NULL && subject->method->ops->combines
-      && random_chance (random, 60))
-    case_make_terms (c, random);
   if (!suit_method (check, c, subject, random))
     return;
   fault_clear (&fault);
@@ -167,6 +165,15 @@ run_one (Check *check, Case *c, const Subject *subject, Random *random)
   picture_clear (&src);
   picture_clear (&dst);
   sepconv_plan_free (plan);
+}
+
+static void
+run_one (Check *check, Case *c, const Subject *subject, Random *random)
+{
+  if (subject->method->ops != NULL && subject->method->ops->combines
+      && random_chance (random, 60))
+    case_make_terms (c, random);
+  run_as_it_is (check, c, subject, random);
 }
 
 static void
@@ -323,6 +330,31 @@ crowded_case (Check *check, Random *random, int index, const void *data)
   c->spec.bias = 0.0;
   c->shape = "crowded";
   run_on_one (check, c, data, random);
+  case_free (c);
+}
+
+/* The kernels that people use, in bytes; on one multiprocessor, blocks have long ways to go. */
+static void
+usual_case (Check *check, Random *random, int index, const void *data)
+{
+  static const char *const kinds[] = { "gray8", "nv12", "rgbx", "planar3",
+    "ayuv", "two8", "p010", "planar3-10", "gray10" };
+  const Subject *subject = data;
+  Gpu *gpu = subject->device->gpu;
+  const Effort effort = { 1, 1, 5e7 };
+  Case *c = case_new ();
+  const bool alone = gpu != NULL && random_chance (random, 70);
+
+  case_any_row (c, layout_kind_by_name (kinds[random_int (random, 0, 8)]), 700,
+      random_int (random, 1, check->quick ? 90 : 240), random);
+  case_make_spec (c, (SepconvBorder) random_int (random, 0, N_BORDERS - 1),
+      &effort, random);
+  case_make_usual (c, index, random);
+  if (alone)
+    gpu_limit_multiprocessors (gpu, 1);
+  run_as_it_is (check, c, subject, random);
+  if (alone)
+    gpu_limit_multiprocessors (gpu, 0);
   case_free (c);
 }
 
@@ -854,6 +886,12 @@ check_crowded (Check *check, const void *data)
 }
 
 static void
+check_usual (Check *check, const void *data)
+{
+  run_subject (check, data, check->quick ? 18 : 180, usual_case);
+}
+
+static void
 check_precision (Check *check, const void *data)
 {
   run_subject (check, data, check->quick ? 12 : 120, precision_case);
@@ -991,6 +1029,9 @@ check_methods_add (void)
     if (strncmp (method->name, "box-", 4) == 0)
       kerncheck_add (
           check_boxes, subject, method, "sepconv/%s/boxes", method->name);
+    if (method->ops != NULL && method->ops->combines)
+      kerncheck_add (
+          check_usual, subject, method, "sepconv/%s/usual", method->name);
     kerncheck_add (
         check_precision, subject, method, "sepconv/%s/precision", method->name);
     kerncheck_add (check_lopsided, subject, method, "sepconv/%s/lopsided-taps",
