@@ -9,11 +9,13 @@
  *
  * An integer sum becomes a float by the exponent that it starts with: the bits of 2^23 + sum.
  *
- * Code is kept short: where each of four low rows, or each border, has code of its own, warps wait
- * for instructions longer than for anything else. Nothing at a border waits for memory before the
- * row is summed, except for borders that mirror or wrap. */
+ * Rows come by asynchronous copies into shared memory, where each thread finds its own chunk: so
+ * many are on their way without a register, and no load waits for another. Code is kept short:
+ * where each of four low rows has code of its own, warps wait for instructions longer than for
+ * anything else. At a border, too, nothing waits for memory, but for borders that mirror or wrap. */
 #pragma once
 
+#include "instructions.cuh"
 #include "multirate-bytes.cuh"
 #include "multirate-decimate.cuh"
 
@@ -21,19 +23,18 @@
 #define MULTIRATE_BYTES_THREADS 256
 #define MULTIRATE_BYTES_AT_ONCE (2 * MULTIRATE_BYTES_THREADS)
 
-/* Rows on their way. A cell has as many, or half of them, or a multiple. */
-#define MULTIRATE_BYTES_AHEAD 4
+/* Rows on their way. */
+#define MULTIRATE_BYTES_AHEAD 6
 
 #define MULTIRATE_MOST_SHARES 16
-#define MULTIRATE_NO_BYTE (-1)
 
 struct MultirateBytesMemory
 {
   float4 window_y[MULTIRATE_MAX_FACTOR];
   /* A thread's shares lie at an odd distance from the next one's: in other banks. */
-  float share[MULTIRATE_BYTES_THREADS * (MULTIRATE_MOST_SHARES + 1)];
-  /* Where the bytes of chunks lie that are not read at once. */
-  int from[MULTIRATE_CHUNK][MULTIRATE_BYTES_THREADS];
+  float share[(MULTIRATE_BYTES_THREADS + MULTIRATE_REACH)
+      * (MULTIRATE_MOST_SHARES + 1)];
+  uint4 row[MULTIRATE_BYTES_AHEAD][MULTIRATE_BYTES_THREADS];
 };
 
 /* The low columns of a block, and the cells under their windows. */
@@ -89,55 +90,149 @@ multirate_bytes_pixel (
   return tile.cell * plane.factor_x + (int) threadIdx.x * Chunk::pixels;
 }
 
-/* How a thread gets its chunk of a row. */
+/* How a thread gets its chunk of a row. The first three are copied while others are summed. */
 enum MultirateBytesReading
 {
-  MULTIRATE_BYTES_UNUSED,
-  MULTIRATE_BYTES_CHUNK,
-  MULTIRATE_BYTES_WORDS,  /* four words */
+  MULTIRATE_BYTES_CHUNK, /* as it lies there */
+  MULTIRATE_BYTES_PIXEL, /* the chunk with the pixel at the edge, which stands for all */
+  MULTIRATE_BYTES_EDGE,  /* what is there, then the pixel at the edge or the constant border */
+  MULTIRATE_BYTES_WORDS, /* four words */
   MULTIRATE_BYTES_BORDER, /* the constant border's */
-  MULTIRATE_BYTES_PIXEL,  /* the pixel at the edge, for all */
-  MULTIRATE_BYTES_EDGE,   /* words up to the edge, then its pixel, or the constant border */
   MULTIRATE_BYTES_GATHERED
+};
+
+/* A thread's chunk: where it begins in a row, and how many bytes of it are read there. */
+struct MultirateBytesPlace
+{
+  MultirateBytesReading reading;
+  int pixel;
+  int byte, bytes;
+  int edge; /* of PIXEL and EDGE: the byte in the chunk where the pixel at the edge begins */
 };
 
 template <typename Chunk>
 __device__ __forceinline__ MultirateBytesReading
 multirate_choose_reading (const MultiratePart &plane, SepconvBorder border,
-    const MultirateBytesTile &tile)
+    const MultirateBytesTile &tile, int x)
 {
   const bool one = border == SEPCONV_REPLICATE || border == SEPCONV_CONSTANT;
-  const int x = multirate_bytes_pixel<Chunk> (plane, tile);
+  const bool outside = x + Chunk::pixels <= 0 || x >= plane.width;
   const int end =
       (tile.cell + tile.skew + tile.n + MULTIRATE_REACH - 1) * plane.factor_x;
 
-  if (x >= end)
-    return MULTIRATE_BYTES_UNUSED;
-  if (plane.src_unit > 1 && x >= 0 && x + Chunk::pixels <= plane.width)
+  /* What no window needs may be anything. */
+  if (x >= end || (outside && border == SEPCONV_CONSTANT))
+    return MULTIRATE_BYTES_BORDER;
+  if (x >= 0 && x + Chunk::pixels <= plane.width && plane.src_unit > 1)
     return plane.src_unit == MULTIRATE_CHUNK ? MULTIRATE_BYTES_CHUNK
                                              : MULTIRATE_BYTES_WORDS;
-  if (one && (x + Chunk::pixels <= 0 || x >= plane.width))
-    return border == SEPCONV_CONSTANT ? MULTIRATE_BYTES_BORDER
-                                      : MULTIRATE_BYTES_PIXEL;
-  if (one && plane.src_unit > 1 && x >= 0 && plane.n_samples % 4 == 0)
-    return MULTIRATE_BYTES_EDGE;
+  /* No chunk lies across the left edge. */
+  if (one && plane.src_unit == MULTIRATE_CHUNK)
+    return outside ? MULTIRATE_BYTES_PIXEL : MULTIRATE_BYTES_EDGE;
   return MULTIRATE_BYTES_GATHERED;
 }
 
-/* Finds the bytes of a chunk that is gathered. */
+template <typename Chunk>
+__device__ __forceinline__ MultirateBytesPlace
+multirate_find_bytes (const MultiratePart &plane, SepconvBorder border,
+    const MultirateBytesTile &tile)
+{
+  const int x = multirate_bytes_pixel<Chunk> (plane, tile);
+  const int edge = x < 0 ? 0 : (plane.width - 1) * Chunk::channels;
+  MultirateBytesPlace place;
+
+  place.reading =
+      multirate_choose_reading<Chunk> (plane, border, tile, x);
+  place.pixel = x;
+  place.byte = place.reading == MULTIRATE_BYTES_PIXEL
+      ? edge / MULTIRATE_CHUNK * MULTIRATE_CHUNK
+      : x * Chunk::channels;
+  place.bytes = min (plane.n_samples - place.byte, MULTIRATE_CHUNK);
+  place.edge = edge - place.byte;
+  return place;
+}
+
+/* Byte by byte, as the border has them. */
 template <typename Chunk>
 __device__ __forceinline__ void
-multirate_find_bytes (const MultiratePart &plane, SepconvBorder border,
-    int pixel, MultirateBytesMemory &memory)
+multirate_gather_bytes (const MultiratePart &plane, SepconvBorder border,
+    const uint8_t *row, int pixel, uint8_t *to)
 {
 #pragma unroll 1
   for (int j = 0; j < Chunk::pixels; j++) {
     const int at = border_index (pixel + j, plane.width, border);
 
+#pragma unroll
     for (int c = 0; c < Chunk::channels; c++)
-      memory.from[j * Chunk::channels + c][threadIdx.x] =
-          at < 0 ? MULTIRATE_NO_BYTE : at * Chunk::channels + c;
+      *to++ = at < 0 ? (uint8_t) (plane.border_bytes >> 8 * c)
+                     : gpu_load (row + at * Chunk::channels + c);
   }
+}
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+
+__device__ __forceinline__ void
+multirate_copy_chunk (uint4 *to, const uint8_t *from, int bytes)
+{
+  copy_async (to, from, bytes);
+}
+
+__device__ __forceinline__ void
+multirate_end_copies ()
+{
+  copy_async_commit ();
+}
+
+/* Waits for the row that was asked for first. */
+__device__ __forceinline__ void
+multirate_await_row ()
+{
+  copy_async_wait<MULTIRATE_BYTES_AHEAD - 1> ();
+}
+
+#else
+
+__device__ __forceinline__ void
+multirate_copy_chunk (uint4 *to, const uint8_t *from, int bytes)
+{
+  if (bytes == MULTIRATE_CHUNK)
+    *to = *(const uint4 *) from;
+  else
+    for (int i = 0; i < bytes; i++)
+      ((uint8_t *) to)[i] = from[i];
+}
+
+__device__ __forceinline__ void
+multirate_end_copies ()
+{
+}
+
+__device__ __forceinline__ void
+multirate_await_row ()
+{
+}
+
+#endif
+
+/* Asks for a thread's chunk of a row, which begins at `at`, or NULL for the constant border. */
+template <typename Chunk>
+__device__ __forceinline__ void
+multirate_ask_for_bytes (const MultiratePart &plane, SepconvBorder border,
+    const uint8_t *at, const MultirateBytesPlace &place, uint4 *to)
+{
+  const uint32_t fill = plane.border_bytes;
+  const uint32_t *word = (const uint32_t *) at;
+
+  if (at == NULL || place.reading == MULTIRATE_BYTES_BORDER)
+    *to = make_uint4 (fill, fill, fill, fill);
+  else if (place.reading <= MULTIRATE_BYTES_EDGE)
+    multirate_copy_chunk (to, at, place.bytes);
+  else if (place.reading == MULTIRATE_BYTES_WORDS)
+    *to = make_uint4 (gpu_load (word), gpu_load (word + 1),
+        gpu_load (word + 2), gpu_load (word + 3));
+  else
+    multirate_gather_bytes<Chunk> (
+        plane, border, at - place.byte, place.pixel, (uint8_t *) to);
 }
 
 struct MultirateBytes
@@ -145,112 +240,47 @@ struct MultirateBytes
   uint32_t word[MULTIRATE_CHUNK_WORDS];
 };
 
-__device__ __forceinline__ void
-multirate_fill_bytes (uint32_t word, MultirateBytes *to)
+/* Four bytes of the pixel at the edge. */
+template <typename Chunk>
+__device__ __forceinline__ uint32_t
+multirate_edge_bytes (const uint4 *chunk, int edge)
 {
-#pragma unroll
-  for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++)
-    to->word[w] = word;
+  const uint8_t *at = (const uint8_t *) chunk + edge;
+
+  if constexpr (Chunk::channels == 1)
+    return at[0] * 0x01010101u;
+  else if constexpr (Chunk::channels == 2)
+    return *(const uint16_t *) at * 0x00010001u;
+  else
+    return *(const uint32_t *) at;
 }
 
-__device__ __forceinline__ void
-multirate_gather_bytes (const uint8_t *row, uint32_t border,
-    const MultirateBytesMemory &memory, MultirateBytes *to)
+/* A chunk that has come. */
+template <typename Chunk>
+__device__ __forceinline__ MultirateBytes
+multirate_take_bytes (const MultiratePart &plane, SepconvBorder border,
+    const MultirateBytesPlace &place, const uint4 *chunk)
 {
-#pragma unroll 1
-  for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++) {
-    uint32_t word = 0;
+  const uint4 words = *chunk;
+  MultirateBytes bytes = { { words.x, words.y, words.z, words.w } };
+
+  if (place.reading == MULTIRATE_BYTES_PIXEL
+      || place.reading == MULTIRATE_BYTES_EDGE) {
+    const int inside =
+        place.reading == MULTIRATE_BYTES_PIXEL ? 0 : place.bytes;
+    const uint32_t fill = border == SEPCONV_CONSTANT
+        ? plane.border_bytes
+        : multirate_edge_bytes<Chunk> (chunk, place.edge);
 
 #pragma unroll
-    for (int j = 0; j < 4; j++) {
-      const int from = memory.from[4 * w + j][threadIdx.x];
+    for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++) {
+      const int n = min (max (inside - 4 * w, 0), 4);
+      const uint32_t keep = n == 4 ? 0xffffffffu : (1u << 8 * n) - 1;
 
-      word |= from == MULTIRATE_NO_BYTE ? border & 0xffu << 8 * j
-                                        : (uint32_t) row[from] << 8 * j;
+      bytes.word[w] = (bytes.word[w] & keep) | (fill & ~keep);
     }
-    to->word[0] = to->word[1];
-    to->word[1] = to->word[2];
-    to->word[2] = to->word[3];
-    to->word[3] = word;
   }
-}
-
-/* Asks for a thread's chunk of a row; multirate_complete_bytes() makes it whole. `byte` is where
- * it lies in the row: of a pixel at the edge, where that does. */
-template <typename Chunk>
-__device__ __forceinline__ void
-multirate_load_bytes (const MultiratePart &plane, const uint8_t *row, int byte,
-    MultirateBytesReading reading, const MultirateBytesMemory &memory,
-    MultirateBytes *to)
-{
-  const uint8_t *at = row + byte;
-
-  if (reading == MULTIRATE_BYTES_CHUNK) {
-    const uint4 words = gpu_load ((const uint4 *) at);
-
-    to->word[0] = words.x;
-    to->word[1] = words.y;
-    to->word[2] = words.z;
-    to->word[3] = words.w;
-  } else if (reading == MULTIRATE_BYTES_WORDS
-      || reading == MULTIRATE_BYTES_EDGE) {
-#pragma unroll
-    for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++)
-      to->word[w] = gpu_load (
-          (const uint32_t *) (row + min (byte + 4 * w, plane.n_samples - 4)));
-  } else if (reading == MULTIRATE_BYTES_PIXEL) {
-#pragma unroll
-    for (int c = 0; c < Chunk::channels; c++)
-      to->word[c] = at[c];
-  } else if (reading == MULTIRATE_BYTES_GATHERED)
-    multirate_gather_bytes (row, plane.border_bytes, memory, to);
-  else if (reading == MULTIRATE_BYTES_BORDER)
-    multirate_fill_bytes (plane.border_bytes, to);
-}
-
-/* Four bytes of a pixel, or of pixels like it. */
-template <typename Chunk>
-__device__ __forceinline__ uint32_t
-multirate_repeat_pixel (const MultirateBytes &bytes)
-{
-  const uint32_t *byte = bytes.word;
-
-  if constexpr (Chunk::channels == 1)
-    return byte[0] * 0x01010101u;
-  else if constexpr (Chunk::channels == 2)
-    return (byte[0] | byte[1] << 8) * 0x00010001u;
-  else
-    return byte[0] | byte[1] << 8 | byte[2] << 16 | byte[3] << 24;
-}
-
-/* The last pixel of a word, in its place. */
-template <typename Chunk>
-__device__ __forceinline__ uint32_t
-multirate_repeat_last (uint32_t word)
-{
-  if constexpr (Chunk::channels == 1)
-    return __byte_perm (word, 0, 0x3333);
-  else if constexpr (Chunk::channels == 2)
-    return __byte_perm (word, 0, 0x3232);
-  else
-    return word;
-}
-
-template <typename Chunk>
-__device__ __forceinline__ void
-multirate_complete_bytes (const MultiratePart &plane, SepconvBorder border,
-    int byte, MultirateBytesReading reading, MultirateBytes *bytes)
-{
-  if (reading == MULTIRATE_BYTES_PIXEL)
-    multirate_fill_bytes (multirate_repeat_pixel<Chunk> (*bytes), bytes);
-  else if (reading == MULTIRATE_BYTES_EDGE) {
-#pragma unroll
-    for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++)
-      if (byte + 4 * w >= plane.n_samples)
-        bytes->word[w] = border == SEPCONV_CONSTANT
-            ? plane.border_bytes
-            : multirate_repeat_last<Chunk> (bytes->word[w]);
-  }
+  return bytes;
 }
 
 /* The words of each channel, four pixels each. */
@@ -392,113 +422,68 @@ template <typename Chunk> struct MultirateBytesMarch
   MultirateBytesMemory *memory;
   SepconvBorder border;
   MultirateBytesTile tile;
-  MultirateBytesReading reading;
-  int byte;       /* where the chunk lies in a row */
+  MultirateBytesPlace place;
   int n;          /* cells along y */
   int next, last; /* the next row to ask for, and the last one */
+  int slot;       /* of memory->row: where it goes */
+  const uint8_t *at; /* the chunk in that row, if it is in the picture */
   float *to;      /* the next low row's parts */
   MultirateByteWeights<Chunk> weights;
 };
 
+/* Asks for the next row, if there is one, in the place of the one that was taken last. */
 template <typename Chunk>
 __device__ __forceinline__ void
-multirate_ask_for_row (
-    MultirateBytesMarch<Chunk> &march, MultirateBytes *ahead)
+multirate_ask_for_row (MultirateBytesMarch<Chunk> &march)
 {
   const MultiratePart &plane = *march.plane;
-  const int y = march.next++;
-  const int at = border_index (y, plane.height, march.border);
+  uint4 *to = &march.memory->row[march.slot][threadIdx.x];
+  const uint8_t *at = march.at;
 
-  if (y > march.last)
-    return;
-  if (at < 0)
-    multirate_fill_bytes (plane.border_bytes, ahead);
-  else
-    multirate_load_bytes<Chunk> (plane, plane.src + at * plane.src_stride,
-        march.byte, march.reading, *march.memory, ahead);
-}
+  if ((unsigned) march.next >= (unsigned) plane.height) {
+    const int y = border_index (march.next, plane.height, march.border);
 
-/* Adds n rows of a cell, which came as ahead[0] to ahead[n - 1], and asks for as many others. */
-template <typename Chunk>
-__device__ __forceinline__ void
-multirate_add_rows_of_bytes (MultirateBytesMarch<Chunk> &march, int n,
-    const float4 *weight, MultirateBytes (&ahead)[MULTIRATE_BYTES_AHEAD],
-    MultirateByteSums<Chunk> &sums)
-{
-#pragma unroll
-  for (int i = 0; i < MULTIRATE_BYTES_AHEAD; i++)
-    if (i < n) {
-      const int y = march.next - MULTIRATE_BYTES_AHEAD;
-
-      if (march.border != SEPCONV_CONSTANT
-          || (unsigned) y < (unsigned) march.plane->height)
-        multirate_complete_bytes<Chunk> (*march.plane, march.border,
-            march.byte, march.reading, &ahead[i]);
-      multirate_add_bytes (ahead[i], march.weights, weight[i], sums);
-      multirate_ask_for_row (march, &ahead[i]);
-    }
-}
-
-/* Those of half as many rows come first then. */
-__device__ __forceinline__ void
-multirate_swap_halves (MultirateBytes (&ahead)[MULTIRATE_BYTES_AHEAD])
-{
-  constexpr int half = MULTIRATE_BYTES_AHEAD / 2;
-
-#pragma unroll
-  for (int i = 0; i < half; i++) {
-    const MultirateBytes bytes = ahead[i];
-
-    ahead[i] = ahead[i + half];
-    ahead[i + half] = bytes;
+    at = y < 0 ? NULL : plane.src + y * plane.src_stride + march.place.byte;
   }
+  if (march.next <= march.last)
+    multirate_ask_for_bytes<Chunk> (
+        plane, march.border, at, march.place, to);
+  multirate_end_copies ();
+  march.next++;
+  march.at += plane.src_stride;
+  march.slot =
+      march.slot + 1 == MULTIRATE_BYTES_AHEAD ? 0 : march.slot + 1;
 }
 
-/* Puts the shares in the first low row into shared memory, and goes on to the next low row. */
-template <typename Chunk>
+/* Puts the first N shares of each channel of a chunk in the first low row into shared memory. */
+template <int N, typename Chunk>
 __device__ __forceinline__ void
 multirate_put_shares (
-    MultirateBytesMarch<Chunk> &march, MultirateByteSums<Chunk> &sums)
+    MultirateBytesMarch<Chunk> &march, const MultirateByteSums<Chunk> &sums)
 {
-  constexpr int shares = Chunk::channels * Chunk::lows;
-  float *share = march.memory->share + threadIdx.x * (shares | 1);
+  float *share = march.memory->share + threadIdx.x * (Chunk::channels * N | 1);
 
 #pragma unroll
   for (int c = 0; c < Chunk::channels; c++)
 #pragma unroll
+    for (int low = 0; low < N; low++)
+      share[c * N + low] = sums.sum[0][c][low];
+}
+
+/* Goes on to the next low row. */
+template <typename Chunk>
+__device__ __forceinline__ void
+multirate_next_low_row (MultirateByteSums<Chunk> &sums)
+{
+#pragma unroll
+  for (int c = 0; c < Chunk::channels; c++)
+#pragma unroll
     for (int low = 0; low < Chunk::lows; low++) {
-      share[c * Chunk::lows + low] = sums.sum[0][c][low];
       sums.sum[0][c][low] = sums.sum[1][c][low];
       sums.sum[1][c][low] = sums.sum[2][c][low];
       sums.sum[2][c][low] = sums.sum[3][c][low];
       sums.sum[3][c][low] = 0.0f;
     }
-}
-
-/* All shares of the window that begins with a cell of the tile. */
-template <typename Chunk>
-__device__ __forceinline__ float
-multirate_sum_shares (
-    const MultirateBytesMarch<Chunk> &march, int channel, int cell)
-{
-  constexpr int pitch = Chunk::channels * Chunk::lows | 1;
-  const float *share = march.memory->share + channel * Chunk::lows;
-  float sum = 0.0f;
-
-  if constexpr (Chunk::cells > 1) {
-    for (int i = cell / Chunk::cells;
-        i <= (cell + MULTIRATE_REACH - 1) / Chunk::cells; i++)
-      sum += share[i * pitch + cell + MULTIRATE_REACH - 1 - i * Chunk::cells];
-  } else {
-    const int chunks =
-        multirate_cell_chunks (march.plane->factor_x, Chunk::channels);
-
-#pragma unroll
-    for (int t = 0; t < MULTIRATE_REACH; t++)
-      for (int i = (cell + t) * chunks; i < (cell + t + 1) * chunks; i++)
-        sum += share[i * pitch + MULTIRATE_REACH - 1 - t];
-  }
-  return sum;
 }
 
 /* The weights along y of what a strip has of the low row that is complete after cell i. */
@@ -517,28 +502,94 @@ multirate_byte_rows (const MultirateBytesMarch<Chunk> &march, int i)
   return sum;
 }
 
+/* Writes low sample q of the tile from its window's sum. `start` is the center's part of it. */
+template <typename Chunk>
+__device__ __forceinline__ void
+multirate_put_low (const MultirateBytesMarch<Chunk> &march, int channel, int q,
+    float sum, float start)
+{
+  if ((unsigned) q < (unsigned) march.tile.n)
+    march.to[(ptrdiff_t) channel * march.plane->low_columns + march.tile.first
+        + q] = __fmaf_rn (sum, march.plane->byte_unit, start);
+}
+
+/* The windows that begin with a thread's whole cells: the thread has most of each, and the
+ * threads behind it the rest, their first shares. */
+template <typename Chunk>
+__device__ __forceinline__ void
+multirate_put_own_lows (MultirateBytesMarch<Chunk> &march,
+    const MultirateByteSums<Chunk> &sums, float start)
+{
+  constexpr int n = MULTIRATE_REACH - 1, pitch = Chunk::channels * n | 1;
+  const float *share = march.memory->share + threadIdx.x * pitch;
+  const int first =
+      (int) threadIdx.x * Chunk::cells - march.tile.skew;
+
+  multirate_put_shares<n> (march, sums);
+  __syncthreads (); /* the shares are there */
+#pragma unroll
+  for (int c = 0; c < Chunk::channels; c++)
+#pragma unroll
+    for (int k = 0; k < Chunk::cells; k++) {
+      float sum = sums.sum[0][c][k + n];
+
+#pragma unroll
+      for (int d = 1; k + n - d * Chunk::cells >= 0; d++)
+        sum += share[d * pitch + c * n + k + n - d * Chunk::cells];
+      multirate_put_low (march, c, first + k, sum, start);
+    }
+}
+
+/* All shares of the window that begins with a cell of the tile. */
+template <typename Chunk>
+__device__ __forceinline__ float
+multirate_sum_shares (
+    const MultirateBytesMarch<Chunk> &march, int channel, int cell)
+{
+  constexpr int n = MULTIRATE_REACH, pitch = Chunk::channels * n | 1;
+  const int chunks =
+      multirate_cell_chunks (march.plane->factor_x, Chunk::channels);
+  const float *share = march.memory->share + channel * n;
+  float sum = 0.0f;
+
+#pragma unroll
+  for (int t = 0; t < n; t++)
+    for (int i = (cell + t) * chunks; i < (cell + t + 1) * chunks; i++)
+      sum += share[i * pitch + n - 1 - t];
+  return sum;
+}
+
+/* The windows where a cell has several chunks. */
+template <typename Chunk>
+__device__ __forceinline__ void
+multirate_put_large_lows (MultirateBytesMarch<Chunk> &march,
+    const MultirateByteSums<Chunk> &sums, float start)
+{
+  multirate_put_shares<MULTIRATE_REACH> (march, sums);
+  __syncthreads (); /* the shares are there */
+#pragma unroll 1
+  for (int i = threadIdx.x; i < Chunk::channels * march.tile.n;
+       i += blockDim.x) {
+    const int channel = i / march.tile.n, q = i - channel * march.tile.n;
+
+    multirate_put_low (march, channel, q,
+        multirate_sum_shares (march, channel, march.tile.skew + q), start);
+  }
+}
+
 /* Sums the windows along x of low row i, which is complete. */
 template <typename Chunk>
 __device__ __forceinline__ void
-multirate_put_lows (MultirateBytesMarch<Chunk> &march, int i)
+multirate_put_lows (MultirateBytesMarch<Chunk> &march,
+    const MultirateByteSums<Chunk> &sums, int i)
 {
   const MultiratePart &plane = *march.plane;
   const float start = -plane.center * multirate_byte_rows (march, i);
-  int channel = 0;
 
-#pragma unroll 1
-  for (int q = threadIdx.x;; q += blockDim.x) {
-    while (q >= march.tile.n && channel < Chunk::channels) {
-      q -= march.tile.n;
-      channel++;
-    }
-    if (channel == Chunk::channels)
-      break;
-    march.to[(ptrdiff_t) channel * plane.low_columns + march.tile.first + q] =
-        __fmaf_rn (
-            multirate_sum_shares (march, channel, march.tile.skew + q),
-            plane.byte_unit, start);
-  }
+  if (Chunk::cells > 1 || plane.factor_x == Chunk::pixels)
+    multirate_put_own_lows (march, sums, start);
+  else
+    multirate_put_large_lows (march, sums, start);
   march.to += (ptrdiff_t) Chunk::channels * plane.low_columns;
 }
 
@@ -550,49 +601,42 @@ multirate_decimate_strip (const MultiratePart &plane, SepconvBorder border,
   const int strip = block / plane.tiles;
   const ptrdiff_t low_pitch = (ptrdiff_t) Chunk::channels * plane.low_columns;
   MultirateBytesMarch<Chunk> march = {};
-  int pixel;
-  MultirateBytes ahead[MULTIRATE_BYTES_AHEAD] = {};
   MultirateByteSums<Chunk> sums = {};
 
   march.plane = &plane;
   march.memory = &memory;
   march.border = border;
   march.tile = multirate_bytes_tile<Chunk> (plane, block - strip * plane.tiles);
-  march.reading =
-      multirate_choose_reading<Chunk> (plane, border, march.tile);
-  pixel = multirate_bytes_pixel<Chunk> (plane, march.tile);
-  if (march.reading == MULTIRATE_BYTES_GATHERED)
-    multirate_find_bytes<Chunk> (plane, border, pixel, memory);
-  if (march.reading == MULTIRATE_BYTES_PIXEL)
-    pixel = min (max (pixel, 0), plane.width - 1);
-  march.byte = pixel * Chunk::channels;
+  march.place = multirate_find_bytes<Chunk> (plane, border, march.tile);
   march.weights = multirate_byte_weights<Chunk> (plane);
   /* Cells are numbered from the row that is 0 on. */
   march.n = min (plane.strip_cells, plane.cells - strip * plane.strip_cells);
   march.next =
       (plane.first_row - 2 + strip * plane.strip_cells) * plane.factor_y;
   march.last = march.next + march.n * plane.factor_y - 1;
+  march.at = plane.src + march.next * plane.src_stride + march.place.byte;
   march.to = plane.parts
       + strip * (plane.strip_cells + MULTIRATE_REACH - 1) * low_pitch;
 
   gpu_await_previous ();
-#pragma unroll
+#pragma unroll 1
   for (int i = 0; i < MULTIRATE_BYTES_AHEAD; i++)
-    multirate_ask_for_row (march, &ahead[i]);
+    multirate_ask_for_row (march);
   __syncthreads (); /* the windows are there */
 #pragma unroll 1
   for (int i = 0; i < march.n + MULTIRATE_REACH - 1; i++) {
-#pragma unroll 1
-    for (int p = 0; i < march.n && p < plane.factor_y;
-         p += MULTIRATE_BYTES_AHEAD)
-      multirate_add_rows_of_bytes (
-          march, plane.factor_y, memory.window_y + p, ahead, sums);
-    if (i < march.n && plane.factor_y < MULTIRATE_BYTES_AHEAD)
-      multirate_swap_halves (ahead);
-    multirate_put_shares (march, sums);
-    __syncthreads (); /* the shares are there */
-    multirate_put_lows (march, i);
-    __syncthreads (); /* before they are overwritten */
+#pragma unroll 2
+    for (int p = 0; i < march.n && p < plane.factor_y; p++) {
+      multirate_await_row ();
+      multirate_add_bytes (
+          multirate_take_bytes<Chunk> (plane, border, march.place,
+              &memory.row[march.slot][threadIdx.x]),
+          march.weights, memory.window_y[p], sums);
+      multirate_ask_for_row (march);
+    }
+    multirate_put_lows (march, sums, i);
+    multirate_next_low_row (sums);
+    __syncthreads (); /* before the shares are overwritten */
   }
 }
 

@@ -4,8 +4,8 @@
  * A thread marches down its chunk. It interpolates each row of sum[] along x once, keeps four of
  * them in registers, and sums those for each of the `factor_y` rows of the result between them. No
  * thread needs another: neighbours find each other's sums in the L1. As in
- * multirate-interpolate.cuh sums are in units of the largest code, and the offset is added last,
- * by a saturating addition. */
+ * multirate-interpolate.cuh sums are in units of the largest code; the last multiply-add clamps
+ * them. */
 #pragma once
 
 #include "multirate-bytes.cuh"
@@ -102,14 +102,13 @@ multirate_chunk_codes (const MultirateChunkRow (&row)[MULTIRATE_REACH],
 #pragma unroll
     for (int j = 0; j < 4; j++) {
       const int v = 4 * w + j;
-      float sum = weight.x * row[0].at[v];
+      float sum =
+          __fmaf_rn (weight.x, row[0].at[v], offset[v % Chunk::channels]);
 
       sum = __fmaf_rn (weight.y, row[1].at[v], sum);
       sum = __fmaf_rn (weight.z, row[2].at[v], sum);
-      sum = __fmaf_rn (weight.w, row[3].at[v], sum);
-      code[j] = __float_as_uint (
-          __fmaf_rn (__saturatef (sum + offset[v % Chunk::channels]), 255.0f,
-              0x1p23f));
+      sum = __saturatef (__fmaf_rn (weight.w, row[3].at[v], sum));
+      code[j] = __float_as_uint (__fmaf_rn (sum, 255.0f, 0x1p23f));
     }
     word[w] = __byte_perm (__byte_perm (code[0], code[1], 0x0040),
         __byte_perm (code[2], code[3], 0x0040), 0x5410);

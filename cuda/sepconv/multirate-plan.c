@@ -301,9 +301,10 @@ rounding_loss (
   const int steps = (depth <= 8 ? 2 : 1) * windows + roundings (x->n)
       + roundings (y->n) + 2 * (MULTIRATE_REACH + 1);
 
-  /* The offset is at most 2^depth * (1 + gain), and added to before it is rounded. */
+  /* The offset is at most 2^depth * (1 + gain). It is rounded, and so is the sum with it: where
+   * sums of four products begin with it, four times. */
   return ldexp (center_code (depth)
-          * (gain * x->norm * y->norm * steps + 4.0 * (1.0 + gain)),
+          * (gain * x->norm * y->norm * steps + 10.0 * (1.0 + gain)),
       -24);
 }
 
