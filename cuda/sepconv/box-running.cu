@@ -38,8 +38,7 @@
 #define BOX_ABOVE_SHARE(rows) ((rows) *3 / 5)
 
 /* Beside others, a run is to have this many blocks on each multiprocessor of a share of all: the
- * fewer, the higher are strips, whose first sums cost as much however high they are. Estimates,
- * not measured on a GPU yet. */
+ * fewer, the higher are strips, whose first sums cost as much however high they are. */
 #define BOX_BLOCKS_BESIDE 2
 #define BOX_LONG_ROWS 64
 #define BOX_SHARE_OF_LONG 2
@@ -242,18 +241,21 @@ passes_cost (const SepconvWork *work)
   return 5.0 + 0.07 * n + work->samples * (9.8 + 0.009 * n);
 }
 
-/* Of strips, an estimate, not measured on a GPU yet: some 14 instructions a sample, twice that for
- * samples of two bytes, and what is read from the L2 again. In order strips are lower, and their
- * first sums take more of the time. */
+/* Of strips. In order they are lower, and their first sums take more of the time. Pixels of four
+ * channels make boxes longer in bytes, and so what is read beside each tile. */
 static double
 strips_cost (const SepconvWork *work)
 {
   const double n = sepconv_mean_taps (work);
+  const double wide = work->channels >= 3 ? 2.0 * n : n;
   const double bytes = work->samples * work->sample_bytes;
 
   if (work->order == GPU_BESIDE_KERNELS)
-    return 1.0 + 0.01 * n + bytes * (0.65 + 0.0012 * n);
-  return 5.0 + 0.03 * n + bytes * (0.7 + 0.003 * n);
+    return 1.0
+        + bytes
+        * ((work->sample_bytes == 2 ? 0.95 : 1.12) + 6e-4 * wide
+            + 1.2e-6 * wide * wide);
+  return 8.0 + 0.08 * n + bytes * (1.3 + 0.0012 * wide);
 }
 
 /* As spec_suits(), as far as the work shows it. */
