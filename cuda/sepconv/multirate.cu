@@ -590,17 +590,19 @@ multirate_release (SepconvPlan *plan)
   free (state);
 }
 
-/* An estimate, still to be measured, and meant to be too high for long kernels: about twice the
- * time of a copy (0.57 microseconds for a million bytes, read and written), four launches, and
- * something for each tap, though more taps are decimated more. For factors of 2 and 3 it may be
- * too low; the other methods that can do their taps take tensor cores, or longer. */
+/* Four launches, one after the other, whatever the size. Taps of an axis that are few are decimated
+ * little. Two bytes go by the general kernels; more than 12 bits are decimated less than fewer. */
 static double
 multirate_cost (const SepconvWork *work)
 {
   const double n = sepconv_mean_taps (work);
+  double sample = work->channels >= 3 ? 1.6 : 0.95;
 
-  return 18.0 + 0.02 * n
-      + work->samples * ((work->sample_bytes == 1 ? 1.2 : 1.9) + 0.001 * n);
+  if (work->sample_bytes > 1)
+    sample = work->depth > 12 ? 16.0 : 3.4;
+  else if (work->channels == 3)
+    sample = 3.0;
+  return 20.0 + 0.002 * n + work->samples * (sample + (n < 110.0 ? 0.6 : 0.0));
 }
 
 static bool
