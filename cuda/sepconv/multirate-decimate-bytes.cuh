@@ -618,6 +618,7 @@ multirate_decimate_strip (const MultiratePart &plane, SepconvBorder border,
   march.to = plane.parts
       + strip * (plane.strip_cells + MULTIRATE_REACH - 1) * low_pitch;
 
+  gpu_admit_next ();
   gpu_await_previous ();
 #pragma unroll 1
   for (int i = 0; i < MULTIRATE_BYTES_AHEAD; i++)
@@ -625,7 +626,7 @@ multirate_decimate_strip (const MultiratePart &plane, SepconvBorder border,
   __syncthreads (); /* the windows are there */
 #pragma unroll 1
   for (int i = 0; i < march.n + MULTIRATE_REACH - 1; i++) {
-#pragma unroll 2
+#pragma unroll 1
     for (int p = 0; i < march.n && p < plane.factor_y; p++) {
       multirate_await_row ();
       multirate_add_bytes (

@@ -474,6 +474,7 @@ __launch_bounds__ (MULTIRATE_DECIMATE_THREADS,
   for (int p = threadIdx.x; p < plane.factor_y; p += blockDim.x)
     memory.window_y[p] = multirate_raised<BYTES> (plane.tables->window_y[p]);
   multirate_begin_samples<BYTES> (plane, border, tile, memory, &samples);
+  gpu_admit_next ();
   gpu_await_previous ();
   multirate_load_rows<BYTES> (plane, border, first * plane.factor_y,
       multirate_cell (plane, border, first).rows, samples, memory, ahead);

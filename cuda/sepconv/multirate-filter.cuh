@@ -102,6 +102,7 @@ __launch_bounds__ (MULTIRATE_FILTER_THREADS)
   float total[4] = {};
   MultirateLine line;
 
+  gpu_admit_next ();
   gpu_await_previous ();
   if (row >= plane.low_rows)
     return;
@@ -164,6 +165,7 @@ __launch_bounds__ (MULTIRATE_FILTER_THREADS)
   const int n = plane.taps_y + MULTIRATE_COLUMN_SUMS - 1;
   float total[MULTIRATE_COLUMN_SUMS] = {};
 
+  gpu_admit_next ();
   gpu_await_previous ();
   if (column >= columns || first >= plane.sum_rows)
     return;

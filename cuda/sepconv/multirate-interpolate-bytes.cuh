@@ -247,6 +247,7 @@ multirate_interpolate_strip (const MultiratePart &plane, int block,
   MultirateChunkRow row[MULTIRATE_REACH] = {};
   MultirateChunkSums<Chunk> ahead = {};
 
+  gpu_admit_next ();
   gpu_await_previous ();
   if (x >= plane.width)
     return;

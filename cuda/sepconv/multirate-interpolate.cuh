@@ -312,6 +312,7 @@ __launch_bounds__ (MULTIRATE_RESULT_THREADS,
   MultirateResultGroup group[MULTIRATE_GROUPS];
   MultirateResultTile tile;
 
+  gpu_admit_next ();
   if (plane.tables == NULL) {
     gpu_await_previous ();
     multirate_copy<BYTES> (plane, across, down * plane.result_cells);

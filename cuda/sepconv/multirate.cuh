@@ -8,6 +8,9 @@
  *   interpolate   sum[]                          the result
  *
  * The pictures between the kernels are floats, and planar: a row has one line for each channel.
+ * Each kernel lets the next one begin at once, which then waits for its end: blocks are in their
+ * places when they have something to do.
+ *
  * One launch takes all planes of a frame that have samples of one size; its blocks are numbered
  * plane by plane. Most planes of bytes have a first and a last kernel of their own
  * (multirate-bytes.cuh).
