@@ -432,25 +432,40 @@ run_decode() {
   done
 }
 
-run_bench() {
-  local link=$output/transfer.json sustained
-  needs_gpu bench || return 0
-  check "kerncheck: bench" kerncheck --bench "${quick[@]}" --backend cuda \
-    --json "$output/filter.json"
+# bench_part NAME FILE OPTION...: of kerncheck --bench.
+bench_part() {
+  local name=$1 file=$2
+  shift 2
+  check "kerncheck: bench of $name" kerncheck --bench "${quick[@]}" \
+    --backend cuda "$@" --json "$output/$file.json"
   cat "$check_log"
+}
+
+run_bench() {
+  local link=$output/transfer.json sustained kernel
+  local frames=(--format GRAY8 --format RGBA --format NV12 --size 3840x2160)
+  needs_gpu bench || return 0
+  bench_part filters filter
   sustained=()
   [[ ${#quick[@]} = 0 ]] || sustained=(--taps 15)
-  check "kerncheck: bench of long streams, 8K" kerncheck --bench "${quick[@]}" \
-    --backend cuda --method tensor --format GRAY8 --size 7680x4320 \
-    "${sustained[@]}" --sustained 2 --json "$output/sustained-8k.json"
-  cat "$check_log"
-  check "kerncheck: bench of long streams, 4K" kerncheck --bench "${quick[@]}" \
-    --backend cuda --method tensor --format RGBA --format NV12 --size 3840x2160 \
-    "${sustained[@]}" --sustained 2 --json "$output/sustained-4k.json"
-  cat "$check_log"
-  check "kerncheck: bench of histograms" kerncheck --bench --histo \
-    "${quick[@]}" --backend cuda --json "$output/histo.json"
-  cat "$check_log"
+  bench_part "long streams, 8K" sustained-8k --method tensor --format GRAY8 \
+    --size 7680x4320 "${sustained[@]}" --sustained 2
+  bench_part "long streams, 4K" sustained-4k --method tensor --format RGBA \
+    --format NV12 --size 3840x2160 "${sustained[@]}" --sustained 2
+  bench_part "long gaussians" long --method tensor --method multirate \
+    --taps 65 --taps 129 --taps 341 --taps 1361 "${frames[@]}"
+  bench_part boxes box --kernel box --method tensor --method box-running \
+    --taps 15 --taps 61 --taps 241 --taps 501 "${frames[@]}"
+  for kernel in unsharp dog; do
+    bench_part "$kernel" "$kernel" --kernel "$kernel" --taps 3 --taps 13 \
+      --taps 33 "${frames[@]}"
+  done
+  for kernel in sobel direction laplacian; do
+    bench_part "$kernel" "$kernel" --kernel "$kernel" --taps 3 "${frames[@]}"
+  done
+  bench_part regions regions --regions
+  bench_part modes modes --modes
+  bench_part histograms histo --histo
   check bench-transfer bench-transfer "${quick[@]}" --json "$link"
   cat "$check_log"
   check bench-pipeline bench-pipeline "${quick[@]}" --backend cuda \
