@@ -223,6 +223,8 @@ struct MultirateBoth
   float4 tap_y[MULTIRATE_BOTH_MOST_TAPS / 4];
   float4 lines[MULTIRATE_BOTH_WARPS][MULTIRATE_BOTH_LINES]
               [MULTIRATE_BOTH_WINDOW / 4];
+  /* Of each line, the parts that it has. */
+  int parts[MULTIRATE_BOTH_MOST_ROWS + MULTIRATE_BOTH_MOST_TAPS];
   /* [k][line]: where part k begins, NULL if there is none. */
   const float *part[MULTIRATE_REACH]
                    [MULTIRATE_BOTH_MOST_ROWS + MULTIRATE_BOTH_MOST_TAPS];
@@ -243,36 +245,33 @@ multirate_note_line (const MultiratePart &plane, int row, int channel, int i,
 #pragma unroll
   for (int k = 0; k < MULTIRATE_REACH; k++)
     memory->part[k][i] = k < line.n ? line.part + k * line.next : NULL;
+  memory->parts[i] = line.n;
 }
 
-/* Loads part k of neighbouring lines, 0 where there is none; returns whether there is any. Inside,
- * where no column is beyond an edge, columns follow each other and take one address a line. */
-template <bool INSIDE>
-__device__ __forceinline__ bool
+/* Loads part k of neighbouring lines, 0 where there is none; all lines have part 0. Inside, where no
+ * column is beyond an edge, columns follow each other and take one address a line. */
+template <bool INSIDE, bool ALL>
+__device__ __forceinline__ void
 multirate_load_parts (const float *const *part,
     const int (&column)[MULTIRATE_BOTH_LOADS], bool wide,
     float (&value)[MULTIRATE_BOTH_LINES][MULTIRATE_BOTH_LOADS])
 {
-  bool any = false;
-
   /* The loads of all lines are in flight together. */
 #pragma unroll
   for (int r = 0; r < MULTIRATE_BOTH_LINES; r++) {
     const float *const line = part[r];
 
-    any = any || line != NULL;
 #pragma unroll
     for (int i = 0; i < MULTIRATE_BOTH_LOADS; i++) {
       const float *const at = INSIDE ? line + column[0] + i * MULTIRATE_WARP
                                      : line + column[i];
 
       value[r][i] =
-          line != NULL && (i < MULTIRATE_BOTH_LOADS - 1 || wide)
+          (ALL || line != NULL) && (i < MULTIRATE_BOTH_LOADS - 1 || wide)
           ? gpu_load (at)
           : 0.0f;
     }
   }
-  return any;
 }
 
 /* Brings neighbouring lines to shared memory, from line y of the block on, for a warp. */
@@ -282,23 +281,28 @@ multirate_load_lines (const MultirateBoth *memory, int y, bool wide,
     float4 (*to)[MULTIRATE_BOTH_WINDOW / 4])
 {
   const int lane = threadIdx.x % MULTIRATE_WARP;
-  float value[MULTIRATE_BOTH_LINES][MULTIRATE_BOTH_LOADS] = {};
-  float more[MULTIRATE_BOTH_LINES][MULTIRATE_BOTH_LOADS];
+  const int *const parts = memory->parts + y;
+  const int most = max (max (parts[0], parts[1]), max (parts[2], parts[3]));
+  float value[MULTIRATE_BOTH_LINES][MULTIRATE_BOTH_LOADS];
   int column[MULTIRATE_BOTH_LOADS];
 
+  static_assert (MULTIRATE_BOTH_LINES == 4, "the most parts of any");
 #pragma unroll
   for (int i = 0; i < MULTIRATE_BOTH_LOADS; i++)
     column[i] = memory->column[i * MULTIRATE_WARP + lane];
+  multirate_load_parts<INSIDE, true> (&memory->part[0][y], column, wide, value);
 #pragma unroll 1
-  for (int k = 0; k < MULTIRATE_REACH
-       && multirate_load_parts<INSIDE> (
-           &memory->part[k][y], column, wide, more);
-       k++)
+  for (int k = 1; k < most; k++) {
+    float more[MULTIRATE_BOTH_LINES][MULTIRATE_BOTH_LOADS];
+
+    multirate_load_parts<INSIDE, false> (
+        &memory->part[k][y], column, wide, more);
 #pragma unroll
     for (int r = 0; r < MULTIRATE_BOTH_LINES; r++)
 #pragma unroll
       for (int i = 0; i < MULTIRATE_BOTH_LOADS; i++)
         value[r][i] += more[r][i];
+  }
 #pragma unroll
   for (int r = 0; r < MULTIRATE_BOTH_LINES; r++)
 #pragma unroll
