@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* multirate-filter: the kernels of the method multirate that sum the fitted taps over the small
- * picture, first along x, then along y. Both sum blocks of MULTIRATE_SUM_BLOCK taps, then the
- * blocks, and take each value from memory for several results. */
+ * picture, first along x, then along y. All sum blocks of MULTIRATE_SUM_BLOCK taps, then the
+ * blocks, and take each value from memory for several results.
+ *
+ * Factors grow with the taps, so that most planes have about 30 fitted ones along each axis:
+ * along_both sums both axes of a tile in shared memory. along_x and along_y take the others. */
 #pragma once
 
 #include "fours.cuh"
@@ -193,4 +196,289 @@ __launch_bounds__ (MULTIRATE_FILTER_THREADS)
   for (int k = 0; k < MULTIRATE_COLUMN_SUMS; k++)
     if (first + k < plane.sum_rows)
       plane.sums[(ptrdiff_t) (first + k) * columns + column] = total[k];
+}
+
+/* along_both: a tile is so many columns of one channel, of up to MULTIRATE_BOTH_MOST_ROWS rows. */
+#define MULTIRATE_BOTH_COLUMNS 64
+#define MULTIRATE_BOTH_WARPS 8
+#define MULTIRATE_BOTH_THREADS (MULTIRATE_BOTH_WARPS * MULTIRATE_WARP)
+#define MULTIRATE_BOTH_BLOCKS 4 /* that a multiprocessor runs at once */
+/* Low rows that a warp sums along x at once: each half of it has two, a thread four results of
+ * either. */
+#define MULTIRATE_BOTH_LINES 4
+/* Low columns that a tile's results along x need, and the loads of a thread for a line of them. */
+#define MULTIRATE_BOTH_WINDOW (MULTIRATE_BOTH_COLUMNS + MULTIRATE_BOTH_MOST_TAPS)
+#define MULTIRATE_BOTH_LOADS \
+  ((MULTIRATE_BOTH_WINDOW + MULTIRATE_WARP - 1) / MULTIRATE_WARP)
+static_assert (MULTIRATE_BOTH_MOST_TAPS % 4 == 0
+        && MULTIRATE_BOTH_MOST_ROWS % MULTIRATE_COLUMN_SUMS == 0
+        && MULTIRATE_SUM_BLOCK % MULTIRATE_COLUMN_SUMS == 0
+        && MULTIRATE_BOTH_COLUMNS == 2 * MULTIRATE_WARP
+        && MULTIRATE_BOTH_LOADS == 4
+        && MULTIRATE_BOTH_MOST_ROWS + MULTIRATE_BOTH_MOST_TAPS
+            <= MULTIRATE_BOTH_THREADS,
+    "Taps come in fours, and rows in whole columns of sums.");
+
+struct MultirateBoth
+{
+  float4 tap_x[MULTIRATE_BOTH_MOST_TAPS / 4];
+  float4 tap_y[MULTIRATE_BOTH_MOST_TAPS / 4];
+  float4 lines[MULTIRATE_BOTH_WARPS][MULTIRATE_BOTH_LINES]
+              [MULTIRATE_BOTH_WINDOW / 4];
+  /* Of each line, the parts that it has. */
+  int parts[MULTIRATE_BOTH_MOST_ROWS + MULTIRATE_BOTH_MOST_TAPS];
+  /* [k][line]: where part k begins, NULL if there is none. */
+  const float *part[MULTIRATE_REACH]
+                   [MULTIRATE_BOTH_MOST_ROWS + MULTIRATE_BOTH_MOST_TAPS];
+  int column[MULTIRATE_BOTH_LOADS * MULTIRATE_WARP]; /* low ones of the window */
+  float sums_x[MULTIRATE_BOTH_MOST_ROWS + MULTIRATE_BOTH_MOST_TAPS]
+              [MULTIRATE_BOTH_COLUMNS];
+};
+
+/* Notes where low row `row` of a channel is, or the row at the edge that stands for it, for line i
+ * of the block. */
+__device__ __forceinline__ void
+multirate_note_line (const MultiratePart &plane, int row, int channel, int i,
+    MultirateBoth *memory)
+{
+  const MultirateLine line = multirate_line_of (
+      plane, min (max (row, 0), plane.low_rows - 1), channel);
+
+#pragma unroll
+  for (int k = 0; k < MULTIRATE_REACH; k++)
+    memory->part[k][i] = k < line.n ? line.part + k * line.next : NULL;
+  memory->parts[i] = line.n;
+}
+
+/* Loads part k of neighbouring lines, 0 where there is none; all lines have part 0. Inside, where no
+ * column is beyond an edge, columns follow each other and take one address a line. */
+template <bool INSIDE, bool ALL>
+__device__ __forceinline__ void
+multirate_load_parts (const float *const *part,
+    const int (&column)[MULTIRATE_BOTH_LOADS], bool wide,
+    float (&value)[MULTIRATE_BOTH_LINES][MULTIRATE_BOTH_LOADS])
+{
+  /* The loads of all lines are in flight together. */
+#pragma unroll
+  for (int r = 0; r < MULTIRATE_BOTH_LINES; r++) {
+    const float *const line = part[r];
+
+#pragma unroll
+    for (int i = 0; i < MULTIRATE_BOTH_LOADS; i++) {
+      const float *const at = INSIDE ? line + column[0] + i * MULTIRATE_WARP
+                                     : line + column[i];
+
+      value[r][i] =
+          (ALL || line != NULL) && (i < MULTIRATE_BOTH_LOADS - 1 || wide)
+          ? gpu_load (at)
+          : 0.0f;
+    }
+  }
+}
+
+/* Brings neighbouring lines to shared memory, from line y of the block on, for a warp. */
+template <bool INSIDE>
+__device__ __forceinline__ void
+multirate_load_lines (const MultirateBoth *memory, int y, bool wide,
+    float4 (*to)[MULTIRATE_BOTH_WINDOW / 4])
+{
+  const int lane = threadIdx.x % MULTIRATE_WARP;
+  const int *const parts = memory->parts + y;
+  const int most = max (max (parts[0], parts[1]), max (parts[2], parts[3]));
+  float value[MULTIRATE_BOTH_LINES][MULTIRATE_BOTH_LOADS];
+  int column[MULTIRATE_BOTH_LOADS];
+
+  static_assert (MULTIRATE_BOTH_LINES == 4, "the most parts of any");
+#pragma unroll
+  for (int i = 0; i < MULTIRATE_BOTH_LOADS; i++)
+    column[i] = memory->column[i * MULTIRATE_WARP + lane];
+  multirate_load_parts<INSIDE, true> (&memory->part[0][y], column, wide, value);
+#pragma unroll 1
+  for (int k = 1; k < most; k++) {
+    float more[MULTIRATE_BOTH_LINES][MULTIRATE_BOTH_LOADS];
+
+    multirate_load_parts<INSIDE, false> (
+        &memory->part[k][y], column, wide, more);
+#pragma unroll
+    for (int r = 0; r < MULTIRATE_BOTH_LINES; r++)
+#pragma unroll
+      for (int i = 0; i < MULTIRATE_BOTH_LOADS; i++)
+        value[r][i] += more[r][i];
+  }
+#pragma unroll
+  for (int r = 0; r < MULTIRATE_BOTH_LINES; r++)
+#pragma unroll
+    for (int i = 0; i < MULTIRATE_BOTH_LOADS; i++)
+      if (i * MULTIRATE_WARP + lane < MULTIRATE_BOTH_WINDOW)
+        ((float *) to[r])[i * MULTIRATE_WARP + lane] = value[r][i];
+}
+
+__device__ __forceinline__ void
+multirate_add_fours (
+    const float4 &tap, const float4 &a, const float4 &b, float (&part)[4])
+{
+  const float value[7] = { a.x, a.y, a.z, a.w, b.x, b.y, b.z };
+
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    part[k] = __fmaf_rn (tap.x, value[k], part[k]);
+    part[k] = __fmaf_rn (tap.y, value[k + 1], part[k]);
+    part[k] = __fmaf_rn (tap.z, value[k + 2], part[k]);
+    part[k] = __fmaf_rn (tap.w, value[k + 3], part[k]);
+  }
+}
+
+/* Sums `fours` times four taps along x for four neighbouring results of each of two lines. */
+__device__ __forceinline__ void
+multirate_sum_lines (const float4 *a, const float4 *b, const float4 *taps,
+    int fours, float4 *to_a, float4 *to_b)
+{
+  float total[2][4] = {};
+  float4 last[2] = { a[0], b[0] };
+
+  for (int first = 0; first < fours; first += MULTIRATE_SUM_BLOCK / 4) {
+    float part[2][4] = {};
+
+#pragma unroll
+    for (int j = 0; j < MULTIRATE_SUM_BLOCK / 4; j++) {
+      const int i = first + j;
+
+      if (i >= fours)
+        break;
+      const float4 tap = taps[i];
+      const float4 next[2] = { a[i + 1], b[i + 1] };
+
+#pragma unroll
+      for (int r = 0; r < 2; r++) {
+        multirate_add_fours (tap, last[r], next[r], part[r]);
+        last[r] = next[r];
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < 2; r++)
+#pragma unroll
+      for (int k = 0; k < 4; k++)
+        total[r][k] += part[r][k];
+  }
+  *to_a = make_float4 (total[0][0], total[0][1], total[0][2], total[0][3]);
+  *to_b = make_float4 (total[1][0], total[1][1], total[1][2], total[1][3]);
+}
+
+/* Sums `fours` times four taps along y for MULTIRATE_COLUMN_SUMS results below each other;
+ * `from` is the first one's first row. Sample i of the window is in value[i % 8], until the last
+ * tap that needs it. */
+__device__ __forceinline__ void
+multirate_sum_column (const float *from, const float4 *taps, int fours,
+    float (&total)[MULTIRATE_COLUMN_SUMS])
+{
+  float value[MULTIRATE_COLUMN_SUMS];
+
+#pragma unroll
+  for (int i = 0; i < MULTIRATE_COLUMN_SUMS; i++)
+    value[i] = from[i * MULTIRATE_BOTH_COLUMNS];
+  from += MULTIRATE_COLUMN_SUMS * MULTIRATE_BOTH_COLUMNS;
+  for (int first = 0; first < fours; first += MULTIRATE_SUM_BLOCK / 4) {
+    float part[MULTIRATE_COLUMN_SUMS] = {};
+
+#pragma unroll
+    for (int j = 0; j < MULTIRATE_SUM_BLOCK / 4; j++) {
+      if (first + j >= fours)
+        break;
+      const float4 four = taps[first + j];
+      const float tap[4] = { four.x, four.y, four.z, four.w };
+
+#pragma unroll
+      for (int t = 0; t < 4; t++) {
+        const int at = 4 * j + t;
+
+#pragma unroll
+        for (int k = 0; k < MULTIRATE_COLUMN_SUMS; k++)
+          part[k] = __fmaf_rn (
+              tap[t], value[(at + k) % MULTIRATE_COLUMN_SUMS], part[k]);
+        value[at % MULTIRATE_COLUMN_SUMS] = from[at * MULTIRATE_BOTH_COLUMNS];
+      }
+    }
+    from += MULTIRATE_SUM_BLOCK * MULTIRATE_BOTH_COLUMNS;
+#pragma unroll
+    for (int k = 0; k < MULTIRATE_COLUMN_SUMS; k++)
+      total[k] += part[k];
+  }
+}
+
+/* A block has a tile: its warps sum low rows along x, then columns of those sums along y. Taps
+ * beyond the last one are 0, up to four; what they are multiplied with is finite, too. */
+static __global__ void
+__launch_bounds__ (MULTIRATE_BOTH_THREADS, MULTIRATE_BOTH_BLOCKS)
+    multirate_along_both (const MultirateFrame frame)
+{
+  __shared__ MultirateBoth memory;
+  const MultiratePart &plane =
+      frame.plane[multirate_find_plane<MULTIRATE_ALONG_BOTH> (frame)];
+  const int warp = threadIdx.x / MULTIRATE_WARP;
+  const int lane = threadIdx.x % MULTIRATE_WARP;
+  const int fours_x = (plane.taps_x + 3) / 4, fours_y = (plane.taps_y + 3) / 4;
+  const int block = blockIdx.x - plane.first_block[MULTIRATE_ALONG_BOTH];
+  const int number = block / plane.both_tiles;
+  const int down = number / plane.channels;
+  const int channel = number - down * plane.channels;
+  const int begin = (block - number * plane.both_tiles) * MULTIRATE_BOTH_COLUMNS;
+  const int first = down * plane.both_rows;
+  const int rows = min (plane.both_rows, plane.sum_rows - first);
+  const int groups = (rows + MULTIRATE_COLUMN_SUMS - 1) / MULTIRATE_COLUMN_SUMS;
+  /* One more than the last result needs, which the last tap's step loads in vain. */
+  const int lines = groups * MULTIRATE_COLUMN_SUMS + 4 * fours_y;
+  /* The window's first low column, of those that are there, and whether it needs the last loads. */
+  const int left = plane.first_x - 1 + begin - plane.first_column;
+  const bool wide = MULTIRATE_BOTH_COLUMNS + 4 * fours_x
+      > (MULTIRATE_BOTH_LOADS - 1) * MULTIRATE_WARP;
+  const bool inside = left >= 0
+      && left + MULTIRATE_BOTH_LOADS * MULTIRATE_WARP <= plane.low_columns;
+  const int half = lane / (MULTIRATE_WARP / 2);
+  const int place = lane % (MULTIRATE_WARP / 2);
+
+  if ((int) threadIdx.x < MULTIRATE_BOTH_MOST_TAPS) {
+    ((float *) memory.tap_x)[threadIdx.x] = plane.tables->tap_x[threadIdx.x];
+    ((float *) memory.tap_y)[threadIdx.x] =
+        plane.tables->tap_y[MULTIRATE_COLUMN_SUMS + threadIdx.x];
+  }
+  if ((int) threadIdx.x < lines)
+    multirate_note_line (plane,
+        plane.first_y - 1 + first - plane.first_row + (int) threadIdx.x,
+        channel, threadIdx.x, &memory);
+  if ((int) threadIdx.x < MULTIRATE_BOTH_LOADS * MULTIRATE_WARP)
+    memory.column[threadIdx.x] =
+        min (max (left + (int) threadIdx.x, 0), plane.low_columns - 1);
+  gpu_await_previous ();
+  __syncthreads ();
+  for (int y = warp * MULTIRATE_BOTH_LINES; y < lines;
+       y += MULTIRATE_BOTH_WARPS * MULTIRATE_BOTH_LINES) {
+    const float4 *const from = memory.lines[warp][2 * half] + place;
+    float *const to = memory.sums_x[y + 2 * half] + 4 * place;
+
+    if (inside)
+      multirate_load_lines<true> (&memory, y, wide, memory.lines[warp]);
+    else
+      multirate_load_lines<false> (&memory, y, wide, memory.lines[warp]);
+    __syncwarp ();
+    multirate_sum_lines (from, from + MULTIRATE_BOTH_WINDOW / 4, memory.tap_x,
+        fours_x, (float4 *) to, (float4 *) (to + MULTIRATE_BOTH_COLUMNS));
+    __syncwarp (); /* before the next lines are loaded */
+  }
+  __syncthreads ();
+  for (int i = warp; i < 2 * groups; i += MULTIRATE_BOTH_WARPS) {
+    const int x = i % 2 * MULTIRATE_WARP + lane;
+    const int y = i / 2 * MULTIRATE_COLUMN_SUMS;
+    const ptrdiff_t pitch = (ptrdiff_t) plane.channels * plane.pitch;
+    float total[MULTIRATE_COLUMN_SUMS] = {};
+    float *to = plane.sums + (first + y) * pitch
+        + (ptrdiff_t) channel * plane.pitch + begin + x;
+
+    if (begin + x >= plane.pitch)
+      continue;
+    multirate_sum_column (memory.sums_x[y] + x, memory.tap_y, fours_y, total);
+#pragma unroll
+    for (int k = 0; k < MULTIRATE_COLUMN_SUMS; k++, to += pitch)
+      if (y + k < rows)
+        *to = total[k];
+  }
 }

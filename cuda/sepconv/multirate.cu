@@ -444,6 +444,33 @@ cut_results (const SepconvPlan *plan, MultirateLaunch *launch, bool bytes)
   }
 }
 
+/* Cuts planes of few taps into tiles that along_both takes: as high ones as leave two blocks to
+ * each multiprocessor, since each tile sums its halo along x again. */
+static void
+cut_sums (const SepconvPlan *plan, MultirateLaunch *launch)
+{
+  const int wanted = 2 * gpu_multiprocessors (plan->gpu);
+  int rows = MULTIRATE_BOTH_MOST_ROWS;
+
+  for (;; rows /= 2) {
+    int blocks = 0;
+
+    for (int i = 0; i < launch->frame.n_planes; i++) {
+      MultiratePart *plane = &launch->frame.plane[i];
+
+      if (plane->tables == NULL || plane->taps_x > MULTIRATE_BOTH_MOST_TAPS
+          || plane->taps_y > MULTIRATE_BOTH_MOST_TAPS)
+        continue;
+      plane->both_tiles = divide_up (plane->pitch, MULTIRATE_BOTH_COLUMNS);
+      plane->both_rows = rows;
+      blocks += plane->both_tiles * plane->channels
+          * divide_up (plane->sum_rows, rows);
+    }
+    if (blocks >= wanted || rows <= MULTIRATE_COLUMN_SUMS)
+      break;
+  }
+}
+
 /* The blocks that a plane has of each kernel. */
 static void
 count_blocks (const MultiratePart *plane, int (&blocks)[MULTIRATE_N_KERNELS])
@@ -455,13 +482,18 @@ count_blocks (const MultiratePart *plane, int (&blocks)[MULTIRATE_N_KERNELS])
   }
   blocks[plane->bytes ? MULTIRATE_DECIMATE_BYTES : MULTIRATE_DECIMATE] =
       plane->tiles * plane->strips;
-  blocks[MULTIRATE_ALONG_X] = divide_up (plane->low_rows * plane->channels
-          * divide_up (plane->sum_columns, MULTIRATE_SEGMENT),
-      MULTIRATE_FILTER_WARPS);
-  blocks[MULTIRATE_ALONG_Y] =
-      divide_up (plane->channels * plane->pitch, MULTIRATE_WARP)
-      * divide_up (
-          plane->sum_rows, MULTIRATE_FILTER_WARPS * MULTIRATE_COLUMN_SUMS);
+  if (plane->both_rows > 0) {
+    blocks[MULTIRATE_ALONG_BOTH] = plane->both_tiles * plane->channels
+        * divide_up (plane->sum_rows, plane->both_rows);
+  } else {
+    blocks[MULTIRATE_ALONG_X] = divide_up (plane->low_rows * plane->channels
+            * divide_up (plane->sum_columns, MULTIRATE_SEGMENT),
+        MULTIRATE_FILTER_WARPS);
+    blocks[MULTIRATE_ALONG_Y] =
+        divide_up (plane->channels * plane->pitch, MULTIRATE_WARP)
+        * divide_up (
+            plane->sum_rows, MULTIRATE_FILTER_WARPS * MULTIRATE_COLUMN_SUMS);
+  }
   blocks[plane->bytes ? MULTIRATE_INTERPOLATE_BYTES : MULTIRATE_INTERPOLATE] =
       plane->result_tiles
       * divide_up (plane->sum_rows - MULTIRATE_REACH + 1, plane->result_cells);
@@ -509,12 +541,14 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
   }
   launch.threads[MULTIRATE_ALONG_X] = MULTIRATE_FILTER_THREADS;
   launch.threads[MULTIRATE_ALONG_Y] = MULTIRATE_FILTER_THREADS;
+  launch.threads[MULTIRATE_ALONG_BOTH] = MULTIRATE_BOTH_THREADS;
   launch.threads[MULTIRATE_INTERPOLATE] = MULTIRATE_RESULT_THREADS;
   launch.threads[MULTIRATE_INTERPOLATE_BYTES] = MULTIRATE_RESULT_BYTES_THREADS;
   for (int bytes = 0; bytes < 2; bytes++) {
     cut_strips (plan, &launch, bytes != 0);
     cut_results (plan, &launch, bytes != 0);
   }
+  cut_sums (plan, &launch);
   number_blocks (&launch);
   return launch;
 }
@@ -528,6 +562,7 @@ run_planes (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
     multirate_decimate_bytes,
     multirate_along_x,
     multirate_along_y,
+    multirate_along_both,
     multirate_interpolate<BYTES>,
     multirate_interpolate_bytes,
   };
@@ -573,6 +608,7 @@ multirate_prepare (SepconvPlan *plan, Fault *fault)
           (const void *) multirate_interpolate_bytes, fault)
       && twopass_load_kernel ((const void *) multirate_along_x, fault)
       && twopass_load_kernel ((const void *) multirate_along_y, fault)
+      && twopass_load_kernel ((const void *) multirate_along_both, fault)
       && twopass_load_kernel ((const void *) multirate_interpolate<1>, fault)
       && twopass_load_kernel ((const void *) multirate_interpolate<2>, fault);
 }

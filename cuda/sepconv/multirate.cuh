@@ -5,6 +5,7 @@
  *   decimate      the frame                      parts of low[], the small picture
  *   along_x       the parts, which it adds up    the taps' sums along x
  *   along_y       those                          sum[], along both axes
+ *   along_both    the parts, which it adds up    sum[]: instead of the two, for few taps
  *   interpolate   sum[]                          the result
  *
  * The pictures between the kernels are floats, and planar: a row has one line for each channel.
@@ -41,6 +42,10 @@
 /* Results of a thread of along_y, which are neighbours along y. */
 #define MULTIRATE_COLUMN_SUMS 8
 
+/* along_both: fitted taps along either axis, and rows of a tile, at most. */
+#define MULTIRATE_BOTH_MOST_TAPS 40
+#define MULTIRATE_BOTH_MOST_ROWS 64
+
 /* The taps of an axis, up to whole blocks of the sums, with zeros. */
 #define MULTIRATE_PADDED_TAPS 4144
 static_assert (MULTIRATE_PADDED_TAPS % MULTIRATE_SUM_BLOCK == 0
@@ -70,6 +75,7 @@ enum MultirateKernel
   MULTIRATE_DECIMATE_BYTES,
   MULTIRATE_ALONG_X,
   MULTIRATE_ALONG_Y,
+  MULTIRATE_ALONG_BOTH,
   MULTIRATE_INTERPOLATE,
   MULTIRATE_INTERPOLATE_BYTES,
   MULTIRATE_N_KERNELS
@@ -120,6 +126,9 @@ struct MultiratePart
   int pitch;     /* floats of a line */
   float *sums_x; /* [low_rows][channel][pitch] */
   float *sums;   /* [sum_rows][channel][pitch] */
+
+  /* along_both: tiles along x, and rows of one; 0 if the plane has too many taps. */
+  int both_tiles, both_rows;
 
   /* interpolate: cells along y of a block; of a plane that is only copied, rows. */
   int result_tiles, result_cells;

@@ -429,28 +429,16 @@ glide_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* Rows that several blocks share, of widths that end anywhere in a block's last vector. */
+/* Extremes, against the oracle. */
 static void
-wide_case (Check *check, Random *random, int index, const void *data)
+expect_extremes (
+    Check *check, const MethodSubject *subject, const Case *c, Random *random)
 {
-  const MethodSubject *subject = data;
-  static const char *const kinds[] = { "gray8", "ayuv", "nv12", "rgbx" };
-  const int most = index % 4 == 0 ? 9000 : 2500;
-  Case *c = case_new ();
   SepconvPlan *plan;
   Picture src, dst;
   Verdict verdict;
   Fault fault;
 
-  case_set_layout (c, layout_kind_by_name (kinds[index % 4]),
-      random_int (random, most / 2, most), random_int (random, 10, 50));
-  case_make_spec (c, (SepconvBorder) (index % N_BORDERS),
-      &(Effort){ most, most, 1e6 }, random);
-  c->shape = "gaussian of a wide picture";
-  c->spec.scale = 1.0;
-  c->spec.bias = 0.0;
-  set_gaussians (c, random_double (random, 9.0, 20.0));
-  case_describe (check, c);
   picture_new (&src, &c->layout, subject->device->gpu == NULL, random);
   picture_new (&dst, &c->layout, subject->device->gpu == NULL, random);
   picture_paint (&src, CONTENT_EXTREMES, random);
@@ -466,6 +454,50 @@ wide_case (Check *check, Random *random, int index, const void *data)
   sepconv_plan_free (plan);
   picture_clear (&src);
   picture_clear (&dst);
+}
+
+/* Rows that several blocks share, of widths that end anywhere in a block's last vector. */
+static void
+wide_case (Check *check, Random *random, int index, const void *data)
+{
+  const MethodSubject *subject = data;
+  static const char *const kinds[] = { "gray8", "ayuv", "nv12", "rgbx" };
+  const int most = index % 4 == 0 ? 9000 : 2500;
+  Case *c = case_new ();
+
+  case_set_layout (c, layout_kind_by_name (kinds[index % 4]),
+      random_int (random, most / 2, most), random_int (random, 10, 50));
+  case_make_spec (c, (SepconvBorder) (index % N_BORDERS),
+      &(Effort){ most, most, 1e6 }, random);
+  c->shape = "gaussian of a wide picture";
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.0;
+  set_gaussians (c, random_double (random, 9.0, 20.0));
+  case_describe (check, c);
+  expect_extremes (check, subject, c, random);
+  case_free (c);
+}
+
+/* Taps of one axis that stay at their own rate, next to others that are few, and planes of both
+ * kinds in one frame: the kernels that take many fitted taps, and those that take few. */
+static void
+mixed_case (Check *check, Random *random, int index, const void *data)
+{
+  const MethodSubject *subject = data;
+  const int radius = random_int (random, 21, 150);
+  Case *c = case_new ();
+
+  case_set_layout (c, layout_kind_by_name (index % 2 ? "nv12" : "gray8"),
+      random_int (random, 80, 200) * 2, random_int (random, 40, 90) * 2);
+  case_make_spec (c, (SepconvBorder) (index / 2 % N_BORDERS),
+      &(Effort){ 400, 400, 1e6 }, random);
+  c->shape = "gaussian and box";
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.0;
+  set_gaussians (c, random_double (random, 9.0, 20.0));
+  taps_box (index % 3 ? &c->x[0] : &c->y[0], 2 * radius + 1, radius);
+  case_describe (check, c);
+  expect_extremes (check, subject, c, random);
   case_free (c);
 }
 
@@ -473,6 +505,13 @@ static void
 check_wide (Check *check, const void *data)
 {
   device_check_method (check, data, check->quick ? 4 : 20, wide_case);
+}
+
+static void
+check_mixed (Check *check, const void *data)
+{
+  device_check_method (check, data, (check->quick ? 1 : 2) * 2 * N_BORDERS,
+      mixed_case);
 }
 
 static void
@@ -504,5 +543,7 @@ check_multirate_add (void)
     kerncheck_add (
         check_glide, method, method, "sepconv/%s/glide", method->name);
     kerncheck_add (check_wide, method, method, "sepconv/%s/wide", method->name);
+    kerncheck_add (
+        check_mixed, method, method, "sepconv/%s/mixed", method->name);
   }
 }
