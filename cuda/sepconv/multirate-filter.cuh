@@ -448,6 +448,7 @@ __launch_bounds__ (MULTIRATE_BOTH_THREADS, MULTIRATE_BOTH_BLOCKS)
   if ((int) threadIdx.x < MULTIRATE_BOTH_LOADS * MULTIRATE_WARP)
     memory.column[threadIdx.x] =
         min (max (left + (int) threadIdx.x, 0), plane.low_columns - 1);
+  gpu_admit_next ();
   gpu_await_previous ();
   __syncthreads ();
   for (int y = warp * MULTIRATE_BOTH_LINES; y < lines;
