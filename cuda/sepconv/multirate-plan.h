@@ -33,8 +33,8 @@ extern "C" {
 typedef enum
 {
   MULTIRATE_ANY_FACTOR,
-  /* Windows of bytes, and factors that are powers of two, for planes of up to 8 bits; others
-   * as MULTIRATE_ANY_FACTOR. */
+  /* Windows of bytes, and factors that are powers of two up to 16, for planes of up to 8 bits;
+   * others as MULTIRATE_ANY_FACTOR. */
   MULTIRATE_BYTE_WINDOWS
 } MultirateWindows;
 

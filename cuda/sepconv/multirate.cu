@@ -626,21 +626,19 @@ multirate_release (SepconvPlan *plan)
   free (state);
 }
 
-/* Four launches, one after the other, whatever the size. Taps that are few for this method are
- * decimated little and take half as long again as many, which a cost that never falls with more
- * taps is in the middle of. Two bytes go by the general kernels; more than 12 bits are decimated
- * less than fewer. */
+/* Three or four launches, one after the other, whatever the size. Two bytes go by the general
+ * kernels; more than 12 bits are decimated less than fewer. */
 static double
 multirate_cost (const SepconvWork *work)
 {
   const double n = sepconv_mean_taps (work);
-  double sample = work->channels >= 3 ? 1.9 : 1.2;
+  double sample = work->channels >= 3 ? 1.6 : 1.05;
 
   if (work->sample_bytes > 1)
     sample = work->depth > 12 ? 16.0 : 3.4;
   else if (work->channels == 3)
     sample = 3.0;
-  return 20.0 + 0.002 * n + work->samples * sample;
+  return 15.0 + 0.005 * n + work->samples * sample;
 }
 
 static bool

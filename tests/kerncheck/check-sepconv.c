@@ -586,7 +586,7 @@ check_auto (Check *check, const void *data)
     { "gray8", 1920, 1080, 3, 129, "tensor" },
     { "nv12", 3840, 2160, 3, 129, "tensor" },
     { "rgbx", 1920, 1080, 129, 3, "tensor" },
-    { "gray8", 960, 540, 3, 257, "tensor-twopass" },
+    { "gray8", 960, 540, 3, 257, "multirate" },
     { "gray8", 1920, 1080, 3, 257, "multirate" },
     { "gray8", 7680, 4320, 65, 65, "tensor" },
     { "gray8", 7680, 4320, 257, 257, "multirate" },
