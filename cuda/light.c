@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "light/plan.h"
 
+#include "divide.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,12 +72,6 @@ static bool
 is_subsampling (int pixels)
 {
   return pixels == 1 || pixels == 2 || pixels == 4;
-}
-
-static int
-divide_up (int n, int divisor)
-{
-  return (n + divisor - 1) / divisor;
 }
 
 /* Whether the plane of a role has the samples that `first`, red or Y, with the subsampling has. */

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "overlay.h"
 
+#include "divide.h"
 #include "overlay/backend.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int
-divide_up (int n, int divisor)
-{
-  return (n + divisor - 1) / divisor;
-}
 
 static bool
 validate_grid (

@@ -2,6 +2,7 @@
 #include "direct-host.cuh"
 #include "direct-tile.cuh"
 
+#include "../divide.h"
 #include "../gpu-check.h"
 
 #include <math.h>
@@ -91,12 +92,6 @@ struct DirectRun
       * (sizeof (DirectRegion) + IMAGE_MAX_MEMORIES * sizeof (DirectTiles))
       / sizeof (uint64_t)];
 };
-
-static int
-divide_up (int n, int divisor)
-{
-  return (n + divisor - 1) / divisor;
-}
 
 /* The size of the largest pixels over a memory; 0: planes do not lie as tiles need it. */
 static int

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "pack.cuh"
 
+#include "../divide.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,12 +10,6 @@
 /* Blocks of samples of one job, if they are small. */
 #define MEANS_EACH 8
 #define LARGE_BLOCK 2048 /* samples */
-
-static int
-divide_up (int n, int divisor)
-{
-  return (n + divisor - 1) / divisor;
-}
 
 static int
 tiles_of_plane (const Image *image, int p)

@@ -3,6 +3,7 @@
  * are. Host. */
 #pragma once
 
+#include "../divide.h"
 #include "box.h"
 #include "box-running-strips.cuh"
 #include "twopass.cuh"
@@ -23,18 +24,6 @@ struct BoxState : TwopassState
   int most_shared, multiprocessor_shared; /* bytes */
   StripHeights heights;
 };
-
-static int
-round_up (int value, int unit)
-{
-  return (value + unit - 1) / unit * unit;
-}
-
-static int
-divide_up (int value, int by)
-{
-  return (value + by - 1) / by;
-}
 
 /* How the sums of columns of a plane are cut to 16 bits: `factor` times the sum, bits from
  * `cut` on. */

@@ -15,9 +15,9 @@
  * anything else. At a border, too, nothing waits for memory, but for borders that mirror or wrap. */
 #pragma once
 
-#include "instructions.cuh"
 #include "multirate-bytes.cuh"
 #include "multirate-decimate.cuh"
+#include "strip-reader.cuh"
 
 /* Registers for two blocks a multiprocessor. */
 #define MULTIRATE_BYTES_THREADS 256
@@ -169,51 +169,6 @@ multirate_gather_bytes (const MultiratePart &plane, SepconvBorder border,
   }
 }
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-
-__device__ __forceinline__ void
-multirate_copy_chunk (uint4 *to, const uint8_t *from, int bytes)
-{
-  copy_async (to, from, bytes);
-}
-
-__device__ __forceinline__ void
-multirate_end_copies ()
-{
-  copy_async_commit ();
-}
-
-/* Waits for the row that was asked for first. */
-__device__ __forceinline__ void
-multirate_await_row ()
-{
-  copy_async_wait<MULTIRATE_BYTES_AHEAD - 1> ();
-}
-
-#else
-
-__device__ __forceinline__ void
-multirate_copy_chunk (uint4 *to, const uint8_t *from, int bytes)
-{
-  if (bytes == MULTIRATE_CHUNK)
-    *to = *(const uint4 *) from;
-  else
-    for (int i = 0; i < bytes; i++)
-      ((uint8_t *) to)[i] = from[i];
-}
-
-__device__ __forceinline__ void
-multirate_end_copies ()
-{
-}
-
-__device__ __forceinline__ void
-multirate_await_row ()
-{
-}
-
-#endif
-
 /* Asks for a thread's chunk of a row, which begins at `at`, or NULL for the constant border. */
 template <typename Chunk>
 __device__ __forceinline__ void
@@ -226,7 +181,7 @@ multirate_ask_for_bytes (const MultiratePart &plane, SepconvBorder border,
   if (at == NULL || place.reading == MULTIRATE_BYTES_BORDER)
     *to = make_uint4 (fill, fill, fill, fill);
   else if (place.reading <= MULTIRATE_BYTES_EDGE)
-    multirate_copy_chunk (to, at, place.bytes);
+    strip_copy_chunk ((uint8_t *) to, at, place.bytes);
   else if (place.reading == MULTIRATE_BYTES_WORDS)
     *to = make_uint4 (gpu_load (word), gpu_load (word + 1),
         gpu_load (word + 2), gpu_load (word + 3));
@@ -448,7 +403,7 @@ multirate_ask_for_row (MultirateBytesMarch<Chunk> &march)
   if (march.next <= march.last)
     multirate_ask_for_bytes<Chunk> (
         plane, march.border, at, march.place, to);
-  multirate_end_copies ();
+  strip_commit ();
   march.next++;
   march.at += plane.src_stride;
   march.slot =
@@ -628,7 +583,7 @@ multirate_decimate_strip (const MultiratePart &plane, SepconvBorder border,
   for (int i = 0; i < march.n + MULTIRATE_REACH - 1; i++) {
 #pragma unroll 1
     for (int p = 0; i < march.n && p < plane.factor_y; p++) {
-      multirate_await_row ();
+      strip_wait<MULTIRATE_BYTES_AHEAD - 1> ();
       multirate_add_bytes (
           multirate_take_bytes<Chunk> (plane, border, march.place,
               &memory.row[march.slot][threadIdx.x]),

@@ -9,6 +9,7 @@
  * Memory is as large as the plan's taps need. Taps that are decimated less, or reach further, than
  * all before need more: the first run with them allocates it, which waits for the runs before.
  * The runs of a plan share that memory, so that none overlaps another (GPU_AFTER_KERNELS only). */
+#include "../divide.h"
 #include "../gpu-check.h"
 #include "multirate-decimate-bytes.cuh"
 #include "multirate-decimate.cuh"
@@ -48,18 +49,6 @@ struct MultirateLaunch
   int blocks[MULTIRATE_N_KERNELS];
   int threads[MULTIRATE_N_KERNELS];
 };
-
-static int
-round_up (int value, int unit)
-{
-  return (value + unit - 1) / unit * unit;
-}
-
-static int
-divide_up (int value, int by)
-{
-  return (value + by - 1) / by;
-}
 
 /* Cells of a strip, at least. */
 static int

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* divide: how many whole parts something takes. Not a public header. */
+#pragma once
+
+/* n / by rounded up, for n >= 0 and by > 0 whose sum fits an int. */
+static inline int
+divide_up (int n, int by)
+{
+  return (n + by - 1) / by;
+}
+
+/* The least multiple of `unit` that is at least n, within the same limits. */
+static inline int
+round_up (int n, int unit)
+{
+  return divide_up (n, unit) * unit;
+}
