@@ -48,8 +48,8 @@ multirate_is_power (int factor)
 
 /* Four pixels of RGBA have four cells of two: too many sums for a thread's registers. */
 static inline bool
-multirate_takes_bytes (const MultirateAxis *x, const MultirateAxis *y,
-    int channels)
+multirate_takes_bytes (
+    const MultirateAxis *x, const MultirateAxis *y, int channels)
 {
   return x->weight_sum > 0 && multirate_is_power (x->factor)
       && multirate_is_power (y->factor) && channels != 3

@@ -95,8 +95,8 @@ enum MultirateBytesReading
 {
   MULTIRATE_BYTES_CHUNK, /* as it lies there */
   MULTIRATE_BYTES_PIXEL, /* the chunk with the pixel at the edge, which stands for all */
-  MULTIRATE_BYTES_EDGE,  /* what is there, then the pixel at the edge or the constant border */
-  MULTIRATE_BYTES_WORDS, /* four words */
+  MULTIRATE_BYTES_EDGE, /* what is there, then the pixel at the edge or the constant border */
+  MULTIRATE_BYTES_WORDS,  /* four words */
   MULTIRATE_BYTES_BORDER, /* the constant border's */
   MULTIRATE_BYTES_GATHERED
 };
@@ -141,8 +141,7 @@ multirate_find_bytes (const MultiratePart &plane, SepconvBorder border,
   const int edge = x < 0 ? 0 : (plane.width - 1) * Chunk::channels;
   MultirateBytesPlace place;
 
-  place.reading =
-      multirate_choose_reading<Chunk> (plane, border, tile, x);
+  place.reading = multirate_choose_reading<Chunk> (plane, border, tile, x);
   place.pixel = x;
   place.byte = place.reading == MULTIRATE_BYTES_PIXEL
       ? edge / MULTIRATE_CHUNK * MULTIRATE_CHUNK
@@ -183,8 +182,8 @@ multirate_ask_for_bytes (const MultiratePart &plane, SepconvBorder border,
   else if (place.reading <= MULTIRATE_BYTES_EDGE)
     strip_copy_chunk ((uint8_t *) to, at, place.bytes);
   else if (place.reading == MULTIRATE_BYTES_WORDS)
-    *to = make_uint4 (gpu_load (word), gpu_load (word + 1),
-        gpu_load (word + 2), gpu_load (word + 3));
+    *to = make_uint4 (gpu_load (word), gpu_load (word + 1), gpu_load (word + 2),
+        gpu_load (word + 3));
   else
     multirate_gather_bytes<Chunk> (
         plane, border, at - place.byte, place.pixel, (uint8_t *) to);
@@ -221,8 +220,7 @@ multirate_take_bytes (const MultiratePart &plane, SepconvBorder border,
 
   if (place.reading == MULTIRATE_BYTES_PIXEL
       || place.reading == MULTIRATE_BYTES_EDGE) {
-    const int inside =
-        place.reading == MULTIRATE_BYTES_PIXEL ? 0 : place.bytes;
+    const int inside = place.reading == MULTIRATE_BYTES_PIXEL ? 0 : place.bytes;
     const uint32_t fill = border == SEPCONV_CONSTANT
         ? plane.border_bytes
         : multirate_edge_bytes<Chunk> (chunk, place.edge);
@@ -294,8 +292,7 @@ __device__ __forceinline__ MultirateByteWeights<Chunk>
 multirate_byte_weights (const MultiratePart &plane)
 {
   typedef MultirateByteWeights<Chunk> Weights;
-  const int chunks =
-      multirate_cell_chunks (plane.factor_x, plane.channels);
+  const int chunks = multirate_cell_chunks (plane.factor_x, plane.channels);
   const int phase = (int) threadIdx.x % chunks * Chunk::pixels;
   const uint8_t *window = plane.tables->byte_window_x;
   Weights weights;
@@ -336,8 +333,8 @@ multirate_byte_share (const MultiratePixels<Chunk> &pixels,
         cell + MULTIRATE_REACH - 1 - low + (Weights::two_cells ? 1 : 0);
 
     if (k >= 0 && k < Weights::places)
-      sum = __dp4a (pixels.word[channel][w],
-          weights.weight[w % Weights::words][k], sum);
+      sum = __dp4a (
+          pixels.word[channel][w], weights.weight[w % Weights::words][k], sum);
   }
   return __uint_as_float (sum) - 0x1p23f;
 }
@@ -354,8 +351,7 @@ multirate_add_bytes (const MultirateBytes &bytes,
     const MultirateByteWeights<Chunk> &weights, const float4 &weight,
     MultirateByteSums<Chunk> &sums)
 {
-  const MultiratePixels<Chunk> pixels =
-      multirate_split_channels<Chunk> (bytes);
+  const MultiratePixels<Chunk> pixels = multirate_split_channels<Chunk> (bytes);
 
 #pragma unroll
   for (int c = 0; c < Chunk::channels; c++)
@@ -378,11 +374,11 @@ template <typename Chunk> struct MultirateBytesMarch
   SepconvBorder border;
   MultirateBytesTile tile;
   MultirateBytesPlace place;
-  int n;          /* cells along y */
-  int next, last; /* the next row to ask for, and the last one */
-  int slot;       /* of memory->row: where it goes */
+  int n;             /* cells along y */
+  int next, last;    /* the next row to ask for, and the last one */
+  int slot;          /* of memory->row: where it goes */
   const uint8_t *at; /* the chunk in that row, if it is in the picture */
-  float *to;      /* the next low row's parts */
+  float *to;         /* the next low row's parts */
   MultirateByteWeights<Chunk> weights;
 };
 
@@ -401,13 +397,11 @@ multirate_ask_for_row (MultirateBytesMarch<Chunk> &march)
     at = y < 0 ? NULL : plane.src + y * plane.src_stride + march.place.byte;
   }
   if (march.next <= march.last)
-    multirate_ask_for_bytes<Chunk> (
-        plane, march.border, at, march.place, to);
+    multirate_ask_for_bytes<Chunk> (plane, march.border, at, march.place, to);
   strip_commit ();
   march.next++;
   march.at += plane.src_stride;
-  march.slot =
-      march.slot + 1 == MULTIRATE_BYTES_AHEAD ? 0 : march.slot + 1;
+  march.slot = march.slot + 1 == MULTIRATE_BYTES_AHEAD ? 0 : march.slot + 1;
 }
 
 /* Puts the first N shares of each channel of a chunk in the first low row into shared memory. */
@@ -477,8 +471,7 @@ multirate_put_own_lows (MultirateBytesMarch<Chunk> &march,
 {
   constexpr int n = MULTIRATE_REACH - 1, pitch = Chunk::channels * n | 1;
   const float *share = march.memory->share + threadIdx.x * pitch;
-  const int first =
-      (int) threadIdx.x * Chunk::cells - march.tile.skew;
+  const int first = (int) threadIdx.x * Chunk::cells - march.tile.skew;
 
   multirate_put_shares<n> (march, sums);
   __syncthreads (); /* the shares are there */
@@ -585,8 +578,8 @@ multirate_decimate_strip (const MultiratePart &plane, SepconvBorder border,
     for (int p = 0; i < march.n && p < plane.factor_y; p++) {
       strip_wait<MULTIRATE_BYTES_AHEAD - 1> ();
       multirate_add_bytes (
-          multirate_take_bytes<Chunk> (plane, border, march.place,
-              &memory.row[march.slot][threadIdx.x]),
+          multirate_take_bytes<Chunk> (
+              plane, border, march.place, &memory.row[march.slot][threadIdx.x]),
           march.weights, memory.window_y[p], sums);
       multirate_ask_for_row (march);
     }
@@ -597,8 +590,8 @@ multirate_decimate_strip (const MultiratePart &plane, SepconvBorder border,
 }
 
 static __global__ void
-__launch_bounds__ (MULTIRATE_BYTES_THREADS,
-    MULTIRATE_BYTES_AT_ONCE / MULTIRATE_BYTES_THREADS)
+__launch_bounds__ (
+    MULTIRATE_BYTES_THREADS, MULTIRATE_BYTES_AT_ONCE / MULTIRATE_BYTES_THREADS)
     multirate_decimate_bytes (GPU_PARAMETER MultirateFrame frame)
 {
   __shared__ MultirateBytesMemory memory;

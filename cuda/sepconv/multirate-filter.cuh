@@ -207,7 +207,8 @@ __launch_bounds__ (MULTIRATE_FILTER_THREADS)
  * either. */
 #define MULTIRATE_BOTH_LINES 4
 /* Low columns that a tile's results along x need, and the loads of a thread for a line of them. */
-#define MULTIRATE_BOTH_WINDOW (MULTIRATE_BOTH_COLUMNS + MULTIRATE_BOTH_MOST_TAPS)
+#define MULTIRATE_BOTH_WINDOW \
+  (MULTIRATE_BOTH_COLUMNS + MULTIRATE_BOTH_MOST_TAPS)
 #define MULTIRATE_BOTH_LOADS \
   ((MULTIRATE_BOTH_WINDOW + MULTIRATE_WARP - 1) / MULTIRATE_WARP)
 static_assert (MULTIRATE_BOTH_MOST_TAPS % 4 == 0
@@ -230,7 +231,8 @@ struct MultirateBoth
   /* [k][line]: where part k begins, NULL if there is none. */
   const float *part[MULTIRATE_REACH]
                    [MULTIRATE_BOTH_MOST_ROWS + MULTIRATE_BOTH_MOST_TAPS];
-  int column[MULTIRATE_BOTH_LOADS * MULTIRATE_WARP]; /* low ones of the window */
+  int column[MULTIRATE_BOTH_LOADS
+      * MULTIRATE_WARP]; /* low ones of the window */
   float sums_x[MULTIRATE_BOTH_MOST_ROWS + MULTIRATE_BOTH_MOST_TAPS]
               [MULTIRATE_BOTH_COLUMNS];
 };
@@ -265,8 +267,8 @@ multirate_load_parts (const float *const *part,
 
 #pragma unroll
     for (int i = 0; i < MULTIRATE_BOTH_LOADS; i++) {
-      const float *const at = INSIDE ? line + column[0] + i * MULTIRATE_WARP
-                                     : line + column[i];
+      const float *const at =
+          INSIDE ? line + column[0] + i * MULTIRATE_WARP : line + column[i];
 
       value[r][i] =
           (ALL || line != NULL) && (i < MULTIRATE_BOTH_LOADS - 1 || wide)
@@ -421,7 +423,8 @@ __launch_bounds__ (MULTIRATE_BOTH_THREADS, MULTIRATE_BOTH_BLOCKS)
   const int number = block / plane.both_tiles;
   const int down = number / plane.channels;
   const int channel = number - down * plane.channels;
-  const int begin = (block - number * plane.both_tiles) * MULTIRATE_BOTH_COLUMNS;
+  const int begin =
+      (block - number * plane.both_tiles) * MULTIRATE_BOTH_COLUMNS;
   const int first = down * plane.both_rows;
   const int rows = min (plane.both_rows, plane.sum_rows - first);
   const int groups = (rows + MULTIRATE_COLUMN_SUMS - 1) / MULTIRATE_COLUMN_SUMS;

@@ -149,7 +149,7 @@ multirate_load_chunk (const uint8_t *from, int unit)
   return unit == MULTIRATE_CHUNK
       ? gpu_load ((const uint4 *) from)
       : make_uint4 (gpu_load (word), gpu_load (word + 1), gpu_load (word + 2),
-            gpu_load (word + 3));
+          gpu_load (word + 3));
 }
 
 __device__ __forceinline__ void
@@ -197,8 +197,8 @@ multirate_ask_for_sums (
 template <typename Chunk>
 __device__ __forceinline__ void
 multirate_march_chunk (MultirateResultMarch<Chunk> &march,
-    MultirateChunkRow (&row)[MULTIRATE_REACH],
-    MultirateChunkSums<Chunk> &ahead, bool before)
+    MultirateChunkRow (&row)[MULTIRATE_REACH], MultirateChunkSums<Chunk> &ahead,
+    bool before)
 {
   const MultiratePart &plane = *march.plane;
   const int last =
@@ -207,8 +207,7 @@ multirate_march_chunk (MultirateResultMarch<Chunk> &march,
 #pragma unroll
   for (int t = 0; t < MULTIRATE_REACH - 1; t++)
     row[t] = row[t + 1];
-  multirate_interpolate_chunk (
-      ahead, march.phase, &row[MULTIRATE_REACH - 1]);
+  multirate_interpolate_chunk (ahead, march.phase, &row[MULTIRATE_REACH - 1]);
   multirate_ask_for_sums (march, &ahead);
 #pragma unroll 1
   for (int p = 0; march.y < last; p++, march.y++) {
@@ -236,8 +235,8 @@ multirate_interpolate_strip (const MultiratePart &plane, int block,
     const MultirateResultBytesMemory &memory)
 {
   const int down = block / plane.result_tiles;
-  const int chunk = (block - down * plane.result_tiles)
-          * MULTIRATE_RESULT_BYTES_THREADS
+  const int chunk =
+      (block - down * plane.result_tiles) * MULTIRATE_RESULT_BYTES_THREADS
       + (int) threadIdx.x;
   const int x = chunk * Chunk::pixels;
   const int cell = down * plane.result_cells;
@@ -255,13 +254,11 @@ multirate_interpolate_strip (const MultiratePart &plane, int block,
   march.memory = &memory;
   march.phase = memory.phase_x + x % plane.factor_x;
   march.byte = chunk * MULTIRATE_CHUNK;
-  march.bytes = min (
-      (plane.width - x) * Chunk::channels, MULTIRATE_CHUNK);
+  march.bytes = min ((plane.width - x) * Chunk::channels, MULTIRATE_CHUNK);
   march.by_bytes = march.bytes < MULTIRATE_CHUNK || plane.dst_unit == 1
       || (plane.kept != 0 && plane.src_unit == 1);
   march.first_sum = x / plane.factor_x;
-  march.sums =
-      plane.sums + (ptrdiff_t) cell * Chunk::channels * plane.pitch;
+  march.sums = plane.sums + (ptrdiff_t) cell * Chunk::channels * plane.pitch;
   march.sum_rows = n + MULTIRATE_REACH - 1;
   march.y = cell * plane.factor_y;
 #pragma unroll
@@ -286,14 +283,12 @@ __launch_bounds__ (MULTIRATE_RESULT_BYTES_THREADS,
   __shared__ MultirateResultBytesMemory memory;
   const MultiratePart &plane =
       frame.plane[multirate_find_plane<MULTIRATE_INTERPOLATE_BYTES> (frame)];
-  const int block =
-      blockIdx.x - plane.first_block[MULTIRATE_INTERPOLATE_BYTES];
+  const int block = blockIdx.x - plane.first_block[MULTIRATE_INTERPOLATE_BYTES];
 
   for (int p = threadIdx.x; p < plane.factor_x; p += blockDim.x)
     memory.phase_x[p] = plane.tables->phase_x[p];
   for (int p = threadIdx.x; p < plane.factor_y; p += blockDim.x)
     memory.phase_y[p] = plane.tables->phase_y[p];
   __syncthreads ();
-  MULTIRATE_FOR_CHUNK (
-      plane, multirate_interpolate_strip, plane, block, memory)
+  MULTIRATE_FOR_CHUNK (plane, multirate_interpolate_strip, plane, block, memory)
 }

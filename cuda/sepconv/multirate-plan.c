@@ -72,8 +72,7 @@ set_bytes (MultirateAxis *axis, const double weight[MAX_WINDOW], int phase)
   int byte[MULTIRATE_REACH], missing = axis->weight_sum;
 
   for (int t = 0; t < MULTIRATE_REACH; t++) {
-    const double wanted =
-        at (weight, factor, phase + factor * (t - 2)) / unit;
+    const double wanted = at (weight, factor, phase + factor * (t - 2)) / unit;
 
     byte[t] = (int) floor (wanted);
     rest[t] = wanted - byte[t];
@@ -384,8 +383,8 @@ multirate_plan (MultiratePlane *plane, const Taps *x, const Taps *y, int depth,
 }
 
 void
-multirate_plan_planes (MultiratePlane *planes, const SepconvPlan *plan,
-    MultirateWindows windows)
+multirate_plan_planes (
+    MultiratePlane *planes, const SepconvPlan *plan, MultirateWindows windows)
 {
   const ImagePlane *layout = plan->layout.plane;
   int last = -1; /* plane that was planned */

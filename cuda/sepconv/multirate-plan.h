@@ -94,8 +94,8 @@ bool multirate_plan (MultiratePlane *plane, const Taps *x, const Taps *y,
 
 /* Plans all planes that are filtered, for a plan whose spec multirate_supports(). `planes` has
  * layout.n_planes. */
-void multirate_plan_planes (MultiratePlane *planes, const SepconvPlan *plan,
-    MultirateWindows windows);
+void multirate_plan_planes (
+    MultiratePlane *planes, const SepconvPlan *plan, MultirateWindows windows);
 
 /* What SepconvMethodOps.supports is of a method that computes by these plans: whether each plane
  * that is filtered has one. */

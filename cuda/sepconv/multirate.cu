@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* multirate: long smooth kernels at a lower sampling rate. multirate-plan.h has the formula,
- * multirate.cuh the kernels' order. All sums are floats. The frame is read once from memory,
+ * multirate.cuh the kernels' order. Sums are floats, but those of bytes along x. The frame is read once from memory,
  * and written once; the small picture between stays in the L2 for factors of 4 and more.
  *
  * Windows along y are cut at the strips of the blocks, and their parts added up later: strips may
@@ -353,11 +353,10 @@ rows_of_block (
 static int
 tile_threads (const MultiratePart *plane)
 {
-  return plane->bytes
-      ? round_up (multirate_bytes_threads (plane->tile_lows, plane->factor_x,
-                      plane->channels),
-            MULTIRATE_WARP)
-      : tile_warps (plane) * MULTIRATE_WARP;
+  return plane->bytes ? round_up (multirate_bytes_threads (plane->tile_lows,
+                                      plane->factor_x, plane->channels),
+             MULTIRATE_WARP)
+                      : tile_warps (plane) * MULTIRATE_WARP;
 }
 
 /* Cuts those planes into strips that one of the first kernels takes. */
@@ -407,11 +406,10 @@ cut_results (const SepconvPlan *plan, MultirateLaunch *launch, bool bytes)
     plane->result_tiles = divide_up (plane->n_samples, tile);
     rows_across += (double) plane->result_tiles * plane->height;
   }
-  rows = bytes
-      ? rows_of_block (plan, rows_across, MULTIRATE_RESULT_BYTES_THREADS,
-            MULTIRATE_RESULT_BYTES_AT_ONCE)
-      : rows_of_block (plan, rows_across, MULTIRATE_RESULT_THREADS,
-            MULTIRATE_THREADS_AT_ONCE);
+  rows = bytes ? rows_of_block (plan, rows_across,
+             MULTIRATE_RESULT_BYTES_THREADS, MULTIRATE_RESULT_BYTES_AT_ONCE)
+               : rows_of_block (plan, rows_across, MULTIRATE_RESULT_THREADS,
+                   MULTIRATE_THREADS_AT_ONCE);
   rows = max (rows, LEAST_RESULT_ROWS);
   if (!bytes)
     rows = min (rows, MOST_RESULT_ROWS);
@@ -591,10 +589,8 @@ multirate_prepare (SepconvPlan *plan, Fault *fault)
       && adopt_taps (plan, fault)
       && twopass_load_kernel ((const void *) multirate_decimate<1>, fault)
       && twopass_load_kernel ((const void *) multirate_decimate<2>, fault)
-      && twopass_load_kernel (
-          (const void *) multirate_decimate_bytes, fault)
-      && twopass_load_kernel (
-          (const void *) multirate_interpolate_bytes, fault)
+      && twopass_load_kernel ((const void *) multirate_decimate_bytes, fault)
+      && twopass_load_kernel ((const void *) multirate_interpolate_bytes, fault)
       && twopass_load_kernel ((const void *) multirate_along_x, fault)
       && twopass_load_kernel ((const void *) multirate_along_y, fault)
       && twopass_load_kernel ((const void *) multirate_along_both, fault)

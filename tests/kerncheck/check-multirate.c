@@ -182,18 +182,15 @@ check_declines (Check *check, const void *data)
   taps_box (taps, 101, 50);
   EXPECT (check, declines (plane, taps, 1.0), "a box");
   taps_gaussian (taps, 1e9, 200);
-  EXPECT (check, declines (plane, taps, 1.0),
-      "a gaussian that is cut like a box");
+  EXPECT (
+      check, declines (plane, taps, 1.0), "a gaussian that is cut like a box");
   taps_gaussian (taps, 2.0, 6);
-  EXPECT (
-      check, declines (plane, taps, 1.0), "a short gaussian");
+  EXPECT (check, declines (plane, taps, 1.0), "a short gaussian");
   taps_gaussian (taps, 40.0, 160);
-  EXPECT (
-      check, declines (plane, taps, 5000.0), "a large gain");
+  EXPECT (check, declines (plane, taps, 5000.0), "a large gain");
   for (int i = 0; i < taps->n; i++)
     taps->tap[i] = i % 2 ? -0.01 : 0.01;
-  EXPECT (
-      check, declines (plane, taps, 1.0), "alternating taps");
+  EXPECT (check, declines (plane, taps, 1.0), "alternating taps");
   memset (taps->tap, 0, sizeof taps->tap);
   EXPECT (check, declines (plane, taps, 0.0), "zeros");
   free (plane);
@@ -511,8 +508,8 @@ check_wide (Check *check, const void *data)
 static void
 check_mixed (Check *check, const void *data)
 {
-  device_check_method (check, data, (check->quick ? 1 : 2) * 2 * N_BORDERS,
-      mixed_case);
+  device_check_method (
+      check, data, (check->quick ? 1 : 2) * 2 * N_BORDERS, mixed_case);
 }
 
 static void
