@@ -40,19 +40,12 @@ multirate_cell_chunks (int factor, int channels)
   return factor > pixels ? factor / pixels : 1;
 }
 
-static inline bool
-multirate_is_power (int factor)
-{
-  return factor >= 2 && (factor & (factor - 1)) == 0;
-}
-
 /* Four pixels of RGBA have four cells of two: too many sums for a thread's registers. */
 static inline bool
 multirate_takes_bytes (
     const MultirateAxis *x, const MultirateAxis *y, int channels)
 {
-  return x->weight_sum > 0 && multirate_is_power (x->factor)
-      && multirate_is_power (y->factor) && channels != 3
+  return x->weight_sum > 0 && y->weight_sum > 0 && channels != 3
       && (channels < 4 || x->factor > 2);
 }
 
