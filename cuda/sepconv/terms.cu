@@ -5,18 +5,23 @@
 #include "terms-passes.cuh"
 #include "terms-tensor.cuh"
 
+#include <float.h>
+
 /* Terms that are as large or as small as this beside the picture's levels, or larger and
  * smaller, keep their squares within single precision. */
 #define LARGEST_TERM 1e12
 #define SMALLEST_TERM 1e-12
 
 /* Whether single precision keeps the promised accuracy, and does not overflow. The y taps of
- * SUM have the scale in them, and with that the limits of its gain. */
+ * SUM have the scale in them, and with that the limits of its gain. Beside terms that are all zero,
+ * nothing limits the scale of the others. */
 static bool
 float_suits (const SepconvPlan *plan)
 {
   if (!plan->float_holds || plan->combine == SEPCONV_SUM)
     return plan->float_holds;
+  if (fabs (plan->scale) > FLT_MAX)
+    return false;
   for (int p = 0; p < plan->layout.n_planes; p++)
     for (int t = 0; t < plan->n_terms[p]; t++) {
       const SepconvPlaneTaps *taps = sepconv_plan_term (plan, p, t);

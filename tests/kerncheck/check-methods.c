@@ -496,6 +496,25 @@ lopsided_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
+/* Terms that are all zero under a scale beyond single precision, which nothing limits then: the
+ * magnitude is zero, and the result the zero level. */
+static void
+no_gain_case (Check *check, Random *random, int index, const void *data)
+{
+  Case *c = case_new ();
+
+  case_set_layout (c, layout_kind_by_name ("gray8"), 40, 9);
+  case_make_spec (c, SEPCONV_REPLICATE, &quick_effort, random);
+  case_make_usual (c, 1 + index, random); /* sobel */
+  for (int i = 0; i < c->x[0].n; i++)
+    c->x[0].tap[i] = c->more[0][0].x.tap[i] = 0.0;
+  c->spec.scale = 1e42;
+  c->shape = "no gain";
+  c->content = CONTENT_NOISE;
+  run_one (check, c, data, random);
+  case_free (c);
+}
+
 /* One tap that is nearly all: as a 16-bit integer it is just within its type, or beyond it. */
 static void
 near_one_case (Check *check, Random *random, int index, const void *data)
@@ -856,6 +875,12 @@ check_lopsided (Check *check, const void *data)
 }
 
 static void
+check_no_gain (Check *check, const void *data)
+{
+  run_subject (check, data, 1, no_gain_case);
+}
+
+static void
 check_near_one (Check *check, const void *data)
 {
   run_subject (check, data, 7, near_one_case);
@@ -1029,9 +1054,12 @@ check_methods_add (void)
     if (strncmp (method->name, "box-", 4) == 0)
       kerncheck_add (
           check_boxes, subject, method, "sepconv/%s/boxes", method->name);
-    if (method->ops != NULL && method->ops->combines)
+    if (method->ops != NULL && method->ops->combines) {
       kerncheck_add (
           check_usual, subject, method, "sepconv/%s/usual", method->name);
+      kerncheck_add (
+          check_no_gain, subject, method, "sepconv/%s/no-gain", method->name);
+    }
     kerncheck_add (
         check_precision, subject, method, "sepconv/%s/precision", method->name);
     kerncheck_add (check_lopsided, subject, method, "sepconv/%s/lopsided-taps",
