@@ -57,7 +57,7 @@ direct_is_touched (
   const DirectTiles *tiles = direct_tiles (frame, m);
 
 #pragma unroll 1
-  for (int w = 0; w < DIRECT_MASKS; w++)
+  for (int w = 0; w < direct_masks (frame); w++)
     for (unsigned rest = job.touched[w]; rest != 0; rest &= rest - 1) {
       const DirectTiles at = tiles[32 * w + __ffs ((int) rest) - 1];
 
@@ -72,18 +72,44 @@ __device__ __forceinline__ unsigned
 direct_find_rows (const DirectFrame &frame, const DirectJob &job, int m,
     int tile, int top, int apart, bool touched)
 {
+  const int height = frame.memory[m].height;
   unsigned found = 0;
 
-#pragma unroll 1
-  for (int k = 0; k < DIRECT_EACH; k++) {
-    const int y = top + k * apart;
-
-    if (y < frame.memory[m].height
-        && !(touched
-            && direct_is_touched (frame, job, m, tile, y / REGIONS_TILE)))
+#pragma unroll
+  for (int k = 0; k < DIRECT_EACH; k++)
+    if (top + k * apart < height)
       found |= 1u << k;
+  if (touched) {
+    int last = -1; /* row of tiles */
+    bool hidden = false;
+
+#pragma unroll 1
+    for (int k = 0; k < DIRECT_EACH; k++) {
+      const int row = (int) ((unsigned) (top + k * apart) / REGIONS_TILE);
+
+      if (row != last)
+        hidden = direct_is_touched (frame, job, m, tile, row);
+      last = row;
+      if (hidden)
+        found &= ~(1u << k);
+    }
   }
   return found;
+}
+
+/* n / divisor, which is mostly 1: no division then, which costs dozens of instructions. */
+__device__ __forceinline__ int
+direct_divide_mostly (int n, int divisor)
+{
+  return divisor == 1 ? n : n / divisor;
+}
+
+/* The tile of the byte at `at` of a row, were the last tile no wider than others. */
+__device__ __forceinline__ int
+direct_tile_of (const DirectMemory &memory, int at)
+{
+  return memory.tile_bits >= 0 ? at >> memory.tile_bits
+                               : at / memory.tile_bytes;
 }
 
 /* All rows of a thread's vector: loads first, so that they are on their way together. */
@@ -93,11 +119,15 @@ direct_copy_rows (const DirectFrame &frame, const DirectJob &job, int m,
     int block, bool touched)
 {
   const DirectMemory &memory = frame.memory[m];
-  const int apart = DIRECT_THREADS / memory.chunk; /* rows at a time */
+  const int apart = memory.apart;
   const int me = direct_me ();
-  const int at = (block % memory.chunks * memory.chunk + me % memory.chunk)
+  /* A thread beyond all rows of vectors leaves below. */
+  const int row = apart == 1 ? 0 : me / memory.chunk;
+  const int down = direct_divide_mostly (block, memory.chunks);
+  const int at =
+      ((block - down * memory.chunks) * memory.chunk + me - row * memory.chunk)
       * (int) sizeof (Vector);
-  const int top = block / memory.chunks * memory.rows + me / memory.chunk;
+  const int top = down * memory.rows + row;
   Vector vector[DIRECT_EACH] = {};
   const uint8_t *from;
   uint8_t *to;
@@ -106,8 +136,8 @@ direct_copy_rows (const DirectFrame &frame, const DirectJob &job, int m,
   if (me >= apart * memory.chunk || at >= memory.row_bytes)
     return;
   rows = direct_find_rows (frame, job, m,
-      touched ? min (at / memory.tile_bytes, memory.across - 1) : 0, top, apart,
-      touched);
+      touched ? min (direct_tile_of (memory, at), memory.across - 1) : 0, top,
+      apart, touched);
   if (at + (int) sizeof (Vector) > memory.row_bytes) {
 #pragma unroll 1
     for (int k = 0; k < DIRECT_EACH; k++)
@@ -138,15 +168,16 @@ direct_find_copy (const DirectFrame &frame, DirectJob *job, int *block)
   {
     const DirectMemory &memory = frame.memory[m];
     const int bytes = memory.vector * memory.chunk;
-    int left, top;
+    int down, left, top;
 
     *block -= memory.first;
-    left = *block % memory.chunks * bytes;
-    top = *block / memory.chunks * memory.rows;
+    down = direct_divide_mostly (*block, memory.chunks);
+    left = (*block - down * memory.chunks) * bytes;
+    top = down * memory.rows;
     if (memory.across > 0)
       direct_touch (frame, job, m,
-          min (left / memory.tile_bytes, memory.across - 1),
-          (left + bytes - 1) / memory.tile_bytes + 1, top / REGIONS_TILE,
+          min (direct_tile_of (memory, left), memory.across - 1),
+          direct_tile_of (memory, left + bytes - 1) + 1, top / REGIONS_TILE,
           (top + memory.rows - 1) / REGIONS_TILE + 1);
   }
   return m;
@@ -158,7 +189,8 @@ direct_copy (const DirectFrame &frame, const DirectJob &job, int m, int block)
   const int vector = frame.memory[m].vector;
   unsigned touched = 0;
 
-  for (int w = 0; w < DIRECT_MASKS; w++)
+#pragma unroll 1
+  for (int w = 0; w < direct_masks (frame); w++)
     touched |= job.touched[w];
   if (vector == 16)
     direct_copy_rows<uint4> (frame, job, m, block, touched != 0);

@@ -4,7 +4,7 @@
  * once all sums are there, four along y. */
 #pragma once
 
-#include "direct.cuh"
+#include "direct-clip.cuh"
 #include "fill-kernels.cuh"
 
 #define DIRECT_TAP_FOURS (DIRECT_MOST_TAPS / 4)
@@ -20,12 +20,6 @@ struct DirectTerm
   float4 *sums;    /* [rows][DIRECT_TILE_FOURS] */
   float4 *samples; /* [strip][DIRECT_TILE_FOURS + fours_x] */
   int rows, strip;
-};
-
-/* One channel of a tile, whose first sample is (x, y). */
-struct DirectTile
-{
-  int plane, channel, x, y;
 };
 
 __device__ __forceinline__ void
@@ -55,22 +49,64 @@ direct_lay_out (const DirectFrame &frame, const RegionsTerm &of, float4 *shared)
   return term;
 }
 
-/* Samples less the center, from (x, y) on, for rows [0, n) of a strip: a warp a row. */
+/* As direct_load_strip(), where all is within the plane. */
+template <typename Sample>
+__device__ __forceinline__ void
+direct_load_inside (const RegionsDevicePlane &plane, const DirectTile &tile,
+    float center, float *samples, int pitch, int columns, int x, int y, int n)
+{
+  const int lane = (int) threadIdx.x, warp = (int) threadIdx.y;
+  const uint8_t *from = plane.src + (y + warp) * plane.src_stride
+      + (ptrdiff_t) (x + lane) * plane.pixel_stride
+      + tile.channel * plane.channel_stride;
+  float *to = samples + warp * pitch + lane;
+
+#pragma unroll 4
+  for (int row = warp; row < n; row += DIRECT_ROWS) {
+    const int apart = DIRECT_COLUMNS * plane.pixel_stride;
+
+    if (lane < columns)
+      to[0] = (float) (*(const Sample *) from >> plane.shift) - center;
+    if (lane + DIRECT_COLUMNS < columns)
+      to[DIRECT_COLUMNS] =
+          (float) (*(const Sample *) (from + apart) >> plane.shift) - center;
+#pragma unroll 1
+    for (int i = lane + 2 * DIRECT_COLUMNS, k = 2; i < columns;
+         i += DIRECT_COLUMNS, k++)
+      to[k * DIRECT_COLUMNS] =
+          (float) (*(const Sample *) (from + k * apart) >> plane.shift)
+          - center;
+    from += DIRECT_ROWS * plane.src_stride;
+    to += DIRECT_ROWS * pitch;
+  }
+}
+
+/* Samples less the center, from (x, y) on, for rows [0, n) of a strip and so many columns: a warp a
+ * row. */
 __device__ __forceinline__ void
 direct_load_strip (const DirectFrame &frame, const DirectTile &tile,
-    const SepconvChannel &channel, const DirectTerm &term, int x, int y, int n)
+    const SepconvChannel &channel, const DirectTerm &term, float *samples,
+    int columns, int x, int y, int n)
 {
   const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
   const int pitch = REGIONS_TILE + 4 * term.fours_x;
   const float center = (float) channel.center, border = (float) channel.border;
-  float *const samples = (float *) term.samples;
 
+  if (x >= 0 && y >= 0 && x + columns <= plane.width && y + n <= plane.height) {
+    if (plane.sample_bytes == 1)
+      direct_load_inside<uint8_t> (
+          plane, tile, center, samples, pitch, columns, x, y, n);
+    else
+      direct_load_inside<uint16_t> (
+          plane, tile, center, samples, pitch, columns, x, y, n);
+    return;
+  }
   for (int row = threadIdx.y; row < n; row += DIRECT_ROWS) {
     const int from = border_index (y + row, plane.height, frame.border);
     const uint8_t *line = plane.src + from * plane.src_stride
         + tile.channel * plane.channel_stride;
 
-    for (int i = threadIdx.x; i < pitch; i += DIRECT_COLUMNS) {
+    for (int i = threadIdx.x; i < columns; i += DIRECT_COLUMNS) {
       const int column = border_index (x + i, plane.width, frame.border);
 
       samples[row * pitch + i] = from < 0 || column < 0
@@ -124,15 +160,19 @@ direct_sum_fours (
   }
 }
 
-/* Sums along x of rows [0, n) of a strip, which are rows [first, first + n) of the sums. */
+/* Sums along x of rows [0, n) of a strip, which are rows [first, first + n) of the sums; of fours
+ * [left, right) of a row. */
 __device__ __forceinline__ void
-direct_sum_rows (const DirectTerm &term, int first, int n)
+direct_sum_rows (const DirectTerm &term, int first, int n, int left, int right)
 {
   const int pitch = DIRECT_TILE_FOURS + term.fours_x;
+  const int across = right - left;
+  /* 65536ths: exact for as few sums as there are. */
+  const int by = across > 0 ? 65536 / across + 1 : 0;
 
-  for (int i = direct_me (); i < n * DIRECT_TILE_FOURS; i += DIRECT_THREADS) {
-    const float4 *in =
-        term.samples + i / DIRECT_TILE_FOURS * pitch + i % DIRECT_TILE_FOURS;
+  for (int i = direct_me (); i < n * across; i += DIRECT_THREADS) {
+    const int row = i * by >> 16, four = left + i - row * across;
+    const float4 *in = term.samples + row * pitch + four;
     float sum[4] = {};
 
     direct_sum_fours (
@@ -144,7 +184,7 @@ direct_sum_rows (const DirectTerm &term, int first, int n)
           to[2] = four.z;
           to[3] = four.w;
         });
-    term.sums[first * DIRECT_TILE_FOURS + i] =
+    term.sums[(first + row) * DIRECT_TILE_FOURS + four] =
         make_float4 (sum[0], sum[1], sum[2], sum[3]);
   }
 }
@@ -152,10 +192,14 @@ direct_sum_rows (const DirectTerm &term, int first, int n)
 /* The thread's four sums of a term. */
 __device__ __forceinline__ void
 direct_sum_term (const DirectFrame &frame, const DirectTile &tile,
-    const RegionsTaps &taps, int t, float4 *shared, float (&sum)[4])
+    const RegionsTaps &taps, int t, const DirectClip &clip, float4 *shared,
+    float (&sum)[4])
 {
   const RegionsTerm &of = taps.term[t];
   const DirectTerm term = direct_lay_out (frame, of, shared);
+  const int left = clip.left / 4, right = (clip.right + 3) / 4;
+  const int top = clip.top / DIRECT_EACH * DIRECT_EACH;
+  const int last = (clip.bottom + 3) / 4 * 4 + 4 * term.fours_y;
   const float *in;
 
   static_assert (DIRECT_EACH == 4, "rows of a thread in the sums along y");
@@ -163,17 +207,21 @@ direct_sum_term (const DirectFrame &frame, const DirectTile &tile,
   __syncthreads ();
   direct_load_taps ((float *) term.tap_x, frame.tap + of.x, of.nx);
   direct_load_taps ((float *) term.tap_y, frame.tap + of.y, of.ny);
-  for (int first = 0; first < term.rows; first += term.strip) {
-    const int n = min (term.strip, term.rows - first);
+  for (int first = top; first < last; first += term.strip) {
+    const int n = min (term.strip, last - first);
 
-    if (first > 0)
+    if (first > top)
       __syncthreads ();
     direct_load_strip (frame, tile, taps.channel[tile.channel], term,
-        tile.x - of.nx / 2, tile.y - of.ny / 2 + first, n);
+        (float *) (term.samples + left), 4 * (right - left + term.fours_x),
+        tile.x - of.nx / 2 + 4 * left, tile.y - of.ny / 2 + first, n);
     __syncthreads ();
-    direct_sum_rows (term, first, n);
+    direct_sum_rows (term, first, n, left, right);
   }
   __syncthreads ();
+  if (DIRECT_EACH * (int) threadIdx.y >= clip.bottom
+      || DIRECT_EACH * ((int) threadIdx.y + 1) <= clip.top)
+    return;
   in = (const float *) term.sums + DIRECT_EACH * threadIdx.y * REGIONS_TILE
       + threadIdx.x;
   direct_sum_fours (
@@ -209,19 +257,22 @@ direct_combine (const DirectFrame &frame, const DirectTile &tile,
   return round_to_code (value, channel.max_code);
 }
 
-/* The codes of the thread's samples: of column threadIdx.x of the tile, DIRECT_EACH rows. All
- * threads come. */
+/* The codes of the thread's samples: of column threadIdx.x of the tile, DIRECT_EACH rows, where
+ * the clip has them. All threads come. */
 template <DirectKind KIND>
 __device__ __forceinline__ void
 direct_filter (const DirectFrame &frame, const DirectTile &tile,
-    const RegionsTaps &taps, float4 *shared, int (&code)[DIRECT_EACH])
+    const RegionsTaps &taps, const DirectClip &clip, float4 *shared,
+    int (&code)[DIRECT_EACH])
 {
   float first[4] = {}, second[4] = {};
 
+  if (direct_is_empty (clip))
+    return;
   for (int t = 0; t < taps.n_terms; t++) {
     float sum[4] = {};
 
-    direct_sum_term (frame, tile, taps, t, shared, sum);
+    direct_sum_term (frame, tile, taps, t, clip, shared, sum);
 #pragma unroll
     for (int k = 0; k < DIRECT_EACH; k++)
       if (KIND == DIRECT_SUM || t == 0)

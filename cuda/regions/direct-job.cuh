@@ -47,7 +47,8 @@ direct_find_tile (const DirectFrame &frame, DirectJob *job, int tile)
       job->tile_y, job->tile_y + 1);
   __syncthreads ();
   later = job->touched[job->region / 32] & ~1u << job->region % 32;
-  for (int w = job->region / 32 + 1; w < DIRECT_MASKS; w++)
+#pragma unroll 1
+  for (int w = job->region / 32 + 1; w < direct_masks (frame); w++)
     later |= job->touched[w];
   return later == 0;
 }

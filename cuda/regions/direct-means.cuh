@@ -11,25 +11,32 @@ struct DirectBlocks
 {
   int first, size;
   int from, blocks, left, right;
+  int into; /* samples of block `from` before `begin` */
+  float by_size;
 };
 
+/* n / divisor, `by` being 1 / divisor, of numbers up to 2^10: the half keeps the product further from
+ * whole numbers than floats are wrong. */
 __device__ __forceinline__ int
-direct_floor (int n, int divisor)
+direct_divide_few (int n, float by)
 {
-  return n >= 0 ? n / divisor : -((divisor - 1 - n) / divisor);
+  return (int) (((float) n + 0.5f) * by);
 }
 
-/* Of a region that begins at pixel `first`, for up to REGIONS_TILE samples from `begin` on. */
+/* Of a region that begins at pixel `first`, for `n` samples from `begin` on, which is within the plane. */
 __device__ __forceinline__ DirectBlocks
-direct_blocks (int first, int block, int pixels, int begin, int samples)
+direct_blocks (int first, int block, int pixels, int begin, int n, int samples)
 {
-  const int last = min (begin + REGIONS_TILE, samples) - 1;
+  const int last = min (begin + n, samples) - 1;
   DirectBlocks axis;
 
-  axis.first = direct_floor (first, pixels);
-  axis.size = max ((block + pixels - 1) / pixels, 1);
+  axis.first = direct_sample_of (first, pixels);
+  axis.size = direct_sample_of (block + pixels - 1, pixels);
+  axis.size = max (axis.size, 1);
   axis.from = direct_floor (begin - axis.first, axis.size);
-  axis.blocks = direct_floor (last - axis.first, axis.size) - axis.from + 1;
+  axis.into = begin - axis.first - axis.from * axis.size;
+  axis.by_size = 1.0f / (float) axis.size;
+  axis.blocks = direct_divide_few (axis.into + last - begin, axis.by_size) + 1;
   axis.left = max (axis.first + axis.from * axis.size, 0);
   axis.right =
       min (axis.first + (axis.from + axis.blocks) * axis.size, samples);
@@ -43,17 +50,28 @@ direct_sum_columns (const DirectFrame &frame, const DirectTile &tile,
 {
   const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
   const int width = across.right - across.left;
+  const uint8_t *const first = plane.src + tile.channel * plane.channel_stride;
 
-  for (int i = direct_me (); i < width * down.blocks; i += DIRECT_THREADS) {
-    const int x = across.left + i % width;
-    const int top = down.first + (down.from + i / width) * down.size;
-    const int last = min (top + down.size, plane.height);
-    uint32_t sum = 0;
+  for (int i = (int) threadIdx.y; i < down.blocks; i += DIRECT_ROWS) {
+    const int top = down.first + (down.from + i) * down.size;
+    const int from = max (top, 0);
+    const int rows = min (top + down.size, plane.height) - from;
 
-    for (int y = max (top, 0); y < last; y++)
-      sum += (uint32_t) regions_load_code (
-          plane, plane.src + y * plane.src_stride, x, tile.channel);
-    sums[i] = sum;
+    for (int x = (int) threadIdx.x; x < width; x += DIRECT_COLUMNS) {
+      const uint8_t *at = first + from * plane.src_stride
+          + (ptrdiff_t) (across.left + x) * plane.pixel_stride;
+      uint32_t sum = 0;
+
+      if (plane.sample_bytes == 1)
+#pragma unroll 4
+        for (int y = 0; y < rows; y++, at += plane.src_stride)
+          sum += *at >> plane.shift;
+      else
+#pragma unroll 4
+        for (int y = 0; y < rows; y++, at += plane.src_stride)
+          sum += *(const uint16_t *) at >> plane.shift;
+      sums[i * width + x] = sum;
+    }
   }
 }
 
@@ -75,48 +93,58 @@ direct_average (const DirectBlocks &across, const DirectBlocks &down,
     const uint32_t *sums, int *means)
 {
   const int width = across.right - across.left;
+  const float by_blocks = 1.0f / (float) across.blocks;
 
   for (int i = direct_me (); i < across.blocks * down.blocks;
        i += DIRECT_THREADS) {
-    const RegionsSpan x = direct_block_span (across, i % across.blocks);
-    const RegionsSpan y = direct_block_span (down, i / across.blocks);
-    const uint64_t n =
-        (uint64_t) (x.last - x.first) * (uint64_t) (y.last - y.first);
-    uint64_t sum = 0;
+    const int row = direct_divide_few (i, by_blocks);
+    const RegionsSpan x = direct_block_span (across, i - row * across.blocks);
+    const RegionsSpan y = direct_block_span (down, row);
+    /* MOST_BLOCK * MOST_BLOCK samples of 16 bits, doubled, are below 2^32. */
+    const uint32_t n = (uint32_t) ((x.last - x.first) * (y.last - y.first));
+    uint32_t sum = 0;
 
     for (int at = x.first; at < x.last; at++)
-      sum += sums[i / across.blocks * width + at - across.left];
+      sum += sums[row * width + at - across.left];
     means[i] = (int) ((2 * sum + n) / (2 * n));
   }
 }
 
-/* The codes of the thread's samples, as direct_filter() has them. */
+/* The codes of the thread's samples that the region may reach, as direct_filter() has them. */
 __device__ __forceinline__ void
 direct_pixelate (const DirectFrame &frame, const DirectTile &tile,
     const DirectRegion &region, void *shared, int (&code)[DIRECT_EACH])
 {
   const DirectPlane &plane = frame.plane[tile.plane];
-  const DirectBlocks across = direct_blocks (
-      region.left, region.amount, plane.pixels_x, tile.x, plane.of.width);
-  const DirectBlocks down = direct_blocks (
-      region.top, region.amount, plane.pixels_y, tile.y, plane.of.height);
+  const DirectClip clip = direct_clip (frame, region, tile);
+  const DirectBlocks across =
+      direct_blocks (region.left, region.amount, plane.pixels_x,
+          tile.x + clip.left, clip.right - clip.left, plane.of.width);
+  const DirectBlocks down =
+      direct_blocks (region.top, region.amount, plane.pixels_y,
+          tile.y + clip.top, clip.bottom - clip.top, plane.of.height);
   int *const means = (int *) shared;
   uint32_t *const sums = (uint32_t *) shared + REGIONS_TILE * REGIONS_TILE;
-  const int x = tile.x + (int) threadIdx.x;
+  const int x = (int) threadIdx.x - clip.left;
+  const int y = DIRECT_EACH * (int) threadIdx.y - clip.top;
+  const int *mean;
 
+  if (direct_is_empty (clip) || tile.x + clip.left >= plane.of.width
+      || tile.y + clip.top >= plane.of.height)
+    return;
   __syncthreads ();
   direct_sum_columns (frame, tile, across, down, sums);
   __syncthreads ();
   direct_average (across, down, sums, means);
   __syncthreads ();
+  if (x < 0 || x >= clip.right - clip.left
+      || tile.x + (int) threadIdx.x >= plane.of.width)
+    return;
+  mean = means + direct_divide_few (across.into + x, across.by_size);
 #pragma unroll
-  for (int k = 0; k < DIRECT_EACH; k++) {
-    const int y = tile.y + DIRECT_EACH * (int) threadIdx.y + k;
-
-    code[k] = x < plane.of.width && y < plane.of.height
-        ? means[(direct_floor (y - down.first, down.size) - down.from)
-                * across.blocks
-            + direct_floor (x - across.first, across.size) - across.from]
-        : 0;
-  }
+  for (int k = 0; k < DIRECT_EACH; k++)
+    if (y + k >= 0 && y + k < clip.bottom - clip.top
+        && direct_has (tile, plane.of, k))
+      code[k] = mean[direct_divide_few (down.into + y + k, down.by_size)
+          * across.blocks];
 }

@@ -43,8 +43,8 @@ direct_lay_over (int raw, int fill, uint32_t weight, int shift)
 template <DirectKind KIND>
 __device__ __forceinline__ void
 direct_fill (const DirectFrame &frame, const DirectTile &tile,
-    const DirectRegion &region, float4 *shared, int *filter,
-    int (&fill)[DIRECT_EACH])
+    const DirectRegion &region, const DirectClip &clip, float4 *shared,
+    int *filter, int (&fill)[DIRECT_EACH])
 {
   if (KIND == DIRECT_PLAIN) {
 #pragma unroll
@@ -54,17 +54,10 @@ direct_fill (const DirectFrame &frame, const DirectTile &tile,
     direct_pixelate (frame, tile, region, shared, fill);
   } else if (*filter != region.amount) {
     direct_filter<KIND> (frame, tile,
-        frame.taps[region.amount * frame.n_planes + tile.plane], shared, fill);
+        frame.taps[region.amount * frame.n_planes + tile.plane], clip, shared,
+        fill);
     *filter = region.amount;
   }
-}
-
-/* The channel's sample in row k of the thread. */
-__device__ __forceinline__ bool
-direct_has (const DirectTile &tile, const RegionsDevicePlane &plane, int k)
-{
-  return tile.x + (int) threadIdx.x < plane.width
-      && tile.y + DIRECT_EACH * (int) threadIdx.y + k < plane.height;
 }
 
 __device__ __forceinline__ ptrdiff_t
@@ -88,22 +81,110 @@ direct_load (const DirectTile &tile, const RegionsDevicePlane &plane,
       from + direct_at (tile, plane, stride, k), plane.sample_bytes, 0);
 }
 
+/* The thread's raw samples, as direct_load() has each. */
+__device__ __forceinline__ void
+direct_load_rows (const DirectTile &tile, const RegionsDevicePlane &plane,
+    bool from_dst, int (&raw)[DIRECT_EACH])
+{
+  const ptrdiff_t stride = from_dst ? plane.dst_stride : plane.src_stride;
+  const int rows = direct_rows (tile, plane);
+  const uint8_t *from =
+      (from_dst ? plane.dst : plane.src) + direct_at (tile, plane, stride, 0);
+
+  if (plane.sample_bytes == 1) {
+#pragma unroll
+    for (int k = 0; k < DIRECT_EACH; k++, from += stride)
+      if (k < rows)
+        raw[k] = *from;
+  } else {
+#pragma unroll
+    for (int k = 0; k < DIRECT_EACH; k++, from += stride)
+      if (k < rows)
+        raw[k] = *(const uint16_t *) from;
+  }
+}
+
+__device__ __forceinline__ void
+direct_store_rows (const DirectTile &tile, const RegionsDevicePlane &plane,
+    const int (&raw)[DIRECT_EACH])
+{
+  const int rows = direct_rows (tile, plane);
+  uint8_t *to = plane.dst + direct_at (tile, plane, plane.dst_stride, 0);
+
+  if (plane.sample_bytes == 1) {
+#pragma unroll
+    for (int k = 0; k < DIRECT_EACH; k++, to += plane.dst_stride)
+      if (k < rows)
+        *to = (uint8_t) raw[k];
+  } else {
+#pragma unroll
+    for (int k = 0; k < DIRECT_EACH; k++, to += plane.dst_stride)
+      if (k < rows)
+        *(uint16_t *) to = (uint16_t) raw[k];
+  }
+}
+
+/* The thread's rows that a sharp region covers: bit k is row k. */
+__device__ __forceinline__ unsigned
+direct_find_covered (const DirectTile &tile, const DirectRegion &region,
+    const DirectPlane &plane)
+{
+  const int y = tile.y + DIRECT_EACH * (int) threadIdx.y;
+  unsigned rows = 0;
+
+  if (region.width == 0)
+    return (1u << DIRECT_EACH) - 1;
+  if (!direct_covers (region.left, region.width, plane.pixels_x,
+          tile.x + (int) threadIdx.x))
+    return 0;
+#pragma unroll
+  for (int k = 0; k < DIRECT_EACH; k++)
+    if (direct_covers (region.top, region.height, plane.pixels_y, y + k))
+      rows |= 1u << k;
+  return rows;
+}
+
+/* Lays one sharp region over the thread's raw samples. */
+template <DirectKind KIND>
+__device__ __forceinline__ void
+direct_lay_sharp (const DirectFrame &frame, const DirectRegion &region,
+    const DirectTile &tile, const int (&fill)[DIRECT_EACH],
+    int (&raw)[DIRECT_EACH])
+{
+  const DirectPlane &plane = frame.plane[tile.plane];
+  const unsigned rows = direct_find_covered (tile, region, plane);
+
+#pragma unroll
+  for (int k = 0; k < DIRECT_EACH; k++) {
+    if (!(rows >> k & 1))
+      continue;
+    if (KIND != DIRECT_PLAIN || !region.of_source)
+      raw[k] = fill[k] << plane.of.shift;
+    else if (direct_has (tile, plane.of, k))
+      raw[k] = direct_load (tile, plane.of, false, k);
+  }
+}
+
 /* Lays one region over the thread's raw samples. */
 template <DirectKind KIND>
 __device__ __forceinline__ void
 direct_lay_region (const DirectFrame &frame, const DirectRegion &region,
-    const DirectTile &tile, float4 *shared, int *filter,
+    const DirectTile &tile, const DirectClip &clip, float4 *shared, int *filter,
     int (&fill)[DIRECT_EACH], int (&raw)[DIRECT_EACH])
 {
   const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
   const bool of_source = KIND == DIRECT_PLAIN && region.of_source;
-  const RegionsShapeInPlane shape =
-      direct_shape (frame, region, frame.plane[tile.plane]);
-  const double column =
-      regions_axis_term (&shape.x, tile.x + (int) threadIdx.x);
+  RegionsShapeInPlane shape;
+  double column;
 
   if (!of_source)
-    direct_fill<KIND> (frame, tile, region, shared, filter, fill);
+    direct_fill<KIND> (frame, tile, region, clip, shared, filter, fill);
+  if (frame.sharp) {
+    direct_lay_sharp<KIND> (frame, region, tile, fill, raw);
+    return;
+  }
+  shape = direct_shape (frame, region, frame.plane[tile.plane]);
+  column = regions_axis_term (&shape.x, tile.x + (int) threadIdx.x);
 #pragma unroll
   for (int k = 0; k < DIRECT_EACH; k++) {
     const int y = tile.y + DIRECT_EACH * (int) threadIdx.y + k;
@@ -124,6 +205,30 @@ direct_lay_region (const DirectFrame &frame, const DirectRegion &region,
   }
 }
 
+/* The samples of a channel's tile that its sharp regions cover; where regions are not sharp: all. */
+__device__ __forceinline__ DirectClip
+direct_find_clip (
+    const DirectFrame &frame, const DirectJob &job, const DirectTile &tile)
+{
+  DirectClip clip = { REGIONS_TILE, 0, REGIONS_TILE, 0 };
+
+#pragma unroll 1
+  for (int w = 0; w < direct_masks (frame); w++)
+#pragma unroll 1
+    for (unsigned rest = job.touched[w]; rest != 0; rest &= rest - 1) {
+      const DirectClip of = direct_clip (
+          frame, direct_regions (frame)[32 * w + __ffs ((int) rest) - 1], tile);
+
+      if (direct_is_empty (of))
+        continue;
+      clip.left = min (clip.left, of.left);
+      clip.right = max (clip.right, of.right);
+      clip.top = min (clip.top, of.top);
+      clip.bottom = max (clip.bottom, of.bottom);
+    }
+  return clip;
+}
+
 /* Lays all regions that touch the tile over one channel. */
 template <DirectKind KIND>
 __device__ __forceinline__ void
@@ -133,22 +238,18 @@ direct_compose (const DirectFrame &frame, const DirectJob &job,
   const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
   int raw[DIRECT_EACH] = {}, fill[DIRECT_EACH] = {};
   int filter = -1;
+  DirectClip clip = {};
 
-#pragma unroll
-  for (int k = 0; k < DIRECT_EACH; k++)
-    if (direct_has (tile, plane, k))
-      raw[k] = direct_load (tile, plane, frame.covers, k);
+  if (KIND == DIRECT_SUM || KIND == DIRECT_COMBINED)
+    clip = direct_find_clip (frame, job, tile);
+  direct_load_rows (tile, plane, frame.covers, raw);
 #pragma unroll 1
-  for (int w = 0; w < DIRECT_MASKS; w++)
+  for (int w = 0; w < direct_masks (frame); w++)
     for (unsigned rest = job.touched[w]; rest != 0; rest &= rest - 1)
       direct_lay_region<KIND> (frame,
-          direct_regions (frame)[32 * w + __ffs ((int) rest) - 1], tile, shared,
-          &filter, fill, raw);
-#pragma unroll
-  for (int k = 0; k < DIRECT_EACH; k++)
-    if (direct_has (tile, plane, k))
-      store_code (plane.dst + direct_at (tile, plane, plane.dst_stride, k),
-          raw[k], plane.sample_bytes, 0);
+          direct_regions (frame)[32 * w + __ffs ((int) rest) - 1], tile, clip,
+          shared, &filter, fill, raw);
+  direct_store_rows (tile, plane, raw);
 }
 
 /* A tile of a memory, with all planes that lie over it. */

@@ -441,6 +441,17 @@ has_gaps (const RegionsPlan *plan, const Image *image, int m)
   return true;
 }
 
+/* The b of 1 << b, or -1. */
+static int
+find_bits (int n)
+{
+  int bits = 0;
+
+  while (bits < 30 && 1 << bits < n)
+    bits++;
+  return 1 << bits == n ? bits : -1;
+}
+
 /* The blocks of threads that copy memory m follow `n` others. */
 static DirectMemory
 describe_memory (
@@ -458,13 +469,15 @@ describe_memory (
   memory.row_bytes = (int) src->row_bytes;
   memory.height = src->height;
   memory.tile_bytes = direct->tile_bytes[m];
+  memory.tile_bits = find_bits (memory.tile_bytes);
   memory.across = direct->across[m];
   memory.has_gaps = !of->frame.covers && has_gaps (of->plan, run->src, m);
   memory.vector = choose_vector (src, dst);
   vectors = divide_up (memory.row_bytes, memory.vector);
   memory.chunks = divide_up (vectors, DIRECT_THREADS);
   memory.chunk = divide_up (vectors, memory.chunks);
-  memory.rows = DIRECT_THREADS / memory.chunk * DIRECT_EACH;
+  memory.apart = DIRECT_THREADS / memory.chunk;
+  memory.rows = memory.apart * DIRECT_EACH;
   memory.first = (int) *n;
   *n += (int64_t) divide_up (memory.height, memory.rows) * memory.chunks;
   return memory;
@@ -485,6 +498,7 @@ describe_picture (const RegionsDirect *direct, DirectRun *run)
       && gpu_possible_order (run->plan->gpu, run->of->order)
           == GPU_BESIDE_KERNELS;
   frame->feather = spec->feather;
+  frame->sharp = !frame->ellipse && !(spec->feather > 0.0);
   frame->n_planes = run->of->src->n_planes;
   frame->n_memories = run->of->src->n_memories;
   for (int p = 0; p < frame->n_planes; p++)

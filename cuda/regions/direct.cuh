@@ -70,12 +70,14 @@ struct DirectMemory
   ptrdiff_t src_stride, dst_stride;
   int row_bytes, height;
   int tile_bytes; /* of a row */
+  int tile_bits;  /* tile_bytes is 1 << tile_bits; -1: it is no power of 2 */
   int across;     /* tiles; the last one has the rest of a row */
   bool
       has_gaps; /* between the samples that regions treat: a tile's bytes are copied first */
   /* How blocks copy it: vectors of so many bytes, `chunk` of them in a row of a block, of
-   * `chunks` side by side; with `rows` rows each, from block `first` on of all that copy. */
-  int vector, chunk, chunks, rows, first;
+   * `chunks` side by side; with `rows` rows each, `apart` at a time, from block `first` on of all
+   * that copy. */
+  int vector, chunk, chunks, apart, rows, first;
 };
 
 struct DirectPlane
@@ -95,6 +97,7 @@ struct DirectFrame
   bool covers; /* dst has the picture already: nothing is to be copied */
   bool beside; /* GPU_BESIDE_KERNELS */
   double feather;
+  bool sharp; /* rectangles without feather: a sample's weight is 0 or 1 */
   int n_planes, n_memories, n_regions;
   int tiles;  /* blocks of threads that have a tile */
   int shared; /* bytes */
@@ -131,6 +134,13 @@ direct_tiles (const DirectFrame &frame, int m)
 {
   return (const DirectTiles *) (direct_regions (frame) + frame.n_regions)
       + m * frame.n_regions;
+}
+
+/* The masks of DirectJob that regions have bits in. */
+__device__ __forceinline__ int
+direct_masks (const DirectFrame &frame)
+{
+  return (frame.n_regions + 31) / 32;
 }
 
 __device__ __forceinline__ int
