@@ -506,7 +506,10 @@ light_plan_update (LightPlan *plan, const LightSpec *spec,
   if (chosen != sepconv_plan_method (plan->filter))
     return fault_set (fault, FAULT_UNSUPPORTED,
         "Another method can do this faster: a plan keeps its own.");
-  return sepconv_plan_update (plan->filter, &filter, fault);
+  if (!sepconv_plan_update (plan->filter, &filter, fault))
+    return false;
+  plan->method = method;
+  return true;
 }
 
 /* Whether an image has the plan's planes, and rows that belong together. */
@@ -538,9 +541,15 @@ fits_plan (const LightPlan *plan, const Image *image)
       || light_channel_height (&plan->alpha, image) == height;
 }
 
+static bool
+takes_one_step (LightPlan *plan)
+{
+  return plan->ops->takes_one_step != NULL && plan->ops->takes_one_step (plan);
+}
+
 bool
 light_plan_run (LightPlan *plan, const Image *src, const Image *dst,
-    GpuStream stream, Fault *fault)
+    GpuStream stream, GpuOrder order, Fault *fault)
 {
   if (!fits_plan (plan, src) || !image_same_layout (src, dst))
     return fault_set (fault, FAULT_SETTINGS,
@@ -548,6 +557,8 @@ light_plan_run (LightPlan *plan, const Image *src, const Image *dst,
   if (plan->backend == BACKEND_CUDA
       && (!image_suits_gpu (src, fault) || !image_suits_gpu (dst, fault)))
     return false;
+  if (takes_one_step (plan))
+    return plan->ops->run (plan, src, dst, stream, order, fault);
   for (int p = 0; p < plan->work.n_planes; p++)
     plan->work.memory[p].height = plan->result.memory[p].height =
         light_channel_height (&plan->color[0], src);

@@ -140,10 +140,11 @@ void light_plan_free (LightPlan *plan);
 bool light_plan_update (LightPlan *plan, const LightSpec *spec,
     const SepconvMethod *method, Fault *fault);
 
-/* Writes all samples of dst, which must not overlap src. CPU and CUDA as for sepconv_plan_run();
- * on a GPU the run follows all work that is queued on `stream`. */
+/* Writes all samples of dst, which must not overlap src. CPU and CUDA as for sepconv_plan_run(). Runs
+ * by one kernel may overlap others where `order` lets them; runs of several kernels follow all
+ * work that is queued on `stream`. */
 bool light_plan_run (LightPlan *plan, const Image *src, const Image *dst,
-    GpuStream stream, Fault *fault);
+    GpuStream stream, GpuOrder order, Fault *fault);
 
 /* The name of the method that filters; static. */
 const char *light_plan_method_name (const LightPlan *plan);

@@ -702,11 +702,11 @@ gst_cuda_sepconv_compute (
     return TRUE;
   if (self->covers)
     return compute_regions (self, part, slot_index, reported, fault);
-  /* The work picture is filtered as a whole. */
+  /* The picture is filtered as a whole. */
   if (self->lights)
     return !part->last
-        || light_plan_run (
-            self->light.plan, part->src, part->dst, part->stream, fault);
+        || light_plan_run (self->light.plan, part->src, part->dst, part->stream,
+            reported ? GPU_AFTER_KERNELS : part->order, fault);
   src = planned_image (&self->planned, part->src);
   dst = planned_image (&self->planned, part->dst);
   /* The filter's kernels count only frames that may overlap others; these are whole. For frames

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* device: the conversions on a GPU, a kernel before the filter and one after it. The tables stay as
- * they are from the plan's beginning to its end, so that kernels may read them by the non-coherent
- * path; frames and work pictures are read by plain loads. */
-#include "plan.h"
+/* device: the GPU's way. Where it can, light-tensor does all in one kernel. Else there are kernels of
+ * conversions, one before the filter and one after it. The tables stay as they are from the plan's
+ * beginning to its end, so that these kernels may read them by the non-coherent path; frames and
+ * work pictures are read by plain loads. */
+#include "light-tensor.cuh"
 
 #include "../gpu-check.h"
 #include "../gpu-launch.cuh"
@@ -18,6 +19,7 @@ struct DeviceState
 {
   uint16_t *tables; /* one after the other */
   const uint16_t *linear, *encoded, *alpha;
+  LightTensor tensor;
 };
 
 /* Samples of a channel on one side. */
@@ -441,7 +443,8 @@ device_prepare (LightPlan *plan, size_t work_bytes, Fault *fault)
       return false;
   }
   state->tables = (uint16_t *) gpu_malloc (codes * sizeof (uint16_t), fault);
-  return state->tables != NULL && send_tables (state, tables, fault);
+  return state->tables != NULL && send_tables (state, tables, fault)
+      && light_tensor_prepare (plan, &state->tensor, fault);
 }
 
 static void
@@ -451,9 +454,27 @@ device_release (LightPlan *plan)
 
   for (int i = 0; i < 2; i++)
     gpu_free (plan->block[i]);
-  if (state != NULL)
+  if (state != NULL) {
     gpu_free (state->tables);
+    light_tensor_release (&state->tensor);
+  }
   free (state);
+}
+
+/* A method that is asked for filters the work picture. */
+static bool
+device_takes_one_step (LightPlan *plan)
+{
+  return plan->method == NULL
+      && light_tensor_suits (plan, &((DeviceState *) plan->state)->tensor);
+}
+
+static bool
+device_run (LightPlan *plan, const Image *src, const Image *dst,
+    GpuStream stream, GpuOrder order, Fault *fault)
+{
+  return light_tensor_run (plan, &((DeviceState *) plan->state)->tensor, src,
+      dst, stream, order, fault);
 }
 
 extern "C" const LightOps light_device_ops = {
@@ -461,4 +482,6 @@ extern "C" const LightOps light_device_ops = {
   .release = device_release,
   .decode = device_decode,
   .encode = device_encode,
+  .takes_one_step = device_takes_one_step,
+  .run = device_run,
 };

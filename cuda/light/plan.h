@@ -45,6 +45,11 @@ typedef struct LightOps
       LightPlan *plan, const Image *src, GpuStream stream, Fault *fault);
   bool (*encode) (LightPlan *plan, const Image *src, const Image *dst,
       GpuStream stream, Fault *fault);
+  /* Whether one step does all that, with the filter that the plan has now, and that step; NULL:
+   * never. */
+  bool (*takes_one_step) (LightPlan *plan);
+  bool (*run) (LightPlan *plan, const Image *src, const Image *dst,
+      GpuStream stream, GpuOrder order, Fault *fault);
 } LightOps;
 
 struct LightPlan

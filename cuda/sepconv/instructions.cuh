@@ -195,6 +195,43 @@ pack_bytes (float low, float high, uint32_t rest)
   return packed;
 }
 
+/* One half of a register, 0 the low one, as a float. */
+template <int I>
+__device__ __forceinline__ float
+half_of (uint32_t halves)
+{
+  float value;
+
+  static_assert (I == 0 || I == 1, "a register has two halves");
+  if constexpr (I == 0)
+    asm("{\n"
+        ".reg .f16 low, high;\n"
+        "mov.b32 {low, high}, %1;\n"
+        "cvt.f32.f16 %0, low;\n"
+        "}"
+        : "=f"(value)
+        : "r"(halves));
+  else
+    asm("{\n"
+        ".reg .f16 low, high;\n"
+        "mov.b32 {low, high}, %1;\n"
+        "cvt.f32.f16 %0, high;\n"
+        "}"
+        : "=f"(value)
+        : "r"(halves));
+  return value;
+}
+
+/* The reciprocal, off by a unit of its last place. */
+__device__ __forceinline__ float
+approximate_reciprocal (float value)
+{
+  float reciprocal;
+
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(value));
+  return reciprocal;
+}
+
 /* The square root, off by a unit or two of its last place. */
 __device__ __forceinline__ float
 approximate_root (float value)

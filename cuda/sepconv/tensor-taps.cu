@@ -161,6 +161,47 @@ tensor_error_bound (const ImagePlane *shape, const Taps *x, const Taps *y,
       sums_are_halves (tx, taps_norm (x), ldexp (1.0, shape->depth - 1)));
 }
 
+/* What a pass loses of values up to `largest` that are sums of two halves. */
+static double
+split_loss (const Taps *taps, double largest, int steps)
+{
+  const double n = taps->n, low_value = half_error (largest);
+  double high = 0.0, low = 0.0, rest = 0.0, before, after;
+
+  for (int i = 0; i < taps->n; i++) {
+    double left = taps->tap[i];
+
+    high += fabs (next_half (&left));
+    low += fabs (next_half (&left));
+    rest += fabs (left);
+  }
+  /* Sums before and after the products that have no low half. Of each tap come two products, and
+   * then one; each step makes two additions of each of them. */
+  before = high * low_value + low * largest;
+  after = before + high * largest;
+  return low * low_value + rest * largest
+      + tensor_loss_unit (before) * (0.5 * 2.0 * n + 2.0 * 2.0 * steps)
+      + tensor_loss_unit (after) * (0.5 * n + 2.0 * steps);
+}
+
+double
+tensor_split_error_bound (
+    const Taps *x, const Taps *y, double center, double offset, int steps)
+{
+  const double x_norm = taps_norm (x), y_norm = taps_norm (y);
+  double sums, lost;
+
+  lost = split_loss (x, center, steps);
+  sums = center * x_norm + lost;
+  if (!(sums < 65504.0 && y_norm < 2.0))
+    return INFINITY;
+  /* The low half of a sum is as large as what the high one is off by. */
+  lost += half_error (half_error (sums));
+  /* The offset is added last. */
+  return lost * y_norm + split_loss (y, sums, steps)
+      + tensor_loss_unit (sums * y_norm + fabs (offset));
+}
+
 static bool
 supports_format (const Image *layout, Fault *why)
 {

@@ -56,6 +56,12 @@ int tensor_parts (const SepconvPlan *plan, TensorSteps steps);
 double tensor_error_bound (const ImagePlane *shape, const Taps *x,
     const Taps *y, double offset, int steps, int parts);
 
+/* The same where values up to `center` are sums of two halves, as taps are, and the products of both
+ * low halves are left out. Of the others all are added that have a low half before those that have
+ * none. What the row's pass makes becomes two halves again. */
+double tensor_split_error_bound (
+    const Taps *x, const Taps *y, double center, double offset, int steps);
+
 /* Which of 16 neighbouring pixels has row or column i of a matrix, when the bytes of
  * one register are those that lie together in memory. */
 int tensor_pixel_of (int i, int channels, int sample_bytes);

@@ -121,6 +121,19 @@ pack_bytes (float low, float high, uint32_t rest)
   return packed;
 }
 
+template <int I>
+static inline float
+half_of (uint32_t halves)
+{
+  return emulated_half (halves, I);
+}
+
+static inline float
+approximate_reciprocal (float value)
+{
+  return 1.0f / value;
+}
+
 static inline float
 approximate_root (float value)
 {

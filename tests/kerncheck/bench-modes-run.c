@@ -93,7 +93,7 @@ launch_light (void *user, int pair, GpuStream stream, Fault *fault)
   const ModeRun *run = user;
 
   return light_plan_run (run->light, &run->frames->src[pair],
-      &run->frames->dst[pair], stream, fault);
+      &run->frames->dst[pair], stream, GPU_AFTER_KERNELS, fault);
 }
 
 static bool

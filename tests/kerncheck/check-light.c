@@ -387,7 +387,8 @@ static bool
 run_frame (void *plan, const Image *src, const Image *dst, GpuStream stream,
     Fault *fault)
 {
-  return light_plan_run (plan, src, dst, stream, fault);
+  return light_plan_run (
+      plan, src, dst, stream, GPU_BESIDE_KERNELS, fault);
 }
 
 /* Both fields as pictures of their own. */
@@ -400,7 +401,8 @@ run_fields (void *plan, const Image *src, const Image *dst, GpuStream stream,
 
     image_field (src, parity, &from);
     if (image_field (dst, parity, &to)
-        && !light_plan_run (plan, &from, &to, stream, fault))
+        && !light_plan_run (
+            plan, &from, &to, stream, GPU_BESIDE_KERNELS, fault))
       return false;
   }
   return true;
@@ -1053,12 +1055,14 @@ check_mismatches (Check *check, const void *data)
   picture_new (&src, &c->layout, false, &random);
   picture_new (&dst, &c->layout, false, &random);
   EXPECT_FAULT (check,
-      !light_plan_run (plan, &src.image, &dst.image, NULL, &fault), &fault,
+      !light_plan_run (plan, &src.image, &dst.image, NULL,
+          GPU_AFTER_KERNELS, &fault), &fault,
       FAULT_SETTINGS, "a picture that is too tall");
   src.image.memory[0].height = dst.image.memory[0].height = 4;
   src.image.memory[1].height = dst.image.memory[1].height = 4;
   EXPECT_FAULT (check,
-      !light_plan_run (plan, &src.image, &dst.image, NULL, &fault), &fault,
+      !light_plan_run (plan, &src.image, &dst.image, NULL,
+          GPU_AFTER_KERNELS, &fault), &fault,
       FAULT_SETTINGS, "chroma that is taller than luma");
   picture_clear (&src);
   picture_clear (&dst);

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The host side of light-tensor: which plans it suits, its tables and taps, and launches. */
+#include "light-march.cuh"
+
+#include "../gpu-check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What results may be off by before they are rounded: 1 with that. */
+#define ALLOWED 0.45
+
+struct LightTensorVariant
+{
+  void (*kernel) (LightTensorFrame);
+  int steps;
+  LightForm form;
+  int shared; /* bytes of a block */
+  int pixels; /* of a block */
+};
+
+template <int KS, LightForm FORM>
+static constexpr LightTensorVariant
+variant ()
+{
+  typedef LightShape<KS, FORM> S;
+
+  static_assert (S::SHARED <= 99 * 1024, "all GPUs of the capability have it");
+  return { light_tensor_strips<KS, FORM>, KS, FORM, S::SHARED, S::PIXELS };
+}
+
+static const LightTensorVariant variants[] = {
+  variant<2, LIGHT_SINGLES> (),
+  variant<3, LIGHT_SINGLES> (),
+  variant<2, LIGHT_PIXELS> (),
+  variant<3, LIGHT_PIXELS> (),
+  variant<2, LIGHT_WEIGHTED> (),
+  variant<3, LIGHT_WEIGHTED> (),
+};
+
+#define N_VARIANTS ((int) (sizeof variants / sizeof variants[0]))
+
+/* The code of light that a number of light-tensor.cuh's entries begins with, or would if there were
+ * codes above the largest. */
+static int
+first_code (uint32_t entry)
+{
+  const uint32_t bits = entry << LIGHT_ENCODE_SHIFT;
+  float above;
+
+  memcpy (&above, &bits, sizeof above);
+  return (int) floorf (above - LIGHT_ENCODE_ABOVE + 0.5f);
+}
+
+/* Where the code changes from one code of light to the next one, in an entry: half way. */
+static uint32_t
+place_in_entry (int code)
+{
+  const float above = (float) code - 0.5f + LIGHT_ENCODE_ABOVE;
+  uint32_t bits;
+
+  memcpy (&bits, &above, sizeof bits);
+  return bits & 0xffff;
+}
+
+/* Makes the table of codes; false if in some entry the code changes more than once. */
+static bool
+fill_encode (const uint16_t *encoded, uint32_t *encode)
+{
+  for (int i = 0; i < LIGHT_ENCODE_ENTRIES; i++) {
+    const int first = min (first_code (LIGHT_ENCODE_FIRST + i), LIGHT_CODES - 1);
+    const int last =
+        min (first_code (LIGHT_ENCODE_FIRST + i + 1), LIGHT_CODES - 1);
+    uint32_t place = 0, before = encoded[first], after = before;
+    int changes = 0;
+
+    for (int q = first + 1; q <= last; q++)
+      if (encoded[q] != encoded[q - 1]) {
+        place = place_in_entry (q);
+        after = encoded[q];
+        changes++;
+      }
+    if (changes > 1)
+      return false;
+    encode[i] = place << 16 | after << 8 | before;
+  }
+  return true;
+}
+
+/* Whether the plan's planes are of bytes, and the form that they have. */
+static bool
+find_form (const LightPlan *plan, LightForm *form)
+{
+  const Image *layout = &plan->layout;
+  const LightNumbers *numbers = &plan->numbers;
+
+  for (int p = 0; p < layout->n_planes; p++)
+    if (!image_is_packed (&layout->plane[p]) || layout->plane[p].depth != 8
+        || image_sample_bytes (&layout->plane[p]) != 1
+        || layout->plane[p].channels != layout->plane[0].channels)
+      return false;
+  if (numbers->yuv)
+    return false;
+  *form = numbers->premultiply ? LIGHT_WEIGHTED : LIGHT_PIXELS;
+  if (layout->plane[0].channels == 4)
+    return layout->n_planes == 1 && numbers->n_colors == 3
+        && (numbers->premultiply || !numbers->has_alpha);
+  *form = LIGHT_SINGLES;
+  return layout->plane[0].channels == 1 && !numbers->has_alpha;
+}
+
+/* The steps that the longer axis takes, or 0 if these are too many. */
+static int
+steps_of_filter (const SepconvPlan *filter)
+{
+  const SepconvPlaneTaps *taps = &filter->taps[0];
+  const int steps = max (tensor_steps_of_taps (max (taps->x.n, taps->y.n)), 2);
+
+  return steps <= LIGHT_MAX_STEPS ? steps : 0;
+}
+
+static const LightTensorVariant *
+choose_variant (const LightPlan *plan, const LightTensor *tensor)
+{
+  const SepconvPlan *filter = plan->filter;
+  LightForm form;
+  int steps;
+
+  if (gpu_capability (plan->gpu) < INSTRUCTIONS_CAPABILITY || !tensor->encodes
+      || filter->combine != SEPCONV_SUM || filter->n_terms[0] != 1
+      || !find_form (plan, &form))
+    return NULL;
+  steps = steps_of_filter (filter);
+  for (int i = 0; i < N_VARIANTS; i++)
+    if (variants[i].steps == steps && variants[i].form == form
+        && tensor_split_error_bound (&filter->taps[0].x, &filter->taps[0].y,
+               LIGHT_CENTER, filter->channel[0].offset, steps)
+            < ALLOWED)
+      return &variants[i];
+  return NULL;
+}
+
+bool
+light_tensor_suits (const LightPlan *plan, LightTensor *tensor)
+{
+  if (tensor->chosen != plan->filter->revision) {
+    tensor->variant = choose_variant (plan, tensor);
+    tensor->chosen = plan->filter->revision;
+  }
+  return tensor->variant != NULL;
+}
+
+/* The constants in device memory: fragments, then both tables. */
+#define FRAGMENTS_BYTES (LIGHT_MAX_FRAGMENTS * sizeof (uint4))
+#define DECODE_BYTES (LIGHT_DECODE_ENTRIES * sizeof (uint32_t))
+#define ENCODE_BYTES (LIGHT_ENCODE_ENTRIES * sizeof (uint32_t))
+#define CONSTANTS_BYTES (FRAGMENTS_BYTES + DECODE_BYTES + ENCODE_BYTES)
+
+static void
+write_fragments (const LightPlan *plan, int steps, uint4 *to)
+{
+  const SepconvPlaneTaps *taps = &plan->filter->taps[0];
+  const int reach = TENSOR_STEP / 2 * (steps - 1);
+  int own[TENSOR_STEP], side_by_side[TENSOR_STEP];
+
+  for (int i = 0; i < TENSOR_STEP; i++) {
+    own[i] = i;
+    side_by_side[i] = tensor_pixel_of (i, 1, 1);
+  }
+  tensor_write_fragments (&taps->x, taps->x.n / 2 - reach, steps, LIGHT_PARTS,
+      side_by_side, own, to);
+  tensor_write_fragments (&taps->y, taps->y.n / 2 - reach, steps, LIGHT_PARTS,
+      own, own, to + steps * LIGHT_PARTS * TENSOR_LANES);
+}
+
+static uint32_t
+half_bits (double value)
+{
+  const __half half = __double2half (value);
+  uint16_t bits;
+
+  memcpy (&bits, &half, sizeof bits);
+  return bits;
+}
+
+static uint32_t
+split_code (int code)
+{
+  const double value = code - LIGHT_CENTER;
+  const double high = (double) __half2float (__double2half (value));
+
+  return half_bits (high) | half_bits (value - high) << 16;
+}
+
+static bool
+upload (const LightPlan *plan, LightTensor *tensor, GpuStream stream,
+    Fault *fault)
+{
+  const LightTensorVariant *variant = tensor->variant;
+  uint8_t *stage;
+  uint32_t *decode;
+
+  if (tensor->revision == plan->filter->revision)
+    return true;
+  if (!strip_occupancy (&tensor->occupancy, (const void *) variant->kernel,
+          variant->shared, fault))
+    return false;
+  stage = (uint8_t *) staging_begin (&tensor->constants, fault);
+  if (stage == NULL)
+    return false;
+  write_fragments (plan, variant->steps, (uint4 *) stage);
+  decode = (uint32_t *) (stage + FRAGMENTS_BYTES);
+  for (int i = 0; i < LIGHT_DECODE_ENTRIES; i++)
+    decode[i] = plan->numbers.premultiply
+        ? plan->tables.linear[i]
+        : split_code (plan->tables.linear[i]);
+  memcpy (stage + FRAGMENTS_BYTES + DECODE_BYTES, tensor->encode, ENCODE_BYTES);
+  if (!staging_send (&tensor->constants, CONSTANTS_BYTES, stream, fault))
+    return false;
+  tensor->revision = plan->filter->revision;
+  return true;
+}
+
+/* Plane p from one image to another. */
+static void
+describe_plane (const LightPlan *plan, const LightTensorVariant *variant,
+    const Image *src, const Image *dst, int p, LightTensorPlane *plane)
+{
+  const ImagePlane *layout = &plan->layout.plane[p];
+  const ImageMemory *from = &src->memory[layout->memory];
+  const ImageMemory *to = &dst->memory[layout->memory];
+  StripPlane *strip = &plane->strip;
+
+  *plane = LightTensorPlane ();
+  strip->src = from->data + layout->offset;
+  strip->dst = to->data + layout->offset;
+  strip->src_stride = from->stride;
+  strip->dst_stride = to->stride;
+  strip->src_aligned = image_is_aligned (strip->src, from->stride, 16);
+  strip->dst_aligned = image_is_aligned (strip->dst, to->stride, 16);
+  strip->width = layout->width;
+  strip->height = from->height;
+  strip->row_bytes = layout->width * layout->pixel_stride;
+  strip->result = ImageRows{ 0, from->height };
+  strip->channels = layout->channels;
+  strip->sample_bytes = 1;
+  strip->margin = plan->filter->taps[0].x.n / 2;
+  strip->columns = (layout->width + variant->pixels - 1) / variant->pixels;
+  strip->filter = variant->form != LIGHT_SINGLES
+      || plan->spec.role[p][0] != LIGHT_COPY;
+}
+
+/* The colours' borders, and alpha's after them. */
+static void
+describe_border (const LightPlan *plan, int p, LightTensorPlane *plane)
+{
+  const SepconvPlan *filter = plan->filter;
+  const LightRole role = plan->spec.role[p][0];
+  const int first = plan->layout.plane[p].channels == 1 && role >= LIGHT_RED
+          && role <= LIGHT_BLUE
+      ? role - LIGHT_RED
+      : 0;
+
+  for (int i = first; i < filter->layout.n_planes; i++)
+    plane->border[i - first] =
+        (uint16_t) (filter->channel[i].border + filter->channel[i].center);
+}
+
+/* Where a pixel of four has its colours, and its other channel. */
+static void
+describe_order (const LightPlan *plan, LightTensorFrame *frame)
+{
+  int at[4], last = 6; /* 0 + 1 + 2 + 3 */
+
+  for (int c = 0; c < 3; c++) {
+    at[c] = plan->color[c].byte_offset - plan->layout.plane[0].offset;
+    last -= at[c];
+  }
+  at[3] = last;
+  for (int c = 0; c < 4; c++) {
+    frame->in[c] = 0x4440u | (uint32_t) at[c];
+    frame->out |= (uint32_t) (c / 2 * 4 + c % 2) << 4 * at[c];
+  }
+}
+
+bool
+light_tensor_run (const LightPlan *plan, LightTensor *tensor, const Image *src,
+    const Image *dst, GpuStream stream, GpuOrder order, Fault *fault)
+{
+  const LightTensorVariant *variant;
+  LightTensorFrame frame = LightTensorFrame ();
+  StripPlane *planes[IMAGE_MAX_PLANES];
+  StripLoad load = StripLoad ();
+  bool ok = false;
+  int blocks;
+
+  if (!upload (plan, tensor, stream, fault))
+    return false;
+  variant = tensor->variant;
+  frame.border = plan->filter->border;
+  frame.order = gpu_possible_order (plan->gpu, order);
+  frame.fragments = (const uint4 *) tensor->constants.device;
+  frame.decode = (const uint32_t *) (frame.fragments + LIGHT_MAX_FRAGMENTS);
+  frame.encode = frame.decode + LIGHT_DECODE_ENTRIES;
+  frame.offset =
+      (float) (plan->filter->channel[0].offset + LIGHT_ENCODE_ABOVE);
+  frame.write_alpha = plan->numbers.write_alpha;
+  if (variant->form != LIGHT_SINGLES)
+    describe_order (plan, &frame);
+  for (int p = 0; p < plan->layout.n_planes; p++) {
+    LightTensorPlane *plane = &frame.plane[frame.n_planes];
+
+    if (src->memory[plan->layout.plane[p].memory].height == 0)
+      continue;
+    describe_plane (plan, variant, src, dst, p, plane);
+    describe_border (plan, p, plane);
+    planes[frame.n_planes++] = &plane->strip;
+  }
+  load.order = frame.order;
+  load.above = (variant->steps - 1) * STRIP_ROWS;
+  load.at_once = tensor->occupancy.blocks;
+  load.multiprocessors = gpu_multiprocessors (plan->gpu);
+  frame.early = load.at_once * load.multiprocessors;
+  blocks = strip_lay_out (planes, frame.n_planes, &load, &tensor->heights);
+  if (blocks > 0)
+    GPU_CHECK (gpu_launch_early (plan->gpu, variant->kernel, blocks,
+                   STRIP_THREADS, (size_t) variant->shared, stream, frame),
+        fault);
+  ok = true;
+done:
+  return ok;
+}
+
+bool
+light_tensor_prepare (const LightPlan *plan, LightTensor *tensor, Fault *fault)
+{
+  LightForm form;
+  bool ok = false;
+
+  if (gpu_capability (plan->gpu) < INSTRUCTIONS_CAPABILITY
+      || !find_form (plan, &form))
+    return true;
+  tensor->encodes = fill_encode (plan->tables.encoded, tensor->encode);
+  if (!tensor->encodes)
+    return true;
+  for (int i = 0; i < N_VARIANTS; i++)
+    GPU_CHECK (
+        cudaFuncSetAttribute ((const void *) variants[i].kernel,
+            cudaFuncAttributeMaxDynamicSharedMemorySize, variants[i].shared),
+        fault);
+  ok = staging_init (&tensor->constants, CONSTANTS_BYTES, fault);
+done:
+  return ok;
+}
+
+void
+light_tensor_release (LightTensor *tensor)
+{
+  staging_clear (&tensor->constants);
+}
