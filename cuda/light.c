@@ -542,7 +542,7 @@ fits_plan (const LightPlan *plan, const Image *image)
 }
 
 static bool
-takes_one_step (LightPlan *plan)
+takes_one_step (const LightPlan *plan)
 {
   return plan->ops->takes_one_step != NULL && plan->ops->takes_one_step (plan);
 }
@@ -571,5 +571,6 @@ light_plan_run (LightPlan *plan, const Image *src, const Image *dst,
 const char *
 light_plan_method_name (const LightPlan *plan)
 {
-  return sepconv_plan_method (plan->filter)->name;
+  return takes_one_step (plan) ? "tensor"
+                               : sepconv_plan_method (plan->filter)->name;
 }

@@ -146,7 +146,8 @@ bool light_plan_update (LightPlan *plan, const LightSpec *spec,
 bool light_plan_run (LightPlan *plan, const Image *src, const Image *dst,
     GpuStream stream, GpuOrder order, Fault *fault);
 
-/* The name of the method that filters; static. */
+/* The name of the method that filters; static. One kernel that also converts is `tensor`: on tensor
+ * cores, of 8-bit grey and RGB, up to 33 taps and one term, unless a method is asked for. */
 const char *light_plan_method_name (const LightPlan *plan);
 
 #ifdef __cplusplus

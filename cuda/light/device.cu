@@ -463,7 +463,7 @@ device_release (LightPlan *plan)
 
 /* A method that is asked for filters the work picture. */
 static bool
-device_takes_one_step (LightPlan *plan)
+device_takes_one_step (const LightPlan *plan)
 {
   return plan->method == NULL
       && light_tensor_suits (plan, &((DeviceState *) plan->state)->tensor);

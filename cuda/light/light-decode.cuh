@@ -41,7 +41,8 @@ template <int STEPS, LightForm KIND> struct LightShape
   static constexpr int OUT_BYTES = STRIP_ROWS * OUT_PITCH;
   /* Of the table of light, for different lanes, lest they wait for each other. */
   static constexpr int COPIES = FORM == LIGHT_SINGLES ? 16 : 8;
-  static constexpr int FRAGMENTS = KS * LIGHT_PARTS * TENSOR_LANES; /* an axis */
+  static constexpr int FRAGMENTS =
+      KS * LIGHT_PARTS * TENSOR_LANES; /* an axis */
   static constexpr int DECODE_BYTES =
       LIGHT_DECODE_ENTRIES * COPIES * (int) sizeof (uint32_t);
   static constexpr int ENCODE_BYTES =
@@ -76,9 +77,8 @@ template <typename S> struct LightDecoder
 
   __device__ __forceinline__
   LightDecoder (const LightTensorFrame &frame, uint8_t *shared)
-      : frame (frame),
-        table ((const uint32_t *) (shared + S::DECODE_AT)
-            + threadIdx.x % S::COPIES),
+      : frame (frame), table ((const uint32_t *) (shared + S::DECODE_AT)
+                           + threadIdx.x % S::COPIES),
         work (shared + S::WORK_AT)
   {
   }
@@ -130,8 +130,8 @@ template <typename S> struct LightDecoder
 
 #pragma unroll
     for (int k = 0; k < 4; k++)
-      value[k] =
-          __uint_as_float (0x4b000000u | code[k]) - (0x1p23f + LIGHT_CENTER);
+      value[k] = __fmaf_rn (__uint_as_float (0x4b000000u | code[k]),
+          1.0f / LIGHT_UNIT, -(0x1p23f + LIGHT_CENTER) / LIGHT_UNIT);
     light_split (value[0], value[1], high.x, low.x);
     light_split (value[2], value[3], high.y, low.y);
     put (c, at, high, low);
@@ -197,8 +197,7 @@ template <typename S> struct LightDecoder
  * is the first of them. The whole block; a barrier must come before and after. */
 template <typename S>
 static __device__ __noinline__ void
-light_put_border (
-    const LightTensorPlane &plane, int x0, int y0, uint8_t *work)
+light_put_border (const LightTensorPlane &plane, int x0, int y0, uint8_t *work)
 {
   for (int i = threadIdx.x; i < STRIP_ROWS * S::WORK_PIXELS;
        i += STRIP_THREADS) {
@@ -209,7 +208,7 @@ light_put_border (
       continue;
     for (int c = 0; c < S::C; c++) {
       uint8_t *const at = work + c * S::WORK_BYTES + r * S::WORK_PITCH + 2 * p;
-      const float value = (float) (plane.border[c] - LIGHT_CENTER);
+      const float value = (float) (plane.border[c] - LIGHT_CENTER) / LIGHT_UNIT;
       uint32_t high, low;
 
       light_split (value, value, high, low);

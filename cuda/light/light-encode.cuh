@@ -63,8 +63,7 @@ template <typename S> struct LightEncoder
     const uint32_t code = __float_as_uint (q) & 0xffff;
     const float about = (q - INTEGERS) * reciprocal;
     uint32_t quotient = __float_as_uint (about + INTEGERS) & 0xffff;
-    const int rest =
-        (int) (code * 65535u + alpha / 2 - quotient * alpha);
+    const int rest = (int) (code * 65535u + alpha / 2 - quotient * alpha);
 
     if (rest < 0)
       quotient--;

@@ -16,7 +16,8 @@ template <typename S> struct LightMarch
 {
   static constexpr int KS = S::KS, AHEAD = S::AHEAD;
   static constexpr StripStage SIZE = { STRIP_ROWS, S::CHUNKS, S::PITCH };
-  static_assert (KS == 2 || KS == 3, "the rows that are kept are found for these");
+  static_assert (
+      KS == 2 || KS == 3, "the rows that are kept are found for these");
 
   const LightTensorFrame &frame;
   const LightTensorPlane &plane;
@@ -37,8 +38,7 @@ template <typename S> struct LightMarch
         strip (frame, shared)
   {
     const int lane = threadIdx.x % TENSOR_LANES;
-    const int own =
-        threadIdx.x / TENSOR_LANES * S::WARP_PIXELS + lane % 4 * 4;
+    const int own = threadIdx.x / TENSOR_LANES * S::WARP_PIXELS + lane % 4 * 4;
 
     outs = shared + S::OUTS_AT;
     out = outs + lane / 4 * S::OUT_PITCH + own * S::PIXEL;

@@ -18,8 +18,8 @@ template <typename S> struct LightStrip
   static constexpr int GROUP = C == 3 ? 3 : 2;
 
   const LightTensorFrame &frame;
-  const uint4 *x, *y;     /* the lane's fragments, in shared memory */
-  const uint8_t *window;  /* its part of the first work plane */
+  const uint4 *x, *y;    /* the lane's fragments, in shared memory */
+  const uint8_t *window; /* its part of the first work plane */
   LightEncoder<S> encoder;
   /* Sums between the passes, of the last 16 KS rows: high halves, then low ones, as the right
    * factors for pixels 0 to 7 (low, high) and 8 to 15. */
@@ -101,8 +101,8 @@ template <typename S> struct LightStrip
 
 #pragma unroll
       for (int i = 0; i < GROUP * 2; i++)
-        multiply_matrices_add (sums[i / 2][i % 2], taps, half[k][i / 2][0][i % 2],
-            half[k][i / 2][0][i % 2 + 2]);
+        multiply_matrices_add (sums[i / 2][i % 2], taps,
+            half[k][i / 2][0][i % 2], half[k][i / 2][0][i % 2 + 2]);
     }
   }
 
@@ -160,7 +160,8 @@ template <typename S> struct LightStrip
     }
 #pragma unroll
     for (int i = 0; i < GROUP * 8; i++)
-      sums[i / 8][i / 4 % 2][i % 4] += frame.offset;
+      sums[i / 8][i / 4 % 2][i % 4] =
+          __fmaf_rn (sums[i / 8][i / 4 % 2][i % 4], LIGHT_UNIT, frame.offset);
   }
 
   /* Puts the 16 rows that are completed to `out`, this lane's part of the block's. `kept`: of the
@@ -176,14 +177,12 @@ template <typename S> struct LightStrip
         sum_columns (sums, first);
 #pragma unroll
         for (int i = 0; i < GROUP * 2; i++) {
-          const float(&result)[2][4] = sums[i / 2];
+          const float (&result)[2][4] = sums[i / 2];
           const int r = i % 2;
-          const uint32_t left =
-              __byte_perm (encoder.encode (result[0][2 * r]),
-                  encoder.encode (result[0][2 * r + 1]), 0x40);
-          const uint32_t right =
-              __byte_perm (encoder.encode (result[1][2 * r]),
-                  encoder.encode (result[1][2 * r + 1]), 0x40);
+          const uint32_t left = __byte_perm (encoder.encode (result[0][2 * r]),
+              encoder.encode (result[0][2 * r + 1]), 0x40);
+          const uint32_t right = __byte_perm (encoder.encode (result[1][2 * r]),
+              encoder.encode (result[1][2 * r + 1]), 0x40);
 
           *(uint32_t *) (out + 8 * r * S::OUT_PITCH
               + TENSOR_STEP * (first + i / 2)) =
@@ -200,7 +199,8 @@ template <typename S> struct LightStrip
         sum_columns (sums, first);
 #pragma unroll
         for (int i = 0; i < GROUP * 8; i++)
-          result[first + i / 8][i / 4 % 2][i % 4] = sums[i / 8][i / 4 % 2][i % 4];
+          result[first + i / 8][i / 4 % 2][i % 4] =
+              sums[i / 8][i / 4 % 2][i % 4];
       }
 #pragma unroll
       for (int r = 0; r < 2; r++) {

@@ -69,7 +69,8 @@ static bool
 fill_encode (const uint16_t *encoded, uint32_t *encode)
 {
   for (int i = 0; i < LIGHT_ENCODE_ENTRIES; i++) {
-    const int first = min (first_code (LIGHT_ENCODE_FIRST + i), LIGHT_CODES - 1);
+    const int first =
+        min (first_code (LIGHT_ENCODE_FIRST + i), LIGHT_CODES - 1);
     const int last =
         min (first_code (LIGHT_ENCODE_FIRST + i + 1), LIGHT_CODES - 1);
     uint32_t place = 0, before = encoded[first], after = before;
@@ -120,6 +121,16 @@ steps_of_filter (const SepconvPlan *filter)
   return steps <= LIGHT_MAX_STEPS ? steps : 0;
 }
 
+/* In codes. */
+static double
+error_bound (const SepconvPlan *filter, int steps)
+{
+  return LIGHT_UNIT
+      * tensor_split_error_bound (&filter->taps[0].x, &filter->taps[0].y,
+          (double) LIGHT_CENTER / LIGHT_UNIT,
+          filter->channel[0].offset / LIGHT_UNIT, steps);
+}
+
 static const LightTensorVariant *
 choose_variant (const LightPlan *plan, const LightTensor *tensor)
 {
@@ -134,9 +145,7 @@ choose_variant (const LightPlan *plan, const LightTensor *tensor)
   steps = steps_of_filter (filter);
   for (int i = 0; i < N_VARIANTS; i++)
     if (variants[i].steps == steps && variants[i].form == form
-        && tensor_split_error_bound (&filter->taps[0].x, &filter->taps[0].y,
-               LIGHT_CENTER, filter->channel[0].offset, steps)
-            < ALLOWED)
+        && error_bound (filter, steps) < ALLOWED)
       return &variants[i];
   return NULL;
 }
@@ -187,15 +196,15 @@ half_bits (double value)
 static uint32_t
 split_code (int code)
 {
-  const double value = code - LIGHT_CENTER;
+  const double value = (code - LIGHT_CENTER) / (double) LIGHT_UNIT;
   const double high = (double) __half2float (__double2half (value));
 
   return half_bits (high) | half_bits (value - high) << 16;
 }
 
 static bool
-upload (const LightPlan *plan, LightTensor *tensor, GpuStream stream,
-    Fault *fault)
+upload (
+    const LightPlan *plan, LightTensor *tensor, GpuStream stream, Fault *fault)
 {
   const LightTensorVariant *variant = tensor->variant;
   uint8_t *stage;
@@ -212,9 +221,8 @@ upload (const LightPlan *plan, LightTensor *tensor, GpuStream stream,
   write_fragments (plan, variant->steps, (uint4 *) stage);
   decode = (uint32_t *) (stage + FRAGMENTS_BYTES);
   for (int i = 0; i < LIGHT_DECODE_ENTRIES; i++)
-    decode[i] = plan->numbers.premultiply
-        ? plan->tables.linear[i]
-        : split_code (plan->tables.linear[i]);
+    decode[i] = plan->numbers.premultiply ? plan->tables.linear[i]
+                                          : split_code (plan->tables.linear[i]);
   memcpy (stage + FRAGMENTS_BYTES + DECODE_BYTES, tensor->encode, ENCODE_BYTES);
   if (!staging_send (&tensor->constants, CONSTANTS_BYTES, stream, fault))
     return false;
@@ -247,8 +255,10 @@ describe_plane (const LightPlan *plan, const LightTensorVariant *variant,
   strip->sample_bytes = 1;
   strip->margin = plan->filter->taps[0].x.n / 2;
   strip->columns = (layout->width + variant->pixels - 1) / variant->pixels;
+  /* Alpha that has a plane of its own is copied. */
   strip->filter = variant->form != LIGHT_SINGLES
-      || plan->spec.role[p][0] != LIGHT_COPY;
+      || (plan->spec.role[p][0] != LIGHT_COPY
+          && plan->spec.role[p][0] != LIGHT_ALPHA);
 }
 
 /* The colours' borders, and alpha's after them. */
@@ -303,8 +313,7 @@ light_tensor_run (const LightPlan *plan, LightTensor *tensor, const Image *src,
   frame.fragments = (const uint4 *) tensor->constants.device;
   frame.decode = (const uint32_t *) (frame.fragments + LIGHT_MAX_FRAGMENTS);
   frame.encode = frame.decode + LIGHT_DECODE_ENTRIES;
-  frame.offset =
-      (float) (plan->filter->channel[0].offset + LIGHT_ENCODE_ABOVE);
+  frame.offset = (float) (plan->filter->channel[0].offset + LIGHT_ENCODE_ABOVE);
   frame.write_alpha = plan->numbers.write_alpha;
   if (variant->form != LIGHT_SINGLES)
     describe_order (plan, &frame);

@@ -34,7 +34,9 @@ enum LightForm
 /* [step][part][lane] of x, then of y. */
 #define LIGHT_MAX_FRAGMENTS (2 * LIGHT_MAX_STEPS * LIGHT_PARTS * TENSOR_LANES)
 
+/* Values are in units of two codes, and their taps along x may add up to 2: halves hold the sums. */
 #define LIGHT_CENTER 32768
+#define LIGHT_UNIT 2
 
 /* The table of codes. A result q becomes the float q + 128. Its bits from bit 16 on are the number of
  * an entry: 128 for each power of two, and no wider than 1 below 256. An entry has in its upper half
@@ -42,14 +44,15 @@ enum LightForm
  * code before. */
 #define LIGHT_ENCODE_ABOVE 128
 #define LIGHT_ENCODE_SHIFT 16
-#define LIGHT_ENCODE_FIRST 0x4300 /* the bits of 128.0f, shifted */
+#define LIGHT_ENCODE_FIRST 0x4300          /* the bits of 128.0f, shifted */
 #define LIGHT_ENCODE_ENTRIES (9 * 128 + 4) /* up to 65535, whole 16 bytes */
 #define LIGHT_DECODE_ENTRIES 256
 
 struct LightTensorPlane
 {
   StripPlane strip;
-  uint16_t border[LIGHT_MAX_WORK]; /* of the work planes, for SEPCONV_CONSTANT */
+  uint16_t
+      border[LIGHT_MAX_WORK]; /* of the work planes, for SEPCONV_CONSTANT */
 };
 
 struct LightTensorFrame
@@ -59,7 +62,7 @@ struct LightTensorFrame
   int early; /* blocks that run at once */
   int n_planes;
   const uint4 *fragments;
-  /* By code: two halves whose sum is light less the center, the high one below; WEIGHTED: light. */
+  /* By code: the two halves of a value, the high one below; WEIGHTED: light. */
   const uint32_t *decode;
   const uint32_t *encode;
   float offset; /* of results, with LIGHT_ENCODE_ABOVE */

@@ -47,7 +47,7 @@ typedef struct LightOps
       GpuStream stream, Fault *fault);
   /* Whether one step does all that, with the filter that the plan has now, and that step; NULL:
    * never. */
-  bool (*takes_one_step) (LightPlan *plan);
+  bool (*takes_one_step) (const LightPlan *plan);
   bool (*run) (LightPlan *plan, const Image *src, const Image *dst,
       GpuStream stream, GpuOrder order, Fault *fault);
 } LightOps;

@@ -18,8 +18,8 @@
 #include <string.h>
 
 #define BINS 256
-/* A gaussian of sigma 2. */
-#define LIGHT_TAPS 13
+/* Of the filters: a gaussian of sigma 2. */
+#define DEFAULT_TAPS 13
 /* As the element places the overlay by default. */
 #define OVERLAY_SIZE 0.35
 #define OVERLAY_MARGIN 0.03
@@ -34,7 +34,7 @@ static const BenchContent contents[] = { BENCH_NOISE, BENCH_NATURAL };
 
 typedef struct
 {
-  BenchGrid grid; /* its taps mean nothing here */
+  BenchGrid grid; /* its taps are those of filters */
   int n_contents;
   BenchContent content[BENCH_N_CONTENTS];
   BenchOn on;
@@ -84,7 +84,7 @@ launch_filter (void *user, int pair, GpuStream stream, Fault *fault)
   const ModeRun *run = user;
 
   return sepconv_plan_run (run->filter, &run->frames->src[pair],
-      &run->frames->dst[pair], stream, GPU_AFTER_KERNELS, fault);
+      &run->frames->dst[pair], stream, GPU_BESIDE_KERNELS, fault);
 }
 
 static bool
@@ -93,7 +93,7 @@ launch_light (void *user, int pair, GpuStream stream, Fault *fault)
   const ModeRun *run = user;
 
   return light_plan_run (run->light, &run->frames->src[pair],
-      &run->frames->dst[pair], stream, GPU_AFTER_KERNELS, fault);
+      &run->frames->dst[pair], stream, GPU_BESIDE_KERNELS, fault);
 }
 
 static bool
@@ -106,14 +106,14 @@ launch_overlay (void *user, int pair, GpuStream stream, Fault *fault)
 }
 
 static void
-report (const Bench *bench, const char *mode, const BenchTime *time)
+report (const Bench *bench, const char *mode, int taps, const BenchTime *time)
 {
   BenchJson *json = bench->json;
   char size[32];
 
   snprintf (size, sizeof size, "%dx%d", bench->size.width, bench->size.height);
-  printf ("%-6s %-9s %-8s %-11s %10.2f %6.1f%%\n", bench->format->name, size,
-      bench_content_name (bench->content), mode, time->us.median,
+  printf ("%-6s %-9s %-8s %-11s %4d %10.2f %6.1f%%\n", bench->format->name,
+      size, bench_content_name (bench->content), mode, taps, time->us.median,
       bench_percent_apart (&time->us));
   fflush (stdout);
   bench_json_object (json, NULL);
@@ -122,19 +122,21 @@ report (const Bench *bench, const char *mode, const BenchTime *time)
   bench_json_number (json, "height", bench->size.height);
   bench_json_string (json, "content", bench_content_name (bench->content));
   bench_json_string (json, "mode", mode);
+  bench_json_number (json, "taps", taps);
   bench_json_time (json, time);
   bench_json_end (json);
 }
 
 static bool
-time_mode (Bench *bench, const char *mode, BenchLaunch launch, ModeRun *run)
+time_mode (Bench *bench, const char *mode, int taps, BenchLaunch launch,
+    ModeRun *run)
 {
   BenchTime time;
 
   if (!bench_time (&bench->device, launch, run, bench->frames.n_pairs, &time,
           &bench->fault))
     return false;
-  report (bench, mode, &time);
+  report (bench, mode, taps, &time);
   return true;
 }
 
@@ -158,7 +160,7 @@ measure_equalize (Bench *bench, const char *mode, EqualizeKind kind)
     spec.role[0][c] = color ? (EqualizeRole) (EQUALIZE_RED + c) : EQUALIZE_LUMA;
   run.equalize = equalize_plan_new (
       &spec, &bench->layout, bench->backend, bench->device.gpu, &bench->fault);
-  ok = run.equalize != NULL && time_mode (bench, mode, launch_equalize, &run);
+  ok = run.equalize != NULL && time_mode (bench, mode, 0, launch_equalize, &run);
   equalize_plan_free (run.equalize);
   return ok;
 }
@@ -192,11 +194,11 @@ make_light_spec (const Bench *bench, const BenchCase *filter, LightSpec *spec)
 /* The plain filter, in linear light, and weighted by alpha. The curve is that of BT.709 but for
  * its lowest part. */
 static bool
-measure_light (Bench *bench)
+measure_light (Bench *bench, int taps)
 {
   static uint16_t decode[4096];
   BenchCase *filter = bench_case_new (bench->format, bench->size,
-      bench_kernel (0), LIGHT_TAPS, &bench->fault);
+      bench_kernel (0), taps, &bench->fault);
   ModeRun run = { .frames = &bench->frames };
   LightSpec spec;
   bool ok;
@@ -208,7 +210,7 @@ measure_light (Bench *bench)
   make_light_spec (bench, filter, &spec);
   run.filter = sepconv_plan_new (&filter->spec, &bench->layout, bench->backend,
       NULL, bench->device.gpu, &bench->fault);
-  ok = run.filter != NULL && time_mode (bench, "filter", launch_filter, &run);
+  ok = run.filter != NULL && time_mode (bench, "filter", taps, launch_filter, &run);
   sepconv_plan_free (run.filter);
   for (int mode = 0; mode < 2 && ok; mode++) {
     spec.decode = mode == 0 ? decode : NULL;
@@ -219,8 +221,8 @@ measure_light (Bench *bench)
     run.light = light_plan_new (&spec, &bench->layout, bench->backend, NULL,
         bench->device.gpu, &bench->fault);
     ok = run.light != NULL
-        && time_mode (
-            bench, mode == 0 ? "linear" : "premultiply", launch_light, &run);
+        && time_mode (bench, mode == 0 ? "linear" : "premultiply", taps,
+            launch_light, &run);
     light_plan_free (run.light);
   }
   free (filter);
@@ -288,7 +290,7 @@ measure_overlay (Bench *bench)
     run.overlay = overlay_plan_new (&spec, &bench->layout, bench->backend,
         bench->device.gpu, &bench->fault);
   ok =
-      run.overlay != NULL && time_mode (bench, "overlay", launch_overlay, &run);
+      run.overlay != NULL && time_mode (bench, "overlay", 0, launch_overlay, &run);
   overlay_plan_free (run.overlay);
   histo_result_free (run.counts);
   return ok;
@@ -320,7 +322,9 @@ measure_frames (Bench *bench)
             &bench->device, &bench->frames, &bench->warm, &bench->fault)
         && measure_equalize (bench, "equalize", EQUALIZE_GLOBAL)
         && measure_equalize (bench, "clahe", EQUALIZE_CLAHE)
-        && measure_overlay (bench) && measure_light (bench);
+        && measure_overlay (bench);
+    for (int t = 0; t < bench->options.grid.n_taps && ok; t++)
+      ok = measure_light (bench, bench->options.grid.taps[t]);
   }
   bench_frames_clear (&bench->frames);
   return ok;
@@ -340,9 +344,9 @@ measure (Bench *bench)
       bench->json, "kerncheck --bench --modes", &bench->device, &bench->facts);
   bench_json_end (bench->json);
   bench_json_array (bench->json, "rows");
-  printf ("%s%-6s %-9s %-8s %-11s %10s %7s\n",
+  printf ("%s%-6s %-9s %-8s %-11s %4s %10s %7s\n",
       bench->device.gpu == NULL ? "" : "\n", "format", "size", "content",
-      "mode", "us", "spread");
+      "mode", "taps", "us", "spread");
   for (int f = 0; f < grid->n_formats && ok; f++)
     for (int s = 0; s < grid->n_sizes && ok; s++) {
       bench->format = grid->format[f];
@@ -360,11 +364,11 @@ usage (void)
   fprintf (stderr,
       "usage: kerncheck --bench --modes [--quick] [--json FILE]\n"
       "                 [--backend auto|cuda|cpu] [--format NAME]...\n"
-      "                 [--size WIDTHxHEIGHT]... [--content NAME]...\n"
-      "  Times the equaliser, by one table and by 8x8 tiles, the overlay, and a gaussian\n"
-      "  of 13 taps: plain, in linear light, and with colour weighted by alpha; each from\n"
-      "  one frame to another in the memory of its backend. Options that name what to\n"
-      "  measure may be repeated.\n"
+      "                 [--size WIDTHxHEIGHT]... [--content NAME]... [--taps N]...\n"
+      "  Times the equaliser, by one table and by 8x8 tiles, the overlay, and a gaussian,\n"
+      "  of 13 taps by default: plain, in linear light, and with colour weighted by alpha;\n"
+      "  each from one frame to another in the memory of its backend. Filters may overlap\n"
+      "  those of other frames. Options that name what to measure may be repeated.\n"
       "  --format NAME ");
   for (int i = 0; i < bench_n_formats (); i++)
     fprintf (stderr, " %s", bench_format (i)->name);
@@ -390,6 +394,8 @@ take_value (void *user, const char *name, const char *value)
     return bench_grid_add_format (&options->grid, value);
   if (strcmp (name, "--size") == 0)
     return bench_grid_add_size (&options->grid, value);
+  if (strcmp (name, "--taps") == 0)
+    return bench_grid_add_taps (&options->grid, value);
   if (strcmp (name, "--content") == 0)
     return options->n_contents < BENCH_N_CONTENTS
         && bench_content_by_name (
@@ -427,6 +433,8 @@ complete (Options *options)
   if (grid->n_sizes == 0)
     for (int i = 0; i < (options->quick ? 1 : COUNT (sizes)); i++)
       bench_grid_add_size (grid, sizes[i]);
+  if (grid->n_taps == 0)
+    grid->taps[grid->n_taps++] = DEFAULT_TAPS;
   if (options->n_contents == 0) {
     options->n_contents = COUNT (contents);
     memcpy (options->content, contents, sizeof contents);

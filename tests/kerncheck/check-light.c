@@ -67,6 +67,18 @@ static const LayoutKind bound_kinds[] = {
   { "three16", 1, 1, { 1 }, { { 0, 0, 1, 3, 6, 2, 16, 0 } }, 0 },
 };
 
+/* Layouts and models of which one kernel does all. */
+static const LayoutKind planes_kinds[] = {
+  { "planes3", 3, 3, { 1, 1, 1 },
+      { { 0, 0, 1, 1, 1, 1, 8, 0 }, { 1, 0, 1, 1, 1, 1, 8, 0 },
+          { 2, 0, 1, 1, 1, 1, 8, 0 } },
+      0 },
+  { "planes4", 4, 4, { 1, 1, 1, 1 },
+      { { 0, 0, 1, 1, 1, 1, 8, 0 }, { 1, 0, 1, 1, 1, 1, 8, 0 },
+          { 2, 0, 1, 1, 1, 1, 8, 0 }, { 3, 0, 1, 1, 1, 1, 8, 0 } },
+      0 },
+};
+
 /* A spec, and all that it borrows. */
 typedef struct
 {
@@ -576,6 +588,202 @@ again_case (Check *check, Random *random, int index, const void *data)
   for (int i = 0; i < 2; i++)
     picture_clear (&dst[i]);
   picture_clear (&src);
+  light_case_free (c);
+}
+
+/* ---- one kernel ---- */
+
+#define N_FLIGHT 3
+
+/* Frames in flight, each from a picture of its own to another one. */
+typedef struct
+{
+  Picture src[N_FLIGHT], dst[N_FLIGHT];
+  DevicePicture from[N_FLIGHT], to[N_FLIGHT];
+} Flight;
+
+static bool
+fly (Flight *flight, const LightCase *c, LightPlan *plan, const Device *device,
+    Random *random, Fault *fault)
+{
+  bool ok = true;
+
+  memset (flight, 0, sizeof *flight);
+  for (int i = 0; i < N_FLIGHT; i++) {
+    picture_new (&flight->src[i], &c->layout, false, random);
+    picture_new (&flight->dst[i], &c->layout, false, random);
+    picture_paint (&flight->src[i],
+        i == 0 ? c->filter->content : CONTENT_NOISE, random);
+    ok = ok
+        && device_picture_new (&flight->from[i], device, &flight->src[i], fault)
+        && device_picture_new (&flight->to[i], device, &flight->dst[i], fault);
+  }
+  for (int i = 0; i < N_FLIGHT && ok; i++)
+    ok = light_plan_run (plan, &flight->from[i].image, &flight->to[i].image,
+        device->stream, GPU_BESIDE_KERNELS, fault);
+  return ok;
+}
+
+static void
+land (Check *check, Flight *flight, const LightCase *c, const Device *device,
+    bool ok)
+{
+  for (int i = 0; i < N_FLIGHT; i++) {
+    uint8_t *before = picture_block_copy (&flight->dst[i]);
+    Verdict verdict;
+    Fault fault;
+
+    fault_clear (&fault);
+    if (ok
+        && EXPECT (check,
+            device_picture_fetch (&flight->to[i], device, flight->dst[i].block,
+                flight->dst[i].bytes, &fault),
+            "%s (%s)", fault.message, fault.detail)) {
+      judge (check, &c->spec, &flight->src[i].image, &flight->dst[i].image,
+          false);
+      verdict_guards (&verdict, &flight->dst[i], before);
+      EXPECT (check, verdict.ok, "%s", verdict.text);
+    }
+    free (before);
+    device_picture_clear (&flight->from[i]);
+    device_picture_clear (&flight->to[i]);
+    picture_clear (&flight->src[i]);
+    picture_clear (&flight->dst[i]);
+  }
+}
+
+/* Taps that sum to 1, none of them negative. */
+static void
+make_positive_taps (Taps *taps, int n, Random *random)
+{
+  double sum = 0.0;
+
+  taps->n = n;
+  for (int i = 0; i < n; i++)
+    sum += taps->tap[i] = random_double (random, 0.0, 1.0) + 1e-6;
+  for (int i = 0; i < n; i++)
+    taps->tap[i] /= sum;
+}
+
+static void
+make_short_filter (LightCase *c, Random *random)
+{
+  static const int most[] = { 1, 3, 13, 17, 18, 33 };
+  Case *filter = c->filter;
+
+  set_gaussian (c, random_double (random, 0.1, 5.3));
+  if (random_chance (random, 60)) {
+    make_positive_taps (
+        &filter->x[0], random_int (random, 1, most[random_int (random, 0, 5)]),
+        random);
+    make_positive_taps (
+        &filter->y[0], random_int (random, 1, most[random_int (random, 0, 5)]),
+        random);
+    filter->shape = "positive";
+  }
+  if (random_chance (random, 20))
+    filter->spec.bias = random_double (random, -0.2, 0.2);
+}
+
+static void
+make_short_table (LightCase *c, Random *random)
+{
+  const int bits = random_chance (random, 50) ? 8 : 12;
+
+  c->spec.decode = NULL;
+  c->function = "as-is";
+  switch (random_int (random, 0, 3)) {
+    case 0:
+      c->function = "sRGB";
+      set_table (c, srgb_decode, bits);
+      break;
+    case 1:
+      c->function = "BT.709";
+      set_table (c, bt709_decode, bits);
+      break;
+    case 2:
+      c->function = "gamma 2.2";
+      set_table (c, gamma22_decode, 12);
+      break;
+    default:
+      break;
+  }
+}
+
+/* Grey, pixels of four channels in any order, or planes. */
+static void
+make_short_layout (LightCase *c, int width, int height, Random *random)
+{
+  const int alpha = random_int (random, 0, 3);
+  bool use_alpha = random_chance (random, 70);
+
+  switch (random_int (random, 0, 3)) {
+    case 0:
+      set_layout (c, layout_kind_by_name ("gray8"), width, height);
+      set_roles (c, MODEL_GREY, -1, false);
+      use_alpha = false;
+      break;
+    case 1:
+      set_layout (c, &planes_kinds[0], width, height);
+      set_roles (c, MODEL_RGB, -1, false);
+      use_alpha = false;
+      break;
+    case 2:
+      set_layout (c, &planes_kinds[1], width, height);
+      set_roles (c, MODEL_RGB, alpha, use_alpha);
+      use_alpha = false;
+      break;
+    default:
+      set_layout (c, layout_kind_by_name ("ayuv"), width, height);
+      set_roles (c, MODEL_RGB, alpha, use_alpha);
+      break;
+  }
+  c->spec.premultiply = use_alpha && random_chance (random, 75);
+  c->spec.write_alpha = c->spec.premultiply && random_chance (random, 50);
+}
+
+static void
+one_kernel_case (Check *check, Random *random, int index, const void *data)
+{
+  const Subject *subject = data;
+  LightCase *c = light_case_new ();
+  /* Of a block, exactly, a little less or more; or any. */
+  const int width = random_chance (random, 40)
+      ? 64 * random_int (random, 1, check->quick ? 4 : 9)
+          + random_int (random, -1, 1)
+      : random_int (random, 1, check->quick ? 200 : 600);
+  const int height = random_int (random, 1, check->quick ? 50 : 130);
+  LightPlan *plan;
+  Flight flight;
+  Fault fault;
+
+  make_short_layout (c, width, height, random);
+  make_short_table (c, random);
+  make_range (c, 8, random);
+  make_weights (c, random);
+  for (int i = 0; i < 4; i++)
+    c->spec.border_color[i] = random_double (random, 0.0, 1.0);
+  c->filter->spec.border = (SepconvBorder) (index % N_BORDERS);
+  make_short_filter (c, random);
+  c->spec.filter = &c->filter->spec;
+  describe_case (check, c);
+  fault_clear (&fault);
+  plan = make_plan (check, c, subject, NULL);
+  /* Now and then in a few high strips. */
+  if (random_chance (random, 50))
+    gpu_limit_multiprocessors (subject->device->gpu, 1);
+  if (plan != NULL) {
+    const bool ok = fly (&flight, c, plan, subject->device, random, &fault);
+
+    EXPECT (check, ok, "%s (%s)", fault.message, fault.detail);
+    EXPECT (check,
+        gpu_capability (subject->device->gpu) < 80
+            || strcmp (light_plan_method_name (plan), "tensor") == 0,
+        "%s filters", light_plan_method_name (plan));
+    land (check, &flight, c, subject->device, ok);
+  }
+  gpu_limit_multiprocessors (subject->device->gpu, 0);
+  light_plan_free (plan);
   light_case_free (c);
 }
 
@@ -1115,6 +1323,12 @@ check_bounds (Check *check, const void *data)
 }
 
 static void
+check_one_kernel (Check *check, const void *data)
+{
+  check_with (check, data, check->quick ? 12 : 40, one_kernel_case);
+}
+
+static void
 add_backend (Backend backend, const char *name)
 {
   static const char *const models[] = { "grey", "rgb", "yuv" };
@@ -1136,10 +1350,13 @@ add_backend (Backend backend, const char *name)
 void
 check_light_add (void)
 {
+  static const Subject on_gpu = { .backend = BACKEND_CUDA };
+
   kerncheck_add (check_purpose, NULL, NULL, "light/purpose");
   kerncheck_add (check_refused_formats, NULL, NULL, "light/refused-formats");
   kerncheck_add (check_refused_settings, NULL, NULL, "light/refused-settings");
   kerncheck_add (check_mismatches, NULL, NULL, "light/mismatches");
   add_backend (BACKEND_CPU, "cpu");
   add_backend (BACKEND_CUDA, "cuda");
+  kerncheck_add (check_one_kernel, &on_gpu, NULL, "light/cuda/one-kernel");
 }
