@@ -128,8 +128,8 @@ report (const Bench *bench, const char *mode, int taps, const BenchTime *time)
 }
 
 static bool
-time_mode (Bench *bench, const char *mode, int taps, BenchLaunch launch,
-    ModeRun *run)
+time_mode (
+    Bench *bench, const char *mode, int taps, BenchLaunch launch, ModeRun *run)
 {
   BenchTime time;
 
@@ -160,7 +160,8 @@ measure_equalize (Bench *bench, const char *mode, EqualizeKind kind)
     spec.role[0][c] = color ? (EqualizeRole) (EQUALIZE_RED + c) : EQUALIZE_LUMA;
   run.equalize = equalize_plan_new (
       &spec, &bench->layout, bench->backend, bench->device.gpu, &bench->fault);
-  ok = run.equalize != NULL && time_mode (bench, mode, 0, launch_equalize, &run);
+  ok =
+      run.equalize != NULL && time_mode (bench, mode, 0, launch_equalize, &run);
   equalize_plan_free (run.equalize);
   return ok;
 }
@@ -197,8 +198,8 @@ static bool
 measure_light (Bench *bench, int taps)
 {
   static uint16_t decode[4096];
-  BenchCase *filter = bench_case_new (bench->format, bench->size,
-      bench_kernel (0), taps, &bench->fault);
+  BenchCase *filter = bench_case_new (
+      bench->format, bench->size, bench_kernel (0), taps, &bench->fault);
   ModeRun run = { .frames = &bench->frames };
   LightSpec spec;
   bool ok;
@@ -210,7 +211,8 @@ measure_light (Bench *bench, int taps)
   make_light_spec (bench, filter, &spec);
   run.filter = sepconv_plan_new (&filter->spec, &bench->layout, bench->backend,
       NULL, bench->device.gpu, &bench->fault);
-  ok = run.filter != NULL && time_mode (bench, "filter", taps, launch_filter, &run);
+  ok = run.filter != NULL
+      && time_mode (bench, "filter", taps, launch_filter, &run);
   sepconv_plan_free (run.filter);
   for (int mode = 0; mode < 2 && ok; mode++) {
     spec.decode = mode == 0 ? decode : NULL;
@@ -289,8 +291,8 @@ measure_overlay (Bench *bench)
   if (ok)
     run.overlay = overlay_plan_new (&spec, &bench->layout, bench->backend,
         bench->device.gpu, &bench->fault);
-  ok =
-      run.overlay != NULL && time_mode (bench, "overlay", 0, launch_overlay, &run);
+  ok = run.overlay != NULL
+      && time_mode (bench, "overlay", 0, launch_overlay, &run);
   overlay_plan_free (run.overlay);
   histo_result_free (run.counts);
   return ok;

@@ -399,8 +399,7 @@ static bool
 run_frame (void *plan, const Image *src, const Image *dst, GpuStream stream,
     Fault *fault)
 {
-  return light_plan_run (
-      plan, src, dst, stream, GPU_BESIDE_KERNELS, fault);
+  return light_plan_run (plan, src, dst, stream, GPU_BESIDE_KERNELS, fault);
 }
 
 /* Both fields as pictures of their own. */
@@ -612,8 +611,8 @@ fly (Flight *flight, const LightCase *c, LightPlan *plan, const Device *device,
   for (int i = 0; i < N_FLIGHT; i++) {
     picture_new (&flight->src[i], &c->layout, false, random);
     picture_new (&flight->dst[i], &c->layout, false, random);
-    picture_paint (&flight->src[i],
-        i == 0 ? c->filter->content : CONTENT_NOISE, random);
+    picture_paint (
+        &flight->src[i], i == 0 ? c->filter->content : CONTENT_NOISE, random);
     ok = ok
         && device_picture_new (&flight->from[i], device, &flight->src[i], fault)
         && device_picture_new (&flight->to[i], device, &flight->dst[i], fault);
@@ -639,8 +638,8 @@ land (Check *check, Flight *flight, const LightCase *c, const Device *device,
             device_picture_fetch (&flight->to[i], device, flight->dst[i].block,
                 flight->dst[i].bytes, &fault),
             "%s (%s)", fault.message, fault.detail)) {
-      judge (check, &c->spec, &flight->src[i].image, &flight->dst[i].image,
-          false);
+      judge (
+          check, &c->spec, &flight->src[i].image, &flight->dst[i].image, false);
       verdict_guards (&verdict, &flight->dst[i], before);
       EXPECT (check, verdict.ok, "%s", verdict.text);
     }
@@ -673,12 +672,10 @@ make_short_filter (LightCase *c, Random *random)
 
   set_gaussian (c, random_double (random, 0.1, 5.3));
   if (random_chance (random, 60)) {
-    make_positive_taps (
-        &filter->x[0], random_int (random, 1, most[random_int (random, 0, 5)]),
-        random);
-    make_positive_taps (
-        &filter->y[0], random_int (random, 1, most[random_int (random, 0, 5)]),
-        random);
+    make_positive_taps (&filter->x[0],
+        random_int (random, 1, most[random_int (random, 0, 5)]), random);
+    make_positive_taps (&filter->y[0],
+        random_int (random, 1, most[random_int (random, 0, 5)]), random);
     filter->shape = "positive";
   }
   if (random_chance (random, 20))
@@ -1263,15 +1260,15 @@ check_mismatches (Check *check, const void *data)
   picture_new (&src, &c->layout, false, &random);
   picture_new (&dst, &c->layout, false, &random);
   EXPECT_FAULT (check,
-      !light_plan_run (plan, &src.image, &dst.image, NULL,
-          GPU_AFTER_KERNELS, &fault), &fault,
-      FAULT_SETTINGS, "a picture that is too tall");
+      !light_plan_run (
+          plan, &src.image, &dst.image, NULL, GPU_AFTER_KERNELS, &fault),
+      &fault, FAULT_SETTINGS, "a picture that is too tall");
   src.image.memory[0].height = dst.image.memory[0].height = 4;
   src.image.memory[1].height = dst.image.memory[1].height = 4;
   EXPECT_FAULT (check,
-      !light_plan_run (plan, &src.image, &dst.image, NULL,
-          GPU_AFTER_KERNELS, &fault), &fault,
-      FAULT_SETTINGS, "chroma that is taller than luma");
+      !light_plan_run (
+          plan, &src.image, &dst.image, NULL, GPU_AFTER_KERNELS, &fault),
+      &fault, FAULT_SETTINGS, "chroma that is taller than luma");
   picture_clear (&src);
   picture_clear (&dst);
   light_plan_free (plan);
