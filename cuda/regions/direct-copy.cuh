@@ -20,33 +20,48 @@ direct_copy_vector (const DirectMemory &memory, int at, int y)
       to[i] = from[i];
 }
 
-/* The part of a tile that is within the memory. */
-template <typename Vector>
-__device__ __forceinline__ void
-direct_copy_tile_by (const DirectMemory &memory, const DirectJob &job)
+/* Whether byte `at` of a row of memory m is of a plane's sample. */
+__device__ __forceinline__ bool
+direct_is_sample (const DirectFrame &frame, int m, int at)
 {
-  const int bytes = (int) sizeof (Vector);
-  const int first = job.tile_x * memory.tile_bytes;
-  const int last = job.tile_x + 1 < memory.across ? first + memory.tile_bytes
-                                                  : memory.row_bytes;
-  const int n = (last - first + bytes - 1) / bytes;
-  const int top = job.tile_y * REGIONS_TILE;
-  const int rows = min (REGIONS_TILE, memory.height - top);
+  for (int p = 0; p < frame.n_planes; p++) {
+    const RegionsDevicePlane &plane = frame.plane[p].of;
 
-#pragma unroll 1
-  for (int i = direct_me (); i < n * rows; i += DIRECT_THREADS)
-    direct_copy_vector<Vector> (memory, first + i % n * bytes, top + i / n);
+    if (frame.plane[p].memory != m)
+      continue;
+    for (int c = 0; c < plane.channels; c++) {
+      const int from = at - (int) (plane.src - frame.memory[m].src)
+          - c * plane.channel_stride;
+
+      if (from >= 0 && from % plane.pixel_stride < plane.sample_bytes
+          && from / plane.pixel_stride < plane.width)
+        return true;
+    }
+  }
+  return false;
 }
 
+/* Copies the bytes of a tile that are of no sample. */
 __device__ __forceinline__ void
-direct_copy_tile (const DirectMemory &memory, const DirectJob &job)
+direct_copy_loose (const DirectFrame &frame, const DirectJob &job)
 {
-  if (memory.vector == 16)
-    direct_copy_tile_by<uint4> (memory, job);
-  else if (memory.vector == 4)
-    direct_copy_tile_by<uint32_t> (memory, job);
-  else
-    direct_copy_tile_by<uint8_t> (memory, job);
+  const DirectMemory &memory = frame.memory[job.memory];
+  const int left = max (job.tile_x * memory.tile_bytes, memory.loose);
+  const int right = job.tile_x + 1 < memory.across
+      ? (job.tile_x + 1) * memory.tile_bytes
+      : memory.row_bytes;
+  const int top = job.tile_y * REGIONS_TILE;
+  const int bottom = min (top + REGIONS_TILE, memory.height);
+
+#pragma unroll 1
+  for (int at = left + (int) threadIdx.x; at < right; at += DIRECT_COLUMNS) {
+    if (direct_is_sample (frame, job.memory, at))
+      continue;
+#pragma unroll 1
+    for (int y = top + (int) threadIdx.y; y < bottom; y += DIRECT_ROWS)
+      memory.dst[y * memory.dst_stride + at] =
+          memory.src[y * memory.src_stride + at];
+  }
 }
 
 /* Whether a region of the job touches a tile of memory m. */

@@ -22,10 +22,10 @@ direct_touch (const DirectFrame &frame, DirectJob *job, int m, int left,
   }
 }
 
-/* Finds tile number `tile` of all; returns false where a later region has it, too: it does all of
- * it. */
+/* Finds the parts that block number `block` has; returns false where a later region has the tile, too:
+ * it does all of it. */
 __device__ __forceinline__ bool
-direct_find_tile (const DirectFrame &frame, DirectJob *job, int tile)
+direct_find_parts (const DirectFrame &frame, DirectJob *job, int block)
 {
   unsigned later = 0;
 
@@ -34,12 +34,17 @@ direct_find_tile (const DirectFrame &frame, DirectJob *job, int tile)
     const DirectTiles tiles = direct_tiles (frame, 0)[i];
     const int across = tiles.right - tiles.left;
     const int down = tiles.bottom - tiles.top;
+    const int m = i / frame.n_regions;
+    const int blocks = frame.memory[m].blocks;
 
-    if (tile >= tiles.first && tile - tiles.first < across * down) {
-      job->memory = i / frame.n_regions;
+    if (block >= tiles.first && block - tiles.first < across * down * blocks) {
+      const int tile = (block - tiles.first) / blocks;
+
+      job->memory = m;
       job->region = i % frame.n_regions;
-      job->tile_x = tiles.left + (tile - tiles.first) % across;
-      job->tile_y = tiles.top + (tile - tiles.first) / across;
+      job->tile_x = tiles.left + tile % across;
+      job->tile_y = tiles.top + tile / across;
+      job->part = (block - tiles.first) % blocks * frame.together;
     }
   }
   __syncthreads ();

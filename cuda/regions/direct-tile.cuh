@@ -252,32 +252,63 @@ direct_compose (const DirectFrame &frame, const DirectJob &job,
   direct_store_rows (tile, plane, raw);
 }
 
-/* A tile of a memory, with all planes that lie over it. */
-template <DirectKind KIND>
+/* Copies the samples of a channel's part of a tile. */
 __device__ __forceinline__ void
-direct_finish_tile (
-    const DirectFrame &frame, const DirectJob &job, float4 *shared)
+direct_copy_samples (const DirectFrame &frame, const DirectTile &tile)
 {
-  if (frame.memory[job.memory].has_gaps) {
-    direct_copy_tile (frame.memory[job.memory], job);
-    __syncthreads ();
-  }
+  const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
+  int raw[DIRECT_EACH] = {};
+
+  direct_load_rows (tile, plane, false, raw);
+  direct_store_rows (tile, plane, raw);
+}
+
+/* The channel and samples of a part of the job's tile: parts are counted over all planes of its
+ * memory. */
+__device__ __forceinline__ DirectTile
+direct_find_samples (const DirectFrame &frame, const DirectJob &job, int part)
+{
+  DirectTile tile = { 0, 0, 0, job.tile_y * REGIONS_TILE };
+
 #pragma unroll 1
   for (int p = 0; p < frame.n_planes; p++) {
     const DirectPlane &plane = frame.plane[p];
+    const int n =
+        plane.memory == job.memory ? plane.halves * plane.of.channels : 0;
 
-    if (plane.memory != job.memory)
+    if (part >= 0 && part < n) {
+      const int half = plane.halves > 1 && part >= plane.of.channels ? 1 : 0;
+
+      tile.plane = p;
+      tile.channel = part - half * plane.of.channels;
+      tile.x = (job.tile_x * plane.halves + half) * REGIONS_TILE;
+    }
+    part -= n;
+  }
+  return tile;
+}
+
+/* The job's parts of a tile. The first one has the bytes that are of no sample, too. */
+template <DirectKind KIND>
+__device__ __forceinline__ void
+direct_finish_parts (
+    const DirectFrame &frame, const DirectJob &job, float4 *shared)
+{
+  const DirectMemory &memory = frame.memory[job.memory];
+  const int last = min (job.part + frame.together, memory.parts);
+
+  if (memory.has_gaps && job.part == 0)
+    direct_copy_loose (frame, job);
+#pragma unroll 1
+  for (int part = job.part; part < last; part++) {
+    const DirectTile tile = direct_find_samples (frame, job, part);
+    const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
+
+    if (tile.x >= plane.width)
       continue;
-#pragma unroll 1
-    for (int i = 0; i < plane.halves; i++)
-#pragma unroll 1
-      for (int c = 0; c < plane.of.channels; c++) {
-        const DirectTile tile = { p, c,
-          (job.tile_x * plane.halves + i) * REGIONS_TILE,
-          job.tile_y * REGIONS_TILE };
-
-        if ((plane.of.treated >> c & 1) && tile.x < plane.of.width)
-          direct_compose<KIND> (frame, job, tile, shared);
-      }
+    if (plane.treated >> tile.channel & 1)
+      direct_compose<KIND> (frame, job, tile, shared);
+    else if (memory.has_gaps)
+      direct_copy_samples (frame, tile);
   }
 }

@@ -10,6 +10,7 @@
 
 #define MOST_TILES 65535 /* of a memory, along an axis */
 #define MOST_BLOCKS (1 << 30)
+#define MOST_PARTS (2 * IMAGE_MAX_PLANES * IMAGE_MAX_CHANNELS) /* of a tile */
 /* PIXELATE: samples along an axis of a block. Those of more are read too often, tile by tile. */
 #define MOST_BLOCK 128
 /* Of all tiles that regions have, for each one of the picture: those that several have are found
@@ -23,7 +24,16 @@
 #define BLOCKS_AT_ONCE(kind) \
   ((kind) == DIRECT_COMBINED ? 2 : (kind) == DIRECT_PLAIN ? 3 : 4)
 
-/* A block of threads finishes a tile, or copies. */
+/* Parts of a tile for one block of threads: what takes longer than finding the tile is shared among
+ * several blocks. */
+static const int parts_together[DIRECT_N_KINDS] = {
+  MOST_PARTS, /* DIRECT_PLAIN */
+  1,          /* DIRECT_SUM */
+  1,          /* DIRECT_COMBINED */
+  2,          /* DIRECT_MEANS */
+};
+
+/* A block of threads finishes parts of a tile, or copies. */
 template <DirectKind KIND>
 static __global__ void
 __launch_bounds__ (DIRECT_THREADS, BLOCKS_AT_ONCE (KIND))
@@ -31,8 +41,8 @@ __launch_bounds__ (DIRECT_THREADS, BLOCKS_AT_ONCE (KIND))
 {
   GPU_DYNAMIC_SHARED (float4, shared);
   __shared__ DirectJob job;
-  const bool copies = (int) blockIdx.x >= frame.tiles;
-  int block = (int) blockIdx.x - frame.tiles, m = 0;
+  const bool copies = (int) blockIdx.x >= frame.blocks;
+  int block = (int) blockIdx.x - frame.blocks, m = 0;
   bool mine = true;
 
   if (direct_me () < DIRECT_MASKS)
@@ -42,7 +52,7 @@ __launch_bounds__ (DIRECT_THREADS, BLOCKS_AT_ONCE (KIND))
     m = direct_find_copy (frame, &job, &block);
     __syncthreads ();
   } else {
-    mine = direct_find_tile (frame, &job, (int) blockIdx.x);
+    mine = direct_find_parts (frame, &job, (int) blockIdx.x);
   }
   gpu_admit_next ();
   if (!frame.beside)
@@ -50,7 +60,7 @@ __launch_bounds__ (DIRECT_THREADS, BLOCKS_AT_ONCE (KIND))
   if (copies)
     direct_copy (frame, job, m, block);
   else if (mine)
-    direct_finish_tile<KIND> (frame, job, shared);
+    direct_finish_parts<KIND> (frame, job, shared);
   /* As gpu_end_in_turn(), whose call would cost registers here. */
   if (frame.beside && blockIdx.x == gridDim.x - 1)
     gpu_await_previous ();
@@ -67,7 +77,9 @@ struct RegionsDirect
 {
   bool possible; /* with this GPU and these planes */
   int tile_bytes[IMAGE_MAX_MEMORIES], across[IMAGE_MAX_MEMORIES];
-  int tiles; /* of the layout's memories */
+  int parts[IMAGE_MAX_MEMORIES]; /* of a tile */
+  int loose[IMAGE_MAX_MEMORIES]; /* as DirectMemory has it */
+  int tiles;                     /* of the layout's memories */
   RegionsFilters filters;
   unsigned
       revision; /* of the plan, that the filters are of; 0: there are none */
@@ -116,6 +128,50 @@ find_cell (const Image *layout, int m)
   return cell;
 }
 
+/* Whether each byte of a cell belongs to a sample of some plane over memory m. */
+static bool
+is_full (const Image *layout, int m, int cell)
+{
+  for (int byte = 0; byte < cell; byte++) {
+    bool found = false;
+
+    for (int p = 0; p < layout->n_planes && !found; p++) {
+      const ImagePlane *plane = &layout->plane[p];
+
+      for (int c = 0; plane->memory == m && c < plane->channels && !found;
+           c++) {
+        const ptrdiff_t first = plane->offset + c * plane->channel_stride;
+
+        found = byte >= first
+            && (byte - first) % plane->pixel_stride
+                < image_sample_bytes (plane);
+      }
+    }
+    if (!found)
+      return false;
+  }
+  return true;
+}
+
+/* Finds the parts of a memory's tiles, and the byte of a row from which not all are of samples. */
+static void
+find_parts (RegionsDirect *direct, const Image *layout, int m, int cell)
+{
+  int cells = (int) (layout->memory[m].row_bytes / (size_t) cell);
+
+  direct->parts[m] = 0;
+  for (int p = 0; p < layout->n_planes; p++) {
+    const ImagePlane *plane = &layout->plane[p];
+    const int halves = cell / plane->pixel_stride;
+
+    if (plane->memory != m)
+      continue;
+    direct->parts[m] += halves * plane->channels;
+    cells = cells < plane->width / halves ? cells : plane->width / halves;
+  }
+  direct->loose[m] = is_full (layout, m, cell) ? cells * cell : 0;
+}
+
 /* Cuts memories into tiles; returns whether they can be. */
 static bool
 cut_tiles (RegionsDirect *direct, const Image *layout)
@@ -127,6 +183,7 @@ cut_tiles (RegionsDirect *direct, const Image *layout)
     direct->tile_bytes[m] = REGIONS_TILE * cell;
     if (cell == 0)
       return false;
+    find_parts (direct, layout, m, cell);
     for (int p = 0; p < layout->n_planes; p++) {
       const ImagePlane *plane = &layout->plane[p];
       const int across =
@@ -360,13 +417,14 @@ add_area (DirectTiles *tiles, const RegionsArea *area, int columns)
   tiles->bottom = (uint16_t) (bottom > tiles->bottom ? bottom : tiles->bottom);
 }
 
-/* Fills in the tiles of all regions, and numbers them; returns whether they are not too many. */
+/* Fills in the tiles of all regions, and numbers their parts; returns whether they are not too many. */
 static bool
 describe_tiles (const RegionsDirect *direct, DirectRun *run)
 {
   DirectFrame *frame = &run->frame;
   DirectTiles *tiles =
       (DirectTiles *) ((DirectRegion *) run->table + frame->n_regions);
+  int64_t tiles_left = (int64_t) MOST_SHARING * direct->tiles + FEW_TILES;
   int64_t n = 0;
 
   memset (tiles, 0,
@@ -384,11 +442,15 @@ describe_tiles (const RegionsDirect *direct, DirectRun *run)
   }
   for (int i = 0; i < frame->n_memories * frame->n_regions; i++) {
     tiles[i].first = (int) n;
-    n += (tiles[i].right - tiles[i].left) * (tiles[i].bottom - tiles[i].top);
-    if (n > (int64_t) MOST_SHARING * direct->tiles + FEW_TILES)
+    tiles_left -=
+        (tiles[i].right - tiles[i].left) * (tiles[i].bottom - tiles[i].top);
+    n += (int64_t) (tiles[i].right - tiles[i].left)
+        * (tiles[i].bottom - tiles[i].top)
+        * frame->memory[i / frame->n_regions].blocks;
+    if (tiles_left < 0 || n > MOST_BLOCKS)
       return false;
   }
-  frame->tiles = (int) n;
+  frame->blocks = (int) n;
   return true;
 }
 
@@ -471,7 +533,10 @@ describe_memory (
   memory.tile_bytes = direct->tile_bytes[m];
   memory.tile_bits = find_bits (memory.tile_bytes);
   memory.across = direct->across[m];
+  memory.parts = direct->parts[m];
+  memory.blocks = divide_up (memory.parts, of->frame.together);
   memory.has_gaps = !of->frame.covers && has_gaps (of->plan, run->src, m);
+  memory.loose = direct->loose[m];
   memory.vector = choose_vector (src, dst);
   vectors = divide_up (memory.row_bytes, memory.vector);
   memory.chunks = divide_up (vectors, DIRECT_THREADS);
@@ -491,6 +556,7 @@ describe_picture (const RegionsDirect *direct, DirectRun *run)
   DirectFrame *frame = &run->frame;
   int64_t n = 0;
 
+  frame->together = parts_together[run->kind];
   frame->border = spec->filter->border;
   frame->ellipse = spec->shape == REGIONS_ELLIPSE;
   frame->covers = run->plan->whole != NULL;
@@ -561,7 +627,7 @@ static bool
 launch (const DirectRun *run, Fault *fault)
 {
   const DirectFrame *frame = &run->frame;
-  const int blocks = frame->tiles + run->blocks;
+  const int blocks = frame->blocks + run->blocks;
   bool ok = false;
 
   if (blocks > 0)

@@ -3,9 +3,9 @@
  * touch, fill by fill in shared memory; the others copy what lies between these tiles. The regions
  * travel as the kernel's parameter, and the taps of a spec go up once.
  *
- * A tile is cut out of a memory, not of a plane, so that each byte is written by one block: of NV12's
+ * A tile is cut out of a memory, not of a plane, so that no two tiles share a byte: of NV12's
  * two memories it is 32 x 32 samples of the one plane; of YUY2's it is 64 x 32 of Y with the 32 x 32 of
- * U and V between them.
+ * U and V between them. A part of a tile is 32 x 32 samples of one channel.
  *
  *   allowed                at most
  *   regions                DIRECT_MOST_REGIONS
@@ -55,8 +55,8 @@ struct DirectRegion
   int amount;    /* which filter, or the pixels of a block */
 };
 
-/* The tiles of a memory that a region touches, [left, right) x [top, bottom), row by row; a block of
- * threads each, from `first` on. */
+/* The tiles of a memory that a region touches, [left, right) x [top, bottom), row by row, with
+ * DirectMemory's blocks of threads each, from block `first` on. */
 struct DirectTiles
 {
   int first;
@@ -69,11 +69,14 @@ struct DirectMemory
   uint8_t *dst;
   ptrdiff_t src_stride, dst_stride;
   int row_bytes, height;
-  int tile_bytes; /* of a row */
-  int tile_bits;  /* tile_bytes is 1 << tile_bits; -1: it is no power of 2 */
-  int across;     /* tiles; the last one has the rest of a row */
-  bool
-      has_gaps; /* between the samples that regions treat: a tile's bytes are copied first */
+  int tile_bytes;    /* of a row */
+  int tile_bits;     /* tile_bytes is 1 << tile_bits; -1: it is no power of 2 */
+  int across;        /* tiles; the last one has the rest of a row */
+  int parts, blocks; /* of a tile */
+  /* There are bytes that are not of a sample which regions treat: they are copied. From byte `loose`
+   * of a row on some are of no sample at all. */
+  bool has_gaps;
+  int loose;
   /* How blocks copy it: vectors of so many bytes, `chunk` of them in a row of a block, of
    * `chunks` side by side; with `rows` rows each, `apart` at a time, from block `first` on of all
    * that copy. */
@@ -99,8 +102,9 @@ struct DirectFrame
   double feather;
   bool sharp; /* rectangles without feather: a sample's weight is 0 or 1 */
   int n_planes, n_memories, n_regions;
-  int tiles;  /* blocks of threads that have a tile */
-  int shared; /* bytes */
+  int together; /* parts of a tile that one block of threads has */
+  int blocks;   /* of threads that have parts of tiles */
+  int shared;   /* bytes */
   DirectPlane plane[IMAGE_MAX_PLANES];
   DirectMemory memory[IMAGE_MAX_MEMORIES];
   const RegionsTaps *taps; /* of each plane, for each filter */
@@ -118,6 +122,7 @@ struct DirectJob
 {
   int memory, region; /* of a tile */
   int tile_x, tile_y;
+  int part; /* the first one */
   unsigned
       touched[DIRECT_MASKS]; /* bit i: region i, of what the block writes */
 };
