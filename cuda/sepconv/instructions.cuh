@@ -160,7 +160,24 @@ pack_halves (float low, float high)
   return packed;
 }
 
-/* The same of max (value, 0). */
+/* What is left of two floats without the halves that pack_halves() made of them, as halves. */
+__device__ __forceinline__ uint32_t
+rest_of_halves (uint32_t halves, float low, float high)
+{
+  float of_low, of_high;
+
+  asm("{\n"
+      ".reg .b16 low, high;\n"
+      "mov.b32 {low, high}, %2;\n"
+      "cvt.f32.f16 %0, low;\n"
+      "cvt.f32.f16 %1, high;\n"
+      "}"
+      : "=f"(of_low), "=f"(of_high)
+      : "r"(halves));
+  return pack_halves (low - of_low, high - of_high);
+}
+
+/* What pack_halves() makes of max (value, 0). */
 __device__ __forceinline__ uint32_t
 pack_halves_above_zero (float low, float high)
 {

@@ -9,6 +9,7 @@
 
 #include "fours.cuh"
 #include "multirate.cuh"
+#include "tensor.cuh"
 
 #define MULTIRATE_FILTER_WARPS 4
 #define MULTIRATE_FILTER_THREADS (MULTIRATE_FILTER_WARPS * MULTIRATE_WARP)
@@ -53,6 +54,31 @@ multirate_low (const MultirateLine &line, int column)
   for (int i = 1; i < line.n; i++)
     sum += gpu_load (line.part + i * line.next + column);
   return sum;
+}
+
+/* Sums of bytes are halves up to here: those beyond are so far out of range that no code near them
+ * is in it. */
+#define MULTIRATE_MOST_SUM 32768.0f
+
+/* Has a sum along both axes: of bytes, with the offset, as a pair of halves, the upper one in the
+ * low bits of a word, off by less than 2^-22 of it. */
+__device__ __forceinline__ void
+multirate_put_sum (
+    const MultiratePart &plane, int channel, float *to, float sum)
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
+  if (plane.bytes) {
+    const float code =
+        fminf (fmaxf (sum + plane.offset[channel] + tensor_above<1, true> (),
+                   -MULTIRATE_MOST_SUM),
+            MULTIRATE_MOST_SUM);
+    const uint32_t half = pack_halves (code, 0.0f);
+
+    *(uint32_t *) to = half | rest_of_halves (half, code, 0.0f) << 16;
+    return;
+  }
+#endif
+  *to = sum;
 }
 
 /* Adds a block of taps' products to four neighbouring results; `window` is at the first one's
@@ -195,7 +221,8 @@ __launch_bounds__ (MULTIRATE_FILTER_THREADS)
 #pragma unroll
   for (int k = 0; k < MULTIRATE_COLUMN_SUMS; k++)
     if (first + k < plane.sum_rows)
-      plane.sums[(ptrdiff_t) (first + k) * columns + column] = total[k];
+      multirate_put_sum (plane, column / plane.pitch,
+          plane.sums + (ptrdiff_t) (first + k) * columns + column, total[k]);
 }
 
 /* along_both: a tile is so many columns of one channel, of up to MULTIRATE_BOTH_MOST_ROWS rows. */
@@ -483,6 +510,6 @@ __launch_bounds__ (MULTIRATE_BOTH_THREADS, MULTIRATE_BOTH_BLOCKS)
 #pragma unroll
     for (int k = 0; k < MULTIRATE_COLUMN_SUMS; k++, to += pitch)
       if (y + k < rows)
-        *to = total[k];
+        multirate_put_sum (plane, channel, to, total[k]);
   }
 }

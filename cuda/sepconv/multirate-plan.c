@@ -91,6 +91,21 @@ set_bytes (MultirateAxis *axis, const double weight[MAX_WINDOW], int phase)
     axis->window[factor * t + phase] = (float) (unit * byte[t]);
 }
 
+/* A phase's weights as halves that still sum to 1. They are multiples of 1 / factor^3, all of which
+ * halves hold but the odd ones above 1/2 of a factor of 16: those leave one to the weight beside. */
+static void
+set_halves (float phase[MULTIRATE_REACH])
+{
+  for (int t = 1; t <= 2; t++) {
+    const float rest = fmodf (phase[t], 0x1p-11f);
+
+    if (phase[t] > 0.5f) {
+      phase[t] -= rest;
+      phase[3 - t] += rest;
+    }
+  }
+}
+
 static void
 set_window (MultirateAxis *axis, const double weight[MAX_WINDOW])
 {
@@ -104,6 +119,8 @@ set_window (MultirateAxis *axis, const double weight[MAX_WINDOW])
     for (int t = 0; t < MULTIRATE_REACH; t++)
       axis->phase[p][t] =
           (float) (factor * at (weight, factor, p - factor * (t - 1)));
+  for (int p = 0; p < factor && axis->weight_sum > 0; p++)
+    set_halves (axis->phase[p]);
 }
 
 /* The scalar products of the effective taps that one fitted tap alone gives, over all phases,
@@ -289,6 +306,17 @@ roundings (int n)
   return 1 + block + (n + MULTIRATE_SUM_BLOCK - 1) / MULTIRATE_SUM_BLOCK;
 }
 
+/* What tensor cores lose where they interpolate bytes, in codes by 2^-24 of the center: tensor-loss.h
+ * says how. A result has 8 products that are not zero, in up to four additions. Each product loses
+ * up to a unit of the largest addend, and each addition one of the sum before and two of its own.
+ * Numbers as pairs of halves lose two units. Both axes lose that; with what they may begin with, sums
+ * are less than 2048, and 6 times the center by the gain more. */
+static double
+interpolation_loss (double gain)
+{
+  return 2.0 * (8 + 4 * (1 + 2) + 2) * (8.0 + 6.0 * gain);
+}
+
 /* What all stages' roundings to floats lose, in codes, as sepconv_rounding_bound() has it. Of
  * bytes, windows along y sum the codes themselves, up to twice their distance from the middle
  * of the range. */
@@ -299,11 +327,14 @@ rounding_loss (
   const int windows = MULTIRATE_REACH * (x->factor + y->factor) + 4;
   const int steps = (depth <= 8 ? 2 : 1) * windows + roundings (x->n)
       + roundings (y->n) + 2 * (MULTIRATE_REACH + 1);
+  const double more = x->weight_sum > 0 || y->weight_sum > 0
+      ? interpolation_loss (gain * x->norm * y->norm)
+      : 0.0;
 
   /* The offset is at most 2^depth * (1 + gain). It is rounded, and so is the sum with it: where
    * sums of four products begin with it, four times. */
   return ldexp (center_code (depth)
-          * (gain * x->norm * y->norm * steps + 10.0 * (1.0 + gain)),
+          * (gain * x->norm * y->norm * steps + 10.0 * (1.0 + gain) + more),
       -24);
 }
 
@@ -423,11 +454,14 @@ multirate_distinct_lows (const MultirateAxis *axis, int n, SepconvBorder border)
   return lows;
 }
 
-/* What a bias adds to the loss: the offset is larger by so much. */
+/* What a bias adds to the loss: the offset is larger by so much, and of bytes the sums that
+ * interpolation_loss() is about. */
 static double
 bias_loss (const SepconvSpec *spec, int depth)
 {
-  return ldexp (4.0 * center_code (depth) * fabs (spec->bias), -24);
+  const double units = depth <= 8 ? 100.0 : 4.0;
+
+  return ldexp (units * center_code (depth) * fabs (spec->bias), -24);
 }
 
 bool

@@ -15,7 +15,8 @@
  * picture. A factor of 1 leaves an axis as it is.
  *
  * A window may be made of bytes: its weights are whole multiples of 1 / (M weight_sum), from 0 to
- * 255 of them, such that the weights of each phase still sum to 1 / M. */
+ * 255 of them, such that the weights of each phase still sum to 1 / M. The weights by which results
+ * are interpolated are halves then. */
 #pragma once
 
 #include "method.h"

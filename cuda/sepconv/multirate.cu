@@ -174,6 +174,35 @@ adopt_taps (SepconvPlan *plan, Fault *fault)
   return true;
 }
 
+/* Whether what lies beyond the borders can be bytes, too. */
+static bool
+has_byte_borders (const SepconvPlan *plan, int p)
+{
+  const SepconvChannel *channel = sepconv_plane_channels (plan, p);
+
+  for (int c = 0; c < plan->layout.plane[p].channels; c++) {
+    const double code = channel[c].border + channel[c].center;
+
+    if (plan->border == SEPCONV_CONSTANT
+        && (code != floor (code) || code < 0.0 || code > 255.0))
+      return false;
+  }
+  return true;
+}
+
+/* Whether a plane that is filtered goes by the kernels for bytes. Alignment must not decide that: the
+ * other kernels round otherwise, and a method's results depend on codes only. */
+static bool
+goes_by_bytes (const SepconvPlan *plan, int p, const MultiratePlane *axes)
+{
+  const ImagePlane *layout = &plan->layout.plane[p];
+
+  return gpu_capability (plan->gpu) >= INSTRUCTIONS_CAPABILITY
+      && multirate_takes_bytes (&axes->x, &axes->y, layout->channels)
+      && layout->depth == 8 && layout->shift == 0 && image_is_packed (layout)
+      && has_byte_borders (plan, p);
+}
+
 static float4
 four (const float *of, int step)
 {
@@ -187,9 +216,13 @@ in_reverse (const float4 &of)
 }
 
 static void
-write_tables (MultirateTables *to, const MultiratePlane *axes, int max_code)
+write_tables (MultirateTables *to, const SepconvPlan *plan, int p,
+    const MultiratePlane *axes)
 {
   const MultirateAxis *x = &axes->x, *y = &axes->y;
+  const ImagePlane *layout = &plan->layout.plane[p];
+  const bool bytes = goes_by_bytes (plan, p, axes);
+  const int unit = bytes ? 1 : image_full_code (layout);
   double cell[MULTIRATE_REACH] = {};
 
   memset (to, 0, sizeof *to);
@@ -208,17 +241,17 @@ write_tables (MultirateTables *to, const MultiratePlane *axes, int max_code)
   for (int i = 0; i < MULTIRATE_REACH * x->factor; i++)
     to->byte_window_x[i] =
         (uint8_t) lrintf (x->window[i] * (float) (x->factor * x->weight_sum));
+  if (bytes)
+    multirate_write_result_weights (to, axes, layout->channels);
   memcpy (to->tap_x, x->tap, sizeof x->tap[0] * (size_t) x->n);
   for (int j = 0; j < y->n; j++)
-    to->tap_y[MULTIRATE_COLUMN_SUMS + j] =
-        (float) ((double) y->tap[j] / max_code);
+    to->tap_y[MULTIRATE_COLUMN_SUMS + j] = (float) ((double) y->tap[j] / unit);
 }
 
 static bool
 upload (SepconvPlan *plan, GpuStream stream, Fault *fault)
 {
   MultirateState *state = (MultirateState *) plan->state;
-  const Image *layout = &plan->layout;
   MultirateTables *stage;
 
   if (state->uploaded == plan->revision)
@@ -226,30 +259,13 @@ upload (SepconvPlan *plan, GpuStream stream, Fault *fault)
   stage = (MultirateTables *) staging_begin (&state->tables, fault);
   if (stage == NULL)
     return false;
-  for (int p = 0; p < layout->n_planes; p++)
+  for (int p = 0; p < plan->layout.n_planes; p++)
     if (plan->taps[p].x.n > 0)
-      write_tables (
-          &stage[p], &state->axes[p], image_full_code (&layout->plane[p]));
-  if (!staging_send (&state->tables, (size_t) layout->n_planes * sizeof *stage,
-          stream, fault))
+      write_tables (&stage[p], plan, p, &state->axes[p]);
+  if (!staging_send (&state->tables,
+          (size_t) plan->layout.n_planes * sizeof *stage, stream, fault))
     return false;
   state->uploaded = plan->revision;
-  return true;
-}
-
-/* Whether what lies beyond the borders can be bytes, too. */
-static bool
-has_byte_borders (const SepconvPlan *plan, int p)
-{
-  const SepconvChannel *channel = sepconv_plane_channels (plan, p);
-
-  for (int c = 0; c < plan->layout.plane[p].channels; c++) {
-    const double code = channel[c].border + channel[c].center;
-
-    if (plan->border == SEPCONV_CONSTANT
-        && (code != floor (code) || code < 0.0 || code > 255.0))
-      return false;
-  }
   return true;
 }
 
@@ -261,23 +277,19 @@ chunk_unit (const uint8_t *data, ptrdiff_t stride)
                                                           : 1;
 }
 
-/* Gives a plane that is filtered to the kernels for bytes, if they can take it. Alignment must not
- * decide that: the other kernels round otherwise, and a method's results depend on codes only. */
+/* What the kernels for bytes need to know of a plane. */
 static void
-choose_bytes (const SepconvPlan *plan, int p, const MultiratePlane *axes,
+describe_bytes (const SepconvPlan *plan, int p, const MultiratePlane *axes,
     MultiratePart *plane)
 {
-  const ImagePlane *layout = &plan->layout.plane[p];
   const SepconvChannel *channel = sepconv_plane_channels (plan, p);
 
-  plane->bytes = multirate_takes_bytes (&axes->x, &axes->y, plane->channels)
-      && layout->depth == 8 && layout->shift == 0 && image_is_packed (layout)
-      && has_byte_borders (plan, p);
-  if (!plane->bytes)
-    return;
+  plane->bytes = true;
   plane->src_unit = chunk_unit (plane->src, plane->src_stride);
   plane->dst_unit = chunk_unit (plane->dst, plane->dst_stride);
   plane->byte_unit = 1.0f / (float) (axes->x.factor * axes->x.weight_sum);
+  for (int c = 0; c < plane->channels; c++)
+    plane->offset[c] = (float) channel[c].offset;
   for (int j = 0; j < 4; j++) {
     const SepconvChannel *of = &channel[j % plane->channels];
 
@@ -421,13 +433,14 @@ cut_results (const SepconvPlan *plan, MultirateLaunch *launch, bool bytes)
     plane->result_cells = rows;
     if (plane->tables == NULL)
       continue;
-    plane->result_cells = divide_up (rows, plane->factor_y);
-    if (!bytes)
-      plane->result_cells = min (plane->result_cells,
-          MULTIRATE_RESULT_FLOATS
-                  / (plane->channels
-                      * multirate_tile_sums (plane->factor_x, plane->channels))
-              - (MULTIRATE_REACH - 1));
+    plane->result_cells = bytes
+        ? divide_up (rows, MULTIRATE_RESULT_ROWS)
+        : min (divide_up (rows, plane->factor_y),
+            MULTIRATE_RESULT_FLOATS
+                    / (plane->channels
+                        * multirate_tile_sums (
+                            plane->factor_x, plane->channels))
+                - (MULTIRATE_REACH - 1));
   }
 }
 
@@ -481,9 +494,14 @@ count_blocks (const MultiratePart *plane, int (&blocks)[MULTIRATE_N_KERNELS])
         * divide_up (
             plane->sum_rows, MULTIRATE_FILTER_WARPS * MULTIRATE_COLUMN_SUMS);
   }
-  blocks[plane->bytes ? MULTIRATE_INTERPOLATE_BYTES : MULTIRATE_INTERPOLATE] =
-      plane->result_tiles
-      * divide_up (plane->sum_rows - MULTIRATE_REACH + 1, plane->result_cells);
+  if (plane->bytes)
+    blocks[MULTIRATE_INTERPOLATE_BYTES] = plane->result_tiles
+        * divide_up (
+            plane->height, MULTIRATE_RESULT_ROWS * plane->result_cells);
+  else
+    blocks[MULTIRATE_INTERPOLATE] = plane->result_tiles
+        * divide_up (
+            plane->sum_rows - MULTIRATE_REACH + 1, plane->result_cells);
 }
 
 static void
@@ -520,7 +538,8 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
     *plane = describe (plan, part, p);
     if (plan->taps[p].x.n > 0) {
       plane->tables = (const MultirateTables *) state->tables.device + p;
-      choose_bytes (plan, p, &state->axes[p], plane);
+      if (goes_by_bytes (plan, p, &state->axes[p]))
+        describe_bytes (plan, p, &state->axes[p], plane);
       lay_out (plane, &state->axes[p], plan->border);
       memory = divide_memory (plane, memory);
     }

@@ -53,6 +53,10 @@ static_assert (MULTIRATE_PADDED_TAPS % MULTIRATE_SUM_BLOCK == 0
             >= TAPS_MAX + 2 * MULTIRATE_COLUMN_SUMS + MULTIRATE_SUM_BLOCK,
     "A plane's taps do not fit.");
 
+/* Registers of weights by which results of bytes are interpolated: multirate-interpolate-bytes.cuh. */
+#define MULTIRATE_RESULT_X 40
+#define MULTIRATE_RESULT_Y 2
+
 /* The constants of one plane, in device memory. */
 struct MultirateTables
 {
@@ -64,8 +68,11 @@ struct MultirateTables
   float4 cell_y; /* the sum of window_y */
   /* MultirateAxis.window of x, where it is made of bytes. */
   uint8_t byte_window_x[MULTIRATE_REACH * MULTIRATE_MAX_FACTOR];
+  /* Of planes that go by the kernels for bytes: [register][lane]. */
+  uint4 result_y[MULTIRATE_RESULT_Y][MULTIRATE_WARP];
+  uint32_t result_x[MULTIRATE_RESULT_X][MULTIRATE_WARP];
   float tap_x[MULTIRATE_PADDED_TAPS];
-  /* Behind MULTIRATE_COLUMN_SUMS zeros, and divided by the largest code. */
+  /* Behind MULTIRATE_COLUMN_SUMS zeros; divided by the largest code, but of bytes. */
   float tap_y[MULTIRATE_PADDED_TAPS];
 };
 
@@ -98,7 +105,8 @@ struct MultiratePart
   /* Turns sums of raw samples into codes; of bytes, it also undoes the exponents. */
   float unit;
   float border[IMAGE_MAX_CHANNELS]; /* less the center */
-  float offset[IMAGE_MAX_CHANNELS]; /* divided by the largest code */
+  float offset
+      [IMAGE_MAX_CHANNELS]; /* divided by the largest code, but of bytes */
 
   /* Of planes that go by the kernels for bytes: how many bytes of a chunk may be read, or
    * written, at once, the border, channel after channel, and what turns sums of bytes into codes. */
@@ -125,12 +133,13 @@ struct MultiratePart
   int sum_columns, sum_rows;
   int pitch;     /* floats of a line */
   float *sums_x; /* [low_rows][channel][pitch] */
-  float *sums;   /* [sum_rows][channel][pitch] */
+  float *sums;   /* [sum_rows][channel][pitch]; of bytes pairs of halves */
 
   /* along_both: tiles along x, and rows of one; 0 if the plane has too many taps. */
   int both_tiles, both_rows;
 
-  /* interpolate: cells along y of a block; of a plane that is only copied, rows. */
+  /* interpolate: cells along y of a block; of a plane that is only copied, rows; of bytes
+   * MULTIRATE_RESULT_ROWS rows each. */
   int result_tiles, result_cells;
 };
 

@@ -102,6 +102,13 @@ pack_halves (float low, float high)
 }
 
 static inline uint32_t
+rest_of_halves (uint32_t halves, float low, float high)
+{
+  return pack_halves (
+      low - emulated_half (halves, 0), high - emulated_half (halves, 1));
+}
+
+static inline uint32_t
 pack_halves_above_zero (float low, float high)
 {
   return pack_halves (fmaxf (low, 0.0f), fmaxf (high, 0.0f));
