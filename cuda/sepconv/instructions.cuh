@@ -134,6 +134,17 @@ multiply_bytes_add (int (&to)[4], const int (&start)[4], const uint4 &a,
       "r"(start[0]), "r"(start[1]), "r"(start[2]), "r"(start[3]));
 }
 
+/* to += a * b, where both have unsigned bytes. */
+__device__ __forceinline__ void
+multiply_unsigned_bytes_add (
+    int (&to)[4], const uint4 &a, uint32_t low, uint32_t high)
+{
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(to[0]), "+r"(to[1]), "+r"(to[2]), "+r"(to[3])
+      : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(low), "r"(high));
+}
+
 /* The sum of `sum` and the products of four unsigned bytes and four signed ones. */
 __device__ __forceinline__ uint32_t
 add_products_of_bytes (uint32_t bytes, uint32_t by, uint32_t sum)

@@ -1,96 +1,226 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* multirate-decimate-bytes: the kernel of the method multirate that reads frames of bytes.
+/* multirate-decimate-bytes: the kernel of the method multirate that reads frames of bytes, on tensor
+ * cores.
  *
- * Windows along x come first: their weights are bytes (MultirateAxis.weight_sum), and one
- * instruction adds four products of bytes to a sum, which is exact. A chunk has a share in few
- * windows; a thread multiplies each share by the weights of its row in four low rows, and marches
- * down a strip of cells. After each cell one low row is complete as far as the strip goes: only
- * then the shares of the chunks under a window are added up, by way of shared memory.
+ * A warp has a group of columns, as wide as four chunks, and marches down a strip, MULTIRATE_BYTES_ROWS
+ * rows at a time:
  *
- * An integer sum becomes a float by the exponent that it starts with: the bits of 2^23 + sum.
+ *   shares [16 slots][8 y] = window_x [16 slots][64 bytes] * bytes [64 bytes][8 y]
+ *   lows [16 low rows][8 slots] += window_y [16 low rows][8 y] * shares [8 y][8 slots]
  *
- * Rows come by asynchronous copies into shared memory, where each thread finds its own chunk: so
- * many are on their way without a register, and no load waits for another. Code is kept short:
- * where each of four low rows has code of its own, warps wait for instructions longer than for
- * anything else. At a border, too, nothing waits for memory, but for borders that mirror or wrap. */
+ * A slot is a low column of one channel, or what the group has of it: each channel has as many as the
+ * group has cells, and three more. Both windows are made of bytes (MultirateAxis.weight_sum). The
+ * first product is one of integers, and exact; which bytes are which rows of its right factor is
+ * chosen so that the words of a lane's chunk are its registers. What it leaves in registers are two
+ * rows of one slot each, as the second one takes them. They are up to 21 bits: as halves, their lower
+ * 11 bits and the others are so many times 2^-24 as they are, without arithmetic, since halves below
+ * 2^-13 are a fixed distance apart and tensor cores take them like all others (Fasi et al., see
+ * tensor-loss.h). A product takes 16 factors, and so both halves of 8 rows.
+ *
+ * A strip has up to 13 cells, and so 16 low rows at most, the sums of which stay in registers to its
+ * end. Only then the shares of neighbouring groups meet in shared memory. A block takes several
+ * strips one after the other.
+ *
+ * Rows come by asynchronous copies into shared memory, where each lane finds its own chunk: so many
+ * are on their way without a register, and no warp waits for another. At a border, too, nothing
+ * waits for memory, but for borders that mirror or wrap. */
 #pragma once
 
 #include "multirate-bytes.cuh"
 #include "multirate-decimate.cuh"
 #include "strip-reader.cuh"
 
+#define MULTIRATE_BYTES_ROWS 8
+#define MULTIRATE_BYTES_WARPS 16
+#define MULTIRATE_BYTES_THREADS (MULTIRATE_BYTES_WARPS * MULTIRATE_WARP)
 /* Registers for two blocks a multiprocessor. */
-#define MULTIRATE_BYTES_THREADS 256
 #define MULTIRATE_BYTES_AT_ONCE (2 * MULTIRATE_BYTES_THREADS)
 
-/* Rows on their way. */
-#define MULTIRATE_BYTES_AHEAD 6
+/* Rows on their way, by MULTIRATE_BYTES_ROWS. */
+#define MULTIRATE_BYTES_AHEAD 4
 
-#define MULTIRATE_MOST_SHARES 16
+/* Low rows of a strip, at most. */
+#define MULTIRATE_BYTES_LOW_ROWS 16
+
+/* Bits of the shares that are one half, and how much lower those are weighed than the others. */
+#define MULTIRATE_SHARE_BITS 11
+#define MULTIRATE_LOW_WEIGHT 0x1p-7f
+#define MULTIRATE_HIGH_WEIGHT 0x1p4f
+/* Turns sums of halves into those of the shares. */
+#define MULTIRATE_SHARE_UNIT 0x1p31f
+
+/* Floats of a row of a group's slots in shared memory: rows lie in different banks. */
+static __host__ __device__ constexpr int
+multirate_share_pitch (int tiles)
+{
+  return 16 * tiles + 8;
+}
+
+/* Floats of a group there, at most. */
+#define MULTIRATE_SHARES \
+  (MULTIRATE_BYTES_LOW_ROWS / 2 \
+      * multirate_share_pitch (MULTIRATE_MOST_SLOT_TILES))
+
+/* CELLS: of a group, along x. */
+template <int CHANNELS, int CELLS> struct MultirateDecimation
+{
+  static constexpr int channels = CHANNELS, cells = CELLS;
+  static constexpr int pixels = MULTIRATE_CHUNK / CHANNELS;  /* of a chunk */
+  static constexpr int slots = CELLS + MULTIRATE_REACH - 1;  /* of a channel */
+  static constexpr int tiles = (CHANNELS * slots + 15) / 16; /* of 16 slots */
+  static constexpr int pitch = multirate_share_pitch (tiles);
+  static constexpr bool windows_shared = tiles == MULTIRATE_MOST_SLOT_TILES;
+};
 
 struct MultirateBytesMemory
 {
-  float4 window_y[MULTIRATE_MAX_FACTOR];
-  /* A thread's shares lie at an odd distance from the next one's: in other banks. */
-  float share[(MULTIRATE_BYTES_THREADS + MULTIRATE_REACH)
-      * (MULTIRATE_MOST_SHARES + 1)];
   uint4 row[MULTIRATE_BYTES_AHEAD][MULTIRATE_BYTES_THREADS];
+  uint4 window_x[MULTIRATE_MOST_SLOT_TILES][2][MULTIRATE_WARP];
+  uint2 window_y[MULTIRATE_WINDOW_PAIRS];
+  /* Half of the low rows at a time. */
+  float share[MULTIRATE_BYTES_WARPS][MULTIRATE_SHARES];
 };
+
+/* Cells along x of a group. */
+static __host__ __device__ __forceinline__ int
+multirate_group_cells (int factor, int channels)
+{
+  return 4 * MULTIRATE_CHUNK / channels / factor;
+}
+
+/* Low columns of a tile, at most, if they begin with that one: whole groups of them. */
+static inline int
+multirate_bytes_lows (int first_column, int factor, int channels)
+{
+  const int cells = multirate_group_cells (factor, channels);
+  const int skew = (first_column - 2) & (cells - 1);
+
+  return (MULTIRATE_BYTES_WARPS * cells - (MULTIRATE_REACH - 1) - skew) / cells
+      * cells;
+}
+
+/* Strips have whole turns of MULTIRATE_BYTES_ROWS. */
+static inline int
+multirate_strip_unit (int factor)
+{
+  return factor < MULTIRATE_BYTES_ROWS ? MULTIRATE_BYTES_ROWS / factor : 1;
+}
+
+/* Cells along y of a strip, at most. */
+static inline int
+multirate_strip_cells (int factor)
+{
+  const int unit = multirate_strip_unit (factor);
+
+  return (MULTIRATE_BYTES_LOW_ROWS - (MULTIRATE_REACH - 1)) / unit * unit;
+}
+
+/* The byte that weighs a sample p of the cell that is number t of a window's; 0 if it has none. */
+static inline int
+multirate_byte_of (const MultirateAxis *axis, int t, int p)
+{
+  const float unit = (float) (axis->factor * axis->weight_sum);
+
+  return t >= 0 && t < MULTIRATE_REACH
+      ? (int) lrintf (axis->window[t * axis->factor + p] * unit)
+      : 0;
+}
+
+/* Four bytes of the left factor: those by which a slot weighs four bytes of a group. */
+static inline uint32_t
+multirate_window_word (const MultirateAxis *x, int channels, int slot, int byte)
+{
+  const int lows =
+      multirate_group_cells (x->factor, channels) + MULTIRATE_REACH - 1;
+  uint32_t word = 0;
+
+  for (int j = 0; j < 4; j++) {
+    const int pixel = (byte + j) / channels;
+    const int t = pixel / x->factor + MULTIRATE_REACH - 1 - slot % lows;
+
+    if ((byte + j) % channels == slot / lows)
+      word |= (uint32_t) multirate_byte_of (x, t, pixel % x->factor) << 8 * j;
+  }
+  return word;
+}
+
+/* The windows of both axes as fragments, in the order of the lanes: instructions.cuh has their
+ * layouts. */
+static inline void
+multirate_write_byte_windows (
+    MultirateTables *to, const MultiratePlane *axes, int channels)
+{
+  const MultirateAxis *x = &axes->x, *y = &axes->y;
+
+  for (int i = 0; i < MULTIRATE_MOST_SLOT_TILES * 2 * MULTIRATE_WARP; i++) {
+    const int tile = i / (2 * MULTIRATE_WARP), lane = i % MULTIRATE_WARP;
+    const int slot = 16 * tile + lane / 4;
+    const int byte = lane % 4 * MULTIRATE_CHUNK + i / MULTIRATE_WARP % 2 * 8;
+
+    to->byte_window_x[tile][i / MULTIRATE_WARP % 2][lane] =
+        make_uint4 (multirate_window_word (x, channels, slot, byte),
+            multirate_window_word (x, channels, slot + 8, byte),
+            multirate_window_word (x, channels, slot, byte + 4),
+            multirate_window_word (x, channels, slot + 8, byte + 4));
+  }
+  /* Pair i of rows of low row 0's window, less MULTIRATE_BYTES_LOW_ROWS - REACH cells. */
+  for (int i = 0; i < MULTIRATE_WINDOW_PAIRS; i++) {
+    const int pairs = y->factor / 2;
+    const int t = i / pairs - (MULTIRATE_BYTES_LOW_ROWS - MULTIRATE_REACH);
+    const float first = (float) multirate_byte_of (y, t, i % pairs * 2);
+    const float second = (float) multirate_byte_of (y, t, i % pairs * 2 + 1);
+
+    to->byte_window_y[i].x = multirate_two_halves (
+        first * MULTIRATE_LOW_WEIGHT, second * MULTIRATE_LOW_WEIGHT);
+    to->byte_window_y[i].y = multirate_two_halves (
+        first * MULTIRATE_HIGH_WEIGHT, second * MULTIRATE_HIGH_WEIGHT);
+  }
+}
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
 /* The low columns of a block, and the cells under their windows. */
 struct MultirateBytesTile
 {
   int first, n; /* low columns, of those that are there */
-  int cell;     /* with which the first chunk begins */
+  int cell;     /* with which the first group begins */
   int skew;     /* cells from there to the first window */
 };
 
-/* Low columns of a tile, at most. */
-static inline int
-multirate_bytes_lows (int factor, int channels)
-{
-  const int cells = multirate_chunk_cells (factor, channels);
-
-  return MULTIRATE_BYTES_THREADS * cells
-      / multirate_cell_chunks (factor, channels)
-      - (MULTIRATE_REACH - 1) - (cells - 1);
-}
-
-/* Threads that a tile of so many low columns needs. */
-static inline int
-multirate_bytes_threads (int lows, int factor, int channels)
-{
-  const int cells = multirate_chunk_cells (factor, channels);
-
-  return (lows + MULTIRATE_REACH - 1 + 2 * (cells - 1)) / cells
-      * multirate_cell_chunks (factor, channels);
-}
-
-template <typename Chunk>
 __device__ __forceinline__ MultirateBytesTile
 multirate_bytes_tile (const MultiratePart &plane, int index)
 {
+  const int cells = multirate_group_cells (plane.factor_x, plane.channels);
   MultirateBytesTile tile;
   int begin;
 
   tile.first = index * plane.tile_lows;
   tile.n = min (plane.tile_lows, plane.low_columns - tile.first);
   begin = plane.first_column + tile.first - 2;
-  tile.skew = begin & (Chunk::cells - 1);
+  tile.skew = begin & (cells - 1);
   tile.cell = begin - tile.skew;
   return tile;
 }
 
-/* The pixel with which a thread's chunk begins. */
-template <typename Chunk>
+/* The pixel behind the last one that a tile needs. */
 __device__ __forceinline__ int
-multirate_bytes_pixel (
-    const MultiratePart &plane, const MultirateBytesTile &tile)
+multirate_bytes_end (const MultiratePart &plane, const MultirateBytesTile &tile)
 {
-  return tile.cell * plane.factor_x + (int) threadIdx.x * Chunk::pixels;
+  return (tile.cell + tile.skew + tile.n + MULTIRATE_REACH - 1)
+      * plane.factor_x;
 }
 
-/* How a thread gets its chunk of a row. The first three are copied while others are summed. */
+/* The first pixel of the warp's group. */
+__device__ __forceinline__ int
+multirate_group_pixel (
+    const MultiratePart &plane, const MultirateBytesTile &tile)
+{
+  return tile.cell * plane.factor_x
+      + (int) threadIdx.x / MULTIRATE_WARP
+      * (4 * MULTIRATE_CHUNK / plane.channels);
+}
+
+/* How a lane gets its chunk of a row. The first three are copied while others are summed. */
 enum MultirateBytesReading
 {
   MULTIRATE_BYTES_CHUNK, /* as it lies there */
@@ -101,7 +231,7 @@ enum MultirateBytesReading
   MULTIRATE_BYTES_GATHERED
 };
 
-/* A thread's chunk: where it begins in a row, and how many bytes of it are read there. */
+/* A lane's chunk: where it begins in a row, and how many bytes of it are read there. */
 struct MultirateBytesPlace
 {
   MultirateBytesReading reading;
@@ -110,20 +240,19 @@ struct MultirateBytesPlace
   int edge; /* of PIXEL and EDGE: the byte in the chunk where the pixel at the edge begins */
 };
 
-template <typename Chunk>
+template <typename D>
 __device__ __forceinline__ MultirateBytesReading
 multirate_choose_reading (const MultiratePart &plane, SepconvBorder border,
     const MultirateBytesTile &tile, int x)
 {
   const bool one = border == SEPCONV_REPLICATE || border == SEPCONV_CONSTANT;
-  const bool outside = x + Chunk::pixels <= 0 || x >= plane.width;
-  const int end =
-      (tile.cell + tile.skew + tile.n + MULTIRATE_REACH - 1) * plane.factor_x;
+  const bool outside = x + D::pixels <= 0 || x >= plane.width;
 
   /* What no window needs may be anything. */
-  if (x >= end || (outside && border == SEPCONV_CONSTANT))
+  if (x >= multirate_bytes_end (plane, tile)
+      || (outside && border == SEPCONV_CONSTANT))
     return MULTIRATE_BYTES_BORDER;
-  if (x >= 0 && x + Chunk::pixels <= plane.width && plane.src_unit > 1)
+  if (x >= 0 && x + D::pixels <= plane.width && plane.src_unit > 1)
     return plane.src_unit == MULTIRATE_CHUNK ? MULTIRATE_BYTES_CHUNK
                                              : MULTIRATE_BYTES_WORDS;
   /* No chunk lies across the left edge. */
@@ -132,44 +261,45 @@ multirate_choose_reading (const MultiratePart &plane, SepconvBorder border,
   return MULTIRATE_BYTES_GATHERED;
 }
 
-template <typename Chunk>
+template <typename D>
 __device__ __forceinline__ MultirateBytesPlace
 multirate_find_bytes (const MultiratePart &plane, SepconvBorder border,
     const MultirateBytesTile &tile)
 {
-  const int x = multirate_bytes_pixel<Chunk> (plane, tile);
-  const int edge = x < 0 ? 0 : (plane.width - 1) * Chunk::channels;
+  const int x =
+      multirate_group_pixel (plane, tile) + (int) threadIdx.x % 4 * D::pixels;
+  const int edge = x < 0 ? 0 : (plane.width - 1) * D::channels;
   MultirateBytesPlace place;
 
-  place.reading = multirate_choose_reading<Chunk> (plane, border, tile, x);
+  place.reading = multirate_choose_reading<D> (plane, border, tile, x);
   place.pixel = x;
   place.byte = place.reading == MULTIRATE_BYTES_PIXEL
       ? edge / MULTIRATE_CHUNK * MULTIRATE_CHUNK
-      : x * Chunk::channels;
+      : x * D::channels;
   place.bytes = min (plane.n_samples - place.byte, MULTIRATE_CHUNK);
   place.edge = edge - place.byte;
   return place;
 }
 
 /* Byte by byte, as the border has them. */
-template <typename Chunk>
+template <typename D>
 __device__ __forceinline__ void
 multirate_gather_bytes (const MultiratePart &plane, SepconvBorder border,
     const uint8_t *row, int pixel, uint8_t *to)
 {
 #pragma unroll 1
-  for (int j = 0; j < Chunk::pixels; j++) {
+  for (int j = 0; j < D::pixels; j++) {
     const int at = border_index (pixel + j, plane.width, border);
 
 #pragma unroll
-    for (int c = 0; c < Chunk::channels; c++)
+    for (int c = 0; c < D::channels; c++)
       *to++ = at < 0 ? (uint8_t) (plane.border_bytes >> 8 * c)
-                     : gpu_load (row + at * Chunk::channels + c);
+                     : gpu_load (row + at * D::channels + c);
   }
 }
 
-/* Asks for a thread's chunk of a row, which begins at `at`, or NULL for the constant border. */
-template <typename Chunk>
+/* Asks for a lane's chunk of a row, which begins at `at`, or NULL for the constant border. */
+template <typename D>
 __device__ __forceinline__ void
 multirate_ask_for_bytes (const MultiratePart &plane, SepconvBorder border,
     const uint8_t *at, const MultirateBytesPlace &place, uint4 *to)
@@ -185,7 +315,7 @@ multirate_ask_for_bytes (const MultiratePart &plane, SepconvBorder border,
     *to = make_uint4 (gpu_load (word), gpu_load (word + 1), gpu_load (word + 2),
         gpu_load (word + 3));
   else
-    multirate_gather_bytes<Chunk> (
+    multirate_gather_bytes<D> (
         plane, border, at - place.byte, place.pixel, (uint8_t *) to);
 }
 
@@ -195,22 +325,22 @@ struct MultirateBytes
 };
 
 /* Four bytes of the pixel at the edge. */
-template <typename Chunk>
+template <typename D>
 __device__ __forceinline__ uint32_t
 multirate_edge_bytes (const uint4 *chunk, int edge)
 {
   const uint8_t *at = (const uint8_t *) chunk + edge;
 
-  if constexpr (Chunk::channels == 1)
+  if constexpr (D::channels == 1)
     return at[0] * 0x01010101u;
-  else if constexpr (Chunk::channels == 2)
+  else if constexpr (D::channels == 2)
     return *(const uint16_t *) at * 0x00010001u;
   else
     return *(const uint32_t *) at;
 }
 
 /* A chunk that has come. */
-template <typename Chunk>
+template <typename D>
 __device__ __forceinline__ MultirateBytes
 multirate_take_bytes (const MultiratePart &plane, SepconvBorder border,
     const MultirateBytesPlace &place, const uint4 *chunk)
@@ -223,7 +353,7 @@ multirate_take_bytes (const MultiratePart &plane, SepconvBorder border,
     const int inside = place.reading == MULTIRATE_BYTES_PIXEL ? 0 : place.bytes;
     const uint32_t fill = border == SEPCONV_CONSTANT
         ? plane.border_bytes
-        : multirate_edge_bytes<Chunk> (chunk, place.edge);
+        : multirate_edge_bytes<D> (chunk, place.edge);
 
 #pragma unroll
     for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++) {
@@ -236,156 +366,27 @@ multirate_take_bytes (const MultiratePart &plane, SepconvBorder border,
   return bytes;
 }
 
-/* The words of each channel, four pixels each. */
-template <typename Chunk> struct MultiratePixels
-{
-  static constexpr int words = Chunk::pixels / 4;
-  uint32_t word[Chunk::channels][words];
-};
-
-template <typename Chunk>
-__device__ __forceinline__ MultiratePixels<Chunk>
-multirate_split_channels (const MultirateBytes &bytes)
-{
-  MultiratePixels<Chunk> pixels;
-
-  if constexpr (Chunk::channels == 1) {
-#pragma unroll
-    for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++)
-      pixels.word[0][w] = bytes.word[w];
-  } else if constexpr (Chunk::channels == 2) {
-#pragma unroll
-    for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w += 2) {
-      pixels.word[0][w / 2] =
-          __byte_perm (bytes.word[w], bytes.word[w + 1], 0x6420);
-      pixels.word[1][w / 2] =
-          __byte_perm (bytes.word[w], bytes.word[w + 1], 0x7531);
-    }
-  } else {
-    const uint32_t *word = bytes.word;
-    const uint32_t low01 = __byte_perm (word[0], word[1], 0x5140);
-    const uint32_t high01 = __byte_perm (word[0], word[1], 0x7362);
-    const uint32_t low23 = __byte_perm (word[2], word[3], 0x5140);
-    const uint32_t high23 = __byte_perm (word[2], word[3], 0x7362);
-
-    pixels.word[0][0] = __byte_perm (low01, low23, 0x5410);
-    pixels.word[1][0] = __byte_perm (low01, low23, 0x7632);
-    pixels.word[2][0] = __byte_perm (high01, high23, 0x5410);
-    pixels.word[3][0] = __byte_perm (high01, high23, 0x7632);
-  }
-  return pixels;
-}
-
-/* The bytes by which a thread multiplies. A word of pixels lies in one cell, or in two cells of
- * two; weight[v][k] is for word v of a cell, in the windows in which the cell, or the first of
- * the two, is number k - (two cells). */
-template <typename Chunk> struct MultirateByteWeights
-{
-  static constexpr bool two_cells = Chunk::phases == 2;
-  static constexpr int words = two_cells ? 1 : Chunk::phases / 4;
-  static constexpr int places = MULTIRATE_REACH + (two_cells ? 1 : 0);
-  uint32_t weight[words][places];
-};
-
-template <typename Chunk>
-__device__ __forceinline__ MultirateByteWeights<Chunk>
-multirate_byte_weights (const MultiratePart &plane)
-{
-  typedef MultirateByteWeights<Chunk> Weights;
-  const int chunks = multirate_cell_chunks (plane.factor_x, plane.channels);
-  const int phase = (int) threadIdx.x % chunks * Chunk::pixels;
-  const uint8_t *window = plane.tables->byte_window_x;
-  Weights weights;
-
-#pragma unroll
-  for (int v = 0; v < Weights::words; v++)
-#pragma unroll
-    for (int k = 0; k < Weights::places; k++) {
-      uint32_t word = 0;
-
-#pragma unroll
-      for (int j = 0; j < 4; j++) {
-        const int t = Weights::two_cells ? k - 1 + j / 2 : k;
-        const int p = Weights::two_cells ? j % 2 : phase + 4 * v + j;
-
-        if (t >= 0 && t < MULTIRATE_REACH)
-          word |= (uint32_t) window[t * plane.factor_x + p] << 8 * j;
-      }
-      weights.weight[v][k] = word;
-    }
-  return weights;
-}
-
-/* A chunk's share in the window that begins `low` - 3 cells after its first cell. */
-template <typename Chunk>
-__device__ __forceinline__ float
-multirate_byte_share (const MultiratePixels<Chunk> &pixels,
-    const MultirateByteWeights<Chunk> &weights, int channel, int low)
-{
-  typedef MultirateByteWeights<Chunk> Weights;
-  constexpr int of_cell = Weights::two_cells ? 2 : 1; /* cells of a word */
-  uint32_t sum = 0x4b000000;
-
-#pragma unroll
-  for (int w = 0; w < MultiratePixels<Chunk>::words; w++) {
-    const int cell = of_cell * w / Weights::words;
-    const int k =
-        cell + MULTIRATE_REACH - 1 - low + (Weights::two_cells ? 1 : 0);
-
-    if (k >= 0 && k < Weights::places)
-      sum = __dp4a (
-          pixels.word[channel][w], weights.weight[w % Weights::words][k], sum);
-  }
-  return __uint_as_float (sum) - 0x1p23f;
-}
-
-/* Of four low rows, the next one to be completed first. */
-template <typename Chunk> struct MultirateByteSums
-{
-  float sum[MULTIRATE_REACH][Chunk::channels][Chunk::lows];
-};
-
-template <typename Chunk>
-__device__ __forceinline__ void
-multirate_add_bytes (const MultirateBytes &bytes,
-    const MultirateByteWeights<Chunk> &weights, const float4 &weight,
-    MultirateByteSums<Chunk> &sums)
-{
-  const MultiratePixels<Chunk> pixels = multirate_split_channels<Chunk> (bytes);
-
-#pragma unroll
-  for (int c = 0; c < Chunk::channels; c++)
-#pragma unroll
-    for (int low = 0; low < Chunk::lows; low++) {
-      const float share = multirate_byte_share (pixels, weights, c, low);
-
-      sums.sum[0][c][low] = __fmaf_rn (weight.x, share, sums.sum[0][c][low]);
-      sums.sum[1][c][low] = __fmaf_rn (weight.y, share, sums.sum[1][c][low]);
-      sums.sum[2][c][low] = __fmaf_rn (weight.z, share, sums.sum[2][c][low]);
-      sums.sum[3][c][low] = __fmaf_rn (weight.w, share, sums.sum[3][c][low]);
-    }
-}
-
-/* What a march down a strip needs. */
-template <typename Chunk> struct MultirateBytesMarch
+/* What a march down the strips of a block needs. */
+template <typename D> struct MultirateBytesMarch
 {
   const MultiratePart *plane;
   MultirateBytesMemory *memory;
   SepconvBorder border;
   MultirateBytesTile tile;
   MultirateBytesPlace place;
-  int n;             /* cells along y */
-  int next, last;    /* the next row to ask for, and the last one */
-  int slot;          /* of memory->row: where it goes */
+  bool works;        /* windows need the warp's group */
+  int next;          /* the lane's next row to ask for */
+  int turns;         /* left to ask for */
+  int slot;          /* of memory->row: where they go */
   const uint8_t *at; /* the chunk in that row, if it is in the picture */
-  float *to;         /* the next low row's parts */
-  MultirateByteWeights<Chunk> weights;
+  uint4 window_x[D::windows_shared ? 1 : D::tiles][2];
+  float sum[2 * D::tiles][4];
 };
 
-/* Asks for the next row, if there is one, in the place of the one that was taken last. */
-template <typename Chunk>
+/* Asks for the next rows, if there are any, in the place of those that were taken last. */
+template <typename D>
 __device__ __forceinline__ void
-multirate_ask_for_row (MultirateBytesMarch<Chunk> &march)
+multirate_ask_for_rows (MultirateBytesMarch<D> &march)
 {
   const MultiratePart &plane = *march.plane;
   uint4 *to = &march.memory->row[march.slot][threadIdx.x];
@@ -396,211 +397,273 @@ multirate_ask_for_row (MultirateBytesMarch<Chunk> &march)
 
     at = y < 0 ? NULL : plane.src + y * plane.src_stride + march.place.byte;
   }
-  if (march.next <= march.last)
-    multirate_ask_for_bytes<Chunk> (plane, march.border, at, march.place, to);
+  if (march.turns-- > 0)
+    multirate_ask_for_bytes<D> (plane, march.border, at, march.place, to);
   strip_commit ();
-  march.next++;
-  march.at += plane.src_stride;
+  march.next += MULTIRATE_BYTES_ROWS;
+  march.at += MULTIRATE_BYTES_ROWS * plane.src_stride;
   march.slot = march.slot + 1 == MULTIRATE_BYTES_AHEAD ? 0 : march.slot + 1;
 }
 
-/* Puts the first N shares of each channel of a chunk in the first low row into shared memory. */
-template <int N, typename Chunk>
-__device__ __forceinline__ void
-multirate_put_shares (
-    MultirateBytesMarch<Chunk> &march, const MultirateByteSums<Chunk> &sums)
+/* Two rows' shares as the lower or the upper parts of them, halves that are 2^-24 of each. */
+__device__ __forceinline__ uint32_t
+multirate_low_parts (int first, int second)
 {
-  float *share = march.memory->share + threadIdx.x * (Chunk::channels * N | 1);
+  constexpr uint32_t most = (1u << MULTIRATE_SHARE_BITS) - 1;
 
-#pragma unroll
-  for (int c = 0; c < Chunk::channels; c++)
-#pragma unroll
-    for (int low = 0; low < N; low++)
-      share[c * N + low] = sums.sum[0][c][low];
+  return __byte_perm ((uint32_t) first, (uint32_t) second, 0x5410)
+      & (most | most << 16);
 }
 
-/* Goes on to the next low row. */
-template <typename Chunk>
-__device__ __forceinline__ void
-multirate_next_low_row (MultirateByteSums<Chunk> &sums)
+__device__ __forceinline__ uint32_t
+multirate_high_parts (int first, int second)
 {
-#pragma unroll
-  for (int c = 0; c < Chunk::channels; c++)
-#pragma unroll
-    for (int low = 0; low < Chunk::lows; low++) {
-      sums.sum[0][c][low] = sums.sum[1][c][low];
-      sums.sum[1][c][low] = sums.sum[2][c][low];
-      sums.sum[2][c][low] = sums.sum[3][c][low];
-      sums.sum[3][c][low] = 0.0f;
-    }
+  return (uint32_t) first >> MULTIRATE_SHARE_BITS
+      | ((uint32_t) second << (16 - MULTIRATE_SHARE_BITS) & 0xffff0000u);
 }
 
-/* The weights along y of what a strip has of the low row that is complete after cell i. */
-template <typename Chunk>
+/* Adds the rows that have come. `window_y` is at the lane's pair of rows in low row g of the strip;
+ * that of low row g + 8 is `further` before. */
+template <typename D>
+__device__ __forceinline__ void
+multirate_add_bytes (
+    MultirateBytesMarch<D> &march, const uint2 *window_y, int further)
+{
+  const uint2 upper = window_y[0], lower = window_y[-further];
+  const uint4 rows = make_uint4 (upper.x, lower.x, upper.y, lower.y);
+  MultirateBytes bytes;
+
+  strip_wait<MULTIRATE_BYTES_AHEAD - 1> ();
+  bytes = multirate_take_bytes<D> (*march.plane, march.border, march.place,
+      &march.memory->row[march.slot][threadIdx.x]);
+  multirate_ask_for_rows (march);
+  __syncwarp ();
+#pragma unroll
+  for (int i = 0; i < D::tiles; i++) {
+    int share[4] = {};
+
+#pragma unroll
+    for (int k = 0; k < 2; k++)
+      multiply_unsigned_bytes_add (share,
+          D::windows_shared
+              ? march.memory->window_x[i][k][threadIdx.x % MULTIRATE_WARP]
+              : march.window_x[D::windows_shared ? 0 : i][k],
+          bytes.word[2 * k], bytes.word[2 * k + 1]);
+#pragma unroll
+    for (int k = 0; k < 2; k++)
+      multiply_matrices_add (march.sum[2 * i + k], rows,
+          multirate_low_parts (share[2 * k], share[2 * k + 1]),
+          multirate_high_parts (share[2 * k], share[2 * k + 1]));
+  }
+}
+
+/* The weights along y of what a strip of n cells has of the low row that is complete after cell
+ * i. */
 __device__ __forceinline__ float
-multirate_byte_rows (const MultirateBytesMarch<Chunk> &march, int i)
+multirate_byte_rows (const MultiratePart &plane, int n, int i)
 {
-  const float4 cell = march.plane->tables->cell_y;
+  const float4 cell = plane.tables->cell_y;
   const float weight[] = { cell.x, cell.y, cell.z, cell.w };
   float sum = 0.0f;
 
 #pragma unroll
   for (int t = 0; t < MULTIRATE_REACH; t++)
-    if (i - t >= 0 && i - t < march.n)
+    if (i - t >= 0 && i - t < n)
       sum += weight[t];
   return sum;
 }
 
-/* Writes low sample q of the tile from its window's sum. `start` is the center's part of it. */
-template <typename Chunk>
-__device__ __forceinline__ void
-multirate_put_low (const MultirateBytesMarch<Chunk> &march, int channel, int q,
-    float sum, float start)
-{
-  if ((unsigned) q < (unsigned) march.tile.n)
-    march.to[(ptrdiff_t) channel * march.plane->low_columns + march.tile.first
-        + q] = __fmaf_rn (sum, march.plane->byte_unit, start);
-}
-
-/* The windows that begin with a thread's whole cells: the thread has most of each, and the
- * threads behind it the rest, their first shares. */
-template <typename Chunk>
-__device__ __forceinline__ void
-multirate_put_own_lows (MultirateBytesMarch<Chunk> &march,
-    const MultirateByteSums<Chunk> &sums, float start)
-{
-  constexpr int n = MULTIRATE_REACH - 1, pitch = Chunk::channels * n | 1;
-  const float *share = march.memory->share + threadIdx.x * pitch;
-  const int first = (int) threadIdx.x * Chunk::cells - march.tile.skew;
-
-  multirate_put_shares<n> (march, sums);
-  __syncthreads (); /* the shares are there */
-#pragma unroll
-  for (int c = 0; c < Chunk::channels; c++)
-#pragma unroll
-    for (int k = 0; k < Chunk::cells; k++) {
-      float sum = sums.sum[0][c][k + n];
-
-#pragma unroll
-      for (int d = 1; k + n - d * Chunk::cells >= 0; d++)
-        sum += share[d * pitch + c * n + k + n - d * Chunk::cells];
-      multirate_put_low (march, c, first + k, sum, start);
-    }
-}
-
-/* All shares of the window that begins with a cell of the tile. */
-template <typename Chunk>
+/* What all groups have of a low column of the tile, in row `row` of memory->share. */
+template <typename D>
 __device__ __forceinline__ float
 multirate_sum_shares (
-    const MultirateBytesMarch<Chunk> &march, int channel, int cell)
+    const MultirateBytesMarch<D> &march, int row, int channel, int column)
 {
-  constexpr int n = MULTIRATE_REACH, pitch = Chunk::channels * n | 1;
-  const int chunks =
-      multirate_cell_chunks (march.plane->factor_x, Chunk::channels);
-  const float *share = march.memory->share + channel * n;
-  float sum = 0.0f;
+  constexpr int more = MULTIRATE_REACH - 1;
+  const int cell = march.tile.skew + column, group = cell / D::cells;
+  const int slot = cell + more - group * D::cells;
+  const float *share =
+      march.memory->share[group] + row * D::pitch + channel * D::slots + slot;
+  float sum = *share;
 
 #pragma unroll
-  for (int t = 0; t < n; t++)
-    for (int i = (cell + t) * chunks; i < (cell + t + 1) * chunks; i++)
-      sum += share[i * pitch + n - 1 - t];
+  for (int i = 1; i <= (D::cells - 1 + more) / D::cells; i++)
+    if (slot >= i * D::cells)
+      sum += share[i * (MULTIRATE_SHARES - D::cells)];
   return sum;
 }
 
-/* The windows where a cell has several chunks. */
-template <typename Chunk>
+/* Puts one half of the low rows of a strip of n cells, which is complete, into shared memory, and
+ * adds the groups' shares up. */
+template <typename D>
 __device__ __forceinline__ void
-multirate_put_large_lows (MultirateBytesMarch<Chunk> &march,
-    const MultirateByteSums<Chunk> &sums, float start)
-{
-  multirate_put_shares<MULTIRATE_REACH> (march, sums);
-  __syncthreads (); /* the shares are there */
-#pragma unroll 1
-  for (int i = threadIdx.x; i < Chunk::channels * march.tile.n;
-       i += blockDim.x) {
-    const int channel = i / march.tile.n, q = i - channel * march.tile.n;
-
-    multirate_put_low (march, channel, q,
-        multirate_sum_shares (march, channel, march.tile.skew + q), start);
-  }
-}
-
-/* Sums the windows along x of low row i, which is complete. */
-template <typename Chunk>
-__device__ __forceinline__ void
-multirate_put_lows (MultirateBytesMarch<Chunk> &march,
-    const MultirateByteSums<Chunk> &sums, int i)
+multirate_put_lows (MultirateBytesMarch<D> &march, int strip, int n, int half)
 {
   const MultiratePart &plane = *march.plane;
-  const float start = -plane.center * multirate_byte_rows (march, i);
+  const int warp = threadIdx.x / MULTIRATE_WARP;
+  const int lane = threadIdx.x % MULTIRATE_WARP;
+  const int first = half * MULTIRATE_BYTES_LOW_ROWS / 2;
+  const int lines =
+      min (MULTIRATE_BYTES_LOW_ROWS / 2, n + MULTIRATE_REACH - 1 - first)
+      * D::channels;
+  const float unit = plane.byte_unit * MULTIRATE_SHARE_UNIT;
+  float *share = march.memory->share[warp] + lane / 4 * D::pitch + lane % 4 * 2;
+  float *to = plane.parts
+      + (strip * (ptrdiff_t) (plane.strip_cells + MULTIRATE_REACH - 1) + first)
+          * D::channels * plane.low_columns
+      + march.tile.first;
 
-  if (Chunk::cells > 1 || plane.factor_x == Chunk::pixels)
-    multirate_put_own_lows (march, sums, start);
-  else
-    multirate_put_large_lows (march, sums, start);
-  march.to += (ptrdiff_t) Chunk::channels * plane.low_columns;
+#pragma unroll
+  for (int i = 0; i < 2 * D::tiles; i++)
+    *(float2 *) (share + 8 * i) =
+        make_float2 (half == 0 ? march.sum[i][0] : march.sum[i][2],
+            half == 0 ? march.sum[i][1] : march.sum[i][3]);
+  __syncthreads (); /* the shares are there */
+#pragma unroll 1
+  for (int i = warp; i < lines; i += MULTIRATE_BYTES_WARPS) {
+    const int row = i / D::channels, channel = i % D::channels;
+    const float start =
+        -plane.center * multirate_byte_rows (plane, n, first + row);
+
+#pragma unroll 1
+    for (int x = lane; x < march.tile.n; x += MULTIRATE_WARP)
+      to[(ptrdiff_t) i * plane.low_columns + x] = __fmaf_rn (
+          multirate_sum_shares (march, row, channel, x), unit, start);
+  }
+  __syncthreads (); /* before the shares are overwritten */
 }
 
-template <typename Chunk>
+/* What does not depend on the frame. */
+template <typename D>
 __device__ __forceinline__ void
-multirate_decimate_strip (const MultiratePart &plane, SepconvBorder border,
+multirate_begin_bytes (MultirateBytesMarch<D> &march, int first_row)
+{
+  const MultiratePart &plane = *march.plane;
+  const int lane = threadIdx.x % MULTIRATE_WARP;
+
+  march.place = multirate_find_bytes<D> (plane, march.border, march.tile);
+  march.works = multirate_group_pixel (plane, march.tile)
+      < multirate_bytes_end (plane, march.tile);
+  march.next = first_row + lane / 4;
+  march.at = plane.src + march.next * plane.src_stride + march.place.byte;
+  if constexpr (D::windows_shared) {
+    for (int i = threadIdx.x; i < D::tiles * 2 * MULTIRATE_WARP;
+         i += MULTIRATE_BYTES_THREADS) {
+      const int tile = i / (2 * MULTIRATE_WARP), k = i / MULTIRATE_WARP % 2;
+
+      march.memory->window_x[tile][k][i % MULTIRATE_WARP] =
+          plane.tables->byte_window_x[tile][k][i % MULTIRATE_WARP];
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < D::tiles; i++)
+#pragma unroll
+      for (int k = 0; k < 2; k++)
+        march.window_x[i][k] = plane.tables->byte_window_x[i][k][lane];
+  }
+  for (int i = threadIdx.x; i < MULTIRATE_WINDOW_PAIRS;
+       i += MULTIRATE_BYTES_THREADS)
+    march.memory->window_y[i] = plane.tables->byte_window_y[i];
+}
+
+/* All rows of a strip of n cells. */
+template <typename D>
+__device__ __forceinline__ void
+multirate_sum_strip (MultirateBytesMarch<D> &march, int n)
+{
+  const MultiratePart &plane = *march.plane;
+  const int lane = threadIdx.x % MULTIRATE_WARP;
+  const int pairs = plane.factor_y / 2;
+  const int turns =
+      (n * plane.factor_y + MULTIRATE_BYTES_ROWS - 1) / MULTIRATE_BYTES_ROWS;
+  const uint2 *window_y = march.memory->window_y
+      + (MULTIRATE_BYTES_LOW_ROWS - 1 - lane / 4) * pairs + lane % 4;
+
+#pragma unroll
+  for (int i = 0; i < 2 * D::tiles; i++)
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+      march.sum[i][k] = 0.0f;
+#pragma unroll 1
+  for (int i = 0; i < turns; i++, window_y += MULTIRATE_BYTES_ROWS / 2)
+    multirate_add_bytes (march, window_y, 8 * pairs);
+}
+
+template <typename D>
+__device__ __forceinline__ void
+multirate_decimate_strips (const MultiratePart &plane, SepconvBorder border,
     int block, MultirateBytesMemory &memory)
 {
-  const int strip = block / plane.tiles;
-  const ptrdiff_t low_pitch = (ptrdiff_t) Chunk::channels * plane.low_columns;
-  MultirateBytesMarch<Chunk> march = {};
-  MultirateByteSums<Chunk> sums = {};
+  const int down = block / plane.tiles;
+  const int first = down * plane.block_strips;
+  const int last = min (first + plane.block_strips, plane.strips);
+  /* Cells are numbered from the row that is 0 on. */
+  const int cell = first * plane.strip_cells;
+  const int cells = min (last * plane.strip_cells, plane.cells) - cell;
+  MultirateBytesMarch<D> march = {};
 
   march.plane = &plane;
   march.memory = &memory;
   march.border = border;
-  march.tile = multirate_bytes_tile<Chunk> (plane, block - strip * plane.tiles);
-  march.place = multirate_find_bytes<Chunk> (plane, border, march.tile);
-  march.weights = multirate_byte_weights<Chunk> (plane);
-  /* Cells are numbered from the row that is 0 on. */
-  march.n = min (plane.strip_cells, plane.cells - strip * plane.strip_cells);
-  march.next =
-      (plane.first_row - 2 + strip * plane.strip_cells) * plane.factor_y;
-  march.last = march.next + march.n * plane.factor_y - 1;
-  march.at = plane.src + march.next * plane.src_stride + march.place.byte;
-  march.to = plane.parts
-      + strip * (plane.strip_cells + MULTIRATE_REACH - 1) * low_pitch;
-
+  march.tile = multirate_bytes_tile (plane, block - down * plane.tiles);
+  multirate_begin_bytes (march, (plane.first_row - 2 + cell) * plane.factor_y);
+  march.turns = march.works
+      ? (cells * plane.factor_y + MULTIRATE_BYTES_ROWS - 1)
+          / MULTIRATE_BYTES_ROWS
+      : 0;
   gpu_admit_next ();
   gpu_await_previous ();
 #pragma unroll 1
   for (int i = 0; i < MULTIRATE_BYTES_AHEAD; i++)
-    multirate_ask_for_row (march);
+    multirate_ask_for_rows (march);
   __syncthreads (); /* the windows are there */
 #pragma unroll 1
-  for (int i = 0; i < march.n + MULTIRATE_REACH - 1; i++) {
-#pragma unroll 1
-    for (int p = 0; i < march.n && p < plane.factor_y; p++) {
-      strip_wait<MULTIRATE_BYTES_AHEAD - 1> ();
-      multirate_add_bytes (
-          multirate_take_bytes<Chunk> (
-              plane, border, march.place, &memory.row[march.slot][threadIdx.x]),
-          march.weights, memory.window_y[p], sums);
-      multirate_ask_for_row (march);
-    }
-    multirate_put_lows (march, sums, i);
-    multirate_next_low_row (sums);
-    __syncthreads (); /* before the shares are overwritten */
+  for (int strip = first; strip < last; strip++) {
+    const int n =
+        min (plane.strip_cells, plane.cells - strip * plane.strip_cells);
+
+    if (march.works)
+      multirate_sum_strip (march, n);
+#pragma unroll
+    for (int half = 0; half < 2; half++)
+      multirate_put_lows (march, strip, n, half);
   }
 }
+
+#define MULTIRATE_DECIMATION_CASE(channels, cells) \
+  case channels << 8 | cells: \
+    multirate_decimate_strips<MultirateDecimation<channels, cells>> ( \
+        plane, frame.border, block, memory); \
+    break
+
+#endif
 
 static __global__ void
 __launch_bounds__ (
     MULTIRATE_BYTES_THREADS, MULTIRATE_BYTES_AT_ONCE / MULTIRATE_BYTES_THREADS)
     multirate_decimate_bytes (GPU_PARAMETER MultirateFrame frame)
 {
-  __shared__ MultirateBytesMemory memory;
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
+  GPU_DYNAMIC_SHARED (uint8_t, shared);
+  MultirateBytesMemory &memory = *(MultirateBytesMemory *) shared;
   const MultiratePart &plane =
       frame.plane[multirate_find_plane<MULTIRATE_DECIMATE_BYTES> (frame)];
   const int block = blockIdx.x - plane.first_block[MULTIRATE_DECIMATE_BYTES];
 
-  for (int p = threadIdx.x; p < plane.factor_y; p += blockDim.x)
-    memory.window_y[p] = plane.tables->window_y[p];
-  MULTIRATE_FOR_CHUNK (
-      plane, multirate_decimate_strip, plane, frame.border, block, memory)
+  switch (plane.channels << 8
+      | multirate_group_cells (plane.factor_x, plane.channels)) {
+    MULTIRATE_DECIMATION_CASE (1, 4);
+    MULTIRATE_DECIMATION_CASE (1, 8);
+    MULTIRATE_DECIMATION_CASE (1, 16);
+    MULTIRATE_DECIMATION_CASE (1, 32);
+    MULTIRATE_DECIMATION_CASE (2, 2);
+    MULTIRATE_DECIMATION_CASE (2, 4);
+    MULTIRATE_DECIMATION_CASE (2, 8);
+    MULTIRATE_DECIMATION_CASE (2, 16);
+    MULTIRATE_DECIMATION_CASE (4, 1);
+    MULTIRATE_DECIMATION_CASE (4, 2);
+    MULTIRATE_DECIMATION_CASE (4, 4);
+    MULTIRATE_DECIMATION_CASE (4, 8);
+  }
+#endif
 }

@@ -18,9 +18,6 @@
 #pragma once
 
 #include "multirate-bytes.cuh"
-#include "tensor.cuh"
-
-#include <string.h>
 
 #define MULTIRATE_RESULT_ROWS 16
 #define MULTIRATE_RESULT_BYTES_THREADS 256
@@ -55,16 +52,6 @@ multirate_phase_weight (const MultirateAxis *axis, int position, int k)
 
   return t >= 0 && t < MULTIRATE_REACH ? axis->phase[position % axis->factor][t]
                                        : 0.0f;
-}
-
-static inline uint32_t
-multirate_two_halves (float low, float high)
-{
-  const __half halves[] = { __double2half (low), __double2half (high) };
-  uint32_t bits;
-
-  memcpy (&bits, halves, sizeof bits);
-  return bits;
 }
 
 /* The weights of both axes as fragments, in the order of the lanes: instructions.cuh has their

@@ -317,19 +317,32 @@ interpolation_loss (double gain)
   return 2.0 * (8 + 4 * (1 + 2) + 2) * (8.0 + 6.0 * gain);
 }
 
-/* What all stages' roundings to floats lose, in codes, as sepconv_rounding_bound() has it. Of
- * bytes, windows along y sum the codes themselves, up to twice their distance from the middle
- * of the range. */
+/* What sums of n products on tensor cores lose where they decimate bytes, in units of the same; those
+ * of bytes are exact. The codes themselves are summed, which are less than twice the center, by
+ * products of 8 rows: each is two additions, of which each loses a unit for each of its 9 addends and
+ * two of its own. Ten parts of a window, at most, are added up. */
+static int
+decimation_loss (int n)
+{
+  return 2 * (9 + 2) * (n / 8 + 1) + 10;
+}
+
+/* What all stages' roundings to floats lose, in codes, as sepconv_rounding_bound() has it. With 8
+ * bits, windows along y sum the codes themselves, up to twice their distance from the middle of the
+ * range. */
 static double
 rounding_loss (
     const MultirateAxis *x, const MultirateAxis *y, int depth, double gain)
 {
+  const bool bytes = x->weight_sum > 0 || y->weight_sum > 0;
   const int windows = MULTIRATE_REACH * (x->factor + y->factor) + 4;
-  const int steps = (depth <= 8 ? 2 : 1) * windows + roundings (x->n)
-      + roundings (y->n) + 2 * (MULTIRATE_REACH + 1);
-  const double more = x->weight_sum > 0 || y->weight_sum > 0
-      ? interpolation_loss (gain * x->norm * y->norm)
-      : 0.0;
+  const int decimation = bytes
+      ? windows + decimation_loss (MULTIRATE_REACH * y->factor)
+      : (depth <= 8 ? 2 : 1) * windows;
+  const int steps = decimation + roundings (x->n) + roundings (y->n)
+      + 2 * (MULTIRATE_REACH + 1);
+  const double more =
+      bytes ? interpolation_loss (gain * x->norm * y->norm) : 0.0;
 
   /* The offset is at most 2^depth * (1 + gain). It is rounded, and so is the sum with it: where
    * sums of four products begin with it, four times. */
@@ -346,8 +359,7 @@ weight_sum (int factor)
   return factor <= 4 ? 320 : 378;
 }
 
-/* Powers of two. With 32 the GPU's strips, whole cells, are too few for all its multiprocessors: an
- * H200 takes 69 instead of 48 microseconds for 8K. */
+/* Powers of two, whose cells are whole ones of 16 pixels. */
 static bool
 suits_bytes (int factor)
 {

@@ -48,6 +48,7 @@ struct MultirateLaunch
   MultirateFrame frame;
   int blocks[MULTIRATE_N_KERNELS];
   int threads[MULTIRATE_N_KERNELS];
+  size_t shared[MULTIRATE_N_KERNELS];
 };
 
 /* Cells of a strip, at least. */
@@ -67,7 +68,7 @@ lay_out (MultiratePart *plane, const MultiratePlane *axes, SepconvBorder border)
   const MultirateLows rows = multirate_distinct_lows (y, plane->height, border);
   const int cell = x->factor * plane->channels;
   const int most = plane->bytes
-      ? multirate_bytes_lows (x->factor, plane->channels)
+      ? multirate_bytes_lows (columns.first, x->factor, plane->channels)
       : (MULTIRATE_MOST_TILE - MULTIRATE_SAMPLES) / cell
           - (MULTIRATE_REACH - 1);
 
@@ -83,6 +84,9 @@ lay_out (MultiratePart *plane, const MultiratePlane *axes, SepconvBorder border)
   plane->low_rows = rows.n;
   plane->tiles = divide_up (plane->low_columns, most);
   plane->tile_lows = divide_up (plane->low_columns, plane->tiles);
+  if (plane->bytes)
+    plane->tile_lows = round_up (
+        plane->tile_lows, multirate_group_cells (x->factor, plane->channels));
   plane->cells = plane->low_rows + MULTIRATE_REACH - 1;
   plane->sum_columns = multirate_sums (x, plane->width);
   plane->sum_rows = multirate_sums (y, plane->height);
@@ -238,11 +242,10 @@ write_tables (MultirateTables *to, const SepconvPlan *plan, int p,
   }
   to->cell_y = make_float4 (
       (float) cell[3], (float) cell[2], (float) cell[1], (float) cell[0]);
-  for (int i = 0; i < MULTIRATE_REACH * x->factor; i++)
-    to->byte_window_x[i] =
-        (uint8_t) lrintf (x->window[i] * (float) (x->factor * x->weight_sum));
-  if (bytes)
+  if (bytes) {
+    multirate_write_byte_windows (to, axes, layout->channels);
     multirate_write_result_weights (to, axes, layout->channels);
+  }
   memcpy (to->tap_x, x->tap, sizeof x->tap[0] * (size_t) x->n);
   for (int j = 0; j < y->n; j++)
     to->tap_y[MULTIRATE_COLUMN_SUMS + j] = (float) ((double) y->tap[j] / unit);
@@ -287,7 +290,9 @@ describe_bytes (const SepconvPlan *plan, int p, const MultiratePlane *axes,
   plane->bytes = true;
   plane->src_unit = chunk_unit (plane->src, plane->src_stride);
   plane->dst_unit = chunk_unit (plane->dst, plane->dst_stride);
-  plane->byte_unit = 1.0f / (float) (axes->x.factor * axes->x.weight_sum);
+  plane->byte_unit = 1.0f
+      / ((float) (axes->x.factor * axes->x.weight_sum)
+          * (float) (axes->y.factor * axes->y.weight_sum));
   for (int c = 0; c < plane->channels; c++)
     plane->offset[c] = (float) channel[c].offset;
   for (int j = 0; j < 4; j++) {
@@ -361,14 +366,18 @@ rows_of_block (
   return (int) fmin (ceil (rows_across / at_once), IMAGE_MAX_HEIGHT);
 }
 
-/* The threads of a block of the first kernel that takes the plane. */
-static int
-tile_threads (const MultiratePart *plane)
+/* Cuts a plane of bytes into strips, several for each block of so many rows if those are higher than
+ * a strip may be. */
+static void
+cut_byte_strips (MultiratePart *plane, int rows)
 {
-  return plane->bytes ? round_up (multirate_bytes_threads (plane->tile_lows,
-                                      plane->factor_x, plane->channels),
-             MULTIRATE_WARP)
-                      : tile_warps (plane) * MULTIRATE_WARP;
+  const int unit = multirate_strip_unit (plane->factor_y);
+  const int cells = divide_up (rows, plane->factor_y);
+
+  plane->block_strips =
+      divide_up (cells, multirate_strip_cells (plane->factor_y));
+  plane->strip_cells = round_up (divide_up (cells, plane->block_strips), unit);
+  plane->strips = divide_up (plane->cells, plane->strip_cells);
 }
 
 /* Cuts those planes into strips that one of the first kernels takes. */
@@ -378,14 +387,15 @@ cut_strips (const SepconvPlan *plan, MultirateLaunch *launch, bool bytes)
   const MultirateKernel kernel =
       bytes ? MULTIRATE_DECIMATE_BYTES : MULTIRATE_DECIMATE;
   double rows_across = 0.0;
-  int threads = MULTIRATE_WARP, rows;
+  int threads = bytes ? MULTIRATE_BYTES_THREADS : MULTIRATE_WARP, rows;
 
   for (int i = 0; i < launch->frame.n_planes; i++) {
     const MultiratePart *plane = &launch->frame.plane[i];
 
     if (plane->tables == NULL || plane->bytes != bytes)
       continue;
-    threads = max (threads, tile_threads (plane));
+    if (!bytes)
+      threads = max (threads, tile_warps (plane) * MULTIRATE_WARP);
     rows_across += (double) plane->tiles * plane->cells * plane->factor_y;
   }
   launch->threads[kernel] = threads;
@@ -396,6 +406,10 @@ cut_strips (const SepconvPlan *plan, MultirateLaunch *launch, bool bytes)
 
     if (plane->tables == NULL || plane->bytes != bytes)
       continue;
+    if (bytes) {
+      cut_byte_strips (plane, max (rows, LEAST_STRIP_ROWS));
+      continue;
+    }
     plane->strip_cells =
         max (divide_up (rows, plane->factor_y), least_cells (plane));
     plane->strips = divide_up (plane->cells, plane->strip_cells);
@@ -480,8 +494,11 @@ count_blocks (const MultiratePart *plane, int (&blocks)[MULTIRATE_N_KERNELS])
         plane->result_tiles * divide_up (plane->height, plane->result_cells);
     return;
   }
-  blocks[plane->bytes ? MULTIRATE_DECIMATE_BYTES : MULTIRATE_DECIMATE] =
-      plane->tiles * plane->strips;
+  if (plane->bytes)
+    blocks[MULTIRATE_DECIMATE_BYTES] =
+        plane->tiles * divide_up (plane->strips, plane->block_strips);
+  else
+    blocks[MULTIRATE_DECIMATE] = plane->tiles * plane->strips;
   if (plane->both_rows > 0) {
     blocks[MULTIRATE_ALONG_BOTH] = plane->both_tiles * plane->channels
         * divide_up (plane->sum_rows, plane->both_rows);
@@ -550,6 +567,7 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
   launch.threads[MULTIRATE_ALONG_BOTH] = MULTIRATE_BOTH_THREADS;
   launch.threads[MULTIRATE_INTERPOLATE] = MULTIRATE_RESULT_THREADS;
   launch.threads[MULTIRATE_INTERPOLATE_BYTES] = MULTIRATE_RESULT_BYTES_THREADS;
+  launch.shared[MULTIRATE_DECIMATE_BYTES] = sizeof (MultirateBytesMemory);
   for (int bytes = 0; bytes < 2; bytes++) {
     cut_strips (plan, &launch, bytes != 0);
     cut_results (plan, &launch, bytes != 0);
@@ -577,8 +595,9 @@ run_planes (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 
   for (int k = 0; k < MULTIRATE_N_KERNELS; k++)
     if (launch.blocks[k] > 0)
-      GPU_CHECK (gpu_launch_early (plan->gpu, kernels[k], launch.blocks[k],
-                     launch.threads[k], 0, part->stream, launch.frame),
+      GPU_CHECK (
+          gpu_launch_early (plan->gpu, kernels[k], launch.blocks[k],
+              launch.threads[k], launch.shared[k], part->stream, launch.frame),
           fault);
   ok = true;
 done:
@@ -590,6 +609,30 @@ multirate_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
   return adopt_taps (plan, fault) && upload (plan, part->stream, fault)
       && run_planes<1> (plan, part, fault) && run_planes<2> (plan, part, fault);
+}
+
+/* Loads the kernels. */
+static bool
+load_kernels (const SepconvPlan *plan, Fault *fault)
+{
+  bool ok = false;
+
+  if (gpu_capability (plan->gpu) >= INSTRUCTIONS_CAPABILITY)
+    GPU_CHECK (cudaFuncSetAttribute ((const void *) multirate_decimate_bytes,
+                   cudaFuncAttributeMaxDynamicSharedMemorySize,
+                   (int) sizeof (MultirateBytesMemory)),
+        fault);
+  ok = twopass_load_kernel ((const void *) multirate_decimate<1>, fault)
+      && twopass_load_kernel ((const void *) multirate_decimate<2>, fault)
+      && twopass_load_kernel ((const void *) multirate_decimate_bytes, fault)
+      && twopass_load_kernel ((const void *) multirate_interpolate_bytes, fault)
+      && twopass_load_kernel ((const void *) multirate_along_x, fault)
+      && twopass_load_kernel ((const void *) multirate_along_y, fault)
+      && twopass_load_kernel ((const void *) multirate_along_both, fault)
+      && twopass_load_kernel ((const void *) multirate_interpolate<1>, fault)
+      && twopass_load_kernel ((const void *) multirate_interpolate<2>, fault);
+done:
+  return ok;
 }
 
 static bool
@@ -605,16 +648,7 @@ multirate_prepare (SepconvPlan *plan, Fault *fault)
   if (state->axes == NULL)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
   return staging_init (&state->tables, n * sizeof (MultirateTables), fault)
-      && adopt_taps (plan, fault)
-      && twopass_load_kernel ((const void *) multirate_decimate<1>, fault)
-      && twopass_load_kernel ((const void *) multirate_decimate<2>, fault)
-      && twopass_load_kernel ((const void *) multirate_decimate_bytes, fault)
-      && twopass_load_kernel ((const void *) multirate_interpolate_bytes, fault)
-      && twopass_load_kernel ((const void *) multirate_along_x, fault)
-      && twopass_load_kernel ((const void *) multirate_along_y, fault)
-      && twopass_load_kernel ((const void *) multirate_along_both, fault)
-      && twopass_load_kernel ((const void *) multirate_interpolate<1>, fault)
-      && twopass_load_kernel ((const void *) multirate_interpolate<2>, fault);
+      && adopt_taps (plan, fault) && load_kernels (plan, fault);
 }
 
 static void

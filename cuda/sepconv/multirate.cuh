@@ -53,7 +53,11 @@ static_assert (MULTIRATE_PADDED_TAPS % MULTIRATE_SUM_BLOCK == 0
             >= TAPS_MAX + 2 * MULTIRATE_COLUMN_SUMS + MULTIRATE_SUM_BLOCK,
     "A plane's taps do not fit.");
 
-/* Registers of weights by which results of bytes are interpolated: multirate-interpolate-bytes.cuh. */
+/* The weights by which bytes are decimated: multirate-decimate-bytes.cuh. */
+#define MULTIRATE_MOST_SLOT_TILES 3
+#define MULTIRATE_WINDOW_PAIRS 224
+
+/* Registers of those by which results of bytes are interpolated: multirate-interpolate-bytes.cuh. */
 #define MULTIRATE_RESULT_X 40
 #define MULTIRATE_RESULT_Y 2
 
@@ -66,9 +70,9 @@ struct MultirateTables
   float4 window_x[MULTIRATE_MAX_FACTOR], window_y[MULTIRATE_MAX_FACTOR];
   float4 phase_x[MULTIRATE_MAX_FACTOR], phase_y[MULTIRATE_MAX_FACTOR];
   float4 cell_y; /* the sum of window_y */
-  /* MultirateAxis.window of x, where it is made of bytes. */
-  uint8_t byte_window_x[MULTIRATE_REACH * MULTIRATE_MAX_FACTOR];
-  /* Of planes that go by the kernels for bytes: [register][lane]. */
+  /* Of planes that go by the kernels for bytes, in the order of the lanes. */
+  uint4 byte_window_x[MULTIRATE_MOST_SLOT_TILES][2][MULTIRATE_WARP];
+  uint2 byte_window_y[MULTIRATE_WINDOW_PAIRS];
   uint4 result_y[MULTIRATE_RESULT_Y][MULTIRATE_WARP];
   uint32_t result_x[MULTIRATE_RESULT_X][MULTIRATE_WARP];
   float tap_x[MULTIRATE_PADDED_TAPS];
@@ -127,7 +131,8 @@ struct MultiratePart
    * along y. Windows reach across strips: each strip has its parts of all low rows that its
    * cells belong to, strip_cells + 3 of them. */
   int tiles, tile_lows, strips, strip_cells, cells;
-  float *parts; /* [strip][row of the strip][channel][low_columns] */
+  int block_strips; /* of bytes: strips of a block */
+  float *parts;     /* [strip][row of the strip][channel][low_columns] */
 
   /* Of sum[], whose first column and row belong to low sample -1. */
   int sum_columns, sum_rows;

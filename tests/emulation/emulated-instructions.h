@@ -239,8 +239,10 @@ emulated_byte (
   return (uint8_t) (word >> 8 * (k % 4));
 }
 
+/* `Right`: what the bytes of B are. */
+template <typename Right>
 static inline void
-multiply_bytes_add (int (&to)[4], const int (&start)[4], const uint4 &a,
+emulated_multiply_bytes (int (&to)[4], const int (&start)[4], const uint4 &a,
     uint32_t low, uint32_t high)
 {
   const int lane = emulated_lane ();
@@ -255,10 +257,24 @@ multiply_bytes_add (int (&to)[4], const int (&start)[4], const uint4 &a,
 
     for (int k = 0; k < 32; k++)
       sum += emulated_byte (exchange, lane / 4, k, i / 2, 2)
-          * (int8_t) emulated_byte (exchange, column, k, 4, 1);
+          * (Right) emulated_byte (exchange, column, k, 4, 1);
     to[i] = sum;
   }
   __syncwarp ();
+}
+
+static inline void
+multiply_bytes_add (int (&to)[4], const int (&start)[4], const uint4 &a,
+    uint32_t low, uint32_t high)
+{
+  emulated_multiply_bytes<int8_t> (to, start, a, low, high);
+}
+
+static inline void
+multiply_unsigned_bytes_add (
+    int (&to)[4], const uint4 &a, uint32_t low, uint32_t high)
+{
+  emulated_multiply_bytes<uint8_t> (to, to, a, low, high);
 }
 
 static inline uint32_t
