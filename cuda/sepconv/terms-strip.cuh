@@ -272,6 +272,29 @@ template <typename S> struct TermsStrip
     return ABOVE != 0.0f ? plane.offset[c] + ABOVE : plane.offset[c];
   }
 
+  /* Of a whole turn, from 0 to 1: as terms_turns(), but off by up to 4e-6, which is 0.004 codes of 10
+   * bits. Up to an eighth of a turn it is a polynomial of the slope, which has the values of the arc
+   * tangent at the Chebyshev nodes of the slope's square. */
+  static __device__ __forceinline__ float
+  quick_turns (float y, float x)
+  {
+    const float along = fabsf (x), across = fabsf (y);
+    const float slope =
+        fminf (along, across) * approximate_reciprocal (fmaxf (along, across));
+    const float square = slope * slope;
+    float turns = 0.0037060832f;
+
+    turns = __fmaf_rn (turns, square, -0.0144436322f);
+    turns = __fmaf_rn (turns, square, 0.0293582864f);
+    turns = __fmaf_rn (turns, square, -0.0527669638f);
+    turns = __fmaf_rn (turns, square, 0.1591493338f) * slope;
+    if (across > along)
+      turns = 0.25f - turns;
+    if (x < 0.0f)
+      turns = 0.5f - turns;
+    return y < 0.0f ? 1.0f - turns : turns;
+  }
+
   /* A result from the sums of its terms and its sample. */
   __device__ __forceinline__ float
   combine (float sum0, float sum1, uint32_t code, int c) const
@@ -282,7 +305,7 @@ template <typename S> struct TermsStrip
           last_offset (c));
     } else if constexpr (S::MODE == TERMS_ANGLE) {
       const float whole = (float) (plane.strip.max_code + 1);
-      const float turn = rintf (whole * terms_turns (sum1, sum0));
+      const float turn = rintf (whole * quick_turns (sum1, sum0));
 
       if (sum0 == 0.0f && sum1 == 0.0f)
         return last_offset (c);
