@@ -260,6 +260,7 @@ gst_gpu_filter_set_info (GstVideoFilter *filter, GstCaps *incaps,
   if (!g_atomic_int_get (&priv->started))
     return FALSE;
   gst_gpu_prepare_release (self);
+  priv->postponed = FALSE;
   format->info = *in_info;
   format->in_gpu = gst_gpu_caps_are_on_gpu (incaps);
   format->out_gpu = gst_gpu_caps_are_on_gpu (outcaps);
@@ -312,6 +313,26 @@ gst_gpu_filter_before_transform (GstBaseTransform *trans, GstBuffer *buffer)
   gst_gpu_prepare_frame (self);
 }
 
+/* While frames that the settings no longer take are filtered by the old settings, the base class
+ * cannot negotiate: it would refuse their caps. It does so once it can, or with the new caps. */
+static void
+postpone_negotiation (GstGpuFilter *self)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+  GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
+
+  if ((!priv->postponed && !gst_pad_needs_reconfigure (pad))
+      || !priv->have_layout)
+    return;
+  if (gst_gpu_filter_awaits_caps (self)) {
+    gst_pad_check_reconfigure (pad);
+    priv->postponed = TRUE;
+  } else if (priv->postponed) {
+    gst_pad_mark_reconfigure (pad);
+    priv->postponed = FALSE;
+  }
+}
+
 static GstFlowReturn
 gst_gpu_filter_submit_input_buffer (
     GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
@@ -319,6 +340,7 @@ gst_gpu_filter_submit_input_buffer (
   GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (trans));
   GstFlowReturn flow;
 
+  postpone_negotiation (GST_GPU_FILTER (trans));
   /* The base class is about to negotiate buffers, which frames in flight still use. */
   if (gst_pad_needs_reconfigure (trans->srcpad))
     gst_frame_queue_drain (
