@@ -599,6 +599,7 @@ if $check_passed; then
     check "$cuda: histogram-lines.py without a place to write" \
       cannot_write $lines
     check "$cuda: Python reads the meta" introspected_meta_reads $cuda
+    check "$cuda: the elements' pages are theirs" docs/reference.py --check
     check "$cuda: factor-kernel" tests/factored-kernel.py
     check "$cuda: hide-people" hide_people $cuda
     check "$cuda: hide-people and sound" hide_people_sound $cuda
@@ -610,8 +611,8 @@ if $check_passed; then
     check "$cuda: histogram-view refuses inputs" \
       refuses_inputs pipelines/histogram-view
   else
-    for program in histogram-lines.py introspected-meta.py histogram-view factor-kernel \
-      hide-people; do
+    for program in histogram-lines.py introspected-meta.py docs/reference.py histogram-view \
+      factor-kernel hide-people; do
       skip "$cuda: $program" "there is no python3-gi with gir1.2-gstreamer-1.0"
     done
   fi
