@@ -20,6 +20,9 @@ OUTPUT-DIR   where the results go: output/ of this checkout unless you name one
 
 Results: NAME-filtered.mp4 (.webm where no H.264 encoder is installed), and
 before-after.png, one frame with its left half as it was.
+
+Example:
+  pipelines/demo.sh --filter "cudasepconv kernel=sobel scale=0.25" in.mp4 results
 END
 }
 

@@ -15,6 +15,7 @@
  *        frames up to then; one that --force was to replace is as it was before */
 
 #include <errno.h>
+#include <locale.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -627,6 +628,8 @@ main (int argc, char **argv)
   GError *error = NULL;
   gboolean known;
 
+  /* For names in other scripts; numbers keep their point. */
+  setlocale (LC_CTYPE, "");
   g_option_context_set_summary (context,
       "Filters the video of INPUT into OUTPUT, named *.mp4 (H.264), *.webm (VP8),"
       " *.mkv\n(H.264 or VP8) or *.raw (the bare frames as they leave the filter)."
@@ -634,6 +637,9 @@ main (int argc, char **argv)
       " here. Sound and subtitles pass\nuntouched where OUTPUT can hold them;"
       " streams that it cannot hold are named at the start.\n\n"
       "Ctrl-C ends OUTPUT early, as a playable file, with exit status 130.");
+  g_option_context_set_description (context,
+      "Example:\n"
+      "  filter-file --filter \"cudasepconv sigma=6\" in.mp4 out.mp4\n");
   g_option_context_add_main_entries (context, options, NULL);
   g_option_context_add_group (context, gst_init_get_option_group ());
   if (!g_option_context_parse (context, &argc, &argv, &error)) {

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -365,10 +366,15 @@ main (int argc, char **argv)
   GOptionContext *context = g_option_context_new ("[INPUT]");
   GError *error = NULL;
 
+  /* For names in other scripts; numbers stay as JSON has them. */
+  setlocale (LC_CTYPE, "");
   g_option_context_set_summary (context,
       "Prints the histograms of INPUT as JSON, one object a line. INPUT is a"
       " file, a URI\nor a camera such as /dev/video0; without one it is a test"
       " picture, without end.");
+  g_option_context_set_description (context,
+      "Example:\n"
+      "  histogram-lines --every-frame in.mp4 >lines.json\n");
   g_option_context_add_main_entries (context, options, NULL);
   g_option_context_add_group (context, gst_init_get_option_group ());
   if (!g_option_context_parse (context, &argc, &argv, &error)) {

@@ -14,6 +14,9 @@ import sys
 import warnings
 
 PROGRAM = os.path.basename(__file__)
+EXAMPLE = """Example:
+  histogram-lines.py --every-frame in.mp4 >lines.json
+"""
 
 try:
     import gi
@@ -66,7 +69,8 @@ def on_element_message(_bus, message):
 
 
 def read_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.error = fail
     parser.add_argument("input", metavar="INPUT", nargs="?",
                         help="a file, a URI or a camera such as /dev/video0; "

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the Python programs of this folder run with, made available by setup.sh."""
+"""What the Python programs of this folder run with. In a checkout setup.sh makes it available; installed
+programs name what is missing."""
 
 import importlib
 import importlib.util
@@ -8,6 +9,11 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+IN_CHECKOUT = os.path.exists(os.path.join(ROOT, "pipelines/setup.sh"))
+
+
+def fail(text):
+    sys.exit(f"{os.path.basename(sys.argv[0])}: {text}")
 
 
 def run_setup(commands, *arguments):
@@ -20,9 +26,12 @@ def run_setup(commands, *arguments):
 
 
 def need(modules):
-    """Installs the Debian packages of Python modules that are missing: {module: package}."""
+    """Installs, in a checkout, the Debian packages of Python modules that are missing:
+    {module: package}."""
     missing = {package for module, package in modules.items()
                if importlib.util.find_spec(module) is None}
+    if missing and not IN_CHECKOUT:
+        fail(f"install {' '.join(sorted(missing))}")
     if missing:
         run_setup('command -v apt-get >/dev/null || die "install $*"\ninstall_packages "$@"',
                   *sorted(missing))
@@ -30,12 +39,16 @@ def need(modules):
 
 
 def need_plugin(packages):
-    """Lets GStreamer find cudasepconv: where it does not, as demo.sh builds it, with `packages`
-    and what building takes."""
+    """Lets GStreamer find cudasepconv: where it does not, in a checkout, as demo.sh builds it, with
+    `packages` and what building takes."""
     def found():
         return subprocess.run(["gst-inspect-1.0", "cudasepconv"], stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, check=False).returncode == 0
 
+    if not IN_CHECKOUT and not found():
+        fail("GStreamer does not find cudasepconv; set GST_PLUGIN_PATH to its folder")
+    if not IN_CHECKOUT:
+        return
     run_setup('set_up "$@"', *packages)
     if found():
         return
@@ -44,4 +57,4 @@ def need_plugin(packages):
     paths = [os.path.join(ROOT, "build/demo/plugin"), os.environ.get("GST_PLUGIN_PATH")]
     os.environ["GST_PLUGIN_PATH"] = ":".join(path for path in paths if path)
     if not found():
-        sys.exit(f"{sys.argv[0]}: GStreamer does not find cudasepconv in {paths[0]}")
+        fail(f"GStreamer does not find cudasepconv in {paths[0]}")

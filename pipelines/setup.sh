@@ -41,6 +41,32 @@ quietly() {
   return "$status"
 }
 
+# build_with_progress FOLDER: ninja, of which only the count of steps shows, on a terminal; in a
+# log a line now and then. What ninja says shows if it fails.
+build_with_progress() {
+  local log status=0
+  log=$(mktemp)
+  ninja -C "$1" </dev/null 2>&1 | tee "$log" | show_steps || status=$?
+  [[ $status = 0 ]] || cat "$log" >&2
+  rm -f "$log"
+  return "$status"
+}
+
+show_steps() {
+  local line shown=$SECONDS
+  while read -r line; do
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+    line="${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} steps of the build"
+    if [[ -t 2 ]]; then
+      printf '\r\033[K%s' "$line" >&2
+    elif ((SECONDS - shown >= 30)); then
+      echo "$line" >&2
+      shown=$SECONDS
+    fi
+  done
+  [[ ! -t 2 ]] || printf '\r\033[K' >&2
+}
+
 # One a line, those of the packages named that are not installed.
 missing_packages() {
   comm -23 <(printf '%s\n' "$@" | sort) <(dpkg-query -W \
@@ -124,7 +150,7 @@ build_release() {
     echo "$wanted" >"$folder/configured-for"
   fi
   drop_stale_kernels "$folder"
-  quietly ninja -C "$folder"
+  build_with_progress "$folder"
 }
 
 # The capabilities are named, so that a build for other GPUs is begun anew.
