@@ -22,6 +22,8 @@ fi
 . pipelines/setup.sh
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
+# shellcheck source=tests/release.sh
+. tests/release.sh
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -91,7 +93,12 @@ leaves_nothing() {
 installs() {
   rm -rf "$scratch/root"
   DESTDIR=$scratch/root meson install -C "$1" --no-rebuild
-  find "$scratch/root" -path '*/gstreamer-1.0/libgstcudasepconv.so' | grep .
+  local file
+  for file in gstreamer-1.0/libgstcudasepconv.so bin/filter-file bin/hide-people \
+    gst-cudasepconv/people_finder.py bash-completion/completions/hide-people \
+    man1/histogram-lines.1; do
+    find "$scratch/root" -path "*/$file" | grep .
+  done
 }
 
 # A clip of odd size with sound and a blank in its name goes in, a file that
@@ -374,6 +381,23 @@ installed_meta_reads() {
   )
 }
 
+# A project that has this one as a subproject, by the wrap file of docs/cudahisto.md, finds
+# the header; the plugin of BUILD is the one that its program runs with.
+subproject_meta_reads() {
+  local project=$scratch/application wrap=subprojects/gst-cudasepconv.wrap
+  mkdir -p "$project/subprojects"
+  sed -n '/^    \[wrap-git\]/,/^    dependency_names/s/^ *//p' docs/cudahisto.md \
+    | sed "s|^url = .*|url = $PWD|; /^depth/d" >"$project/$wrap"
+  cp tests/installed-meta.c "$project"
+  printf '%s\n' "project('application', 'c')" \
+    "executable('application', 'installed-meta.c', dependencies: dependency('gst-cudasepconv-1.0'))" \
+    >"$project/meson.build"
+  meson setup "$project/build" "$project" --force-fallback-for=gst-cudasepconv-1.0 \
+    -Dgst-cudasepconv:cuda=disabled
+  ninja -C "$project/build" application
+  GST_PLUGIN_PATH=$PWD/$1/plugin "$project/build/application"
+}
+
 # From Python, by the typelib as it lies in the build folder.
 introspected_meta_reads() {
   GI_TYPELIB_PATH=$PWD/$1/plugin LD_LIBRARY_PATH=$PWD/$1/plugin \
@@ -543,6 +567,72 @@ hide_people_interrupted() {
   [[ $(<"$result") = old && ! -e $result.part ]]
 }
 
+# examples_work PROGRAM: its --help has examples; they do their work in a folder with a clip.
+examples_work() {
+  local folder=$scratch/examples example
+  mkdir -p "$folder"
+  [[ -f $folder/in.mp4 ]] || gst-launch-1.0 -q videotestsrc num-buffers=20 \
+    ! video/x-raw,width=320,height=240 ! x264enc ! mp4mux ! filesink location="$folder/in.mp4"
+  "$1" --help >"$scratch/help"
+  sed -n '/^Example:$/,$s/^  //p' "$scratch/help" >"$scratch/commands"
+  cat "$scratch/commands"
+  [[ -s $scratch/commands ]]
+  while read -r example; do
+    grep -F "${1##*/} " <<<"$example"
+    (cd "$folder" && PATH=$OLDPWD/$cuda/pipelines:$OLDPWD/pipelines:$PATH \
+      bash -ec "${example/#pipelines\//}" </dev/null)
+  done <"$scratch/commands"
+}
+
+# manual_pages BUILD: man has nothing to complain of.
+manual_pages() {
+  local page
+  [[ $(find "$1/pipelines" -name '*.1' | wc -l) = 5 ]]
+  for page in "$1"/pipelines/*.1; do
+    LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l "$page" >"$scratch/page" 2>"$scratch/warnings"
+    cat "$scratch/warnings"
+    [[ ! -s $scratch/warnings ]]
+    [[ $(grep -cE '^(NAME|SYNOPSIS|DESCRIPTION|OPTIONS|EXAMPLES)$' "$scratch/page") = 5 ]]
+  done
+}
+
+# completes EXPECTED WORD...: what bash offers in place of the last word, separated by blanks.
+completes() {
+  local expected=$1
+  shift
+  COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+  _gst_cudasepconv
+  echo "$*: ${COMPREPLY[*]}"
+  [[ ${COMPREPLY[*]} = "$expected" ]]
+}
+
+completions() {
+  # shellcheck source=pipelines/completion.bash
+  . pipelines/completion.bash
+  complete -p filter-file histogram-lines factor-kernel hide-people histogram-view
+  completes 'people faces' pipelines/hide-people --detect ''
+  completes 'pixelate' pipelines/hide-people --fill = pi
+  completes '--hold' pipelines/hide-people in.mp4 --ho
+  completes '--filter --force' "$1/pipelines/filter-file" --f
+  completes '--every-frame' "$1/pipelines/histogram-lines" --ev
+  completes 'pipelines/factor-kernel' pipelines/factor-kernel pipelines/fac
+}
+
+# Who waits for a build sees how far it is.
+build_shows_progress() {
+  mkdir -p "$scratch/steps"
+  # shellcheck disable=SC2016 # for the script
+  printf '#!/bin/sh\necho "[3/4] compiling"\nexit $FAILS\n' >"$scratch/steps/ninja"
+  chmod +x "$scratch/steps/ninja"
+  export PATH=$scratch/steps:$PATH FAILS=0
+  local build='bash -c "set -o pipefail; . pipelines/setup.sh; build_with_progress folder"'
+  script -qec "$build" /dev/null | tee "$scratch/shown"
+  grep '3 of 4 steps' "$scratch/shown"
+  [[ -z $(bash -c "$build" 2>&1) ]]
+  if FAILS=1 bash -c "$build" 2>"$scratch/shown"; then return 1; fi
+  grep compiling "$scratch/shown"
+}
+
 # The Python that Debian's python3-gi belongs to.
 have_gi() {
   /usr/bin/python3 -c 'import gi; gi.require_version("Gst", "1.0")' 2>/dev/null
@@ -555,12 +645,15 @@ refuses_arguments() {
   [[ $status = 2 && ! -s $scratch/lines && $(grep -c '^usage: ' "$scratch/error") = 1 ]]
 }
 
-set_up clang shellcheck python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 \
+set_up clang shellcheck man-db git python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 \
   python3-numpy python3-opencv opencv-data opencv-doc
 
 check "run.sh refuses arguments" refuses_arguments
+check "the changelogs have the project's version" same_versions
+check "setup.sh shows how far a build is" build_shows_progress
 check "scripts: shellcheck" shellcheck \
-  -x .ci/run cuda/*.sh pipelines/*.sh tests/*.sh tests/{elements,gpu}/*.sh
+  -x .ci/run cuda/*.sh pipelines/{*.sh,completion.bash} debian/tests/{header,launch,tools,typelib} \
+  tests/*.sh tests/{elements,gpu}/*.sh
 
 check "$cuda builds without warnings" build $cuda -Dcuda-archs=75,90
 if $check_passed; then
@@ -586,6 +679,9 @@ if $check_passed; then
   check "$cuda: filter-file and signals" filter_file_signals $cuda
   check "$cuda: filter-file and Ctrl-C" filter_file_interrupted $cuda
   check "$cuda: gst-inspect-1.0 by task" found_by_task
+  check "$cuda: manual pages" manual_pages $cuda
+  check "$cuda: bash completion" completions $cuda
+  programs=("$PWD/$cuda/pipelines/"{filter-file,histogram-lines})
   lines=$cuda/pipelines/histogram-lines
   check "$cuda: histogram-lines" counted_clip $lines
   check "$cuda: histogram-lines refuses inputs" refuses_inputs $lines
@@ -601,6 +697,7 @@ if $check_passed; then
     check "$cuda: Python reads the meta" introspected_meta_reads $cuda
     check "$cuda: the elements' pages are theirs" docs/reference.py --check
     check "$cuda: factor-kernel" tests/factored-kernel.py
+    programs+=("$PWD/pipelines/"{histogram-lines.py,factor-kernel,hide-people,histogram-view})
     check "$cuda: hide-people" hide_people $cuda
     check "$cuda: hide-people and sound" hide_people_sound $cuda
     check "$cuda: hide-people refuses" hide_people_refuses
@@ -616,6 +713,10 @@ if $check_passed; then
       skip "$cuda: $program" "there is no python3-gi with gir1.2-gstreamer-1.0"
     done
   fi
+  programs+=("$PWD/pipelines/demo.sh")
+  for program in "${programs[@]}"; do
+    check "$cuda: examples of ${program##*/}" examples_work "$program"
+  done
   unset GST_PLUGIN_PATH
   check "demo.sh and Ctrl-C" demo_interrupted
   check "build by hand" builds_by_hand
@@ -625,6 +726,14 @@ if $check_passed; then
     skip "build for this machine's GPUs" "there is no nvcc"
   fi
   check "$cuda: meson devenv" inspect meson devenv -C $cuda gst-inspect-1.0
+  if git rev-parse --verify HEAD >/dev/null 2>&1; then
+    check "$cuda: meson dist" dist_is_whole $cuda "$scratch/dist"
+    check "$cuda: the subproject's header reads the meta" subproject_meta_reads $cuda
+  else
+    for name in "meson dist" "the subproject's header reads the meta"; do
+      skip "$cuda: $name" "this is no git checkout"
+    done
+  fi
   check "$cuda: meson install" installs $cuda
   if $check_passed; then
     check "$cuda: the installed header reads the meta" installed_meta_reads
