@@ -567,12 +567,17 @@ hide_people_interrupted() {
   [[ $(<"$result") = old && ! -e $result.part ]]
 }
 
+# The clip in.mp4 that examples name.
+make_example_clip() {
+  mkdir -p "$scratch/examples"
+  gst-launch-1.0 -q videotestsrc num-buffers=20 ! video/x-raw,width=320,height=240 ! x264enc \
+    ! mp4mux ! filesink location="$scratch/examples/in.mp4"
+}
+
 # examples_work PROGRAM: its --help has examples; they do their work in a folder with a clip.
 examples_work() {
   local folder=$scratch/examples example
-  mkdir -p "$folder"
-  [[ -f $folder/in.mp4 ]] || gst-launch-1.0 -q videotestsrc num-buffers=20 \
-    ! video/x-raw,width=320,height=240 ! x264enc ! mp4mux ! filesink location="$folder/in.mp4"
+  [[ -f $folder/in.mp4 ]] || make_example_clip
   "$1" --help >"$scratch/help"
   sed -n '/^Example:$/,$s/^  //p' "$scratch/help" >"$scratch/commands"
   cat "$scratch/commands"
@@ -582,6 +587,21 @@ examples_work() {
     (cd "$folder" && PATH=$OLDPWD/$cuda/pipelines:$OLDPWD/pipelines:$PATH \
       bash -ec "${example/#pipelines\//}" </dev/null)
   done <"$scratch/commands"
+}
+
+# page_works PAGE: its commands for a terminal work, as they stand there; with a clip in.mp4, without
+# windows, and with pictures that end. The demo itself has a check of its own.
+page_works() {
+  local folder=$scratch/examples
+  [[ -f $folder/in.mp4 ]] || make_example_clip
+  sed -nE 's/^ {4,}((GST_DEBUG=[^ ]+ )?(gst-[a-z]+-1\.0 |pipelines\/|build\/demo\/|export ).*)/\1/p' "$1" \
+    | grep -v '^pipelines/demo.sh$' \
+    | sed "s|in\\.mp4|$folder/in.mp4|g; s| results\$| $scratch/results|
+      s|autovideosink|fakesink|; s|videotestsrc !|videotestsrc num-buffers=30 !|" >"$scratch/commands"
+  cat "$scratch/commands"
+  [[ $(wc -l <"$scratch/commands") -ge 5 ]]
+  env -u GST_PLUGIN_PATH bash -ex <<<"export GST_PLUGIN_PATH=$PWD/build/demo/plugin
+$(<"$scratch/commands")"
 }
 
 # manual_pages BUILD: man has nothing to complain of.
@@ -650,6 +670,7 @@ set_up clang shellcheck man-db git python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-pl
 
 check "run.sh refuses arguments" refuses_arguments
 check "the changelogs have the project's version" same_versions
+check "links between the pages" tests/links.py
 check "setup.sh shows how far a build is" build_shows_progress
 check "scripts: shellcheck" shellcheck \
   -x .ci/run cuda/*.sh pipelines/{*.sh,completion.bash} debian/tests/{header,launch,tools,typelib} \
@@ -719,6 +740,12 @@ if $check_passed; then
   done
   unset GST_PLUGIN_PATH
   check "demo.sh and Ctrl-C" demo_interrupted
+  if have_gi; then
+    check "commands of docs/start.md" page_works docs/start.md
+  else
+    skip "commands of docs/start.md" "there is no python3-gi with gir1.2-gstreamer-1.0"
+  fi
+  check "commands of docs/faq.md" page_works docs/faq.md
   check "build by hand" builds_by_hand
   if command -v nvcc >/dev/null; then
     check "build for this machine's GPUs" builds_for_this_machine

@@ -1,0 +1,67 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Whether the relative links of all Markdown pages lead somewhere: files, and headings in them.
+
+Example:
+  tests/links.py
+
+Prints each link that does not; exit status 1 then."""
+
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def pages():
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+                            cwd=ROOT, check=True, capture_output=True, encoding="utf-8")
+    return listed.stdout.split()
+
+
+def prose(path):
+    """The lines that are not code."""
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if not line.startswith("    "):
+                yield number, re.sub(r"`[^`]*`", lambda code: "`" * len(code[0]), line)
+
+
+def anchors(path):
+    """Headings as GitHub makes anchors of them."""
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        headings = re.findall(r"^#+ +(.*)$", file.read(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def fault(page, link):
+    """What is wrong with a link, or None."""
+    if re.match(r"[a-z]+:", link):
+        return None
+    name, _, anchor = link.partition("#")
+    target = os.path.normpath(os.path.join(os.path.dirname(page), name)) if name else page
+    if target.startswith("..") or not os.path.exists(os.path.join(ROOT, target)):
+        return "there is no such file"
+    if anchor and (not target.endswith(".md") or anchor not in anchors(target)):
+        return "there is no such heading"
+    return None
+
+
+def main():
+    count = faults = 0
+    for page in pages():
+        for number, line in prose(page):
+            for link in LINK.findall(line):
+                count += 1
+                if why := fault(page, link):
+                    faults += 1
+                    print(f"{page}:{number}: {link}: {why}")
+    print(f"{count} links, {faults} faults")
+    return int(faults > 0 or count == 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
