@@ -5,7 +5,8 @@
 Example:
   tests/links.py
 
-Prints each link that does not; exit status 1 then."""
+Prints each link that does not; exit status 1 then. With --targets it prints the files that
+pages link to, one a line, instead."""
 
 import os
 import re
@@ -37,12 +38,24 @@ def anchors(path):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def links():
+    """(page, line, link) of all relative links."""
+    for page in pages():
+        for number, line in prose(page):
+            for link in LINK.findall(line):
+                if not re.match(r"[a-z]+:", link):
+                    yield page, number, link
+
+
+def target_of(page, link):
+    name = link.partition("#")[0]
+    return os.path.normpath(os.path.join(os.path.dirname(page), name)) if name else page
+
+
 def fault(page, link):
     """What is wrong with a link, or None."""
-    if re.match(r"[a-z]+:", link):
-        return None
-    name, _, anchor = link.partition("#")
-    target = os.path.normpath(os.path.join(os.path.dirname(page), name)) if name else page
+    anchor = link.partition("#")[2]
+    target = target_of(page, link)
     if target.startswith("..") or not os.path.exists(os.path.join(ROOT, target)):
         return "there is no such file"
     if anchor and (not target.endswith(".md") or anchor not in anchors(target)):
@@ -51,14 +64,15 @@ def fault(page, link):
 
 
 def main():
+    if sys.argv[1:] == ["--targets"]:
+        print("\n".join(sorted({target_of(page, link) for page, _, link in links()})))
+        return 0
     count = faults = 0
-    for page in pages():
-        for number, line in prose(page):
-            for link in LINK.findall(line):
-                count += 1
-                if why := fault(page, link):
-                    faults += 1
-                    print(f"{page}:{number}: {link}: {why}")
+    for page, number, link in links():
+        count += 1
+        if why := fault(page, link):
+            faults += 1
+            print(f"{page}:{number}: {link}: {why}")
     print(f"{count} links, {faults} faults")
     return int(faults > 0 or count == 0)
 

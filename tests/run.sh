@@ -673,7 +673,7 @@ check "the changelogs have the project's version" same_versions
 check "links between the pages" tests/links.py
 check "setup.sh shows how far a build is" build_shows_progress
 check "scripts: shellcheck" shellcheck \
-  -x .ci/run cuda/*.sh pipelines/{*.sh,completion.bash} debian/tests/{header,launch,tools,typelib} \
+  -x .ci/run cuda/*.sh docs/*.sh pipelines/{*.sh,completion.bash} debian/tests/{header,launch,tools,typelib} \
   tests/*.sh tests/{elements,gpu}/*.sh
 
 check "$cuda builds without warnings" build $cuda -Dcuda-archs=75,90
