@@ -45,6 +45,8 @@ done
 . tests/tally.sh
 # shellcheck source=tests/release.sh
 . tests/release.sh
+# shellcheck disable=SC2034 # of tally.sh; kernels for all GPUs take long
+check_limit=7200
 if ! command -v apt-get >/dev/null; then
   skip "packages" "this is no Debian"
   finish
