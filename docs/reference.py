@@ -122,22 +122,32 @@ def number(value):
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def enum_nicks(spec):
-    values = spec.enum_class.__enum_values__
+def values_of(element, spec):
+    """The values of an enumeration or of flags, by their numbers, however PyGObject has them."""
+    kind = type(element.get_property(spec.name))
+    for name in "__enum_values__", "__flags_values__":
+        if hasattr(kind, name):
+            return getattr(kind, name)
+    return {int(value): value for value in kind}
+
+
+def enum_nicks(element, spec):
+    values = values_of(element, spec)
     return [values[i].value_nick for i in sorted(values)]
 
 
-def flags_nicks(spec):
+def flags_nicks(element, spec):
     """A value of several bits has the nicks of its parts beside its own; all bits have all."""
-    return spec.flags_class(max(spec.flags_class.__flags_values__)).value_nicks
+    values = values_of(element, spec)
+    return values[max(values)].value_nicks
 
 
-def type_and_range(spec):
+def type_and_range(element, spec):
     kind = spec.value_type
     if kind.is_a(GObject.TYPE_ENUM):
-        return "enum: " + ", ".join(enum_nicks(spec))
+        return "enum: " + ", ".join(enum_nicks(element, spec))
     if kind.is_a(GObject.TYPE_FLAGS):
-        return "flags: " + ", ".join(flags_nicks(spec))
+        return "flags: " + ", ".join(flags_nicks(element, spec))
     name = {"gboolean": "bool", "gchararray": "string"}.get(kind.name, kind.name.removeprefix("g"))
     if not hasattr(spec, "minimum"):
         return name
@@ -148,9 +158,9 @@ def type_and_range(spec):
 
 
 def flags_default(element, spec):
-    for nick in flags_nicks(spec):
+    for nick in flags_nicks(element, spec):
         Gst.util_set_object_arg(element, spec.name, nick)
-        if element.get_property(spec.name) == spec.default_value:
+        if int(element.get_property(spec.name)) == int(spec.default_value):
             return nick
     sys.exit(f"{PROGRAM}: the default of {spec.name} has no name")
 
@@ -160,7 +170,7 @@ def default(element, spec):
         return "read-only"
     kind = spec.value_type
     if kind.is_a(GObject.TYPE_ENUM):
-        return code(spec.default_value.value_nick)
+        return code(values_of(element, spec)[int(spec.default_value)].value_nick)
     if kind.is_a(GObject.TYPE_FLAGS):
         return code(flags_default(element, spec))
     if kind.name == "gboolean":
@@ -182,7 +192,7 @@ def properties_table(element):
     controllable = 1 << 9  # GST_PARAM_CONTROLLABLE
     return table(["property", "type and range", "default", "meaning"],
                  [[code(spec.name) + (" ~" if int(spec.flags) & controllable else ""),
-                   type_and_range(spec), default(element, spec), meaning(spec)]
+                   type_and_range(element, spec), default(element, spec), meaning(spec)]
                   for spec in specs]) + "\n~ can be driven by a GstController.\n"
 
 

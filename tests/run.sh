@@ -670,7 +670,11 @@ set_up clang shellcheck man-db git python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-pl
 
 check "run.sh refuses arguments" refuses_arguments
 check "the changelogs have the project's version" same_versions
-check "links between the pages" tests/links.py
+if git rev-parse --verify HEAD >/dev/null 2>&1; then
+  check "links between the pages" tests/links.py
+else
+  skip "links between the pages" "this is no git checkout"
+fi
 check "setup.sh shows how far a build is" build_shows_progress
 check "scripts: shellcheck" shellcheck \
   -x .ci/run cuda/*.sh docs/*.sh pipelines/{*.sh,completion.bash} debian/tests/{header,launch,tools,typelib} \
