@@ -146,8 +146,10 @@ bool light_plan_update (LightPlan *plan, const LightSpec *spec,
 bool light_plan_run (LightPlan *plan, const Image *src, const Image *dst,
     GpuStream stream, GpuOrder order, Fault *fault);
 
-/* The name of the method that filters; static. One kernel that also converts is `tensor`: on tensor
- * cores, of 8-bit grey and RGB, up to 33 taps and one term, unless a method is asked for. */
+/* The name of the method that filters; static. One kernel that also converts is `tensor`, unless a
+ * method is asked for: on tensor cores, up to 33 taps and one term, of 8-bit grey, RGB in planes or
+ * in pixels of four bytes, and YUV in planes, 4:2:0, 4:2:2 or 4:4:4, without alpha. YUV needs a table
+ * of at most 2^12 entries that straight lines come near enough: BT.709's do in limited range. */
 const char *light_plan_method_name (const LightPlan *plan);
 
 #ifdef __cplusplus

@@ -8,7 +8,7 @@
 static constexpr int
 light_channels (LightForm form)
 {
-  return form == LIGHT_SINGLES ? 1 : form == LIGHT_PIXELS ? 3 : 4;
+  return form == LIGHT_SINGLES ? 1 : form == LIGHT_WEIGHTED ? 4 : 3;
 }
 
 /* The sizes of each variant: its tiles, its window and its shared memory. */
@@ -17,7 +17,10 @@ template <int STEPS, LightForm KIND> struct LightShape
   static constexpr int KS = STEPS;
   static constexpr LightForm FORM = KIND;
   static constexpr int C = light_channels (FORM); /* of work planes */
-  static constexpr int PIXEL = FORM == LIGHT_SINGLES ? 1 : 4; /* bytes */
+  static constexpr bool YUV = FORM == LIGHT_CHROMA || FORM == LIGHT_CHROMA_2;
+  static constexpr int SUB_X = FORM == LIGHT_CHROMA_2 ? 2 : 1;
+  /* Bytes; of YUV, of Y alone. */
+  static constexpr int PIXEL = FORM == LIGHT_SINGLES || YUV ? 1 : 4;
   static constexpr int TILES = FORM == LIGHT_SINGLES ? 4 : C;
   static constexpr int BLOCKS = TILES / C; /* of 16 pixels, of a warp */
   static constexpr int WARP_PIXELS = BLOCKS * TENSOR_STEP;
@@ -26,27 +29,33 @@ template <int STEPS, LightForm KIND> struct LightShape
    * pixels that stages begin left of it, at multiples of 16 bytes. */
   static constexpr int REACH = TENSOR_STEP / 2 * (KS - 1);
   static constexpr int ABOVE = REACH;
-  static constexpr int READ_REACH = strip_round_up (REACH * PIXEL, 16) / PIXEL;
-  static constexpr int CHUNKS = (PIXELS + 2 * READ_REACH) * PIXEL / 16;
+  static constexpr int READ_REACH =
+      strip_round_up (REACH * PIXEL, 16 * SUB_X) / PIXEL;
+  /* Times 16 bytes. Rows of YUV have Y, then Cb and Cr. */
+  static constexpr int FIRST_CHUNKS = (PIXELS + 2 * READ_REACH) * PIXEL / 16;
+  static constexpr int FIRST_OUT_CHUNKS = PIXELS * PIXEL / 16;
+  static constexpr int CHUNKS = FIRST_CHUNKS * (YUV ? 1 + 2 / SUB_X : 1);
   static constexpr int PITCH = strip_pitch (CHUNKS);
-  static constexpr int OUT_CHUNKS = PIXELS * PIXEL / 16;
+  static constexpr int OUT_CHUNKS =
+      FIRST_OUT_CHUNKS * (YUV ? 1 + 2 / SUB_X : 1);
   static constexpr int OUT_PITCH = strip_pitch (OUT_CHUNKS);
   static constexpr int WORK_PIXELS = PIXELS + 2 * REACH;
   static constexpr int WORK_PITCH = strip_pitch (WORK_PIXELS * 2 / 16);
   static constexpr int WORK_BYTES = STRIP_ROWS * WORK_PITCH; /* of a half */
   /* The stage before the one that is taken stays if bytes are copied from it. */
-  static constexpr bool KEEPS = FORM != LIGHT_SINGLES;
+  static constexpr bool KEEPS = FORM == LIGHT_PIXELS || FORM == LIGHT_WEIGHTED;
   static constexpr int AHEAD = 3, STAGES = AHEAD + 1 + KEEPS;
   static constexpr int STAGE_BYTES = STRIP_ROWS * PITCH;
   static constexpr int OUT_BYTES = STRIP_ROWS * OUT_PITCH;
   /* Of the table of light, for different lanes, lest they wait for each other. */
-  static constexpr int COPIES = FORM == LIGHT_SINGLES ? 16 : 8;
+  static constexpr int COPIES = YUV ? 1 : FORM == LIGHT_SINGLES ? 16 : 8;
   static constexpr int FRAGMENTS =
       KS * LIGHT_PARTS * TENSOR_LANES; /* an axis */
   static constexpr int DECODE_BYTES =
-      LIGHT_DECODE_ENTRIES * COPIES * (int) sizeof (uint32_t);
-  static constexpr int ENCODE_BYTES =
-      LIGHT_ENCODE_ENTRIES * (int) sizeof (uint32_t);
+      (YUV ? LIGHT_YUV_DECODE_ENTRIES : LIGHT_DECODE_ENTRIES) * COPIES
+      * (int) sizeof (uint32_t);
+  static constexpr int ENCODE_BYTES = LIGHT_ENCODE_ENTRIES
+      * (int) (YUV ? sizeof (LightLine) : sizeof (uint32_t));
   static constexpr int WORK_AT = STAGES * STAGE_BYTES;
   static constexpr int OUTS_AT = WORK_AT + LIGHT_PARTS * C * WORK_BYTES;
   static constexpr int FRAGMENTS_AT = OUTS_AT + 2 * OUT_BYTES;
@@ -83,18 +92,21 @@ template <typename S> struct LightDecoder
   {
   }
 
-  /* Brings the table. A barrier must follow. */
+  /* Brings the table, or starts to. A barrier must follow. */
   __device__ __forceinline__ void
   begin (uint8_t *shared) const
   {
     uint4 *const to = (uint4 *) (shared + S::DECODE_AT);
 
 #pragma unroll 1
-    for (int i = threadIdx.x; i < S::DECODE_BYTES / 16; i += STRIP_THREADS) {
-      const uint32_t entry = frame.decode[4 * i / S::COPIES];
+    for (int i = threadIdx.x; i < S::DECODE_BYTES / 16; i += STRIP_THREADS)
+      if constexpr (S::COPIES == 1) {
+        copy_async (to + i, (const uint4 *) frame.decode + i, 16);
+      } else {
+        const uint32_t entry = frame.decode[4 * i / S::COPIES];
 
-      to[i] = make_uint4 (entry, entry, entry, entry);
-    }
+        to[i] = make_uint4 (entry, entry, entry, entry);
+      }
   }
 
   __device__ __forceinline__ uint32_t

@@ -4,7 +4,7 @@
  * later. */
 #pragma once
 
-#include "light-strip.cuh"
+#include "light-chroma.cuh"
 
 #include "../sepconv/strip-reader.cuh"
 #include "../sepconv/strip-writer.cuh"
@@ -147,6 +147,32 @@ template <typename S> struct LightMarch
   }
 };
 
+/* A block of a plane or of pixels of four channels. */
+template <typename S>
+__device__ __forceinline__ void
+light_march (const LightTensorFrame &frame, uint8_t *shared)
+{
+  int p = 0;
+
+  if constexpr (S::FORM == LIGHT_SINGLES)
+    while (p + 1 < frame.n_planes
+        && (int) blockIdx.x >= frame.plane[p + 1].strip.first_block)
+      p++;
+  const LightTensorPlane &plane = frame.plane[p];
+
+  if (plane.strip.filter) {
+    LightMarch<S> way (frame, plane, shared);
+
+    way.run ();
+  } else {
+    const StripPlace place = strip_place (plane.strip);
+    const int first = place.column * S::PIXELS * S::PIXEL;
+
+    strip_copy (frame.order, plane.strip, place, first,
+        min (first + S::PIXELS * S::PIXEL, plane.strip.row_bytes));
+  }
+}
+
 #endif
 
 static constexpr int
@@ -163,25 +189,14 @@ __launch_bounds__ (STRIP_THREADS, light_blocks_at_once (KS, FORM))
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
   typedef LightShape<KS, FORM> S;
   GPU_DYNAMIC_SHARED (uint8_t, shared);
-  int p = 0;
 
   gpu_admit_next ();
-  if constexpr (FORM == LIGHT_SINGLES)
-    while (p + 1 < frame.n_planes
-        && (int) blockIdx.x >= frame.plane[p + 1].strip.first_block)
-      p++;
-  const LightTensorPlane &plane = frame.plane[p];
-
-  if (plane.strip.filter) {
-    LightMarch<S> way (frame, plane, shared);
+  if constexpr (S::YUV) {
+    LightChromaMarch<S> way (frame, shared);
 
     way.run ();
   } else {
-    const StripPlace place = strip_place (plane.strip);
-    const int first = place.column * S::PIXELS * S::PIXEL;
-
-    strip_copy (frame.order, plane.strip, place, first,
-        min (first + S::PIXELS * S::PIXEL, plane.strip.row_bytes));
+    light_march<S> (frame, shared);
   }
   gpu_end_in_turn ();
 #endif

@@ -164,6 +164,22 @@ template <typename S> struct LightStrip
           __fmaf_rn (sums[i / 8][i / 4 % 2][i % 4], LIGHT_UNIT, frame.offset);
   }
 
+  /* The results of 16 rows of as many pixels, for each channel of the upper and the lower 8 rows
+   * four side by side: [][0][0], [][0][1], [][1][0], [][1][1], and [2] and [3] likewise. */
+  __device__ __forceinline__ void
+  sum_pixels (float (&result)[C][2][4]) const
+  {
+#pragma unroll
+    for (int first = 0; first < C; first += GROUP) {
+      Sums sums;
+
+      sum_columns (sums, first);
+#pragma unroll
+      for (int i = 0; i < GROUP * 8; i++)
+        result[first + i / 8][i / 4 % 2][i % 4] = sums[i / 8][i / 4 % 2][i % 4];
+    }
+  }
+
   /* Puts the 16 rows that are completed to `out`, this lane's part of the block's. `kept`: of the
    * upper and the lower 8 rows, this lane's part of the source. */
   __device__ __forceinline__ void
@@ -192,16 +208,7 @@ template <typename S> struct LightStrip
     } else {
       float result[C][2][4];
 
-#pragma unroll
-      for (int first = 0; first < C; first += GROUP) {
-        Sums sums;
-
-        sum_columns (sums, first);
-#pragma unroll
-        for (int i = 0; i < GROUP * 8; i++)
-          result[first + i / 8][i / 4 % 2][i % 4] =
-              sums[i / 8][i / 4 % 2][i % 4];
-      }
+      sum_pixels (result);
 #pragma unroll
       for (int r = 0; r < 2; r++) {
         const uint4 four = *(const uint4 *) kept[r];

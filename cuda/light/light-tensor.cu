@@ -37,6 +37,10 @@ static const LightTensorVariant variants[] = {
   variant<3, LIGHT_PIXELS> (),
   variant<2, LIGHT_WEIGHTED> (),
   variant<3, LIGHT_WEIGHTED> (),
+  variant<2, LIGHT_CHROMA> (),
+  variant<3, LIGHT_CHROMA> (),
+  variant<2, LIGHT_CHROMA_2> (),
+  variant<3, LIGHT_CHROMA_2> (),
 };
 
 #define N_VARIANTS ((int) (sizeof variants / sizeof variants[0]))
@@ -89,6 +93,60 @@ fill_encode (const uint16_t *encoded, uint32_t *encode)
   return true;
 }
 
+/* The codes of light that an entry is of: [first, last). */
+static ImageRows
+codes_of_entry (int i)
+{
+  return ImageRows{ min (first_code (LIGHT_ENCODE_FIRST + i), LIGHT_CODES),
+    min (first_code (LIGHT_ENCODE_FIRST + i + 1), LIGHT_CODES) };
+}
+
+/* Makes the table of straight lines, each with the least error for its slope; false if some g is off
+ * from its line by more than `allowed`. */
+static bool
+fill_lines (const uint16_t *g, double allowed, LightLine *line)
+{
+  for (int i = 0; i < LIGHT_ENCODE_ENTRIES; i++) {
+    const ImageRows codes = codes_of_entry (i);
+    const int n = codes.last - codes.first;
+    double slope = 0.0, least = 0.0, most = 0.0, at_first;
+
+    /* Only codes above the largest. */
+    if (n == 0)
+      continue;
+    if (n > 1)
+      slope = (double) (g[codes.last - 1] - g[codes.first]) / (n - 1);
+    for (int k = 0; k < n; k++) {
+      const double off = g[codes.first + k] - g[codes.first] - slope * k;
+
+      least = fmin (least, off);
+      most = fmax (most, off);
+    }
+    if (most - least > 2.0 * allowed)
+      return false;
+    at_first = g[codes.first] + 0.5 * (least + most);
+    line[i].slope = (float) slope;
+    line[i].at_zero =
+        (float) (at_first - slope * (codes.first + LIGHT_ENCODE_ABOVE));
+  }
+  return true;
+}
+
+/* Whether Y, Cb and Cr, and nothing else, are in two or three planes of bytes, and their form. */
+static bool
+find_chroma_form (const LightPlan *plan, LightForm *form)
+{
+  const LightNumbers *numbers = &plan->numbers;
+
+  if (plan->decode == NULL || plan->spec.decode_bits > LIGHT_YUV_DECODE_BITS
+      || numbers->has_alpha || plan->n_copies > 0 || plan->layout.n_planes < 2
+      || plan->color[0].pixel_stride != 1 || numbers->sub_x > 2
+      || numbers->sub_y > numbers->sub_x)
+    return false;
+  *form = numbers->sub_x == 2 ? LIGHT_CHROMA_2 : LIGHT_CHROMA;
+  return true;
+}
+
 /* Whether the plan's planes are of bytes, and the form that they have. */
 static bool
 find_form (const LightPlan *plan, LightForm *form)
@@ -99,10 +157,11 @@ find_form (const LightPlan *plan, LightForm *form)
   for (int p = 0; p < layout->n_planes; p++)
     if (!image_is_packed (&layout->plane[p]) || layout->plane[p].depth != 8
         || image_sample_bytes (&layout->plane[p]) != 1
-        || layout->plane[p].channels != layout->plane[0].channels)
+        || (!numbers->yuv
+            && layout->plane[p].channels != layout->plane[0].channels))
       return false;
   if (numbers->yuv)
-    return false;
+    return find_chroma_form (plan, form);
   *form = numbers->premultiply ? LIGHT_WEIGHTED : LIGHT_PIXELS;
   if (layout->plane[0].channels == 4)
     return layout->n_planes == 1 && numbers->n_colors == 3
@@ -162,8 +221,8 @@ light_tensor_suits (const LightPlan *plan, LightTensor *tensor)
 
 /* The constants in device memory: fragments, then both tables. */
 #define FRAGMENTS_BYTES (LIGHT_MAX_FRAGMENTS * sizeof (uint4))
-#define DECODE_BYTES (LIGHT_DECODE_ENTRIES * sizeof (uint32_t))
-#define ENCODE_BYTES (LIGHT_ENCODE_ENTRIES * sizeof (uint32_t))
+#define DECODE_BYTES (LIGHT_YUV_DECODE_ENTRIES * sizeof (uint32_t))
+#define ENCODE_BYTES (LIGHT_ENCODE_ENTRIES * sizeof (LightLine))
 #define CONSTANTS_BYTES (FRAGMENTS_BYTES + DECODE_BYTES + ENCODE_BYTES)
 
 static void
@@ -207,7 +266,8 @@ upload (
     const LightPlan *plan, LightTensor *tensor, GpuStream stream, Fault *fault)
 {
   const LightTensorVariant *variant = tensor->variant;
-  uint8_t *stage;
+  const bool yuv = plan->numbers.yuv;
+  uint8_t *stage, *encode;
   uint32_t *decode;
 
   if (tensor->revision == plan->filter->revision)
@@ -220,10 +280,14 @@ upload (
     return false;
   write_fragments (plan, variant->steps, (uint4 *) stage);
   decode = (uint32_t *) (stage + FRAGMENTS_BYTES);
-  for (int i = 0; i < LIGHT_DECODE_ENTRIES; i++)
+  for (int i = 0; i < plan->tables.n_linear; i++)
     decode[i] = plan->numbers.premultiply ? plan->tables.linear[i]
                                           : split_code (plan->tables.linear[i]);
-  memcpy (stage + FRAGMENTS_BYTES + DECODE_BYTES, tensor->encode, ENCODE_BYTES);
+  encode = stage + FRAGMENTS_BYTES + DECODE_BYTES;
+  if (yuv)
+    memcpy (encode, tensor->line, sizeof tensor->line);
+  else
+    memcpy (encode, tensor->encode, sizeof tensor->encode);
   if (!staging_send (&tensor->constants, CONSTANTS_BYTES, stream, fault))
     return false;
   tensor->revision = plan->filter->revision;
@@ -294,6 +358,100 @@ describe_order (const LightPlan *plan, LightTensorFrame *frame)
   }
 }
 
+/* Weights of g that a sample of so many pixels has. */
+static LightWeights
+share_weights (const LightPlan *plan, LightWeights weights, int pixels)
+{
+  const float share =
+      plan->numbers.neutral_chroma ? 0.0f : 1.0f / (float) pixels;
+
+  return LightWeights{ weights.r * share, weights.g * share, weights.b * share,
+    (float) plan->numbers.neutral };
+}
+
+/* Sums are of codes as they are, and rounded by the shift that comes next. */
+static void
+describe_matrix (const LightPlan *plan, LightChroma *chroma)
+{
+  const LightNumbers *numbers = &plan->numbers;
+  const int64_t start =
+      ((int64_t) 1 << (numbers->fraction - 1)) - numbers->y * numbers->black;
+  const int64_t neutral = numbers->neutral;
+
+  chroma->y = (int) numbers->y;
+  chroma->red_cr = (int) numbers->red_cr;
+  chroma->green_cb = (int) numbers->green_cb;
+  chroma->green_cr = (int) numbers->green_cr;
+  chroma->blue_cb = (int) numbers->blue_cb;
+  chroma->red = (int) (start - numbers->red_cr * neutral);
+  chroma->green =
+      (int) (start - (numbers->green_cb + numbers->green_cr) * neutral);
+  chroma->blue = (int) (start - numbers->blue_cb * neutral);
+  chroma->fraction = numbers->fraction;
+  chroma->last = numbers->last;
+  chroma->to_y = numbers->luma;
+  chroma->to_cb =
+      share_weights (plan, numbers->cb, numbers->sub_x * numbers->sub_y);
+  chroma->to_cr =
+      share_weights (plan, numbers->cr, numbers->sub_x * numbers->sub_y);
+}
+
+/* How Cb and Cr lie: in words of one or two bytes of each, or of pairs. */
+static void
+describe_samples (const LightPlan *plan, int pixels, LightChroma *chroma)
+{
+  const LightChannel *cb = &plan->color[1], *cr = &plan->color[2];
+  const bool halved = plan->numbers.sub_x == 2;
+
+  if (chroma->together) {
+    const bool cr_first = cr->byte_offset < cb->byte_offset;
+    const uint32_t even = halved ? 0x40 : 0x6420, odd = halved ? 0x51 : 0x7531;
+
+    chroma->cb = cr_first ? odd : even;
+    chroma->cr = cr_first ? even : odd;
+    chroma->cb_first = cr_first ? 1 : 0;
+    chroma->cr_first = cr_first ? 0 : 1;
+    chroma->step = 2;
+  } else {
+    chroma->cb = halved ? 0x10 : 0x3210;
+    chroma->cr = halved ? 0x54 : 0x7654;
+    chroma->cr_first = pixels / plan->numbers.sub_x;
+    chroma->step = 1;
+  }
+}
+
+static void
+describe_chroma (const LightPlan *plan, const LightTensorVariant *variant,
+    const Image *src, const Image *dst, LightChroma *chroma)
+{
+  const LightChannel *cb = &plan->color[1], *cr = &plan->color[2];
+  /* One plane of both begins with the first of them. */
+  const LightChannel *const first[2] = {
+    cb->pixel_stride == 2 && cr->byte_offset < cb->byte_offset ? cr : cb, cr
+  };
+
+  chroma->together = cb->pixel_stride == 2;
+  chroma->src_aligned = chroma->dst_aligned = true;
+  for (int i = 0; i < (chroma->together ? 1 : 2); i++) {
+    const ImageMemory *from = &src->memory[first[i]->memory];
+    const ImageMemory *to = &dst->memory[first[i]->memory];
+
+    chroma->src[i] = from->data + first[i]->byte_offset;
+    chroma->dst[i] = to->data + first[i]->byte_offset;
+    chroma->src_stride[i] = from->stride;
+    chroma->dst_stride[i] = to->stride;
+    chroma->src_aligned = chroma->src_aligned
+        && image_is_aligned (chroma->src[i], from->stride, 16);
+    chroma->dst_aligned = chroma->dst_aligned
+        && image_is_aligned (chroma->dst[i], to->stride, 16);
+  }
+  chroma->rows = light_channel_height (cb, src);
+  chroma->row_bytes = cb->width * cb->pixel_stride;
+  chroma->sub_y = plan->numbers.sub_y;
+  describe_samples (plan, variant->pixels, chroma);
+  describe_matrix (plan, chroma);
+}
+
 bool
 light_tensor_run (const LightPlan *plan, LightTensor *tensor, const Image *src,
     const Image *dst, GpuStream stream, GpuOrder order, Fault *fault)
@@ -312,15 +470,18 @@ light_tensor_run (const LightPlan *plan, LightTensor *tensor, const Image *src,
   frame.order = gpu_possible_order (plan->gpu, order);
   frame.fragments = (const uint4 *) tensor->constants.device;
   frame.decode = (const uint32_t *) (frame.fragments + LIGHT_MAX_FRAGMENTS);
-  frame.encode = frame.decode + LIGHT_DECODE_ENTRIES;
+  frame.encode = frame.decode + LIGHT_YUV_DECODE_ENTRIES;
   frame.offset = (float) (plan->filter->channel[0].offset + LIGHT_ENCODE_ABOVE);
   frame.write_alpha = plan->numbers.write_alpha;
-  if (variant->form != LIGHT_SINGLES)
+  if (plan->numbers.yuv)
+    describe_chroma (plan, variant, src, dst, &frame.chroma);
+  else if (variant->form != LIGHT_SINGLES)
     describe_order (plan, &frame);
   for (int p = 0; p < plan->layout.n_planes; p++) {
     LightTensorPlane *plane = &frame.plane[frame.n_planes];
 
-    if (src->memory[plan->layout.plane[p].memory].height == 0)
+    if (src->memory[plan->layout.plane[p].memory].height == 0
+        || (plan->numbers.yuv && plan->spec.role[p][0] != LIGHT_Y))
       continue;
     describe_plane (plan, variant, src, dst, p, plane);
     describe_border (plan, p, plane);
@@ -350,7 +511,12 @@ light_tensor_prepare (const LightPlan *plan, LightTensor *tensor, Fault *fault)
   if (gpu_capability (plan->gpu) < INSTRUCTIONS_CAPABILITY
       || !find_form (plan, &form))
     return true;
-  tensor->encodes = fill_encode (plan->tables.encoded, tensor->encode);
+  tensor->encodes = plan->numbers.yuv
+      ? fill_lines (plan->tables.encoded,
+          LIGHT_LINE_ERROR * (LIGHT_CODES - 1)
+              / max (plan->spec.range, plan->spec.chroma_range),
+          tensor->line)
+      : fill_encode (plan->tables.encoded, tensor->encode);
   if (!tensor->encodes)
     return true;
   for (int i = 0; i < N_VARIANTS; i++)

@@ -79,6 +79,30 @@ static const LayoutKind planes_kinds[] = {
       0 },
 };
 
+/* The same of YUV: 4:2:0, 4:2:2 and 4:4:4, with chroma in two planes and in one. */
+static const LayoutKind chroma_kinds[] = {
+  { "i420", 3, 3, { 1, 2, 2 },
+      { { 0, 0, 1, 1, 1, 1, 8, 0 }, { 1, 0, 2, 1, 1, 1, 8, 0 },
+          { 2, 0, 2, 1, 1, 1, 8, 0 } },
+      0 },
+  { "nv12", 2, 2, { 1, 2 },
+      { { 0, 0, 1, 1, 1, 1, 8, 0 }, { 1, 0, 2, 2, 2, 1, 8, 0 } }, 0 },
+  { "y42b", 3, 3, { 1, 1, 1 },
+      { { 0, 0, 1, 1, 1, 1, 8, 0 }, { 1, 0, 2, 1, 1, 1, 8, 0 },
+          { 2, 0, 2, 1, 1, 1, 8, 0 } },
+      0 },
+  { "nv16", 2, 2, { 1, 1 },
+      { { 0, 0, 1, 1, 1, 1, 8, 0 }, { 1, 0, 2, 2, 2, 1, 8, 0 } }, 0 },
+  { "y444", 3, 3, { 1, 1, 1 },
+      { { 0, 0, 1, 1, 1, 1, 8, 0 }, { 1, 0, 1, 1, 1, 1, 8, 0 },
+          { 2, 0, 1, 1, 1, 1, 8, 0 } },
+      0 },
+  { "nv24", 2, 2, { 1, 1 },
+      { { 0, 0, 1, 1, 1, 1, 8, 0 }, { 1, 0, 1, 2, 2, 1, 8, 0 } }, 0 },
+};
+
+#define N_CHROMA_KINDS ((int) (sizeof chroma_kinds / sizeof chroma_kinds[0]))
+
 /* A spec, and all that it borrows. */
 typedef struct
 {
@@ -683,13 +707,13 @@ make_short_filter (LightCase *c, Random *random)
 }
 
 static void
-make_short_table (LightCase *c, Random *random)
+make_short_table (LightCase *c, bool chroma, Random *random)
 {
   const int bits = random_chance (random, 50) ? 8 : 12;
 
   c->spec.decode = NULL;
   c->function = "as-is";
-  switch (random_int (random, 0, 3)) {
+  switch (random_int (random, 0, chroma ? 2 : 3)) {
     case 0:
       c->function = "sRGB";
       set_table (c, srgb_decode, bits);
@@ -707,14 +731,33 @@ make_short_table (LightCase *c, Random *random)
   }
 }
 
-/* Grey, pixels of four channels in any order, or planes. */
+/* YUV, with Cb first or Cr. */
+static void
+make_short_chroma (LightCase *c, int width, int height, Random *random)
+{
+  const LayoutKind *kind =
+      &chroma_kinds[random_int (random, 0, N_CHROMA_KINDS - 1)];
+  LightRole *cb, *cr;
+
+  set_layout (c, kind, width, height);
+  set_roles (c, MODEL_YUV, -1, false);
+  cb = &c->spec.role[1][0];
+  cr = kind->n_planes == 2 ? &c->spec.role[1][1] : &c->spec.role[2][0];
+  if (random_chance (random, 50)) {
+    *cb = LIGHT_CR;
+    *cr = LIGHT_CB;
+  }
+  c->spec.neutral_chroma = random_chance (random, 10);
+}
+
+/* Grey, pixels of four channels in any order, planes, or YUV. */
 static void
 make_short_layout (LightCase *c, int width, int height, Random *random)
 {
   const int alpha = random_int (random, 0, 3);
   bool use_alpha = random_chance (random, 70);
 
-  switch (random_int (random, 0, 3)) {
+  switch (random_int (random, 0, 6)) {
     case 0:
       set_layout (c, layout_kind_by_name ("gray8"), width, height);
       set_roles (c, MODEL_GREY, -1, false);
@@ -728,6 +771,12 @@ make_short_layout (LightCase *c, int width, int height, Random *random)
     case 2:
       set_layout (c, &planes_kinds[1], width, height);
       set_roles (c, MODEL_RGB, alpha, use_alpha);
+      use_alpha = false;
+      break;
+    case 3:
+    case 4:
+    case 5:
+      make_short_chroma (c, width, height, random);
       use_alpha = false;
       break;
     default:
@@ -753,10 +802,15 @@ one_kernel_case (Check *check, Random *random, int index, const void *data)
   LightPlan *plan;
   Flight flight;
   Fault fault;
+  bool chroma;
 
   make_short_layout (c, width, height, random);
-  make_short_table (c, random);
+  chroma = c->spec.role[0][0] == LIGHT_Y && c->layout.n_planes > 1;
+  make_short_table (c, chroma, random);
   make_range (c, 8, random);
+  /* Where its curves meet, this one needs the coarser codes. */
+  if (chroma && strcmp (c->function, "BT.709") == 0)
+    set_limited_range (c, 8);
   make_weights (c, random);
   for (int i = 0; i < 4; i++)
     c->spec.border_color[i] = random_double (random, 0.0, 1.0);
