@@ -201,13 +201,14 @@ template <typename S> struct LightChromaDecoder
 };
 
 /* Puts in the pixels left and right of the image, as far as results depend on them, of decoded rows;
- * (x0, y0) is the first of those. The border is none of a colour. The whole block; a barrier must
- * come before and after. */
+ * (x0, y0) is the first of those. The border is none of a colour. By value, as in strip_load_edge(). The
+ * whole block; a barrier must come before and after. */
 template <typename S>
 static __device__ __noinline__ void
-light_fill_sides (const LightTensorFrame &frame, const LightDecoder<S> &halves,
-    int x0, int y0)
+light_fill_sides (
+    const LightTensorFrame &frame, uint8_t *shared, int x0, int y0)
 {
+  const LightDecoder<S> halves (frame, shared);
   const LightChromaDecoder<S> decoder = { frame, halves };
   const StripPlane &luma = frame.plane[0].strip;
   const StripOutside outside (luma, x0, S::WORK_PIXELS);
@@ -474,7 +475,7 @@ template <typename S> struct LightChromaMarch
     if (frame.border != SEPCONV_CONSTANT) {
       if (!sides)
         return;
-      light_fill_sides<S> (frame, halves, x - S::REACH, y0);
+      light_fill_sides<S> (frame, shared, x - S::REACH, y0);
     } else {
       if (!sides && y0 >= 0 && y0 + STRIP_ROWS <= plane.strip.height)
         return;
