@@ -373,19 +373,38 @@ make_conversion (LightPlan *plan, Fault *fault)
 static bool
 make_filter_plan (LightPlan *plan, Fault *fault)
 {
-  const LightSpec *spec = &plan->spec;
-  const Image work = make_work_layout (spec, &plan->layout);
-  const size_t bytes = image_pack (&work, WORK_ALIGNMENT, NULL, &plan->work);
+  const Image work = make_work_layout (&plan->spec, &plan->layout);
   SepconvSpec filter;
 
-  make_filter (spec, &work, &filter);
-  if (!plan->ops->prepare (plan, bytes, fault))
-    return false;
-  image_pack (&work, WORK_ALIGNMENT, plan->block[0], &plan->work);
-  image_pack (&work, WORK_ALIGNMENT, plan->block[1], &plan->result);
+  make_filter (&plan->spec, &work, &filter);
   plan->filter = sepconv_plan_new (
       &filter, &work, plan->backend, plan->method, plan->gpu, fault);
   return plan->filter != NULL;
+}
+
+static bool
+takes_one_step (const LightPlan *plan)
+{
+  return plan->ops->takes_one_step != NULL && plan->ops->takes_one_step (plan);
+}
+
+/* Makes the work picture and its result, unless they are there or not needed. */
+static bool
+make_work (LightPlan *plan, Fault *fault)
+{
+  const Image work = make_work_layout (&plan->spec, &plan->layout);
+  size_t bytes;
+
+  if (plan->block[1] != NULL || takes_one_step (plan))
+    return true;
+  bytes = image_pack (&work, WORK_ALIGNMENT, NULL, &plan->work);
+  if (!plan->ops->make_work (plan, bytes, fault)) {
+    plan->ops->drop_work (plan);
+    return false;
+  }
+  image_pack (&work, WORK_ALIGNMENT, plan->block[0], &plan->work);
+  image_pack (&work, WORK_ALIGNMENT, plan->block[1], &plan->result);
+  return true;
 }
 
 static const LightOps *
@@ -425,7 +444,8 @@ light_plan_new (const LightSpec *spec, const Image *layout, Backend backend,
   plan->method = method;
   plan->layout = *layout;
   if (!copy_decoding (plan, spec, fault) || !make_conversion (plan, fault)
-      || !make_filter_plan (plan, fault)) {
+      || !plan->ops->prepare (plan, fault) || !make_filter_plan (plan, fault)
+      || !make_work (plan, fault)) {
     light_plan_free (plan);
     return NULL;
   }
@@ -439,6 +459,7 @@ light_plan_free (LightPlan *plan)
   if (plan == NULL)
     return;
   sepconv_plan_free (plan->filter);
+  plan->ops->drop_work (plan);
   plan->ops->release (plan);
   light_tables_clear (&plan->tables);
   free (plan->decode);
@@ -541,12 +562,6 @@ fits_plan (const LightPlan *plan, const Image *image)
       || light_channel_height (&plan->alpha, image) == height;
 }
 
-static bool
-takes_one_step (const LightPlan *plan)
-{
-  return plan->ops->takes_one_step != NULL && plan->ops->takes_one_step (plan);
-}
-
 bool
 light_plan_run (LightPlan *plan, const Image *src, const Image *dst,
     GpuStream stream, GpuOrder order, Fault *fault)
@@ -559,6 +574,9 @@ light_plan_run (LightPlan *plan, const Image *src, const Image *dst,
     return false;
   if (takes_one_step (plan))
     return plan->ops->run (plan, src, dst, stream, order, fault);
+  /* The first run since an update that needs them. */
+  if (!make_work (plan, fault))
+    return false;
   for (int p = 0; p < plan->work.n_planes; p++)
     plan->work.memory[p].height = plan->result.memory[p].height =
         light_channel_height (&plan->color[0], src);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* device: the GPU's way. Where it can, light-tensor does all in one kernel. Else there are kernels of
- * conversions, one before the filter and one after it. The tables stay as they are from the plan's
+/* device: the GPU's way. Where it can, light-tensor does all in one kernel. Else the kernels of
+ * light-convert run before and after the filter. The tables stay as they are from the plan's
  * beginning to its end, so that these kernels may read them by the non-coherent path; frames and
  * work pictures are read by plain loads. */
+#include "light-convert.cuh"
 #include "light-tensor.cuh"
 
 #include "../gpu-check.h"
-#include "../gpu-launch.cuh"
 
 #include <stdlib.h>
 
@@ -14,6 +14,8 @@
 #define BLOCK_HEIGHT 8
 /* The largest extent of a grid along y. */
 #define MAX_GRID_Y 65535
+/* Of a table that a block takes along, so many codes cost about as much as a sample gains. */
+#define LOOKUPS_OF_COPY 16
 
 struct DeviceState
 {
@@ -22,232 +24,10 @@ struct DeviceState
   LightTensor tensor;
 };
 
-/* Samples of a channel on one side. */
-struct DeviceChannel
-{
-  uint8_t *data; /* of sample (0, 0) */
-  ptrdiff_t stride;
-  int pixel_stride, sample_bytes, shift;
-  int width, height; /* samples */
-};
-
-struct DevicePlane
-{
-  uint16_t *data;
-  ptrdiff_t stride; /* bytes */
-};
-
-struct LightFrame
-{
-  LightNumbers numbers;
-  int width, height; /* pixels */
-  const uint16_t *linear, *encoded, *alpha;
-  DevicePlane work[LIGHT_MAX_WORK];
-  DeviceChannel color[3], alpha_channel;
-};
-
 struct LightCopies
 {
   DeviceChannel from[LIGHT_MAX_COPIES], to[LIGHT_MAX_COPIES];
 };
-
-static __device__ __forceinline__ uint8_t *
-sample_at (const DeviceChannel &channel, int x, int y)
-{
-  return channel.data + y * channel.stride
-      + (ptrdiff_t) x * channel.pixel_stride;
-}
-
-static __device__ __forceinline__ int
-load_raw (const DeviceChannel &channel, int x, int y)
-{
-  const uint8_t *at = sample_at (channel, x, y);
-
-  return channel.sample_bytes == 1 ? *at : *(const uint16_t *) at;
-}
-
-static __device__ __forceinline__ void
-store_raw (const DeviceChannel &channel, int x, int y, int raw)
-{
-  uint8_t *at = sample_at (channel, x, y);
-
-  if (channel.sample_bytes == 1)
-    *at = (uint8_t) raw;
-  else
-    *(uint16_t *) at = (uint16_t) raw;
-}
-
-static __device__ __forceinline__ uint16_t *
-work_at (const DevicePlane &plane, int x, int y)
-{
-  return (uint16_t *) ((uint8_t *) plane.data + y * plane.stride) + x;
-}
-
-static __device__ __forceinline__ int
-load_chroma (const LightFrame &frame, int i, int x, int y)
-{
-  const DeviceChannel &channel = frame.color[i];
-  const int row = min (y / frame.numbers.sub_y, channel.height - 1);
-
-  return row < 0
-      ? 0
-      : (load_raw (channel, x / frame.numbers.sub_x, row) >> channel.shift)
-          - frame.numbers.neutral;
-}
-
-/* Indices of the table `linear` for the colours of a pixel. */
-static __device__ __forceinline__ void
-load_colors (const LightFrame &frame, int x, int y, int index[3])
-{
-  const LightNumbers &numbers = frame.numbers;
-  const int first = load_raw (frame.color[0], x, y) >> frame.color[0].shift;
-  int64_t luma, cb, cr;
-
-  index[0] = first;
-  if (numbers.n_colors == 1)
-    return;
-  if (!numbers.yuv) {
-    index[1] = load_raw (frame.color[1], x, y) >> frame.color[1].shift;
-    index[2] = load_raw (frame.color[2], x, y) >> frame.color[2].shift;
-    return;
-  }
-  luma = numbers.y * (first - numbers.black);
-  cb = load_chroma (frame, 1, x, y);
-  cr = load_chroma (frame, 2, x, y);
-  index[0] = light_index (&numbers, luma + numbers.red_cr * cr);
-  index[1] = light_index (
-      &numbers, luma + numbers.green_cb * cb + numbers.green_cr * cr);
-  index[2] = light_index (&numbers, luma + numbers.blue_cb * cb);
-}
-
-/* A thread a pixel. */
-static __global__ void
-decode_kernel (LightFrame frame)
-{
-  const LightNumbers &numbers = frame.numbers;
-  const int x = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
-
-  if (x >= frame.width)
-    return;
-  for (int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y; y < frame.height;
-       y += gridDim.y * BLOCK_HEIGHT) {
-    uint32_t alpha = 0;
-    int index[3];
-
-    if (numbers.has_alpha) {
-      alpha = __ldg (frame.alpha
-          + (load_raw (frame.alpha_channel, x, y)
-              >> frame.alpha_channel.shift));
-      *work_at (frame.work[numbers.n_colors], x, y) = (uint16_t) alpha;
-    }
-    load_colors (frame, x, y, index);
-    for (int i = 0; i < 3; i++) {
-      uint32_t color;
-
-      if (i >= numbers.n_colors)
-        break;
-      color = __ldg (frame.linear + index[i]);
-      *work_at (frame.work[i], x, y) =
-          (uint16_t) (numbers.premultiply ? light_multiply (color, alpha)
-                                          : color);
-    }
-  }
-}
-
-/* What the table `encoded` has for a pixel; writes its alpha. */
-static __device__ __forceinline__ void
-encode_pixel (const LightFrame &frame, int x, int y, int to[3])
-{
-  const LightNumbers &numbers = frame.numbers;
-  uint32_t alpha = 0;
-
-  if (numbers.has_alpha)
-    alpha = *work_at (frame.work[numbers.n_colors], x, y);
-  if (numbers.write_alpha)
-    store_raw (frame.alpha_channel, x, y,
-        light_multiply (numbers.alpha_full, alpha)
-            << frame.alpha_channel.shift);
-  for (int i = 0; i < 3; i++) {
-    uint32_t q;
-
-    if (i >= numbers.n_colors)
-      break;
-    q = *work_at (frame.work[i], x, y);
-    to[i] = __ldg (
-        frame.encoded + (numbers.premultiply ? light_divide (q, alpha) : q));
-  }
-}
-
-static __device__ __forceinline__ void
-encode_chroma (const LightFrame &frame, int i, int x, int y,
-    const LightWeights &weights, const int sum[3], int pixels)
-{
-  const LightNumbers &numbers = frame.numbers;
-  const DeviceChannel &channel = frame.color[i];
-  const float share = 1.0f / (float) pixels;
-  const LightWeights mean = { weights.r * share, weights.g * share,
-    weights.b * share, (float) numbers.neutral };
-  int code = numbers.neutral;
-
-  if (y >= channel.height)
-    return;
-  if (!numbers.neutral_chroma)
-    code = light_round (
-        light_weigh (&mean, (float) sum[0], (float) sum[1], (float) sum[2]),
-        numbers.full);
-  store_raw (channel, x, y, code << channel.shift);
-}
-
-/* The pixels of a chroma sample, and that. */
-static __device__ __forceinline__ void
-encode_group (const LightFrame &frame, int group_x, int group_y)
-{
-  const LightNumbers &numbers = frame.numbers;
-  const int left = group_x * numbers.sub_x, top = group_y * numbers.sub_y;
-  const int right = min (left + numbers.sub_x, frame.width);
-  const int bottom = min (top + numbers.sub_y, frame.height);
-  const int pixels = (right - left) * (bottom - top);
-  int sum[3] = { 0, 0, 0 };
-
-  for (int y = top; y < bottom; y++)
-    for (int x = left; x < right; x++) {
-      int code[3] = { 0, 0, 0 };
-
-      encode_pixel (frame, x, y, code);
-      if (numbers.yuv) {
-        for (int i = 0; i < 3; i++)
-          sum[i] += code[i];
-        code[0] = light_round (light_weigh (&numbers.luma, (float) code[0],
-                                   (float) code[1], (float) code[2]),
-            numbers.full);
-      }
-      store_raw (frame.color[0], x, y, code[0] << frame.color[0].shift);
-      if (!numbers.yuv && numbers.n_colors == 3) {
-        store_raw (frame.color[1], x, y, code[1] << frame.color[1].shift);
-        store_raw (frame.color[2], x, y, code[2] << frame.color[2].shift);
-      }
-    }
-  if (numbers.yuv) {
-    encode_chroma (frame, 1, group_x, group_y, numbers.cb, sum, pixels);
-    encode_chroma (frame, 2, group_x, group_y, numbers.cr, sum, pixels);
-  }
-}
-
-/* A thread a chroma sample, or a pixel where there is none. */
-static __global__ void
-encode_kernel (LightFrame frame)
-{
-  const LightNumbers &numbers = frame.numbers;
-  const int columns = (frame.width + numbers.sub_x - 1) / numbers.sub_x;
-  const int rows = (frame.height + numbers.sub_y - 1) / numbers.sub_y;
-  const int x = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
-
-  if (x >= columns)
-    return;
-  for (int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y; y < rows;
-       y += gridDim.y * BLOCK_HEIGHT)
-    encode_group (frame, x, y);
-}
 
 /* Channel blockIdx.z. */
 static __global__ void
@@ -260,7 +40,8 @@ copy_kernel (LightCopies copies)
     return;
   for (int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y; y < from.height;
        y += gridDim.y * BLOCK_HEIGHT)
-    store_raw (copies.to[blockIdx.z], x, y, load_raw (from, x, y));
+    store_raw (copies.to[blockIdx.z], sample_at (copies.to[blockIdx.z], x, y),
+        load_raw (from, sample_at (from, x, y)));
 }
 
 /* A thread each for width x height. */
@@ -283,6 +64,9 @@ describe_channel (const LightChannel *channel, const Image *image)
   described.shift = channel->shift;
   described.width = channel->width;
   described.height = light_channel_height (channel, image);
+  described.fours = channel->pixel_stride == channel->sample_bytes
+      && image_is_aligned (
+          described.data, described.stride, 4 * channel->sample_bytes);
   return described;
 }
 
@@ -299,6 +83,7 @@ describe_frame (const LightPlan *plan, const Image *image, const Image *work)
   frame.linear = state->linear;
   frame.encoded = state->encoded;
   frame.alpha = state->alpha;
+  frame.n_linear = plan->tables.n_linear;
   for (int p = 0; p < work->n_planes; p++) {
     frame.work[p].data = (uint16_t *) work->memory[p].data;
     frame.work[p].stride = work->memory[p].stride;
@@ -310,21 +95,39 @@ describe_frame (const LightPlan *plan, const Image *image, const Image *work)
   return frame;
 }
 
+/* Launches a conversion, as a block a multiprocessor where each takes a table of n codes along. Even
+ * then some samples are looked up for each code, to be worth the copy. */
+static bool
+convert (const LightPlan *plan, void (*near_kernel) (LightFrame),
+    void (*far_kernel) (LightFrame), int n, const LightFrame *frame,
+    GpuStream stream, Fault *fault)
+{
+  const int blocks = gpu_multiprocessors (plan->gpu);
+  const size_t bytes = (size_t) n * sizeof (uint16_t);
+  const double samples =
+      (double) frame->width * frame->height * plan->numbers.n_colors;
+  const bool near = bytes <= gpu_shared_memory (plan->gpu)
+      && samples * LOOKUPS_OF_COPY >= (double) blocks * n;
+  bool ok = false;
+
+  GPU_CHECK (
+      gpu_launch (near ? near_kernel : far_kernel, dim3 (blocks),
+          dim3 (LIGHT_CONVERT_THREADS), near ? bytes : 0, stream, *frame),
+      fault);
+  ok = true;
+done:
+  return ok;
+}
+
 static bool
 device_decode (
     LightPlan *plan, const Image *src, GpuStream stream, Fault *fault)
 {
   const LightFrame frame = describe_frame (plan, src, &plan->work);
-  bool ok = false;
 
-  if (frame.height > 0)
-    GPU_CHECK (
-        gpu_launch (decode_kernel, grid_of (frame.width, frame.height, 1),
-            dim3 (BLOCK_WIDTH, BLOCK_HEIGHT), 0, stream, frame),
-        fault);
-  ok = true;
-done:
-  return ok;
+  return frame.height == 0
+      || convert (plan, decode_kernel<true>, decode_kernel<false>,
+          frame.n_linear, &frame, stream, fault);
 }
 
 static bool
@@ -355,18 +158,12 @@ device_encode (LightPlan *plan, const Image *src, const Image *dst,
     GpuStream stream, Fault *fault)
 {
   const LightFrame frame = describe_frame (plan, dst, &plan->result);
-  const int sub_x = plan->numbers.sub_x, sub_y = plan->numbers.sub_y;
-  bool ok = false;
 
-  if (frame.height > 0)
-    GPU_CHECK (gpu_launch (encode_kernel,
-                   grid_of ((frame.width + sub_x - 1) / sub_x,
-                       (frame.height + sub_y - 1) / sub_y, 1),
-                   dim3 (BLOCK_WIDTH, BLOCK_HEIGHT), 0, stream, frame),
-        fault);
-  ok = copy_channels (plan, src, dst, stream, fault);
-done:
-  return ok;
+  if (frame.height > 0
+      && !convert (plan, encode_kernel<true>, encode_kernel<false>, LIGHT_CODES,
+          &frame, stream, fault))
+    return false;
+  return copy_channels (plan, src, dst, stream, fault);
 }
 
 /* Copies a table to the device, after `*used` codes that are there. */
@@ -406,26 +203,36 @@ send_tables (DeviceState *state, const LightTables *tables, Fault *fault)
   return ok;
 }
 
-/* Loads the kernels, so that no frame waits for that. */
+/* Loads the kernels, so that no frame waits for that, and admits their shared memory. */
 static bool
-load_kernels (Fault *fault)
+load_kernels (const LightPlan *plan, Fault *fault)
 {
+  const int shared =
+      (int) (gpu_shared_memory (plan->gpu) / sizeof (uint4) * sizeof (uint4));
   struct cudaFuncAttributes attributes;
   bool ok = false;
 
   GPU_CHECK (
-      cudaFuncGetAttributes (&attributes, (const void *) decode_kernel), fault);
+      cudaFuncGetAttributes (&attributes, (const void *) decode_kernel<false>),
+      fault);
   GPU_CHECK (
-      cudaFuncGetAttributes (&attributes, (const void *) encode_kernel), fault);
+      cudaFuncGetAttributes (&attributes, (const void *) encode_kernel<false>),
+      fault);
   GPU_CHECK (
       cudaFuncGetAttributes (&attributes, (const void *) copy_kernel), fault);
+  GPU_CHECK (cudaFuncSetAttribute ((const void *) decode_kernel<true>,
+                 cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+      fault);
+  GPU_CHECK (cudaFuncSetAttribute ((const void *) encode_kernel<true>,
+                 cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+      fault);
   ok = true;
 done:
   return ok;
 }
 
 static bool
-device_prepare (LightPlan *plan, size_t work_bytes, Fault *fault)
+device_prepare (LightPlan *plan, Fault *fault)
 {
   const LightTables *tables = &plan->tables;
   const size_t codes =
@@ -435,16 +242,31 @@ device_prepare (LightPlan *plan, size_t work_bytes, Fault *fault)
   plan->state = state;
   if (state == NULL)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory for linear light.");
-  if (!load_kernels (fault))
-    return false;
-  for (int i = 0; i < 2; i++) {
-    plan->block[i] = (uint8_t *) gpu_malloc (work_bytes, fault);
-    if (plan->block[i] == NULL)
-      return false;
-  }
   state->tables = (uint16_t *) gpu_malloc (codes * sizeof (uint16_t), fault);
   return state->tables != NULL && send_tables (state, tables, fault)
       && light_tensor_prepare (plan, &state->tensor, fault);
+}
+
+static bool
+device_make_work (LightPlan *plan, size_t bytes, Fault *fault)
+{
+  if (!load_kernels (plan, fault))
+    return false;
+  for (int i = 0; i < 2; i++) {
+    plan->block[i] = (uint8_t *) gpu_malloc (bytes, fault);
+    if (plan->block[i] == NULL)
+      return false;
+  }
+  return true;
+}
+
+static void
+device_drop_work (LightPlan *plan)
+{
+  for (int i = 0; i < 2; i++) {
+    gpu_free (plan->block[i]);
+    plan->block[i] = NULL;
+  }
 }
 
 static void
@@ -452,8 +274,6 @@ device_release (LightPlan *plan)
 {
   DeviceState *state = (DeviceState *) plan->state;
 
-  for (int i = 0; i < 2; i++)
-    gpu_free (plan->block[i]);
   if (state != NULL) {
     gpu_free (state->tables);
     light_tensor_release (&state->tensor);
@@ -479,6 +299,8 @@ device_run (LightPlan *plan, const Image *src, const Image *dst,
 
 extern "C" const LightOps light_device_ops = {
   .prepare = device_prepare,
+  .make_work = device_make_work,
+  .drop_work = device_drop_work,
   .release = device_release,
   .decode = device_decode,
   .encode = device_encode,

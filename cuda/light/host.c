@@ -112,20 +112,38 @@ host_encode (LightPlan *plan, const Image *src, const Image *dst,
 }
 
 static bool
-host_prepare (LightPlan *plan, size_t work_bytes, Fault *fault)
+host_prepare (LightPlan *plan, Fault *fault)
 {
-  const size_t bytes = (work_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   HostState *state = calloc (1, sizeof *state);
 
   plan->state = state;
-  for (int i = 0; i < 2; i++)
-    plan->block[i] = aligned_alloc (ALIGNMENT, bytes);
-  if (state == NULL || plan->block[0] == NULL || plan->block[1] == NULL)
-    return fault_set (fault, FAULT_NO_SPACE,
-        "Out of memory for pictures of linear light, %zu bytes each.", bytes);
+  if (state == NULL)
+    return fault_set (fault, FAULT_NO_SPACE, "Out of memory for linear light.");
   state->loops = light_loops ();
   state->workers = workers_new (WORKERS_MAX, fault);
   return state->workers != NULL;
+}
+
+static bool
+host_make_work (LightPlan *plan, size_t bytes, Fault *fault)
+{
+  bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  for (int i = 0; i < 2; i++) {
+    plan->block[i] = aligned_alloc (ALIGNMENT, bytes);
+    if (plan->block[i] == NULL)
+      return fault_set (fault, FAULT_NO_SPACE,
+          "Out of memory for pictures of linear light, %zu bytes each.", bytes);
+  }
+  return true;
+}
+
+static void
+host_drop_work (LightPlan *plan)
+{
+  for (int i = 0; i < 2; i++) {
+    free (plan->block[i]);
+    plan->block[i] = NULL;
+  }
 }
 
 static void
@@ -135,13 +153,13 @@ host_release (LightPlan *plan)
 
   if (state != NULL)
     workers_free (state->workers);
-  for (int i = 0; i < 2; i++)
-    free (plan->block[i]);
   free (state);
 }
 
 const LightOps light_host_ops = {
   .prepare = host_prepare,
+  .make_work = host_make_work,
+  .drop_work = host_drop_work,
   .release = host_release,
   .decode = host_decode,
   .encode = host_encode,

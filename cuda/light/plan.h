@@ -37,8 +37,12 @@ typedef struct
 
 typedef struct LightOps
 {
-  /* Allocates plan->state, and the blocks of both work pictures. */
-  bool (*prepare) (LightPlan *plan, size_t work_bytes, Fault *fault);
+  /* Allocates plan->state. */
+  bool (*prepare) (LightPlan *plan, Fault *fault);
+  /* Allocates the blocks of both work pictures, none of which is there. */
+  bool (*make_work) (LightPlan *plan, size_t bytes, Fault *fault);
+  /* Frees those that there are. */
+  void (*drop_work) (LightPlan *plan);
   void (*release) (LightPlan *plan);
   /* Makes plan->work of src, and dst of plan->result and what is copied from src. */
   bool (*decode) (
@@ -67,7 +71,8 @@ struct LightPlan
   LightChannel alpha;    /* if there is a work plane of it */
   int n_copies;
   LightChannel copy[LIGHT_MAX_COPIES];
-  uint8_t *block[2]; /* of the backend's memory: the work picture, its result */
+  /* Of the backend's memory: the work picture, its result. NULL until they are needed. */
+  uint8_t *block[2];
   Image work, result; /* as high as the run's images */
   SepconvPlan *filter;
   void *state; /* the backend's own */
