@@ -147,9 +147,10 @@ bool light_plan_run (LightPlan *plan, const Image *src, const Image *dst,
     GpuStream stream, GpuOrder order, Fault *fault);
 
 /* The name of the method that filters; static. One kernel that also converts is `tensor`, unless a
- * method is asked for: on tensor cores, up to 33 taps and one term, of 8-bit grey, RGB in planes or
- * in pixels of four bytes, and YUV in planes, 4:2:0, 4:2:2 or 4:4:4, without alpha. YUV needs a table
- * of at most 2^12 entries that straight lines come near enough: BT.709's do in limited range. */
+ * method is asked for: on tensor cores, up to 33 taps and one term, of 8-bit grey, of RGB in planes or
+ * in pixels of four bytes, and of YUV in pixels of four bytes, or in planes and 4:2:0, 4:2:2 or 4:4:4;
+ * of YUV without a work plane of alpha, and with a table of at most 2^12 entries that straight lines
+ * come near enough: those of BT.709 do in limited range. */
 const char *light_plan_method_name (const LightPlan *plan);
 
 #ifdef __cplusplus

@@ -94,25 +94,6 @@ template <typename S> struct LightChromaDecoder
   const LightTensorFrame &frame;
   const LightDecoder<S> &halves;
 
-  /* The table's entries for a pixel, from the sums that chroma has. */
-  __device__ __forceinline__ uint32_t
-  entry_of (int sum) const
-  {
-    return halves.light_of (
-        light_clamp (sum >> frame.chroma.fraction, frame.chroma.last));
-  }
-
-  /* The sums of Cb and Cr. */
-  __device__ __forceinline__ void
-  add_chroma (int cb, int cr, int (&sum)[3]) const
-  {
-    const LightChroma &factors = frame.chroma;
-
-    sum[0] = factors.red + factors.red_cr * cr;
-    sum[1] = factors.green + factors.green_cb * cb + factors.green_cr * cr;
-    sum[2] = factors.blue + factors.blue_cb * cb;
-  }
-
   /* Four pixels. */
   __device__ __forceinline__ void
   decode_group (const uint8_t *luma, const uint8_t *chroma, int at) const
@@ -134,15 +115,15 @@ template <typename S> struct LightChromaDecoder
     cr = __byte_perm (first, second, frame.chroma.cr);
 #pragma unroll
     for (int k = 0; k < SAMPLES; k++)
-      add_chroma (cb >> 8 * k & 0xff, cr >> 8 * k & 0xff, sum[k]);
+      halves.add_chroma (cb >> 8 * k & 0xff, cr >> 8 * k & 0xff, sum[k]);
 #pragma unroll
     for (int c = 0; c < 3; c++) {
       uint32_t entry[4];
 
 #pragma unroll
       for (int k = 0; k < 4; k++)
-        entry[k] = entry_of (frame.chroma.y * (int) (codes >> 8 * k & 0xff)
-            + sum[k / S::SUB_X][c]);
+        entry[k] =
+            halves.light_of_sum (codes >> 8 * k & 0xff, sum[k / S::SUB_X][c]);
       halves.put_entries (c, at, entry);
     }
   }
@@ -188,10 +169,10 @@ template <typename S> struct LightChromaDecoder
       first = chroma.src[0][row * chroma.src_stride[0] + at];
       second = chroma.src[1][row * chroma.src_stride[1] + at];
     }
-    add_chroma ((int) first, (int) second, sum);
+    halves.add_chroma (first, second, sum);
     for (int c = 0; c < 3; c++) {
       const uint32_t entry =
-          entry_of (chroma.y * luma.src[y * luma.src_stride + x] + sum[c]);
+          halves.light_of_sum (luma.src[y * luma.src_stride + x], sum[c]);
 
       *(uint16_t *) (to + c * S::WORK_BYTES) = (uint16_t) entry;
       *(uint16_t *) (to + (S::C + c) * S::WORK_BYTES) =
@@ -234,36 +215,10 @@ template <typename S> struct LightChromaEncoder
 {
   static constexpr int SAMPLES = 4 / S::SUB_X;
   static constexpr int WORDS_AT = S::FIRST_OUT_CHUNKS * 16; /* chroma's */
-  static constexpr float INTEGERS = 0x1p23f;
 
   const LightTensorFrame &frame;
-  const LightLine *line;
+  const LightEncoder<S> &encoder;
   int x; /* of its first pixel in the image */
-
-  /* g of a result. */
-  __device__ __forceinline__ float
-  encode (float result) const
-  {
-    const float q = LightEncoder<S>::limit (result) + INTEGERS - INTEGERS;
-    const LightLine &entry =
-        line[(__float_as_uint (q) >> LIGHT_ENCODE_SHIFT) - LIGHT_ENCODE_FIRST];
-
-    return __fmaf_rn (entry.slope, q, entry.at_zero);
-  }
-
-  /* The nearest code in the low byte. */
-  static __device__ __forceinline__ uint32_t
-  round (float code)
-  {
-    return __float_as_uint (code + INTEGERS);
-  }
-
-  /* Chroma's, which may be half a code above the last one. */
-  static __device__ __forceinline__ uint8_t
-  round_chroma (float code)
-  {
-    return (uint8_t) round (fminf (code, 255.0f));
-  }
 
   /* Y of four pixels; g becomes sums over the pixels of a sample. */
   __device__ __forceinline__ uint32_t
@@ -273,8 +228,7 @@ template <typename S> struct LightChromaEncoder
 
 #pragma unroll
     for (int k = 0; k < 4; k++)
-      code[k] =
-          round (light_weigh (&frame.chroma.to_y, g[0][k], g[1][k], g[2][k]));
+      code[k] = encoder.luma (g[0][k], g[1][k], g[2][k]);
     if constexpr (S::SUB_X == 2) {
       const int last = frame.plane[0].strip.width - 1 - x;
 
@@ -314,8 +268,8 @@ template <typename S> struct LightChromaEncoder
       const float other = from_lane (odd ? cb[k] : cr[k], lane ^ 4);
       const float below = odd ? mine : other, above = odd ? other : mine;
 
-      to[k * frame.chroma.step] = round_chroma (
-          above + (alone ? above : below) + frame.chroma.to_cb.offset);
+      to[k * frame.chroma.step] = (uint8_t) encoder.round_chroma (
+          above + (alone ? above : below) + frame.matrix.to_cb.offset);
     }
   }
 
@@ -323,14 +277,15 @@ template <typename S> struct LightChromaEncoder
   put_chroma (const float (&g)[3][4], int y, uint8_t *to) const
   {
     const LightChroma &chroma = frame.chroma;
+    const LightMatrix &matrix = frame.matrix;
     float cb[SAMPLES], cr[SAMPLES];
 
 #pragma unroll
     for (int k = 0; k < SAMPLES; k++) {
-      cb[k] = chroma.to_cb.r * g[0][k] + chroma.to_cb.g * g[1][k]
-          + chroma.to_cb.b * g[2][k];
-      cr[k] = chroma.to_cr.r * g[0][k] + chroma.to_cr.g * g[1][k]
-          + chroma.to_cr.b * g[2][k];
+      cb[k] = matrix.to_cb.r * g[0][k] + matrix.to_cb.g * g[1][k]
+          + matrix.to_cb.b * g[2][k];
+      cr[k] = matrix.to_cr.r * g[0][k] + matrix.to_cr.g * g[1][k]
+          + matrix.to_cr.b * g[2][k];
     }
     if (chroma.sub_y == 2) {
       put_halved (cb, cr, y, to);
@@ -339,9 +294,9 @@ template <typename S> struct LightChromaEncoder
 #pragma unroll
     for (int k = 0; k < SAMPLES; k++) {
       to[chroma.cb_first + k * chroma.step] =
-          round_chroma (cb[k] + chroma.to_cb.offset);
+          (uint8_t) encoder.round_chroma (cb[k] + matrix.to_cb.offset);
       to[chroma.cr_first + k * chroma.step] =
-          round_chroma (cr[k] + chroma.to_cr.offset);
+          (uint8_t) encoder.round_chroma (cr[k] + matrix.to_cr.offset);
     }
   }
 
@@ -357,7 +312,8 @@ template <typename S> struct LightChromaEncoder
 
 #pragma unroll
       for (int i = 0; i < 12; i++)
-        g[i / 4][i % 4] = encode (result[i / 4][i % 4 / 2][2 * r + i % 2]);
+        g[i / 4][i % 4] =
+            encoder.level (result[i / 4][i % 4 / 2][2 * r + i % 2]);
       *(uint32_t *) (row + 8 * r * S::OUT_PITCH + own) = encode_luma (g);
       put_chroma (g, y + 8 * r, chroma + 8 * r * S::OUT_PITCH);
     }
@@ -488,8 +444,7 @@ template <typename S> struct LightChromaMarch
   __device__ __forceinline__ void
   complete (int step)
   {
-    const LightChromaEncoder<S> encoder = { frame,
-      (const LightLine *) (shared + S::ENCODE_AT), x + own };
+    const LightChromaEncoder<S> encoder = { frame, strip.encoder, x + own };
     const int lane = threadIdx.x % TENSOR_LANES;
     float result[3][2][4];
 

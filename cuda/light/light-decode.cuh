@@ -17,10 +17,12 @@ template <int STEPS, LightForm KIND> struct LightShape
   static constexpr int KS = STEPS;
   static constexpr LightForm FORM = KIND;
   static constexpr int C = light_channels (FORM); /* of work planes */
-  static constexpr bool YUV = FORM == LIGHT_CHROMA || FORM == LIGHT_CHROMA_2;
+  static constexpr bool IN_PLANES =
+      FORM == LIGHT_CHROMA || FORM == LIGHT_CHROMA_2; /* of YUV */
+  static constexpr bool MATRIX = IN_PLANES || FORM == LIGHT_YUV;
   static constexpr int SUB_X = FORM == LIGHT_CHROMA_2 ? 2 : 1;
   /* Bytes; of YUV, of Y alone. */
-  static constexpr int PIXEL = FORM == LIGHT_SINGLES || YUV ? 1 : 4;
+  static constexpr int PIXEL = FORM == LIGHT_SINGLES || IN_PLANES ? 1 : 4;
   static constexpr int TILES = FORM == LIGHT_SINGLES ? 4 : C;
   static constexpr int BLOCKS = TILES / C; /* of 16 pixels, of a warp */
   static constexpr int WARP_PIXELS = BLOCKS * TENSOR_STEP;
@@ -34,28 +36,28 @@ template <int STEPS, LightForm KIND> struct LightShape
   /* Times 16 bytes. Rows of YUV have Y, then Cb and Cr. */
   static constexpr int FIRST_CHUNKS = (PIXELS + 2 * READ_REACH) * PIXEL / 16;
   static constexpr int FIRST_OUT_CHUNKS = PIXELS * PIXEL / 16;
-  static constexpr int CHUNKS = FIRST_CHUNKS * (YUV ? 1 + 2 / SUB_X : 1);
+  static constexpr int CHUNKS = FIRST_CHUNKS * (IN_PLANES ? 1 + 2 / SUB_X : 1);
   static constexpr int PITCH = strip_pitch (CHUNKS);
   static constexpr int OUT_CHUNKS =
-      FIRST_OUT_CHUNKS * (YUV ? 1 + 2 / SUB_X : 1);
+      FIRST_OUT_CHUNKS * (IN_PLANES ? 1 + 2 / SUB_X : 1);
   static constexpr int OUT_PITCH = strip_pitch (OUT_CHUNKS);
   static constexpr int WORK_PIXELS = PIXELS + 2 * REACH;
   static constexpr int WORK_PITCH = strip_pitch (WORK_PIXELS * 2 / 16);
   static constexpr int WORK_BYTES = STRIP_ROWS * WORK_PITCH; /* of a half */
   /* The stage before the one that is taken stays if bytes are copied from it. */
-  static constexpr bool KEEPS = FORM == LIGHT_PIXELS || FORM == LIGHT_WEIGHTED;
+  static constexpr bool KEEPS = PIXEL == 4;
   static constexpr int AHEAD = 3, STAGES = AHEAD + 1 + KEEPS;
   static constexpr int STAGE_BYTES = STRIP_ROWS * PITCH;
   static constexpr int OUT_BYTES = STRIP_ROWS * OUT_PITCH;
   /* Of the table of light, for different lanes, lest they wait for each other. */
-  static constexpr int COPIES = YUV ? 1 : FORM == LIGHT_SINGLES ? 16 : 8;
+  static constexpr int COPIES = MATRIX ? 1 : FORM == LIGHT_SINGLES ? 16 : 8;
   static constexpr int FRAGMENTS =
       KS * LIGHT_PARTS * TENSOR_LANES; /* an axis */
   static constexpr int DECODE_BYTES =
-      (YUV ? LIGHT_YUV_DECODE_ENTRIES : LIGHT_DECODE_ENTRIES) * COPIES
+      (MATRIX ? LIGHT_YUV_DECODE_ENTRIES : LIGHT_DECODE_ENTRIES) * COPIES
       * (int) sizeof (uint32_t);
   static constexpr int ENCODE_BYTES = LIGHT_ENCODE_ENTRIES
-      * (int) (YUV ? sizeof (LightLine) : sizeof (uint32_t));
+      * (int) (MATRIX ? sizeof (LightLine) : sizeof (uint32_t));
   static constexpr int WORK_AT = STAGES * STAGE_BYTES;
   static constexpr int OUTS_AT = WORK_AT + LIGHT_PARTS * C * WORK_BYTES;
   static constexpr int FRAGMENTS_AT = OUTS_AT + 2 * OUT_BYTES;
@@ -115,6 +117,27 @@ template <typename S> struct LightDecoder
     return table[code * S::COPIES];
   }
 
+  /* YUV: the sums of Cb and Cr, to which Y's is added. */
+  __device__ __forceinline__ void
+  add_chroma (uint32_t cb, uint32_t cr, int (&sum)[3]) const
+  {
+    const LightMatrix &matrix = frame.matrix;
+
+    sum[0] = matrix.red + matrix.red_cr * (int) cr;
+    sum[1] =
+        matrix.green + matrix.green_cb * (int) cb + matrix.green_cr * (int) cr;
+    sum[2] = matrix.blue + matrix.blue_cb * (int) cb;
+  }
+
+  /* Light of Y and a sum of chroma. */
+  __device__ __forceinline__ uint32_t
+  light_of_sum (uint32_t luma, int sum) const
+  {
+    return light_of ((uint32_t) light_clamp (
+        (sum + frame.matrix.y * (int) luma) >> frame.matrix.fraction,
+        frame.matrix.last));
+  }
+
   /* Puts the halves of 4 pixels of a channel. */
   __device__ __forceinline__ void
   put (int c, int at, uint2 high, uint2 low) const
@@ -161,6 +184,25 @@ template <typename S> struct LightDecoder
       for (int k = 0; k < 4; k++)
         entry[k] = light_of (codes >> 8 * k & 0xff);
       put_entries (0, at, entry);
+    } else if constexpr (S::FORM == LIGHT_YUV) {
+      const uint4 four = *(const uint4 *) from;
+      const uint32_t pixel[4] = { four.x, four.y, four.z, four.w };
+      int sum[4][3];
+
+#pragma unroll
+      for (int k = 0; k < 4; k++)
+        add_chroma (__byte_perm (pixel[k], 0, frame.in[1]),
+            __byte_perm (pixel[k], 0, frame.in[2]), sum[k]);
+#pragma unroll
+      for (int c = 0; c < 3; c++) {
+        uint32_t entry[4];
+
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+          entry[k] =
+              light_of_sum (__byte_perm (pixel[k], 0, frame.in[0]), sum[k][c]);
+        put_entries (c, at, entry);
+      }
     } else {
       const uint4 four = *(const uint4 *) from;
       const uint32_t pixel[4] = { four.x, four.y, four.z, four.w };

@@ -56,6 +56,34 @@ template <typename S> struct LightEncoder
     return look_up (limit (result));
   }
 
+  /* YUV: g of a result. */
+  __device__ __forceinline__ float
+  level (float result) const
+  {
+    const float q = limit (result) + INTEGERS - INTEGERS;
+    const LightLine &line =
+        ((const LightLine *) table)[(__float_as_uint (q) >> LIGHT_ENCODE_SHIFT)
+            - LIGHT_ENCODE_FIRST];
+
+    return __fmaf_rn (line.slope, q, line.at_zero);
+  }
+
+  /* The nearest code of Y in the low byte, from g. */
+  __device__ __forceinline__ uint32_t
+  luma (float r, float g, float b) const
+  {
+    return __float_as_uint (
+        light_weigh (&frame.matrix.to_y, r, g, b) + INTEGERS);
+  }
+
+  /* The nearest code of chroma in the low byte; before it is rounded, it may be half a code above the
+   * last one. */
+  static __device__ __forceinline__ uint32_t
+  round_chroma (float code)
+  {
+    return __float_as_uint (fminf (code, 255.0f) + INTEGERS);
+  }
+
   /* light_divide() of q by alpha, whose reciprocal times 65535 is known but for its last digits. */
   static __device__ __forceinline__ uint32_t
   divide (float q, uint32_t alpha, float reciprocal)
@@ -94,6 +122,13 @@ template <typename S> struct LightEncoder
 
         code[c] = look_up (alpha == 0 ? LEAST : (float) q + LEAST);
       }
+    } else if constexpr (S::FORM == LIGHT_YUV) {
+      const float r = level (result[0]), g = level (result[1]);
+      const float b = level (result[2]);
+
+      code[0] = luma (r, g, b);
+      code[1] = round_chroma (light_weigh (&frame.matrix.to_cb, r, g, b));
+      code[2] = round_chroma (light_weigh (&frame.matrix.to_cr, r, g, b));
     } else {
 #pragma unroll
       for (int c = 0; c < 3; c++)

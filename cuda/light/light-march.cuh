@@ -191,7 +191,7 @@ __launch_bounds__ (STRIP_THREADS, light_blocks_at_once (KS, FORM))
   GPU_DYNAMIC_SHARED (uint8_t, shared);
 
   gpu_admit_next ();
-  if constexpr (S::YUV) {
+  if constexpr (S::IN_PLANES) {
     LightChromaMarch<S> way (frame, shared);
 
     way.run ();

@@ -37,6 +37,8 @@ static const LightTensorVariant variants[] = {
   variant<3, LIGHT_PIXELS> (),
   variant<2, LIGHT_WEIGHTED> (),
   variant<3, LIGHT_WEIGHTED> (),
+  variant<2, LIGHT_YUV> (),
+  variant<3, LIGHT_YUV> (),
   variant<2, LIGHT_CHROMA> (),
   variant<3, LIGHT_CHROMA> (),
   variant<2, LIGHT_CHROMA_2> (),
@@ -132,19 +134,24 @@ fill_lines (const uint16_t *g, double allowed, LightLine *line)
   return true;
 }
 
-/* Whether Y, Cb and Cr, and nothing else, are in two or three planes of bytes, and their form. */
+/* Whether the table of light fits; and the form of planes of bytes: pixels of four, or two or three
+ * planes of Y, Cb and Cr and nothing else. */
 static bool
-find_chroma_form (const LightPlan *plan, LightForm *form)
+find_yuv_form (const LightPlan *plan, LightForm *form)
 {
+  const Image *layout = &plan->layout;
   const LightNumbers *numbers = &plan->numbers;
 
   if (plan->decode == NULL || plan->spec.decode_bits > LIGHT_YUV_DECODE_BITS
-      || numbers->has_alpha || plan->n_copies > 0 || plan->layout.n_planes < 2
-      || plan->color[0].pixel_stride != 1 || numbers->sub_x > 2
+      || numbers->has_alpha || numbers->sub_x > 2
       || numbers->sub_y > numbers->sub_x)
     return false;
+  if (layout->n_planes == 1) {
+    *form = LIGHT_YUV;
+    return layout->plane[0].channels == 4;
+  }
   *form = numbers->sub_x == 2 ? LIGHT_CHROMA_2 : LIGHT_CHROMA;
-  return true;
+  return plan->n_copies == 0 && plan->color[0].pixel_stride == 1;
 }
 
 /* Whether the plan's planes are of bytes, and the form that they have. */
@@ -161,7 +168,7 @@ find_form (const LightPlan *plan, LightForm *form)
             && layout->plane[p].channels != layout->plane[0].channels))
       return false;
   if (numbers->yuv)
-    return find_chroma_form (plan, form);
+    return find_yuv_form (plan, form);
   *form = numbers->premultiply ? LIGHT_WEIGHTED : LIGHT_PIXELS;
   if (layout->plane[0].channels == 4)
     return layout->n_planes == 1 && numbers->n_colors == 3
@@ -371,28 +378,28 @@ share_weights (const LightPlan *plan, LightWeights weights, int pixels)
 
 /* Sums are of codes as they are, and rounded by the shift that comes next. */
 static void
-describe_matrix (const LightPlan *plan, LightChroma *chroma)
+describe_matrix (const LightPlan *plan, LightMatrix *matrix)
 {
   const LightNumbers *numbers = &plan->numbers;
   const int64_t start =
       ((int64_t) 1 << (numbers->fraction - 1)) - numbers->y * numbers->black;
   const int64_t neutral = numbers->neutral;
 
-  chroma->y = (int) numbers->y;
-  chroma->red_cr = (int) numbers->red_cr;
-  chroma->green_cb = (int) numbers->green_cb;
-  chroma->green_cr = (int) numbers->green_cr;
-  chroma->blue_cb = (int) numbers->blue_cb;
-  chroma->red = (int) (start - numbers->red_cr * neutral);
-  chroma->green =
+  matrix->y = (int) numbers->y;
+  matrix->red_cr = (int) numbers->red_cr;
+  matrix->green_cb = (int) numbers->green_cb;
+  matrix->green_cr = (int) numbers->green_cr;
+  matrix->blue_cb = (int) numbers->blue_cb;
+  matrix->red = (int) (start - numbers->red_cr * neutral);
+  matrix->green =
       (int) (start - (numbers->green_cb + numbers->green_cr) * neutral);
-  chroma->blue = (int) (start - numbers->blue_cb * neutral);
-  chroma->fraction = numbers->fraction;
-  chroma->last = numbers->last;
-  chroma->to_y = numbers->luma;
-  chroma->to_cb =
+  matrix->blue = (int) (start - numbers->blue_cb * neutral);
+  matrix->fraction = numbers->fraction;
+  matrix->last = numbers->last;
+  matrix->to_y = numbers->luma;
+  matrix->to_cb =
       share_weights (plan, numbers->cb, numbers->sub_x * numbers->sub_y);
-  chroma->to_cr =
+  matrix->to_cr =
       share_weights (plan, numbers->cr, numbers->sub_x * numbers->sub_y);
 }
 
@@ -449,7 +456,6 @@ describe_chroma (const LightPlan *plan, const LightTensorVariant *variant,
   chroma->row_bytes = cb->width * cb->pixel_stride;
   chroma->sub_y = plan->numbers.sub_y;
   describe_samples (plan, variant->pixels, chroma);
-  describe_matrix (plan, chroma);
 }
 
 bool
@@ -460,12 +466,13 @@ light_tensor_run (const LightPlan *plan, LightTensor *tensor, const Image *src,
   LightTensorFrame frame = LightTensorFrame ();
   StripPlane *planes[IMAGE_MAX_PLANES];
   StripLoad load = StripLoad ();
-  bool ok = false;
+  bool ok = false, in_planes;
   int blocks;
 
   if (!upload (plan, tensor, stream, fault))
     return false;
   variant = tensor->variant;
+  in_planes = variant->form == LIGHT_CHROMA || variant->form == LIGHT_CHROMA_2;
   frame.border = plan->filter->border;
   frame.order = gpu_possible_order (plan->gpu, order);
   frame.fragments = (const uint4 *) tensor->constants.device;
@@ -474,6 +481,8 @@ light_tensor_run (const LightPlan *plan, LightTensor *tensor, const Image *src,
   frame.offset = (float) (plan->filter->channel[0].offset + LIGHT_ENCODE_ABOVE);
   frame.write_alpha = plan->numbers.write_alpha;
   if (plan->numbers.yuv)
+    describe_matrix (plan, &frame.matrix);
+  if (in_planes)
     describe_chroma (plan, variant, src, dst, &frame.chroma);
   else if (variant->form != LIGHT_SINGLES)
     describe_order (plan, &frame);
@@ -481,7 +490,7 @@ light_tensor_run (const LightPlan *plan, LightTensor *tensor, const Image *src,
     LightTensorPlane *plane = &frame.plane[frame.n_planes];
 
     if (src->memory[plan->layout.plane[p].memory].height == 0
-        || (plan->numbers.yuv && plan->spec.role[p][0] != LIGHT_Y))
+        || (in_planes && plan->spec.role[p][0] != LIGHT_Y))
       continue;
     describe_plane (plan, variant, src, dst, p, plane);
     describe_border (plan, p, plane);

@@ -27,6 +27,7 @@ enum LightForm
   LIGHT_SINGLES,  /* one channel: grey, or one of red, green and blue */
   LIGHT_PIXELS,   /* four channels: three colours, and one that is copied */
   LIGHT_WEIGHTED, /* the same, with colour weighted by the fourth, alpha */
+  LIGHT_YUV,      /* four channels: Y, Cb, Cr, and one that is copied */
   LIGHT_CHROMA, /* Y, and Cb and Cr for each pixel in planes of their own, or in one of both */
   LIGHT_CHROMA_2, /* the same, with a sample of chroma for two pixels along x */
 };
@@ -71,7 +72,16 @@ struct LightTensorPlane
       border[LIGHT_MAX_WORK]; /* of the work planes, for SEPCONV_CONSTANT */
 };
 
-/* Planes of chroma, or the one of both, and their arithmetic. */
+/* The arithmetic of YUV. */
+struct LightMatrix
+{
+  /* LightNumbers' factors; the sums of codes 0, with half an index; and the index in a sum. */
+  int y, red_cr, green_cb, green_cr, blue_cb;
+  int red, green, blue, fraction, last;
+  LightWeights to_y, to_cb, to_cr; /* Cb and Cr: for each pixel of a sample */
+};
+
+/* Planes of chroma, or the one of both. */
 struct LightChroma
 {
   const uint8_t *src[2]; /* Cb, Cr; or both */
@@ -84,10 +94,6 @@ struct LightChroma
   uint32_t cb, cr;
   /* Of what is written, in a row of a block: the first Cb and Cr, and the bytes to the next one. */
   int cb_first, cr_first, step;
-  /* LightNumbers' factors; the sums of codes 0, with half an index; and the index in a sum. */
-  int y, red_cr, green_cb, green_cr, blue_cb;
-  int red, green, blue, fraction, last;
-  LightWeights to_y, to_cb, to_cr; /* Cb and Cr: for each pixel of a sample */
 };
 
 struct LightTensorFrame
@@ -105,6 +111,7 @@ struct LightTensorFrame
    * fourth one's last; `out` makes a pixel of two words that have two channels each. */
   uint32_t in[4], out;
   bool write_alpha; /* else it is copied */
+  LightMatrix matrix;
   LightChroma chroma;
   LightTensorPlane plane[IMAGE_MAX_PLANES];
 };

@@ -757,7 +757,7 @@ make_short_layout (LightCase *c, int width, int height, Random *random)
   const int alpha = random_int (random, 0, 3);
   bool use_alpha = random_chance (random, 70);
 
-  switch (random_int (random, 0, 6)) {
+  switch (random_int (random, 0, 7)) {
     case 0:
       set_layout (c, layout_kind_by_name ("gray8"), width, height);
       set_roles (c, MODEL_GREY, -1, false);
@@ -777,6 +777,12 @@ make_short_layout (LightCase *c, int width, int height, Random *random)
     case 4:
     case 5:
       make_short_chroma (c, width, height, random);
+      use_alpha = false;
+      break;
+    case 6:
+      set_layout (c, layout_kind_by_name ("ayuv"), width, height);
+      set_roles (c, MODEL_YUV, alpha, use_alpha);
+      c->spec.neutral_chroma = random_chance (random, 10);
       use_alpha = false;
       break;
     default:
@@ -803,9 +809,10 @@ one_kernel_case (Check *check, Random *random, int index, const void *data)
   Flight flight;
   Fault fault;
   bool chroma;
+  int plane, channel;
 
   make_short_layout (c, width, height, random);
-  chroma = c->spec.role[0][0] == LIGHT_Y && c->layout.n_planes > 1;
+  chroma = light_oracle_find (&c->spec, &c->layout, LIGHT_CB, &plane, &channel);
   make_short_table (c, chroma, random);
   make_range (c, 8, random);
   /* Where its curves meet, this one needs the coarser codes. */
