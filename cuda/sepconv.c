@@ -345,6 +345,19 @@ has_ends (const Taps *taps)
   return box_has_ends (&box);
 }
 
+/* How abruptly taps begin and end. */
+static double
+jump_of (const Taps *taps)
+{
+  double largest = 0.0;
+
+  for (int i = 0; i < taps->n; i++)
+    largest = fmax (largest, fabs (taps->tap[i]));
+  return largest == 0.0
+      ? 0.0
+      : fmax (fabs (taps->tap[0]), fabs (taps->tap[taps->n - 1])) / largest;
+}
+
 static void
 add_taps (SepconvWork *work, SepconvTerm term, double samples)
 {
@@ -354,6 +367,7 @@ add_taps (SepconvWork *work, SepconvTerm term, double samples)
   work->y_taps += samples * y;
   if (has_ends (term.x) || has_ends (term.y))
     work->ends += samples;
+  work->jump = fmax (work->jump, fmax (jump_of (term.x), jump_of (term.y)));
   if (work->longest < longer)
     work->longest = longer;
 }

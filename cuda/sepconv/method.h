@@ -93,6 +93,7 @@ typedef struct
   double x_taps, y_taps; /* on average over the samples, of all terms together */
   int terms;             /* at most */
   double ends;           /* of samples: the share whose taps have ends as box.h */
+  double jump;           /* of any axis: the larger of its outermost taps, by its largest one */
   int longest;           /* the most taps of any axis of any plane */
   int channels;          /* interleaved, at most */
   int sample_bytes;      /* at most */

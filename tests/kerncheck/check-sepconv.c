@@ -533,6 +533,9 @@ expect_costs (Check *check, const SepconvMethod *method, Case *c, int less,
   EXPECT (check, fewer > 0.0 && fabs (along_x - along_y) <= 1e-9 * all,
       "%s: %d x %d taps cost %g, %d x %d %g", method->name, more, less, along_x,
       less, more, along_y);
+  /* Longer kernels leave it fewer samples. */
+  if (is_named (method, "multirate"))
+    return;
   EXPECT (check, fewer <= along_y && along_y <= all,
       "%s: %d x %d taps cost %g, where %d x %d cost %g and %d x %d %g",
       method->name, less, more, along_y, less, less, fewer, more, more, all);
@@ -571,7 +574,7 @@ check_costs (Check *check, const void *data)
   case_free (c);
 }
 
-/* What `auto` takes for taps that differ by axis. */
+/* What `auto` takes for taps that differ by axis, and for gaussians that are cut at so many sigma. */
 static void
 check_auto (Check *check, const void *data)
 {
@@ -579,21 +582,29 @@ check_auto (Check *check, const void *data)
   {
     const char *kind;
     int width, height, nx, ny;
+    double cut;
     const char *method;
   } rows[] = {
-    { "gray8", 1920, 1080, 1, 33, "tensor" },
-    { "gray8", 1920, 1080, 33, 1, "tensor" },
-    { "gray8", 1920, 1080, 3, 129, "tensor" },
-    { "nv12", 3840, 2160, 3, 129, "tensor" },
-    { "rgbx", 1920, 1080, 129, 3, "tensor" },
-    { "gray8", 960, 540, 3, 257, "multirate" },
-    { "gray8", 1920, 1080, 3, 257, "multirate" },
-    { "gray8", 7680, 4320, 65, 65, "tensor" },
-    { "gray8", 7680, 4320, 257, 257, "multirate" },
-    { "gray16", 1920, 1080, 1, 33, "fused" },
+    { "gray8", 1920, 1080, 1, 33, 3.0, "tensor" },
+    { "gray8", 1920, 1080, 33, 1, 3.0, "tensor" },
+    { "gray8", 1920, 1080, 3, 129, 3.0, "tensor" },
+    { "nv12", 3840, 2160, 3, 129, 3.0, "tensor" },
+    { "rgbx", 1920, 1080, 129, 3, 3.0, "tensor" },
+    { "gray8", 960, 540, 3, 257, 3.0, "multirate" },
+    { "gray8", 1920, 1080, 3, 257, 3.0, "multirate" },
+    { "gray8", 7680, 4320, 65, 65, 3.0, "tensor" },
+    { "gray8", 7680, 4320, 257, 257, 3.0, "multirate" },
+    { "gray8", 7680, 4320, 87, 87, 4.0, "tensor" },
+    { "gray8", 7680, 4320, 129, 129, 4.0, "multirate" },
+    { "rgbx", 3840, 2160, 129, 129, 4.0, "multirate" },
+    { "gray8", 1920, 1080, 129, 129, 4.0, "tensor" },
+    { "gray8", 1920, 1080, 169, 169, 4.0, "multirate" },
+    /* Cut so early, it allows a factor of 2 only. */
+    { "gray8", 7680, 4320, 129, 129, 3.0, "tensor" },
+    { "gray16", 1920, 1080, 1, 33, 3.0, "fused" },
     /* fused would do all of 9 x 9 taps. */
-    { "p010", 320, 240, 1, 9, "tensor" },
-    { "p010", 320, 240, 9, 1, "tensor" },
+    { "p010", 320, 240, 1, 9, 3.0, "tensor" },
+    { "p010", 320, 240, 9, 1, 3.0, "tensor" },
   };
   Device device;
 
@@ -615,8 +626,10 @@ check_auto (Check *check, const void *data)
 
       plane->channels = ((1u << c->layout.plane[p].channels) - 1)
           & ~(p == 0 ? c->kind->never : 0);
-      taps_gaussian (&c->x[p], rows[i].nx / 6.0, rows[i].nx / 2);
-      taps_gaussian (&c->y[p], rows[i].ny / 6.0, rows[i].ny / 2);
+      taps_gaussian (
+          &c->x[p], rows[i].nx / (2.0 * rows[i].cut), rows[i].nx / 2);
+      taps_gaussian (
+          &c->y[p], rows[i].ny / (2.0 * rows[i].cut), rows[i].ny / 2);
       plane->x = &c->x[p];
       plane->y = &c->y[p];
     }
