@@ -591,8 +591,8 @@ multirate_sum_strip (MultirateBytesMarch<D> &march, int n)
 
 template <typename D>
 __device__ __forceinline__ void
-multirate_decimate_strips (const MultiratePart &plane, SepconvBorder border,
-    int block, MultirateBytesMemory &memory)
+multirate_decimate_strips (const MultirateFrame &frame,
+    const MultiratePart &plane, int block, MultirateBytesMemory &memory)
 {
   const int down = block / plane.tiles;
   const int first = down * plane.block_strips;
@@ -604,7 +604,7 @@ multirate_decimate_strips (const MultiratePart &plane, SepconvBorder border,
 
   march.plane = &plane;
   march.memory = &memory;
-  march.border = border;
+  march.border = frame.border;
   march.tile = multirate_bytes_tile (plane, block - down * plane.tiles);
   multirate_begin_bytes (march, (plane.first_row - 2 + cell) * plane.factor_y);
   march.turns = march.works
@@ -612,7 +612,8 @@ multirate_decimate_strips (const MultiratePart &plane, SepconvBorder border,
           / MULTIRATE_BYTES_ROWS
       : 0;
   gpu_admit_next ();
-  gpu_await_previous ();
+  if (frame.order == GPU_AFTER_KERNELS)
+    gpu_await_previous ();
 #pragma unroll 1
   for (int i = 0; i < MULTIRATE_BYTES_AHEAD; i++)
     multirate_ask_for_rows (march);
@@ -633,7 +634,7 @@ multirate_decimate_strips (const MultiratePart &plane, SepconvBorder border,
 #define MULTIRATE_DECIMATION_CASE(channels, cells) \
   case channels << 8 | cells: \
     multirate_decimate_strips<MultirateDecimation<channels, cells>> ( \
-        plane, frame.border, block, memory); \
+        frame, plane, block, memory); \
     break
 
 #endif
@@ -665,5 +666,6 @@ __launch_bounds__ (
     MULTIRATE_DECIMATION_CASE (4, 4);
     MULTIRATE_DECIMATION_CASE (4, 8);
   }
+  gpu_end_in_turn ();
 #endif
 }

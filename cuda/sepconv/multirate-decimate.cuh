@@ -475,7 +475,8 @@ __launch_bounds__ (MULTIRATE_DECIMATE_THREADS,
     memory.window_y[p] = multirate_raised<BYTES> (plane.tables->window_y[p]);
   multirate_begin_samples<BYTES> (plane, border, tile, memory, &samples);
   gpu_admit_next ();
-  gpu_await_previous ();
+  if (frame.order == GPU_AFTER_KERNELS)
+    gpu_await_previous ();
   multirate_load_rows<BYTES> (plane, border, first * plane.factor_y,
       multirate_cell (plane, border, first).rows, samples, memory, ahead);
   __syncthreads (); /* the windows are there */
@@ -491,4 +492,5 @@ __launch_bounds__ (MULTIRATE_DECIMATE_THREADS,
     multirate_sum_windows (plane, tile, memory, to);
     __syncthreads (); /* before they are overwritten */
   }
+  gpu_end_in_turn ();
 }

@@ -365,8 +365,8 @@ multirate_interpolate_strip (
   multirate_begin_result (march, plane, tile, shared);
   march.y = first;
   march.row = first / plane.factor_y;
-  gpu_admit_next ();
   gpu_await_previous ();
+  gpu_admit_next ();
   if (tile * MULTIRATE_RESULT_WARP_TILE >= plane.n_samples)
     return;
   multirate_ask_for_sums (march);

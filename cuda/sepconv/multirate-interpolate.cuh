@@ -312,9 +312,9 @@ __launch_bounds__ (MULTIRATE_RESULT_THREADS,
   MultirateResultGroup group[MULTIRATE_GROUPS];
   MultirateResultTile tile;
 
-  gpu_admit_next ();
   if (plane.tables == NULL) {
     gpu_await_previous ();
+    gpu_admit_next ();
     multirate_copy<BYTES> (plane, across, down * plane.result_cells);
     return;
   }
@@ -334,6 +334,7 @@ __launch_bounds__ (MULTIRATE_RESULT_THREADS,
   for (int g = 0; g < MULTIRATE_GROUPS; g++)
     multirate_begin_group (plane, tile, first + multirate_group (g), &group[g]);
   gpu_await_previous ();
+  gpu_admit_next ();
   multirate_load_sums (plane, tile, memory.sums);
   __syncthreads ();
   multirate_march_result<BYTES> (plane, tile, first, memory, group);

@@ -8,7 +8,12 @@
  *
  * Memory is as large as the plan's taps need. Taps that are decimated less, or reach further, than
  * all before need more: the first run with them allocates it, which waits for the runs before.
- * The runs of a plan share that memory, so that none overlaps another (GPU_AFTER_KERNELS only). */
+ *
+ * With GPU_BESIDE_KERNELS, a frame is decimated while the one before it is interpolated. One set of
+ * memory does for that: the former writes parts, the latter reads sums, and nothing in between
+ * begins before both have ended (multirate.cuh). A plane's share of the memory does not depend on
+ * the frame's height therefore. New taps give planes other shares, but come by a copy, which waits for
+ * the runs before as what follows waits for it. */
 #include "../divide.h"
 #include "../gpu-check.h"
 #include "multirate-decimate-bytes.cuh"
@@ -33,12 +38,19 @@
 /* Floats between the pictures are rounded up to this: 256 bytes. */
 #define FLOATS_UNIT 64
 
+/* A plane's share of the memory: where it begins, in floats. */
+struct MultirateShare
+{
+  size_t parts, sums_x, sums;
+};
+
 struct MultirateState
 {
   Staging tables;             /* MultirateTables[layout.n_planes] */
   unsigned planned, uploaded; /* revisions of the plan; 0: none */
   MultiratePlane *axes;       /* [layout.n_planes] */
-  float *memory;              /* device */
+  MultirateShare share[IMAGE_MAX_PLANES];
+  float *memory; /* device */
   size_t floats;
 };
 
@@ -117,21 +129,14 @@ sums_floats (const MultiratePart *plane, int rows)
       (size_t) rows * (size_t) plane->channels * (size_t) plane->pitch);
 }
 
-/* Gives a laid out plane its share of the memory; returns the rest. */
-static float *
-divide_memory (MultiratePart *plane, float *memory)
-{
-  plane->parts = memory;
-  plane->sums_x = plane->parts + parts_floats (plane);
-  plane->sums = plane->sums_x + sums_floats (plane, plane->low_rows);
-  return plane->sums + sums_floats (plane, plane->sum_rows);
-}
-
+/* Gives a laid out plane its share, from there on; returns where it ends. */
 static size_t
-plane_floats (const MultiratePart *plane)
+divide_memory (MultirateShare *share, const MultiratePart *plane, size_t begin)
 {
-  return parts_floats (plane) + sums_floats (plane, plane->low_rows)
-      + sums_floats (plane, plane->sum_rows);
+  share->parts = begin;
+  share->sums_x = share->parts + parts_floats (plane);
+  share->sums = share->sums_x + sums_floats (plane, plane->low_rows);
+  return share->sums + sums_floats (plane, plane->sum_rows);
 }
 
 /* Makes memory of at least so many floats; cudaFree() waits for the runs that still use the one
@@ -170,7 +175,7 @@ adopt_taps (SepconvPlan *plan, Fault *fault)
     plane.width = layout->plane[p].width;
     plane.height = image_plane_height (layout, p);
     lay_out (&plane, &state->axes[p], plan->border);
-    floats += plane_floats (&plane);
+    floats = divide_memory (&state->share[p], &plane, floats);
   }
   if (!reserve (state, floats, fault))
     return false;
@@ -542,9 +547,9 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
 {
   const MultirateState *state = (const MultirateState *) plan->state;
   MultirateLaunch launch = MultirateLaunch ();
-  float *memory = state->memory;
 
   launch.frame.border = plan->border;
+  launch.frame.order = part->order;
   for (int p = 0; p < plan->layout.n_planes; p++) {
     const ImagePlane *layout = &plan->layout.plane[p];
     const ImageRows *rows = &part->result[layout->memory];
@@ -558,7 +563,9 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
       if (goes_by_bytes (plan, p, &state->axes[p]))
         describe_bytes (plan, p, &state->axes[p], plane);
       lay_out (plane, &state->axes[p], plan->border);
-      memory = divide_memory (plane, memory);
+      plane->parts = state->memory + state->share[p].parts;
+      plane->sums_x = state->memory + state->share[p].sums_x;
+      plane->sums = state->memory + state->share[p].sums;
     }
     launch.frame.n_planes++;
   }
@@ -693,7 +700,8 @@ bytes_cost (const SepconvWork *work)
   return 3.4; /* an axis is not decimated: the general kernels */
 }
 
-/* Three or four launches, one after the other, whatever the size. All but packed bytes go by the
+/* Three or four launches, one after the other, whatever the size: times of frames in order, which are
+ * taken for those of frames that overlap, too. All but packed bytes go by the
  * general kernels; more than 12 bits are decimated less than fewer. From 340 taps on there are more
  * fitted taps, as factors end with 16. */
 static double
@@ -725,6 +733,6 @@ extern "C" const SepconvMethodOps sepconv_multirate_ops = {
   .prepare = multirate_prepare,
   .release = multirate_release,
   .run = multirate_run,
-  .overlaps = false,
+  .overlaps = true,
   .counts = NULL,
 };

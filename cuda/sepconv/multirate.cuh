@@ -9,8 +9,11 @@
  *   interpolate   sum[]                          the result
  *
  * The pictures between the kernels are floats, and planar: a row has one line for each channel.
- * Each kernel lets the next one begin at once, which then waits for its end: blocks are in their
- * places when they have something to do.
+ * Each kernel but the last lets the next one begin at once, which then waits for its end: blocks are in
+ * their places when they have something to do. With GPU_BESIDE_KERNELS, decimate waits for none, but ends
+ * after those before it (gpu_end_in_turn()), and so what waits for its end comes after them, too.
+ * Hence interpolate lets the next one begin only once it has waited itself: the kernels that read the
+ * parts have ended then, which the next frame's decimate overwrites.
  *
  * One launch takes all planes of a frame that have samples of one size; its blocks are numbered
  * plane by plane. Most planes of bytes have a first and a last kernel of their own
@@ -151,6 +154,7 @@ struct MultiratePart
 struct MultirateFrame
 {
   SepconvBorder border;
+  GpuOrder order;
   int n_planes;
   MultiratePart plane[IMAGE_MAX_PLANES];
 };
