@@ -794,6 +794,43 @@ make_short_layout (LightCase *c, int width, int height, Random *random)
   c->spec.write_alpha = c->spec.premultiply && random_chance (random, 50);
 }
 
+/* Completes a case of a layout and its roles. */
+static void
+make_short_case (LightCase *c, int index, Random *random)
+{
+  int plane, channel;
+  const bool chroma =
+      light_oracle_find (&c->spec, &c->layout, LIGHT_CB, &plane, &channel);
+
+  make_short_table (c, chroma, random);
+  make_range (c, 8, random);
+  /* Where its curves meet, this one needs the coarser codes. */
+  if (chroma && strcmp (c->function, "BT.709") == 0)
+    set_limited_range (c, 8);
+  make_weights (c, random);
+  for (int i = 0; i < 4; i++)
+    c->spec.border_color[i] = random_double (random, 0.0, 1.0);
+  c->filter->spec.border = (SepconvBorder) (index % N_BORDERS);
+  make_short_filter (c, random);
+  c->spec.filter = &c->filter->spec;
+}
+
+/* A plan for it, which one kernel must run. */
+static LightPlan *
+make_short_plan (Check *check, const LightCase *c, const Subject *subject)
+{
+  LightPlan *plan;
+
+  describe_case (check, c);
+  plan = make_plan (check, c, subject, NULL);
+  if (plan != NULL)
+    EXPECT (check,
+        gpu_capability (subject->device->gpu) < 80
+            || strcmp (light_plan_method_name (plan), "tensor") == 0,
+        "%s filters", light_plan_method_name (plan));
+  return plan;
+}
+
 static void
 one_kernel_case (Check *check, Random *random, int index, const void *data)
 {
@@ -808,25 +845,11 @@ one_kernel_case (Check *check, Random *random, int index, const void *data)
   LightPlan *plan;
   Flight flight;
   Fault fault;
-  bool chroma;
-  int plane, channel;
 
   make_short_layout (c, width, height, random);
-  chroma = light_oracle_find (&c->spec, &c->layout, LIGHT_CB, &plane, &channel);
-  make_short_table (c, chroma, random);
-  make_range (c, 8, random);
-  /* Where its curves meet, this one needs the coarser codes. */
-  if (chroma && strcmp (c->function, "BT.709") == 0)
-    set_limited_range (c, 8);
-  make_weights (c, random);
-  for (int i = 0; i < 4; i++)
-    c->spec.border_color[i] = random_double (random, 0.0, 1.0);
-  c->filter->spec.border = (SepconvBorder) (index % N_BORDERS);
-  make_short_filter (c, random);
-  c->spec.filter = &c->filter->spec;
-  describe_case (check, c);
+  make_short_case (c, index, random);
+  plan = make_short_plan (check, c, subject);
   fault_clear (&fault);
-  plan = make_plan (check, c, subject, NULL);
   /* Now and then in a few high strips. */
   if (random_chance (random, 50))
     gpu_limit_multiprocessors (subject->device->gpu, 1);
@@ -834,13 +857,29 @@ one_kernel_case (Check *check, Random *random, int index, const void *data)
     const bool ok = fly (&flight, c, plan, subject->device, random, &fault);
 
     EXPECT (check, ok, "%s (%s)", fault.message, fault.detail);
-    EXPECT (check,
-        gpu_capability (subject->device->gpu) < 80
-            || strcmp (light_plan_method_name (plan), "tensor") == 0,
-        "%s filters", light_plan_method_name (plan));
     land (check, &flight, c, subject->device, ok);
   }
   gpu_limit_multiprocessors (subject->device->gpu, 0);
+  light_plan_free (plan);
+  light_case_free (c);
+}
+
+/* Fields whose chroma has too few rows, or none. */
+static void
+one_kernel_fields_case (
+    Check *check, Random *random, int index, const void *data)
+{
+  const Subject *subject = data;
+  LightCase *c = light_case_new ();
+  /* Of 2 rows, 4:2:0 has one of chroma, which is field 0's. */
+  const int height = random_chance (random, 50) ? 2 : random_int (random, 1, 9);
+  LightPlan *plan;
+
+  make_short_chroma (c, random_int (random, 1, 150), height, random);
+  make_short_case (c, index, random);
+  plan = make_short_plan (check, c, subject);
+  if (plan != NULL)
+    run_case (check, c, subject, plan, true, random);
   light_plan_free (plan);
   light_case_free (c);
 }
@@ -1387,6 +1426,12 @@ check_one_kernel (Check *check, const void *data)
 }
 
 static void
+check_one_kernel_fields (Check *check, const void *data)
+{
+  check_with (check, data, check->quick ? 12 : 60, one_kernel_fields_case);
+}
+
+static void
 add_backend (Backend backend, const char *name)
 {
   static const char *const models[] = { "grey", "rgb", "yuv" };
@@ -1417,4 +1462,6 @@ check_light_add (void)
   add_backend (BACKEND_CPU, "cpu");
   add_backend (BACKEND_CUDA, "cuda");
   kerncheck_add (check_one_kernel, &on_gpu, NULL, "light/cuda/one-kernel");
+  kerncheck_add (
+      check_one_kernel_fields, &on_gpu, NULL, "light/cuda/one-kernel-fields");
 }
