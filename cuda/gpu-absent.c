@@ -144,6 +144,22 @@ gpu_free (void *memory)
 }
 
 bool
+gpu_memory_device (const void *memory, int *id, Fault *fault)
+{
+  (void) memory;
+  *id = -1;
+  return absent (fault);
+}
+
+bool
+gpu_stream_is_captured (GpuStream stream, bool *captured, Fault *fault)
+{
+  (void) stream;
+  *captured = false;
+  return absent (fault);
+}
+
+bool
 gpu_stream_new (GpuStream *stream, Fault *fault)
 {
   *stream = NULL;

@@ -413,6 +413,22 @@ gpu_free (void *memory)
 }
 
 bool
+gpu_memory_device (const void *memory, int *id, Fault *fault)
+{
+  struct cudaPointerAttributes attributes;
+  bool ok = false;
+
+  *id = -1;
+  GPU_CHECK (cudaPointerGetAttributes (&attributes, memory), fault);
+  if (attributes.type == cudaMemoryTypeDevice
+      || attributes.type == cudaMemoryTypeManaged)
+    *id = attributes.device;
+  ok = true;
+done:
+  return ok;
+}
+
+bool
 gpu_stream_new (GpuStream *stream, Fault *fault)
 {
   bool ok = false;
@@ -448,6 +464,20 @@ gpu_stream_synchronize (GpuStream stream, Fault *fault)
   bool ok = false;
 
   GPU_CHECK (cudaStreamSynchronize (stream), fault);
+  ok = true;
+done:
+  return ok;
+}
+
+bool
+gpu_stream_is_captured (GpuStream stream, bool *captured, Fault *fault)
+{
+  enum cudaStreamCaptureStatus status;
+  bool ok = false;
+
+  *captured = false;
+  GPU_CHECK (cudaStreamIsCapturing (stream, &status), fault);
+  *captured = status != cudaStreamCaptureStatusNone;
   ok = true;
 done:
   return ok;

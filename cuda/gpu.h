@@ -92,6 +92,8 @@ void *gpu_malloc_host (size_t bytes, Fault *fault);
 void gpu_free_host (void *memory);
 void *gpu_malloc (size_t bytes, Fault *fault);
 void gpu_free (void *memory);
+/* The device that memory lies on, whoever allocated it; -1: on none, or nobody knows. */
+bool gpu_memory_device (const void *memory, int *id, Fault *fault);
 
 /* What a run's kernels wait for, of the kernels that were queued on their stream before
  * them. They always wait for copies, and for events that the stream was told to await. */
@@ -128,6 +130,9 @@ void gpu_stream_free (GpuStream stream);
 bool gpu_stream_wait_event (GpuStream stream, GpuEvent event, Fault *fault);
 /* Blocks until the stream's work is done; errors of that work come out here. */
 bool gpu_stream_synchronize (GpuStream stream, Fault *fault);
+/* Whether its owner captures what is queued on it into a graph: it runs later then, perhaps
+ * many times, and nothing may be waited for until then. */
+bool gpu_stream_is_captured (GpuStream stream, bool *captured, Fault *fault);
 
 /* Events time the work between them. Those without time cost the stream less. */
 bool gpu_event_new (GpuEvent *event, Fault *fault);

@@ -112,6 +112,14 @@ worker_main (void *data)
   return NULL;
 }
 
+static _Thread_local int most_workers; /* 0: any number */
+
+void
+workers_limit (int most)
+{
+  most_workers = most;
+}
+
 static int
 usable_cores (int limit)
 {
@@ -122,6 +130,8 @@ usable_cores (int limit)
     n = CPU_COUNT (&set);
   if (n > limit)
     n = limit;
+  if (most_workers > 0 && n > most_workers)
+    n = most_workers;
   return n < 1 ? 1 : n > WORKERS_MAX ? WORKERS_MAX : n;
 }
 

@@ -18,6 +18,9 @@ typedef void (*WorkersJob) (void *user, int worker, int first, int last);
 #define WORKERS_MAX 64
 Workers *workers_new (int limit, Fault *fault);
 void workers_free (Workers *workers);
+/* Workers that this thread makes from now on are at most `most`, whatever their limit, which is
+ * for plans: they make theirs for all cores. 0, as at first: any number. */
+void workers_limit (int most);
 int workers_count (const Workers *workers);
 
 /* Calls `job` for all of [0, n) in parts of at most `grain` items (>= 1), and

@@ -136,6 +136,10 @@ cudaPointerGetAttributes (
       &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (uintptr_t) pointer);
 
   attributes->type = (cudaMemoryType) type;
+  attributes->device = -1;
+  if (status == CUDA_SUCCESS)
+    (void) cuPointerGetAttribute (&attributes->device,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, (uintptr_t) pointer);
   return emulated_result (
       status == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS : status);
 }
@@ -188,6 +192,16 @@ cudaError_t
 cudaStreamDestroy (cudaStream_t stream)
 {
   return emulated_result (cuStreamDestroy (stream));
+}
+
+/* There are no graphs here. */
+cudaError_t
+cudaStreamIsCapturing (cudaStream_t stream, cudaStreamCaptureStatus *status)
+{
+  *status = cudaStreamCaptureStatusNone;
+  return emulated_result (cuStreamQuery (stream) == CUDA_ERROR_INVALID_HANDLE
+          ? CUDA_ERROR_INVALID_HANDLE
+          : CUDA_SUCCESS);
 }
 
 cudaError_t

@@ -75,6 +75,30 @@ all_zero (const uint8_t *bytes, size_t n)
   return true;
 }
 
+/* Where memory lies, and that the stream of these checks is in no graph. */
+static void
+expect_place (Check *check, const Device *device, const void *memory,
+    const void *host, const void *pageable)
+{
+  const void *const addresses[] = { memory, host, pageable };
+  bool captured = true;
+  Fault fault;
+
+  fault_clear (&fault);
+  for (int i = 0; i < 3; i++) {
+    const int expected = i == 0 ? gpu_id (device->gpu) : -1;
+    int id = -2;
+
+    EXPECT (check,
+        gpu_memory_device (addresses[i], &id, &fault) && id == expected,
+        "memory %d lies on device %d, not %d: %s", i, id, expected,
+        fault.message);
+  }
+  EXPECT (check,
+      gpu_stream_is_captured (device->stream, &captured, &fault) && !captured,
+      "a stream is captured by nobody: %s", fault.message);
+}
+
 /* A failure to allocate leaves nothing behind that could come out later. */
 static void
 expect_exhaustion (Check *check, const Device *device)
@@ -116,6 +140,7 @@ check_memory (Check *check, const void *data)
       EXPECT (check,
           (uintptr_t) memory % 256 == 0 && (uintptr_t) host % 256 == 0,
           "%zu bytes are not aligned", n);
+      expect_place (check, &device, memory, host, sizes);
       memset (host, 0x5a, n);
       EXPECT (check,
           gpu_copy_rows (host, (ptrdiff_t) n, memory, (ptrdiff_t) n, n, 1,

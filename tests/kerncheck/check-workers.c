@@ -4,7 +4,9 @@
 
 #include "workers.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #define MAX_ITEMS 5000
@@ -129,9 +131,58 @@ check_limit (Check *check, const void *data)
   workers_free (NULL);
 }
 
+static int
+count_new (Check *check)
+{
+  Fault fault;
+  Workers *workers = workers_new (WORKERS_MAX, &fault);
+  int count = 0;
+
+  if (EXPECT (check, workers != NULL, "no workers: %s", fault.message))
+    count = workers_count (workers);
+  workers_free (workers);
+  return count;
+}
+
+static void *
+count_on_thread (void *check)
+{
+  return (void *) (intptr_t) count_new (check);
+}
+
+/* workers_limit() bounds those of its thread, and only as long as it is set. */
+static void
+check_thread_limit (Check *check, const void *data)
+{
+  const int all = count_new (check);
+  pthread_t thread;
+  void *others;
+  int count;
+
+  (void) data;
+  check->cases++;
+  workers_limit (1);
+  count = count_new (check);
+  EXPECT (check, count == 1, "%d workers, limited to 1", count);
+  if (EXPECT (check, pthread_create (&thread, NULL, count_on_thread, check) == 0,
+          "no thread")) {
+    pthread_join (thread, &others);
+    EXPECT (check, (intptr_t) others == all,
+        "%d workers on another thread instead of %d", (int) (intptr_t) others,
+        all);
+  }
+  workers_limit (WORKERS_MAX);
+  count = count_new (check);
+  EXPECT (check, count == all, "%d workers instead of %d", count, all);
+  workers_limit (0);
+  count = count_new (check);
+  EXPECT (check, count == all, "%d workers instead of %d", count, all);
+}
+
 void
 check_workers_add (void)
 {
+  kerncheck_add (check_thread_limit, NULL, NULL, "workers/thread-limit");
   kerncheck_add (check_limit, NULL, NULL, "workers/limit");
   kerncheck_add (check_run, NULL, NULL, "workers/run");
 }

@@ -66,12 +66,14 @@ enum cudaMemoryType
 {
   cudaMemoryTypeUnregistered = 0,
   cudaMemoryTypeHost = 1,
-  cudaMemoryTypeDevice = 2
+  cudaMemoryTypeDevice = 2,
+  cudaMemoryTypeManaged = 3
 };
 
 struct cudaPointerAttributes
 {
   enum cudaMemoryType type;
+  int device;
 };
 
 enum cudaMemcpyKind
@@ -109,6 +111,14 @@ enum
 cudaError_t cudaStreamCreateWithFlags (cudaStream_t *stream, unsigned flags);
 cudaError_t cudaStreamDestroy (cudaStream_t stream);
 cudaError_t cudaStreamSynchronize (cudaStream_t stream);
+
+enum cudaStreamCaptureStatus
+{
+  cudaStreamCaptureStatusNone = 0
+};
+
+cudaError_t cudaStreamIsCapturing (
+    cudaStream_t stream, enum cudaStreamCaptureStatus *status);
 cudaError_t cudaStreamWaitEvent (
     cudaStream_t stream, cudaEvent_t event, unsigned flags);
 cudaError_t cudaEventCreateWithFlags (cudaEvent_t *event, unsigned flags);
