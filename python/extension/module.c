@@ -114,9 +114,10 @@ match_pictures (Run *run)
   const int depth = run->spec->depth;
   PicturesStatus status;
 
-  if (run->source.type == ARRAY_UINT8 && depth > 8) {
+  if (depth > 0 && (run->source.type == ARRAY_UINT8) != (depth <= 8)) {
     PyErr_Format (PyExc_ValueError,
-        "Elements of type uint8 do not have a depth of %d bits.", depth);
+        "The depth is 1 to 8 bits of uint8 and 9 to 16 bits of uint16, not %d.",
+        depth);
     return PICTURES_REFUSED;
   }
   status = pictures_get (&run->source, depth, "image", &run->src);
@@ -136,17 +137,21 @@ match_pictures (Run *run)
   return PICTURES_READY;
 }
 
+/* The number of elements, if they follow each other row by row without gaps; else -1. */
 static int64_t
-count_elements (const Array *array)
+count_packed (const Array *array)
 {
+  const int bytes = array_element_bytes (array->type);
   int64_t n = 1;
 
-  for (int i = 0; i < array->dimensions; i++)
+  for (int i = array->dimensions - 1; i >= 0; i--) {
+    if (array->shape[i] > 1 && array->stride[i] != n * bytes)
+      return -1;
     n *= array->shape[i];
+  }
   return n;
 }
 
-/* Counters are made by the Python layer, as one block. */
 static bool
 check_counts (const Run *run)
 {
@@ -156,10 +161,11 @@ check_counts (const Run *run)
     channels += (unsigned) run->src.first.plane[p].channels;
   if (run->target.type == ARRAY_INT64
       && run->target.device == run->source.device
-      && count_elements (&run->target)
+      && count_packed (&run->target)
           == run->src.n * channels * run->spec->histogram.bins)
     return true;
-  PyErr_SetString (PyExc_ValueError, "The counters do not fit the picture.");
+  PyErr_SetString (PyExc_ValueError,
+      "out must be of int64, lie where the image does, and have no gaps.");
   return false;
 }
 
