@@ -11,8 +11,9 @@ import numpy as np
 
 from . import _engine
 
-# The per-thread default stream, by the numbers of DLPack and of __cuda_array_interface__. The
-# handle is the same on every thread, and the stream is not.
+# Handles of default streams, as CUDA, DLPack and __cuda_array_interface__ number them. That of
+# the thread's own is the same on every thread, and the stream is not.
+_LEGACY_STREAM = 1
 _PER_THREAD_STREAM = 2
 
 
@@ -229,7 +230,7 @@ def _show_foreign(array: Any) -> tuple[Any, int | None]:
     interface = getattr(array, "__cuda_array_interface__", None)
     if interface is not None:
         return interface, interface.get("stream")
-    return array.__dlpack__(stream=_PER_THREAD_STREAM), _PER_THREAD_STREAM
+    return array.__dlpack__(stream=_LEGACY_STREAM), _LEGACY_STREAM
 
 
 _libraries: dict[type, Library] = {}

@@ -18,6 +18,7 @@ struct Plan
   Image layout;
   Place place;
   PyObject *holder; /* held, or NULL: the work of all runs is done */
+  bool refused;     /* the last run was, before it did anything */
 
   Gpu *gpu;            /* CUDA */
   GpuStream stream;    /* that it queues on */
@@ -38,6 +39,12 @@ static struct
 } cache = { .limit = DEFAULT_LIMIT };
 
 /* Making and freeing; without the GIL */
+
+static bool
+is_made (const Plan *plan)
+{
+  return plan->filter != NULL || plan->result != NULL || plan->equalize != NULL;
+}
 
 static void
 destroy_parts (Plan *plan)
@@ -70,7 +77,7 @@ destroy (Plan *plan)
   if (plan->gpu == NULL) {
     destroy_parts (plan);
   } else if (gpu_push (plan->gpu, NULL)) {
-    if (plan->holder != NULL)
+    if (plan->holder != NULL && is_made (plan))
       await_runs (plan);
     destroy_parts (plan);
     gpu_pop (plan->gpu);
@@ -115,12 +122,6 @@ make_plan (Plan *plan, Fault *fault)
       return plan->equalize != NULL;
   }
   return false;
-}
-
-static bool
-is_made (const Plan *plan)
-{
-  return plan->filter != NULL || plan->result != NULL || plan->equalize != NULL;
 }
 
 /* With the context pushed. */
@@ -236,16 +237,18 @@ run_pictures (Plan *plan, const Pictures *src, const Pictures *dst,
 
 /* Graphs would go on using a plan's memory after the plan is gone. */
 static bool
-refuse_capture (const Plan *plan, Fault *fault)
+refuse_capture (Plan *plan, Fault *fault)
 {
   bool captured = false;
 
-  return !plan->place.foreign_stream
-      || (gpu_stream_is_captured (plan->stream, &captured, fault)
-          && (!captured
-              || fault_set (fault, FAULT_UNSUPPORTED,
-                  "The stream is being captured into a CUDA graph, which cannot hold "
-                  "these calls.")));
+  plan->refused = plan->place.foreign_stream
+      && (!gpu_stream_is_captured (plan->place.stream, &captured, fault)
+          || captured);
+  if (captured)
+    fault_set (fault, FAULT_UNSUPPORTED,
+        "The stream is being captured into a CUDA graph, which cannot hold these "
+        "calls.");
+  return !plan->refused;
 }
 
 static bool
@@ -261,10 +264,10 @@ run_on_gpu (Plan *plan, const Pictures *src, const Pictures *dst,
   }
   if (!gpu_push (plan->gpu, fault))
     return false;
-  ok = is_made (plan) || make_parts (plan, fault);
-  ok = ok && refuse_capture (plan, fault)
+  ok = refuse_capture (plan, fault)
+      && (is_made (plan) || make_parts (plan, fault))
       && run_pictures (plan, src, dst, counts, fault);
-  if (wait || plan->place.staged)
+  if (!plan->refused && (wait || plan->place.staged))
     ok = gpu_stream_synchronize (plan->stream, ok ? fault : NULL) && ok;
   gpu_pop (plan->gpu);
   return ok;
@@ -364,7 +367,8 @@ plan_give_back (Plan *plan, bool ok, PyObject *holder)
   if (plan->holder == NULL && holder != NULL)
     plan->holder = Py_NewRef (holder);
   plan->next = NULL;
-  if (ok) {
+  /* While a stream is captured, nothing may be freed. */
+  if (ok || (plan->refused && is_made (plan))) {
     plan->next = cache.first;
     cache.first = plan;
     cache.n++;
