@@ -38,7 +38,7 @@ build() {
   shift
   [[ ! -f $folder/build.ninja ]] || mode=(--reconfigure)
   drop_stale_kernels "$folder"
-  meson setup "${mode[@]}" "$folder" -Dwerror=true -Dtests=enabled "$@" </dev/null \
+  meson setup "${mode[@]}" "$folder" -Dwerror=true -Dtests=enabled -Dpython=enabled "$@" </dev/null \
     && ninja -k 0 -C "$folder" </dev/null
 }
 
@@ -658,6 +658,27 @@ have_gi() {
   /usr/bin/python3 -c 'import gi; gi.require_version("Gst", "1.0")' 2>/dev/null
 }
 
+# Of the package, and of a program that uses it, by Debian's mypy.
+python_types() {
+  MYPYPATH=python mypy --strict --cache-dir "$scratch/mypy" -p cudasepconv
+  MYPYPATH=python mypy --strict --cache-dir "$scratch/mypy" tests/python/typed_use.py
+}
+
+# The package as it was installed, on another Python's path.
+installed_python_runs() {
+  local extension
+  extension=$(find "$scratch/root" -name '_engine.abi3.so')
+  PYTHONPATH=${extension%/cudasepconv/*} PYTHONDONTWRITEBYTECODE=1 \
+    /usr/bin/python3 tests/python/typed_use.py
+  only_system_libraries "$extension"
+}
+
+# The package alone, where nothing of GStreamer is found.
+builds_without_gstreamer() {
+  PKG_CONFIG_LIBDIR=$scratch/none meson setup "$scratch/no-gstreamer" -Dcuda=disabled \
+    -Dplugin=disabled -Dpython=enabled
+}
+
 # An argument is refused before anything is built.
 refuses_arguments() {
   local status=0
@@ -666,7 +687,8 @@ refuses_arguments() {
 }
 
 set_up clang shellcheck man-db git python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 \
-  python3-numpy python3-opencv opencv-data opencv-doc
+  python3-numpy python3-opencv opencv-data opencv-doc \
+  python3-dev python3-pytest python3-scipy mypy
 
 check "run.sh refuses arguments" refuses_arguments
 check "the changelogs have the project's version" same_versions
@@ -679,6 +701,8 @@ check "setup.sh shows how far a build is" build_shows_progress
 check "scripts: shellcheck" shellcheck \
   -x .ci/run cuda/*.sh docs/*.sh pipelines/{*.sh,completion.bash} debian/tests/{header,launch,tools,typelib} \
   tests/*.sh tests/{elements,gpu}/*.sh
+
+check "python: mypy --strict" python_types
 
 check "$cuda builds without warnings" build $cuda -Dcuda-archs=75,90
 if $check_passed; then
@@ -751,6 +775,7 @@ if $check_passed; then
   fi
   check "commands of docs/faq.md" page_works docs/faq.md
   check "build by hand" builds_by_hand
+  check "build without GStreamer" builds_without_gstreamer
   if command -v nvcc >/dev/null; then
     check "build for this machine's GPUs" builds_for_this_machine
   else
@@ -768,6 +793,7 @@ if $check_passed; then
   check "$cuda: meson install" installs $cuda
   if $check_passed; then
     check "$cuda: the installed header reads the meta" installed_meta_reads
+    check "$cuda: the installed Python package runs" installed_python_runs
   fi
   meson_tests $cuda
 fi

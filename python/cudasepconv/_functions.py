@@ -3,10 +3,11 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from . import _engine
 from ._arguments import (
+    Array,
     ArrayT,
     Backend,
     Border,
@@ -384,16 +385,38 @@ def terms(
     return _apply(spec, image, out, backend, threads)
 
 
+@overload
 def histogram(
-    image: ArrayT,
+    image: Array,
     bins: int = 256,
     *,
     depth: int | None = None,
-    out: ArrayT | None = None,
+    out: ArrayT,
     backend: Backend = "auto",
     method: str = "auto",
     threads: int = 0,
-) -> ArrayT:
+) -> ArrayT: ...
+@overload
+def histogram(
+    image: Array,
+    bins: int = 256,
+    *,
+    depth: int | None = None,
+    out: None = None,
+    backend: Backend = "auto",
+    method: str = "auto",
+    threads: int = 0,
+) -> Any: ...
+def histogram(
+    image: Array,
+    bins: int = 256,
+    *,
+    depth: int | None = None,
+    out: Any = None,
+    backend: Backend = "auto",
+    method: str = "auto",
+    threads: int = 0,
+) -> Any:
     """Counts how often codes occur, exactly: code v counts in bin (v * bins) >> depth.
 
     Parameters
@@ -413,7 +436,7 @@ def histogram(
     source = library.accept(image)
     spec = _histogram_spec(bins, channel_mask(None), optional_depth(depth), method)
     shape = _counters_shape(tuple(source.shape), bins)
-    counters: Any = out
+    counters = out
     if counters is None:
         counters = library.counters(shape, source)
     elif tuple(counters.shape) != shape:
@@ -422,7 +445,7 @@ def histogram(
         raise _two_libraries(library_of(counters), library)
     if not library.run(spec, source, counters, backend, threads):
         library.run(spec, library.dense(source), counters, backend, threads)
-    return counters  # type: ignore[no-any-return]
+    return counters
 
 
 def _counters_shape(shape: tuple[int, ...], bins: int) -> tuple[int, ...]:

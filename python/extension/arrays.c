@@ -5,7 +5,6 @@
 #include "dlpack.h"
 #include "faults.h"
 
-
 #include <string.h>
 
 int
@@ -177,8 +176,7 @@ get_tensor (const DLPackTensor *tensor, const char *name, Array *array)
     pack_strides (array);
   else
     for (int i = 0; i < array->dimensions; i++)
-      array->stride[i] =
-          tensor->strides[i] * array_element_bytes (array->type);
+      array->stride[i] = tensor->strides[i] * array_element_bytes (array->type);
   return true;
 }
 
@@ -206,8 +204,8 @@ get_capsule (PyObject *object, bool writable, const char *name, Array *array)
 
     return get_tensor (&managed->tensor, name, array);
   }
-  PyErr_Format (
-      PyExc_TypeError, "%s is a capsule, but not an unused one of DLPack.", name);
+  PyErr_Format (PyExc_TypeError,
+      "%s is a capsule, but not an unused one of DLPack.", name);
   return false;
 }
 
@@ -291,8 +289,8 @@ get_interface (PyObject *object, bool writable, const char *name, Array *array)
   if (strides != NULL && strides != Py_None
       && read_tuple (strides, array->stride) != n) {
     if (!PyErr_Occurred ())
-      PyErr_Format (PyExc_ValueError,
-          "%s has not as many strides as dimensions.", name);
+      PyErr_Format (
+          PyExc_ValueError, "%s has not as many strides as dimensions.", name);
     return false;
   }
   return interface_data (object, writable, name, array);

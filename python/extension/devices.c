@@ -5,7 +5,7 @@
 
 #define MOST_DEVICES 64
 
-static Gpu *devices[1 + MOST_DEVICES]; /* by id + 1 */
+static Gpu *devices[1 + MOST_DEVICES];                   /* by id + 1 */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects it */
 
 Gpu *

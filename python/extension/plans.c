@@ -199,8 +199,7 @@ compute (Plan *plan, const Image *src, const Image *dst, uint8_t **counts,
           && deliver_counts (plan, counts, fault);
     case SPEC_EQUALIZE:
       equalize_plan_reset (plan->equalize);
-      return equalize_plan_run (
-          plan->equalize, src, dst, plan->stream, fault);
+      return equalize_plan_run (plan->equalize, src, dst, plan->stream, fault);
   }
   return false;
 }
@@ -227,9 +226,8 @@ run_pictures (Plan *plan, const Pictures *src, const Pictures *dst,
     const Image from = pictures_at (src, i);
     const Image to = dst != NULL ? pictures_at (dst, i) : from;
 
-    if (plan->place.staged
-            ? !compute_staged (plan, &from, &to, &counts, fault)
-            : !compute (plan, &from, &to, &counts, fault))
+    if (plan->place.staged ? !compute_staged (plan, &from, &to, &counts, fault)
+                           : !compute (plan, &from, &to, &counts, fault))
       return false;
   }
   return true;

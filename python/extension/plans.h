@@ -16,7 +16,8 @@ typedef struct
   int device;  /* CUDA: a GPU's number, or -1 for the first that does */
   int threads; /* CPU: at most so many; 0: a thread a core */
   bool staged; /* CUDA: pictures lie on the host, and are copied up and down */
-  bool foreign_stream; /* CUDA: work is queued on `stream`, else on one of the plan's */
+  bool
+      foreign_stream; /* CUDA: work is queued on `stream`, else on one of the plan's */
   GpuStream stream;
 } Place;
 

@@ -18,7 +18,7 @@ spec_free (PyObject *self)
 
 static PyType_Slot spec_slots[] = {
   /* Python's interface wants the function as an object's address. */
-  { Py_tp_dealloc, __extension__ (void *) spec_free },
+  { Py_tp_dealloc, __extension__(void *) spec_free },
   { 0, NULL },
 };
 
@@ -95,8 +95,7 @@ take_kernel (FilterSpec *filter, const char *name, bool direction)
   if (filter->taps.kernel == TAPS_UNSHARP)
     filter->sepconv.combine = SEPCONV_UNSHARP;
   if (filter->taps.kernel == TAPS_SOBEL)
-    filter->sepconv.combine =
-        direction ? SEPCONV_DIRECTION : SEPCONV_MAGNITUDE;
+    filter->sepconv.combine = direction ? SEPCONV_DIRECTION : SEPCONV_MAGNITUDE;
   return true;
 }
 
@@ -116,9 +115,9 @@ take_border (FilterSpec *filter, const char *name, PyObject *values)
   if (i < 0)
     return false;
   filter->sepconv.border = (SepconvBorder) i;
-  return PyArg_ParseTuple (values, "dddd;border_value", &filter->border_value[0],
-      &filter->border_value[1], &filter->border_value[2],
-      &filter->border_value[3]);
+  return PyArg_ParseTuple (values, "dddd;border_value",
+      &filter->border_value[0], &filter->border_value[1],
+      &filter->border_value[2], &filter->border_value[3]);
 }
 
 static bool

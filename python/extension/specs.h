@@ -20,7 +20,7 @@ typedef struct
 {
   TapsSettings taps; /* its custom taps are those of term[0] */
   TapsCustomTerm term[TAPS_MAX_TERMS];
-  PyObject *terms; /* owned: the taps of all terms, as bytes objects */
+  PyObject *terms;     /* owned: the taps of all terms, as bytes objects */
   SepconvSpec sepconv; /* without its planes */
   unsigned channels;   /* bit c set: filter channel c */
   double border_value[IMAGE_MAX_CHANNELS];
@@ -42,8 +42,7 @@ typedef struct
 
 typedef struct
 {
-  PyObject_HEAD
-  SpecKind kind;
+  PyObject_HEAD SpecKind kind;
   int depth; /* significant bits of a sample; 0: all */
   FilterSpec filter;
   HistogramSpec histogram;
