@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Times gaussians of the Python package beside scipy, OpenCV, CuPy, PyTorch and torchvision.
 
-A figure is one frame's share of a series, in microseconds, the median of several series, from
-the first call until the last result is there. Frames rotate through more memory than caches
-hold. All channels are filtered; borders are replicated where a peer can. "new" makes an array
-for each result, "out" writes into one that is there. With --kerncheck the engine's own time a
-frame stands beside, of frames that do not overlap, and ours over it as a ratio.
+A figure is one frame's share of a series of calls, in microseconds, from the first call until
+the last result is there. All take turns, a series each, for several rounds, so that a slow spell
+of the machine meets all of them; the median of the rounds counts, and the least and the most
+stand beside ours. Frames rotate through more memory than most caches hold. All channels are filtered;
+borders are replicated where a peer can. "new" makes an array for each result, "out" writes into
+one that is there. With --kerncheck the engine's own time a frame stands beside, of frames that
+do not overlap, and ours over it as a ratio.
 """
 
 import argparse
 import importlib
 import json
+import os
 import platform
 import statistics
 import subprocess
@@ -27,33 +30,48 @@ import cudasepconv
 SIZES = {"1080p": (1080, 1920), "4K": (2160, 3840)}
 FORMATS = {"GRAY8": 1, "RGB": 3, "RGBA": 4}
 TAPS = (5, 13, 33, 129)
-ROTATED_BYTES = 256 << 20
-MOST_FRAMES = 32
-SERIES = 5
+# By kerncheck's name of the place; on the host as many as it rotates through.
+ROTATED_BYTES = {"cpu": 64 << 20, "cuda": 256 << 20}
+LEAST_FRAMES, MOST_FRAMES = 4, 32
+ROUNDS = 9
 SERIES_SECONDS = 0.15
-# A peer whose single call takes longer is timed once.
+# Whose call takes longer is timed once, not in rounds.
 LONG_SECONDS = 0.5
 
 
-def series(call, wait, frames):
-    """Microseconds a call: call(i) for frame i, wait() for what was queued."""
-    call(0)
-    wait()
-    begin = time.perf_counter()
-    call(1 % frames)
-    wait()
-    once = time.perf_counter() - begin
-    if once > LONG_SECONDS:
-        return once * 1e6
-    n = max(frames, min(4000, int(SERIES_SECONDS / max(once, 1e-5))))
-    figures = []
-    for _ in range(SERIES):
+class Series:
+    """Calls of one function, call(i) for frame i, timed a series at a time."""
+
+    def __init__(self, call, wait, frames):
+        self.call, self.wait, self.frames = call, wait, frames
+        self.us = []
+        self.next = 0
+        self.seconds(1)  # what the first call prepares is not timed
+        once = self.seconds(1)
+        if once * frames < SERIES_SECONDS:  # queued calls take less than one that is waited for
+            once = self.seconds(frames) / frames
+        self.length = max(1, int(SERIES_SECONDS / once))
+        self.is_long = once > LONG_SECONDS
+        if self.is_long:
+            self.us.append(once * 1e6)
+
+    def seconds(self, calls):
         begin = time.perf_counter()
-        for i in range(n):
-            call(i % frames)
-        wait()
-        figures.append((time.perf_counter() - begin) / n)
-    return statistics.median(figures) * 1e6
+        for i in range(self.next, self.next + calls):
+            self.call(i % self.frames)
+        self.wait()
+        self.next += calls
+        return time.perf_counter() - begin
+
+    def run(self):
+        if not self.is_long:
+            self.us.append(self.seconds(self.length) / self.length * 1e6)
+
+
+def in_turns(all_series):
+    for _ in range(ROUNDS):
+        for series in all_series:
+            series.run()
 
 
 class Case:
@@ -66,7 +84,8 @@ class Case:
         self.weights /= self.weights.sum()
         channels = FORMATS[name]
         shape = SIZES[size] + ((channels,) if channels > 1 else ())
-        self.frames = max(2, min(MOST_FRAMES, ROTATED_BYTES // (2 * int(np.prod(shape)))))
+        pairs = ROTATED_BYTES[place.kerncheck] // (2 * int(np.prod(shape)))
+        self.frames = max(LEAST_FRAMES, min(MOST_FRAMES, pairs))
         noise = np.random.default_rng(1).integers(0, 256, shape).astype(np.uint8)
         self.images = [place.put(noise) for _ in range(self.frames)]
         self.outs = [place.put(noise) for _ in range(self.frames)]
@@ -224,24 +243,30 @@ def ours(case):
 
 def time_case(size, name, taps, place):
     case = Case(size, name, taps, place)
-    row = {"place": place.name, "format": name, "size": size, "taps": taps, "us": {}, "failed": {}}
+    row = {"place": place.name, "format": name, "size": size, "taps": taps, "failed": {}}
     calls = ours(case)
     for peer, make in place.peers().items():
         calls[peer] = make(case)
+    found = {}
     for who, call in calls.items():
         try:
-            row["us"][who] = series(call, place.wait, case.frames)
+            found[who] = Series(call, place.wait, case.frames)
         except Exception as error:  # a peer that cannot do this is named, and the rest goes on
             if who in ("out", "new"):
                 raise
             row["failed"][who] = f"{type(error).__name__}: {error}".splitlines()[0]
+    in_turns(found.values())
+    row["us"] = {who: statistics.median(series.us) for who, series in found.items()}
+    row["us_range"] = {who: [min(series.us), max(series.us)] for who, series in found.items()}
     return row
 
 
 def call_overhead(place):
     """Microseconds of a call with next to nothing to compute."""
     image, out = place.put(np.zeros((16, 16), np.uint8)), place.put(np.zeros((16, 16), np.uint8))
-    return series(lambda _: cudasepconv.gaussian(image, 1.0, out=out, threads=1), place.wait, 1)
+    series = Series(lambda _: cudasepconv.gaussian(image, 1.0, out=out, threads=1), place.wait, 1)
+    in_turns([series])
+    return statistics.median(series.us)
 
 
 # Of kerncheck's methods, those that auto takes for gaussians.
@@ -269,21 +294,48 @@ def kerncheck_figures(program, backend, sizes, formats, taps):
             (row.get("in_order_us", row["us"][0]), row["us"][0]) for row in rows if row["method"] == "auto"}
 
 
+def cpu_name():
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(": ")[2]
+    return platform.machine()
+
+
+def nvidia_smi(fact):
+    command = ["nvidia-smi", "--format=csv,noheader", f"--query-gpu={fact}"]
+    try:
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return done.stdout.partition("\n")[0]
+
+
 def machine(places):
-    facts = {"python": platform.python_version(), "cudasepconv": cudasepconv.__version__,
+    facts = {"date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+             "python": platform.python_version(), "cudasepconv": cudasepconv.__version__,
              "numpy": np.__version__}
     for module in ("scipy", "cv2", "cupy", "torch", "torchvision"):
         if has(module):
             facts[module] = sys.modules[module].__version__
+    facts["cpu"] = cpu_name()
+    facts["cores"] = len(os.sched_getaffinity(0))
+    if any(place.kerncheck == "cuda" for place in places):
+        facts["gpu"], facts["driver"] = nvidia_smi("name"), nvidia_smi("driver_version")
     for place in places:
         if place.name == "torch":
-            facts["gpu"] = place.torch.cuda.get_device_name()
+            facts["cuda"] = place.torch.version.cuda
+        elif place.name == "cupy":
+            version = place.cupy.cuda.runtime.driverGetVersion()
+            facts["cuda"] = f"{version // 1000}.{version % 1000 // 10}"
     return facts
 
 
 def print_row(row):
     cells = [f"{row['place']:6} {row['format']:6} {row['size']:6} {row['taps']:5}"]
-    cells += [f"{who} {us:11.1f}" for who, us in row["us"].items()]
+    for who, us in row["us"].items():
+        least, most = row["us_range"][who]
+        spread = f" ({least:.1f} to {most:.1f})" if who in ("out", "new") else ""
+        cells.append(f"{who} {us:11.1f}{spread}")
     cells += [f"{who} failed ({why})" for who, why in row["failed"].items()]
     if "kerncheck" in row:
         cells.append(f"kerncheck {row['kerncheck']:9.1f}  out/kerncheck {row['ratio']:.2f}")
@@ -293,7 +345,7 @@ def print_row(row):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a small grid, in about a minute")
+    parser.add_argument("--quick", action="store_true", help="a small grid, in some minutes")
     parser.add_argument("--place", action="append", help="numpy, cupy or torch; all that are there")
     parser.add_argument("--kerncheck", metavar="PROGRAM", help="to compare with the engine itself")
     parser.add_argument("--json", metavar="FILE", help="the results for other programs to read")

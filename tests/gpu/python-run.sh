@@ -26,6 +26,6 @@ export PYTHONPATH=$here PYTHONDONTWRITEBYTECODE=1
 status=0
 timeout 900 "${PYTHON:-python3}" -m pytest -q -p no:cacheprovider --durations=10 "$here/tests" 2>&1 \
   | tee "$output/python-tests.log" || status=$?
-timeout 900 "${PYTHON:-python3}" "$here/tests/python-peers.py" "${bench[@]}" --json "$output/python-peers.json" \
+timeout 1800 "${PYTHON:-python3}" "$here/tests/python-peers.py" "${bench[@]}" --json "$output/python-peers.json" \
   2>&1 | tee "$output/python-peers.log" || status=$?
 exit "$status"
