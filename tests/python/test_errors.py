@@ -58,7 +58,7 @@ def test_values():
     refused(ValueError, "one number or more", cudasepconv.filter, PICTURE, [[1, 2]])
     refused(ValueError, "taps", cudasepconv.filter, PICTURE, np.ones(5000))
     refused(ValueError, "sum", cudasepconv.filter, PICTURE, [1, -1], normalize=True)
-    refused(ValueError, "", cudasepconv.filter, PICTURE, [1e9])
+    refused(ValueError, "amplify", cudasepconv.filter, PICTURE, [1e9])
     refused(ValueError, "igma", cudasepconv.gaussian, PICTURE, -1.0)
     refused(ValueError, "sigma_y", cudasepconv.gaussian, PICTURE, 1.0, -1.0)
     refused(ValueError, "radius", cudasepconv.gaussian, PICTURE, radius=-1)
