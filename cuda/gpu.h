@@ -92,7 +92,7 @@ void *gpu_malloc_host (size_t bytes, Fault *fault);
 void gpu_free_host (void *memory);
 void *gpu_malloc (size_t bytes, Fault *fault);
 void gpu_free (void *memory);
-/* The device that memory lies on, whoever allocated it; -1: on none, or nobody knows. */
+/* The number of the device that holds the memory, whoever allocated it; -1: the host does. */
 bool gpu_memory_device (const void *memory, int *id, Fault *fault);
 
 /* What a run's kernels wait for, of the kernels that were queued on their stream before
@@ -130,8 +130,8 @@ void gpu_stream_free (GpuStream stream);
 bool gpu_stream_wait_event (GpuStream stream, GpuEvent event, Fault *fault);
 /* Blocks until the stream's work is done; errors of that work come out here. */
 bool gpu_stream_synchronize (GpuStream stream, Fault *fault);
-/* Whether its owner captures what is queued on it into a graph: it runs later then, perhaps
- * many times, and nothing may be waited for until then. */
+/* Whether what is queued on the stream is captured into a graph. Captured work runs later,
+ * perhaps several times, and nothing of it may be waited for before. */
 bool gpu_stream_is_captured (GpuStream stream, bool *captured, Fault *fault);
 
 /* Events time the work between them. Those without time cost the stream less. */

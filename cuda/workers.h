@@ -18,8 +18,8 @@ typedef void (*WorkersJob) (void *user, int worker, int first, int last);
 #define WORKERS_MAX 64
 Workers *workers_new (int limit, Fault *fault);
 void workers_free (Workers *workers);
-/* Workers that this thread makes from now on are at most `most`, whatever their limit, which is
- * for plans: they make theirs for all cores. 0, as at first: any number. */
+/* Caps the `limit` of every later workers_new() on the calling thread; 0, the default: no cap.
+ * For callers of functions that make their workers themselves, as plans do. */
 void workers_limit (int most);
 int workers_count (const Workers *workers);
 

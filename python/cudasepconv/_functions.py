@@ -61,9 +61,15 @@ def _apply_dense(
     """By copies, for arrays that overlap or whose samples lie in another order."""
     source = library.dense(source)
     target = library.new(source)
+    _run_dense(library, spec, source, target, backend, threads)
+    return target
+
+
+def _run_dense(
+    library: Library, spec: _engine.Spec, source: Any, target: Any, backend: str, threads: int
+) -> None:
     if not library.run(spec, source, target, backend, threads):
         raise RuntimeError("The arrays cannot be filtered as they lie in memory.")
-    return target
 
 
 def filter(
@@ -444,7 +450,7 @@ def histogram(
     elif library_of(counters) is not library:
         raise _two_libraries(library_of(counters), library)
     if not library.run(spec, source, counters, backend, threads):
-        library.run(spec, library.dense(source), counters, backend, threads)
+        _run_dense(library, spec, library.dense(source), counters, backend, threads)
     return counters
 
 

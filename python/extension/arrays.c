@@ -82,19 +82,17 @@ code_name (const char *code)
 
 /* The struct module's codes, in the host's byte order, which is little-endian. */
 static bool
-buffer_type (const Py_buffer *buffer, ArrayType *type)
+buffer_type (const char *format, Py_ssize_t bytes, ArrayType *type)
 {
-  const char *format = buffer->format != NULL ? buffer->format : "B";
-
   if (strchr ("@=<", format[0]) != NULL && format[0] != '\0')
     format++;
   if (format[0] == '\0' || format[1] != '\0')
     return false;
-  if (format[0] == 'B' && buffer->itemsize == 1)
+  if (format[0] == 'B' && bytes == 1)
     *type = ARRAY_UINT8;
-  else if (format[0] == 'H' && buffer->itemsize == 2)
+  else if (format[0] == 'H' && bytes == 2)
     *type = ARRAY_UINT16;
-  else if ((format[0] == 'l' || format[0] == 'q') && buffer->itemsize == 8)
+  else if ((format[0] == 'l' || format[0] == 'q') && bytes == 8)
     *type = ARRAY_INT64;
   else
     return false;
@@ -105,6 +103,7 @@ static bool
 get_buffer (PyObject *object, bool writable, const char *name, Array *array)
 {
   Py_buffer *buffer = &array->buffer;
+  const char *format;
 
   if (PyObject_GetBuffer (object, buffer, PyBUF_RECORDS_RO) != 0)
     return false;
@@ -113,8 +112,9 @@ get_buffer (PyObject *object, bool writable, const char *name, Array *array)
   array->data = buffer->buf;
   if (writable && buffer->readonly)
     return refuse_read_only (name);
-  if (!buffer_type (buffer, &array->type))
-    return wrong_type (name, code_name (buffer->format));
+  format = buffer->format != NULL ? buffer->format : "B";
+  if (!buffer_type (format, buffer->itemsize, &array->type))
+    return wrong_type (name, code_name (format));
   if (!take_dimensions (array, buffer->ndim, name))
     return false;
   for (int i = 0; i < array->dimensions; i++) {
@@ -209,7 +209,7 @@ get_capsule (PyObject *object, bool writable, const char *name, Array *array)
   return false;
 }
 
-/* Borrowed; NULL and a KeyError if the interface does not have it. */
+/* Borrowed; NULL and a TypeError if the interface does not have it. */
 static PyObject *
 interface_item (PyObject *interface, const char *key)
 {

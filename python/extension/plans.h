@@ -16,8 +16,7 @@ typedef struct
   int device;  /* CUDA: a GPU's number, or -1 for the first that does */
   int threads; /* CPU: at most so many; 0: a thread a core */
   bool staged; /* CUDA: pictures lie on the host, and are copied up and down */
-  bool
-      foreign_stream; /* CUDA: work is queued on `stream`, else on one of the plan's */
+  bool foreign_stream; /* CUDA: it queues on `stream`, else on one of its own */
   GpuStream stream;
 } Place;
 
@@ -33,7 +32,7 @@ void plan_give_back (Plan *plan, bool ok, PyObject *holder);
 /* Whether plan_give_back() wants a holder, as it does not have one yet. */
 bool plan_has_holder (const Plan *plan);
 
-/* Computes `n` pictures. `dst` is not used by histograms, which fill `counts`, [pictures]
+/* Computes all pictures. `dst` is not used by histograms, which fill `counts`, [pictures]
  * [channels][bins], where the pictures lie. With `wait` it returns when the work is done; it
  * always does on the CPU and for staged pictures. Called without the GIL. */
 bool plan_run (Plan *plan, const Pictures *src, const Pictures *dst,

@@ -22,13 +22,9 @@ def empty_cache():
     cudasepconv.cache_clear()
 
 
-def test_places():
-    """Names what this machine does not have."""
-    assert places.all_places()[0].missing is None
-
-
 @pytest.mark.parametrize("name", [place.name for place in places.all_places()])
 def test_place_is_there(name):
+    """Names what this machine does not have."""
     place = next(place for place in places.all_places() if place.name == name)
     if place.missing is not None:
         pytest.skip(place.missing)
@@ -125,7 +121,7 @@ def test_number_of_threads():
     cudasepconv.gaussian(np.zeros((50, 50), np.uint8), threads=1)
     assert count() == before
     cudasepconv.gaussian(np.zeros((50, 50), np.uint8))
-    assert count() == before + len(os.sched_getaffinity(0)) - 1
+    assert count() == before + min(64, len(os.sched_getaffinity(0))) - 1
     cudasepconv.cache_clear()
     assert count() == before
 
