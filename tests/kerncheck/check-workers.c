@@ -164,7 +164,8 @@ check_thread_limit (Check *check, const void *data)
   workers_limit (1);
   count = count_new (check);
   EXPECT (check, count == 1, "%d workers, limited to 1", count);
-  if (EXPECT (check, pthread_create (&thread, NULL, count_on_thread, check) == 0,
+  if (EXPECT (check,
+          pthread_create (&thread, NULL, count_on_thread, check) == 0,
           "no thread")) {
     pthread_join (thread, &others);
     EXPECT (check, (intptr_t) others == all,
