@@ -76,7 +76,7 @@ struct MultirateBytesMemory
 {
   uint4 row[MULTIRATE_BYTES_AHEAD][MULTIRATE_BYTES_THREADS];
   uint4 window_x[MULTIRATE_MOST_SLOT_TILES][2][MULTIRATE_WARP];
-  uint2 window_y[MULTIRATE_WINDOW_PAIRS];
+  uint4 window_y[MULTIRATE_WINDOW_ROWS];
   /* Half of the low rows at a time. */
   float share[MULTIRATE_BYTES_WARPS][MULTIRATE_SHARES];
 };
@@ -144,6 +144,22 @@ multirate_window_word (const MultirateAxis *x, int channels, int slot, int byte)
   return word;
 }
 
+/* Pair i of rows of low row 0's window, less MULTIRATE_BYTES_LOW_ROWS - REACH cells: what the lower and
+ * the upper parts of shares are weighed by. */
+static inline uint2
+multirate_window_pair (const MultirateAxis *y, int i)
+{
+  const int pairs = y->factor / 2;
+  const int t = i / pairs - (MULTIRATE_BYTES_LOW_ROWS - MULTIRATE_REACH);
+  const float first = (float) multirate_byte_of (y, t, i % pairs * 2);
+  const float second = (float) multirate_byte_of (y, t, i % pairs * 2 + 1);
+
+  return make_uint2 (multirate_two_halves (first * MULTIRATE_LOW_WEIGHT,
+                         second * MULTIRATE_LOW_WEIGHT),
+      multirate_two_halves (
+          first * MULTIRATE_HIGH_WEIGHT, second * MULTIRATE_HIGH_WEIGHT));
+}
+
 /* The windows of both axes as fragments, in the order of the lanes: instructions.cuh has their
  * layouts. */
 static inline void
@@ -163,17 +179,12 @@ multirate_write_byte_windows (
             multirate_window_word (x, channels, slot, byte + 4),
             multirate_window_word (x, channels, slot + 8, byte + 4));
   }
-  /* Pair i of rows of low row 0's window, less MULTIRATE_BYTES_LOW_ROWS - REACH cells. */
-  for (int i = 0; i < MULTIRATE_WINDOW_PAIRS; i++) {
-    const int pairs = y->factor / 2;
-    const int t = i / pairs - (MULTIRATE_BYTES_LOW_ROWS - MULTIRATE_REACH);
-    const float first = (float) multirate_byte_of (y, t, i % pairs * 2);
-    const float second = (float) multirate_byte_of (y, t, i % pairs * 2 + 1);
+  for (int i = 0; i < MULTIRATE_WINDOW_ROWS; i++) {
+    const uint2 lower = multirate_window_pair (y, i);
+    const uint2 upper = multirate_window_pair (
+        y, i + MULTIRATE_BYTES_LOW_ROWS / 2 * (y->factor / 2));
 
-    to->byte_window_y[i].x = multirate_two_halves (
-        first * MULTIRATE_LOW_WEIGHT, second * MULTIRATE_LOW_WEIGHT);
-    to->byte_window_y[i].y = multirate_two_halves (
-        first * MULTIRATE_HIGH_WEIGHT, second * MULTIRATE_HIGH_WEIGHT);
+    to->byte_window_y[i] = make_uint4 (upper.x, lower.x, upper.y, lower.y);
   }
 }
 
@@ -235,9 +246,10 @@ enum MultirateBytesReading
 struct MultirateBytesPlace
 {
   MultirateBytesReading reading;
-  int pixel;
   int byte, bytes;
-  int edge; /* of PIXEL and EDGE: the byte in the chunk where the pixel at the edge begins */
+  /* PIXEL and EDGE have one: the byte in the chunk where the pixel at the edge begins. */
+  bool has_edge;
+  int edge;
 };
 
 template <typename D>
@@ -272,7 +284,8 @@ multirate_find_bytes (const MultiratePart &plane, SepconvBorder border,
   MultirateBytesPlace place;
 
   place.reading = multirate_choose_reading<D> (plane, border, tile, x);
-  place.pixel = x;
+  place.has_edge = place.reading == MULTIRATE_BYTES_PIXEL
+      || place.reading == MULTIRATE_BYTES_EDGE;
   place.byte = place.reading == MULTIRATE_BYTES_PIXEL
       ? edge / MULTIRATE_CHUNK * MULTIRATE_CHUNK
       : x * D::channels;
@@ -298,16 +311,20 @@ multirate_gather_bytes (const MultiratePart &plane, SepconvBorder border,
   }
 }
 
-/* Asks for a lane's chunk of a row, which begins at `at`, or NULL for the constant border. */
+/* Asks for a lane's chunk of any row, one beyond the picture, too. Inline, the borders' code would take
+ * registers from all that comes after it. */
 template <typename D>
-__device__ __forceinline__ void
+static __device__ __noinline__ void
 multirate_ask_for_bytes (const MultiratePart &plane, SepconvBorder border,
-    const uint8_t *at, const MultirateBytesPlace &place, uint4 *to)
+    int row, MultirateBytesPlace place, MultirateBytesMemory *memory, int slot)
 {
+  uint4 *to = &memory->row[slot][threadIdx.x];
   const uint32_t fill = plane.border_bytes;
+  const int y = border_index (row, plane.height, border);
+  const uint8_t *at = plane.src + y * plane.src_stride + place.byte;
   const uint32_t *word = (const uint32_t *) at;
 
-  if (at == NULL || place.reading == MULTIRATE_BYTES_BORDER)
+  if (y < 0 || place.reading == MULTIRATE_BYTES_BORDER)
     *to = make_uint4 (fill, fill, fill, fill);
   else if (place.reading <= MULTIRATE_BYTES_EDGE)
     strip_copy_chunk ((uint8_t *) to, at, place.bytes);
@@ -315,8 +332,8 @@ multirate_ask_for_bytes (const MultiratePart &plane, SepconvBorder border,
     *to = make_uint4 (gpu_load (word), gpu_load (word + 1), gpu_load (word + 2),
         gpu_load (word + 3));
   else
-    multirate_gather_bytes<D> (
-        plane, border, at - place.byte, place.pixel, (uint8_t *) to);
+    multirate_gather_bytes<D> (plane, border, at - place.byte,
+        place.byte / D::channels, (uint8_t *) to);
 }
 
 struct MultirateBytes
@@ -348,8 +365,7 @@ multirate_take_bytes (const MultiratePart &plane, SepconvBorder border,
   const uint4 words = *chunk;
   MultirateBytes bytes = { { words.x, words.y, words.z, words.w } };
 
-  if (place.reading == MULTIRATE_BYTES_PIXEL
-      || place.reading == MULTIRATE_BYTES_EDGE) {
+  if (place.has_edge) {
     const int inside = place.reading == MULTIRATE_BYTES_PIXEL ? 0 : place.bytes;
     const uint32_t fill = border == SEPCONV_CONSTANT
         ? plane.border_bytes
@@ -376,7 +392,8 @@ template <typename D> struct MultirateBytesMarch
   MultirateBytesPlace place;
   bool works;        /* windows need the warp's group */
   int next;          /* the lane's next row to ask for */
-  int turns;         /* left to ask for */
+  int end;           /* the row behind the last one to ask for */
+  int plain_end;     /* rows from 0 to here are copied as they are */
   int slot;          /* of memory->row: where they go */
   const uint8_t *at; /* the chunk in that row, if it is in the picture */
   uint4 window_x[D::windows_shared ? 1 : D::tiles][2];
@@ -388,21 +405,17 @@ template <typename D>
 __device__ __forceinline__ void
 multirate_ask_for_rows (MultirateBytesMarch<D> &march)
 {
-  const MultiratePart &plane = *march.plane;
   uint4 *to = &march.memory->row[march.slot][threadIdx.x];
-  const uint8_t *at = march.at;
 
-  if ((unsigned) march.next >= (unsigned) plane.height) {
-    const int y = border_index (march.next, plane.height, march.border);
-
-    at = y < 0 ? NULL : plane.src + y * plane.src_stride + march.place.byte;
-  }
-  if (march.turns-- > 0)
-    multirate_ask_for_bytes<D> (plane, march.border, at, march.place, to);
+  if ((unsigned) march.next < (unsigned) march.plain_end)
+    strip_copy_chunk ((uint8_t *) to, march.at, march.place.bytes);
+  else if (march.next < march.end)
+    multirate_ask_for_bytes<D> (*march.plane, march.border, march.next,
+        march.place, march.memory, march.slot);
   strip_commit ();
   march.next += MULTIRATE_BYTES_ROWS;
-  march.at += MULTIRATE_BYTES_ROWS * plane.src_stride;
-  march.slot = march.slot + 1 == MULTIRATE_BYTES_AHEAD ? 0 : march.slot + 1;
+  march.at += MULTIRATE_BYTES_ROWS * march.plane->src_stride;
+  march.slot = (march.slot + 1) & (MULTIRATE_BYTES_AHEAD - 1);
 }
 
 /* Two rows' shares as the lower or the upper parts of them, halves that are 2^-24 of each. */
@@ -422,15 +435,13 @@ multirate_high_parts (int first, int second)
       | ((uint32_t) second << (16 - MULTIRATE_SHARE_BITS) & 0xffff0000u);
 }
 
-/* Adds the rows that have come. `window_y` is at the lane's pair of rows in low row g of the strip;
- * that of low row g + 8 is `further` before. */
+/* Adds the rows that have come; `window_y` weighs the lane's pair of rows in low rows g and g + 8 of
+ * the strip. */
 template <typename D>
 __device__ __forceinline__ void
-multirate_add_bytes (
-    MultirateBytesMarch<D> &march, const uint2 *window_y, int further)
+multirate_add_bytes (MultirateBytesMarch<D> &march, const uint4 *window_y)
 {
-  const uint2 upper = window_y[0], lower = window_y[-further];
-  const uint4 rows = make_uint4 (upper.x, lower.x, upper.y, lower.y);
+  const uint4 rows = *window_y;
   MultirateBytes bytes;
 
   strip_wait<MULTIRATE_BYTES_AHEAD - 1> ();
@@ -536,7 +547,7 @@ multirate_put_lows (MultirateBytesMarch<D> &march, int strip, int n, int half)
 /* What does not depend on the frame. */
 template <typename D>
 __device__ __forceinline__ void
-multirate_begin_bytes (MultirateBytesMarch<D> &march, int first_row)
+multirate_begin_bytes (MultirateBytesMarch<D> &march, int first_row, int rows)
 {
   const MultiratePart &plane = *march.plane;
   const int lane = threadIdx.x % MULTIRATE_WARP;
@@ -545,6 +556,13 @@ multirate_begin_bytes (MultirateBytesMarch<D> &march, int first_row)
   march.works = multirate_group_pixel (plane, march.tile)
       < multirate_bytes_end (plane, march.tile);
   march.next = first_row + lane / 4;
+  march.end = first_row;
+  if (march.works) /* in whole turns */
+    march.end += (rows + MULTIRATE_BYTES_ROWS - 1) / MULTIRATE_BYTES_ROWS
+        * MULTIRATE_BYTES_ROWS;
+  march.plain_end = march.place.reading <= MULTIRATE_BYTES_EDGE
+      ? max (min (march.end, plane.height), 0)
+      : 0;
   march.at = plane.src + march.next * plane.src_stride + march.place.byte;
   if constexpr (D::windows_shared) {
     for (int i = threadIdx.x; i < D::tiles * 2 * MULTIRATE_WARP;
@@ -561,7 +579,7 @@ multirate_begin_bytes (MultirateBytesMarch<D> &march, int first_row)
       for (int k = 0; k < 2; k++)
         march.window_x[i][k] = plane.tables->byte_window_x[i][k][lane];
   }
-  for (int i = threadIdx.x; i < MULTIRATE_WINDOW_PAIRS;
+  for (int i = threadIdx.x; i < MULTIRATE_WINDOW_ROWS;
        i += MULTIRATE_BYTES_THREADS)
     march.memory->window_y[i] = plane.tables->byte_window_y[i];
 }
@@ -576,8 +594,8 @@ multirate_sum_strip (MultirateBytesMarch<D> &march, int n)
   const int pairs = plane.factor_y / 2;
   const int turns =
       (n * plane.factor_y + MULTIRATE_BYTES_ROWS - 1) / MULTIRATE_BYTES_ROWS;
-  const uint2 *window_y = march.memory->window_y
-      + (MULTIRATE_BYTES_LOW_ROWS - 1 - lane / 4) * pairs + lane % 4;
+  const uint4 *window_y = march.memory->window_y
+      + (MULTIRATE_BYTES_LOW_ROWS / 2 - 1 - lane / 4) * pairs + lane % 4;
 
 #pragma unroll
   for (int i = 0; i < 2 * D::tiles; i++)
@@ -586,7 +604,7 @@ multirate_sum_strip (MultirateBytesMarch<D> &march, int n)
       march.sum[i][k] = 0.0f;
 #pragma unroll 1
   for (int i = 0; i < turns; i++, window_y += MULTIRATE_BYTES_ROWS / 2)
-    multirate_add_bytes (march, window_y, 8 * pairs);
+    multirate_add_bytes (march, window_y);
 }
 
 template <typename D>
@@ -606,11 +624,8 @@ multirate_decimate_strips (const MultirateFrame &frame,
   march.memory = &memory;
   march.border = frame.border;
   march.tile = multirate_bytes_tile (plane, block - down * plane.tiles);
-  multirate_begin_bytes (march, (plane.first_row - 2 + cell) * plane.factor_y);
-  march.turns = march.works
-      ? (cells * plane.factor_y + MULTIRATE_BYTES_ROWS - 1)
-          / MULTIRATE_BYTES_ROWS
-      : 0;
+  multirate_begin_bytes (march, (plane.first_row - 2 + cell) * plane.factor_y,
+      cells * plane.factor_y);
   gpu_admit_next ();
   if (frame.order == GPU_AFTER_KERNELS)
     gpu_await_previous ();
