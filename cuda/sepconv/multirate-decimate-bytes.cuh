@@ -69,13 +69,11 @@ template <int CHANNELS, int CELLS> struct MultirateDecimation
   static constexpr int slots = CELLS + MULTIRATE_REACH - 1;  /* of a channel */
   static constexpr int tiles = (CHANNELS * slots + 15) / 16; /* of 16 slots */
   static constexpr int pitch = multirate_share_pitch (tiles);
-  static constexpr bool windows_shared = tiles == MULTIRATE_MOST_SLOT_TILES;
 };
 
 struct MultirateBytesMemory
 {
   uint4 row[MULTIRATE_BYTES_AHEAD][MULTIRATE_BYTES_THREADS];
-  uint4 window_x[MULTIRATE_MOST_SLOT_TILES][2][MULTIRATE_WARP];
   uint4 window_y[MULTIRATE_WINDOW_ROWS];
   /* Half of the low rows at a time. */
   float share[MULTIRATE_BYTES_WARPS][MULTIRATE_SHARES];
@@ -396,7 +394,7 @@ template <typename D> struct MultirateBytesMarch
   int plain_end;     /* rows from 0 to here are copied as they are */
   int slot;          /* of memory->row: where they go */
   const uint8_t *at; /* the chunk in that row, if it is in the picture */
-  uint4 window_x[D::windows_shared ? 1 : D::tiles][2];
+  uint4 window_x[D::tiles][2];
   float sum[2 * D::tiles][4];
 };
 
@@ -455,10 +453,7 @@ multirate_add_bytes (MultirateBytesMarch<D> &march, const uint4 *window_y)
 
 #pragma unroll
     for (int k = 0; k < 2; k++)
-      multiply_unsigned_bytes_add (share,
-          D::windows_shared
-              ? march.memory->window_x[i][k][threadIdx.x % MULTIRATE_WARP]
-              : march.window_x[D::windows_shared ? 0 : i][k],
+      multiply_unsigned_bytes_add (share, march.window_x[i][k],
           bytes.word[2 * k], bytes.word[2 * k + 1]);
 #pragma unroll
     for (int k = 0; k < 2; k++)
@@ -564,21 +559,11 @@ multirate_begin_bytes (MultirateBytesMarch<D> &march, int first_row, int rows)
       ? max (min (march.end, plane.height), 0)
       : 0;
   march.at = plane.src + march.next * plane.src_stride + march.place.byte;
-  if constexpr (D::windows_shared) {
-    for (int i = threadIdx.x; i < D::tiles * 2 * MULTIRATE_WARP;
-         i += MULTIRATE_BYTES_THREADS) {
-      const int tile = i / (2 * MULTIRATE_WARP), k = i / MULTIRATE_WARP % 2;
-
-      march.memory->window_x[tile][k][i % MULTIRATE_WARP] =
-          plane.tables->byte_window_x[tile][k][i % MULTIRATE_WARP];
-    }
-  } else {
 #pragma unroll
-    for (int i = 0; i < D::tiles; i++)
+  for (int i = 0; i < D::tiles; i++)
 #pragma unroll
-      for (int k = 0; k < 2; k++)
-        march.window_x[i][k] = plane.tables->byte_window_x[i][k][lane];
-  }
+    for (int k = 0; k < 2; k++)
+      march.window_x[i][k] = plane.tables->byte_window_x[i][k][lane];
   for (int i = threadIdx.x; i < MULTIRATE_WINDOW_ROWS;
        i += MULTIRATE_BYTES_THREADS)
     march.memory->window_y[i] = plane.tables->byte_window_y[i];
@@ -671,15 +656,12 @@ __launch_bounds__ (
     MULTIRATE_DECIMATION_CASE (1, 4);
     MULTIRATE_DECIMATION_CASE (1, 8);
     MULTIRATE_DECIMATION_CASE (1, 16);
-    MULTIRATE_DECIMATION_CASE (1, 32);
     MULTIRATE_DECIMATION_CASE (2, 2);
     MULTIRATE_DECIMATION_CASE (2, 4);
     MULTIRATE_DECIMATION_CASE (2, 8);
-    MULTIRATE_DECIMATION_CASE (2, 16);
     MULTIRATE_DECIMATION_CASE (4, 1);
     MULTIRATE_DECIMATION_CASE (4, 2);
     MULTIRATE_DECIMATION_CASE (4, 4);
-    MULTIRATE_DECIMATION_CASE (4, 8);
   }
   gpu_end_in_turn ();
 #endif
