@@ -671,9 +671,9 @@ multirate_release (SepconvPlan *plan)
   free (state);
 }
 
-/* The kernels for bytes, of a million samples: by the factor of the taps, of which planes of fewer samples
- * have half. A gaussian that is cut at 3 sigma, of which a jump is left, takes
- * the factor of one with a third of its taps. */
+/* The kernels for bytes, of a million samples: by the factor of the taps, of which planes of fewer
+ * samples have half. A gaussian that is cut at 3 sigma, of which a jump is left, takes the factor of
+ * one with a third of its taps. */
 static double
 bytes_cost (const SepconvWork *work)
 {

@@ -12,12 +12,13 @@
 /* By number: what the source is brought by. */
 enum
 {
-  BY_NOTHING,   /* it is there */
-  BY_COPY,      /* a copy before the run, on its stream */
-  BY_EVENT,     /* a copy on another stream, whose end the run's awaits */
+  BY_NOTHING, /* it is there */
+  BY_COPY,    /* a copy before the run, on its stream */
+  BY_EVENT,   /* a copy on another stream, whose end the run's awaits */
+  AT_ONCE,    /* it is there; nothing lies between the run and the one before */
   OF_A_FEW_ROWS /* there; the run is done long before the others */
 };
-#define N_RUNS 4
+#define N_RUNS 5
 #define FEW_ROWS 3
 
 static const Effort normal_effort = { 1283, 719, 25e6 };
@@ -118,7 +119,7 @@ queue_all_and_fetch (Series *series, const Device *device, Fault *fault)
     if (!queue (series, i, device->stream, fault))
       return false;
   for (int i = 0; i < N_RUNS; i++) {
-    const int of = (BY_EVENT + N_RUNS - i) % N_RUNS;
+    const int of = (AT_ONCE + N_RUNS - i) % N_RUNS;
 
     if (!device_picture_fetch (&series->to[of], device, series->dst[of].block,
             series->dst[of].bytes, fault))
