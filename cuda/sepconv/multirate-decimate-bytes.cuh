@@ -466,9 +466,8 @@ multirate_add_bytes (MultirateBytesMarch<D> &march, const uint4 *window_y)
 /* The weights along y of what a strip of n cells has of the low row that is complete after cell
  * i. */
 __device__ __forceinline__ float
-multirate_byte_rows (const MultiratePart &plane, int n, int i)
+multirate_byte_rows (const float4 &cell, int n, int i)
 {
-  const float4 cell = plane.tables->cell_y;
   const float weight[] = { cell.x, cell.y, cell.z, cell.w };
   float sum = 0.0f;
 
@@ -505,7 +504,13 @@ template <typename D>
 __device__ __forceinline__ void
 multirate_put_lows (MultirateBytesMarch<D> &march, int strip, int n, int half)
 {
+  /* Warps that have a line together, if there are more than lines. */
+  constexpr int most_lines = MULTIRATE_BYTES_LOW_ROWS / 2 * D::channels;
+  constexpr int beside = MULTIRATE_BYTES_WARPS > most_lines
+      ? MULTIRATE_BYTES_WARPS / most_lines
+      : 1;
   const MultiratePart &plane = *march.plane;
+  const float4 cell = plane.tables->cell_y;
   const int warp = threadIdx.x / MULTIRATE_WARP;
   const int lane = threadIdx.x % MULTIRATE_WARP;
   const int first = half * MULTIRATE_BYTES_LOW_ROWS / 2;
@@ -526,13 +531,14 @@ multirate_put_lows (MultirateBytesMarch<D> &march, int strip, int n, int half)
             half == 0 ? march.sum[i][1] : march.sum[i][3]);
   __syncthreads (); /* the shares are there */
 #pragma unroll 1
-  for (int i = warp; i < lines; i += MULTIRATE_BYTES_WARPS) {
+  for (int i = warp / beside; i < lines; i += MULTIRATE_BYTES_WARPS / beside) {
     const int row = i / D::channels, channel = i % D::channels;
     const float start =
-        -plane.center * multirate_byte_rows (plane, n, first + row);
+        -plane.center * multirate_byte_rows (cell, n, first + row);
 
 #pragma unroll 1
-    for (int x = lane; x < march.tile.n; x += MULTIRATE_WARP)
+    for (int x = warp % beside * MULTIRATE_WARP + lane; x < march.tile.n;
+         x += beside * MULTIRATE_WARP)
       to[(ptrdiff_t) i * plane.low_columns + x] = __fmaf_rn (
           multirate_sum_shares (march, row, channel, x), unit, start);
   }
