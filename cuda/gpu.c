@@ -98,18 +98,25 @@ driver_fault (Fault *fault, CUresult status, const char *call)
   return false;
 }
 
+static bool
+have_driver (Fault *fault)
+{
+  pthread_once (&driver_once, load_driver);
+  if (!driver.ready) {
+    fault_set (fault, FAULT_NOT_FOUND, "There is no working NVIDIA driver.");
+    fault_detail (fault, "libcuda.so.1 cannot be loaded or initialised");
+  }
+  return driver.ready;
+}
+
 int
 gpu_count (Fault *fault)
 {
   int n = 0;
   cudaError_t status;
 
-  pthread_once (&driver_once, load_driver);
-  if (!driver.ready) {
-    fault_set (fault, FAULT_NOT_FOUND, "There is no working NVIDIA driver.");
-    fault_detail (fault, "libcuda.so.1 cannot be loaded or initialised");
+  if (!have_driver (fault))
     return 0;
-  }
   status = cudaGetDeviceCount (&n);
   if (status != cudaSuccess) {
     gpu_fault (fault, status, "cudaGetDeviceCount");
@@ -235,7 +242,7 @@ gpu_open_context (void *context, int id, void (*release) (void *owner),
 {
   Gpu *gpu;
 
-  if (gpu_count (fault) == 0)
+  if (!have_driver (fault))
     return NULL;
   gpu = new_gpu (id, fault);
   if (gpu == NULL)

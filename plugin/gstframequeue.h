@@ -14,9 +14,9 @@ G_BEGIN_DECLS
 typedef struct _GstFrameQueue GstFrameQueue;
 
 /* Waits until the buffer of the frame can be pushed, and frees `frame`. The function may
- * replace *buffer; `buffer` is NULL if the frame has none or is about to be dropped. It may
- * set *message, NULL before the call, which the queue posts before the push. FALSE: the buffer
- * will never be ready, and *message is an error.
+ * replace *buffer, or set it to NULL to drop the frame; `buffer` is NULL if the frame has none or
+ * is about to be dropped. It may set *message, NULL before the call, which the queue posts before
+ * the push. FALSE: the buffer will never be ready, and *message is an error, or NULL after one.
  * Called on the pusher, or on a thread that drops frames. The function must neither post nor
  * push, since that runs others' code: threads that drain wait for its end even in a flush. */
 typedef gboolean (*GstFrameQueueFinish) (gpointer frame, GstBuffer **buffer,

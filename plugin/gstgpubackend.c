@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstgpubackend.h"
 
+#include "gstgpufault.h"
 #include "gstgpulog.h"
 
 #define GST_CAT_DEFAULT gst_gpu_log_device
@@ -21,7 +22,7 @@ gst_gpu_backend_clear (GstGpuBackend *self)
 void
 gst_gpu_backend_start (GstGpuBackend *self)
 {
-  self->warned = FALSE;
+  g_atomic_int_set (&self->warned, FALSE);
 }
 
 /* Combines the property and the method to one backend. FALSE and a fault: they contradict each
@@ -62,9 +63,8 @@ warn_of_cpu (GstGpuBackend *self, const Fault *fault)
   GST_WARNING_OBJECT (self->device.element,
       "backend=auto falls back to the CPU: %s (%s)", fault->message,
       fault->detail);
-  if (self->warned)
+  if (!g_atomic_int_compare_and_exchange (&self->warned, FALSE, TRUE))
     return;
-  self->warned = TRUE;
   GST_ELEMENT_WARNING (self->device.element, RESOURCE, NOT_FOUND,
       ("No usable CUDA device: computing on the CPU. %s", fault->message),
       ("%s", fault->detail));
@@ -115,6 +115,32 @@ gst_gpu_backend_close (GstGpuBackend *self)
         gst_gpu_backend_name (self));
   gst_gpu_device_close (&self->device);
   self->open = FALSE;
+}
+
+gboolean
+gst_gpu_backend_may_fall_back (const GstGpuBackend *self, const Fault *fault)
+{
+  return self->open && self->device.gpu != NULL
+      && self->opened_for == GST_GPU_FILTER_BACKEND_AUTO
+      && (fault->kind == FAULT_FAILED || fault->kind == FAULT_NO_SPACE
+          || fault->kind == FAULT_NOT_FOUND);
+}
+
+GstMessage *
+gst_gpu_backend_take_warning (GstGpuBackend *self, const Fault *fault)
+{
+  if (!g_atomic_int_compare_and_exchange (&self->warned, FALSE, TRUE))
+    return NULL;
+  return gst_gpu_fault_to_warning (self->device.element, fault,
+      "The GPU cannot go on: computing on the CPU from now on.");
+}
+
+void
+gst_gpu_backend_fall_back (GstGpuBackend *self)
+{
+  gst_gpu_backend_close (self);
+  gst_gpu_device_open_none (&self->device);
+  self->open = TRUE;
 }
 
 const gchar *

@@ -24,7 +24,8 @@ typedef struct
   gboolean open;
   GstGpuFilterBackend opened_for; /* the requested backend */
   gint opened_id;                 /* the requested device */
-  gboolean warned; /* the fallback has posted its warning since start */
+
+  gint warned; /* the fallback has its warning since start; atomic */
 } GstGpuBackend;
 
 void gst_gpu_backend_init (GstGpuBackend *self, GstElement *element);
@@ -42,6 +43,17 @@ gboolean gst_gpu_backend_meets (
 gboolean gst_gpu_backend_open (
     GstGpuBackend *self, const GstGpuBackendDemand *demand, Fault *fault);
 void gst_gpu_backend_close (GstGpuBackend *self);
+
+/* Whether the CPU may go on after a fault of the GPU: with backend=auto, and unless the settings
+ * or the format are to blame. Also on the pusher, while frames are in flight. */
+gboolean gst_gpu_backend_may_fall_back (
+    const GstGpuBackend *self, const Fault *fault);
+/* Returns the warning that tells of it, or NULL if there has been a warning since the start. Any
+ * thread. */
+GstMessage *gst_gpu_backend_take_warning (
+    GstGpuBackend *self, const Fault *fault);
+/* Closes the backend, and opens it on the CPU for the same demand. */
+void gst_gpu_backend_fall_back (GstGpuBackend *self);
 
 /* Returns the value of the property active-backend; static. */
 const gchar *gst_gpu_backend_name (const GstGpuBackend *self);

@@ -64,18 +64,21 @@ use_gpu (GstGpuDevice *self, Gpu *gpu)
             : "belongs to no stream: frames are handed over complete");
 }
 
-/* Opens the device in the context that elements share. NULL: there is none, or kernels do not
- * run there. */
+/* Opens the device in the context that elements share. NULL and FAULT_NONE: there is none, or
+ * kernels do not run there, so that another device may do. */
 static Gpu *
 open_shared (GstGpuDevice *self, gint device_id, Fault *fault)
 {
   Gpu *gpu;
 
-  if (!gst_gpu_memory_find_context (self->element, device_id, &self->context))
+  if (!gst_gpu_memory_find_context (
+          self->element, device_id, &self->context, fault))
     return NULL;
   gpu = gst_gpu_memory_open (self->context, fault);
   if (gpu != NULL)
     g_atomic_int_set (&self->state, OPEN_IN_CONTEXT);
+  else if (fault->kind == FAULT_NOT_FOUND)
+    fault->kind = FAULT_NONE;
   return gpu;
 }
 
@@ -88,7 +91,7 @@ gst_gpu_device_open (GstGpuDevice *self, gint device_id, Fault *fault)
   if (gpu_count (fault) == 0)
     return FALSE;
   gpu = open_shared (self, device_id, fault);
-  if (gpu == NULL) {
+  if (gpu == NULL && fault->kind == FAULT_NONE) {
     set_context (self, NULL, OPEN_WITHOUT_CONTEXT);
     gpu = gpu_open (device_id, fault);
   }

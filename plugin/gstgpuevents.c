@@ -34,6 +34,7 @@ end_flush (GstGpuFilter *self)
   priv->discont = FALSE;
   priv->processed = 0;
   g_atomic_int_set (&priv->flights.flow_reported, FALSE);
+  gst_gpu_flights_forget_error (&priv->flights);
   if (klass->flushed != NULL)
     klass->flushed (self);
 }

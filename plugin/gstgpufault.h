@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstgpufault: a fault of the engine as an error message of an element. */
+/* gstgpufault: a fault of the engine as an element's error or warning message. */
 #pragma once
 
 #include <gst/gst.h>
@@ -13,5 +13,10 @@ GstMessage *gst_gpu_fault_to_message (GstElement *element, const Fault *fault);
 
 /* Posts that message. Any thread. */
 void gst_gpu_fault_post (GstElement *element, const Fault *fault);
+
+/* The same as a warning of an element that goes on without the GPU: `consequence`, a sentence,
+ * comes before that of the fault. */
+GstMessage *gst_gpu_fault_to_warning (
+    GstElement *element, const Fault *fault, const gchar *consequence);
 
 G_END_DECLS

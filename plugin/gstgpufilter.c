@@ -430,6 +430,25 @@ is_reported (GstGpuFilter *self, GstBuffer *buffer)
       && (klass->is_due == NULL || klass->is_due (self, buffer));
 }
 
+/* Sends a frame, to the CPU if the GPU cannot take it and backend=auto. Takes both buffers. */
+static GstFlowReturn
+send_frame (GstGpuFilter *self, GstGpuFilterUse use, GstBuffer *in,
+    GstBuffer *out, gboolean reports)
+{
+  GstGpuFlights *flights = &PRIVATE (self)->flights;
+  GstFlowReturn flow;
+  Fault fault;
+
+  flow = gst_gpu_flights_send (flights, use, in, out, reports, &fault);
+  if (flow != GST_GPU_FLIGHTS_AGAIN)
+    return flow;
+  if (gst_gpu_prepare_fall_back (self, &fault) && gst_gpu_prepare_frame (self))
+    return gst_gpu_flights_send (flights, use, in, out, reports, &fault);
+  gst_buffer_unref (in);
+  gst_buffer_unref (out);
+  return GST_FLOW_ERROR;
+}
+
 /* Hands the frame to the pusher instead of returning a buffer. */
 static GstFlowReturn
 gst_gpu_filter_generate_output (GstBaseTransform *trans, GstBuffer **outbuf)
@@ -455,6 +474,8 @@ gst_gpu_filter_generate_output (GstBaseTransform *trans, GstBuffer **outbuf)
   priv->processed++;
   advance_position (&trans->segment, in);
   passes = out == in;
+  if (g_atomic_int_compare_and_exchange (&priv->flights.lost, TRUE, FALSE))
+    priv->discont = TRUE;
   if (priv->discont) {
     out = gst_buffer_make_writable (out);
     GST_BUFFER_FLAG_SET (out, GST_BUFFER_FLAG_DISCONT);
@@ -469,7 +490,7 @@ gst_gpu_filter_generate_output (GstBaseTransform *trans, GstBuffer **outbuf)
   }
   if (passes)
     gst_buffer_ref (in);
-  return gst_gpu_flights_send (&priv->flights, use, in, out, reports);
+  return send_frame (self, use, in, out, reports);
 }
 
 /* Events and queries */
@@ -891,7 +912,7 @@ gst_gpu_filter_init (GstGpuFilter *self)
   GstGpuFilterPrivate *priv = PRIVATE (self);
 
   gst_gpu_backend_init (&priv->backend, GST_ELEMENT (self));
-  gst_gpu_flights_init (&priv->flights, self, &priv->backend.device,
+  gst_gpu_flights_init (&priv->flights, self, &priv->backend,
       GST_BASE_TRANSFORM_SRC_PAD (self));
   gst_pad_add_probe (GST_BASE_TRANSFORM_SINK_PAD (self),
       GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, explain_refused_caps, self, NULL);

@@ -365,6 +365,49 @@ submit (GstGpuFlight *flight, GstGpuFilterUse use, Fault *fault)
   return TRUE;
 }
 
+gboolean
+gst_gpu_flights_claim_error (GstGpuFlights *self)
+{
+  return g_atomic_int_compare_and_exchange (&self->error_posted, FALSE, TRUE);
+}
+
+void
+gst_gpu_flights_forget_error (GstGpuFlights *self)
+{
+  g_atomic_int_set (&self->error_posted, FALSE);
+}
+
+gboolean
+gst_gpu_flights_may_fall_back (const GstGpuFlights *self, const Fault *fault)
+{
+  return !self->format.in_gpu && !self->format.out_gpu
+      && gst_gpu_backend_may_fall_back (self->backend, fault);
+}
+
+/* After a fault in flight, with an error, or on the way to the CPU with a warning: the frame is
+ * lost, or only its report. Returns the former. */
+static gboolean
+fail_frame (GstGpuFlight *flight, const Fault *fault, GstBuffer **buffer,
+    GstMessage **message)
+{
+  GstGpuFlights *self = flight->all;
+
+  if (!gst_gpu_flights_may_fall_back (self, fault)) {
+    if (gst_gpu_flights_claim_error (self))
+      *message = gst_gpu_fault_to_message (GST_ELEMENT (self->filter), fault);
+    g_atomic_int_set (&self->flow_reported, TRUE);
+    return FALSE;
+  }
+  *message = gst_gpu_backend_take_warning (self->backend, fault);
+  g_atomic_int_set (&self->gpu_failed, TRUE);
+  if (flight->writes) {
+    g_atomic_int_set (&self->lost, TRUE);
+    if (buffer != NULL)
+      gst_clear_buffer (buffer);
+  }
+  return TRUE;
+}
+
 /* A GstFrameQueueFinish. */
 static gboolean
 finish_frame (gpointer frame, GstBuffer **buffer, GstMessage **message,
@@ -383,11 +426,8 @@ finish_frame (gpointer frame, GstBuffer **buffer, GstMessage **message,
   ring_release (self->ring, flight->slot);
   GST_TRACE_OBJECT (
       self->filter, "slot %u: %s", flight->slot_index, ok ? "done" : "failed");
-  if (!ok) {
-    *message = gst_gpu_fault_to_message (GST_ELEMENT (self->filter), &fault);
-    g_atomic_int_set (&self->flow_reported, TRUE);
-    return FALSE;
-  }
+  if (!ok)
+    return fail_frame (flight, &fault, buffer, message);
   if (buffer == NULL)
     return TRUE;
   if (flight->writes)
@@ -425,11 +465,10 @@ push_early (GstGpuFlight *flight, GstBuffer *out, gboolean was_early)
 
 GstFlowReturn
 gst_gpu_flights_send (GstGpuFlights *self, GstGpuFilterUse use, GstBuffer *in,
-    GstBuffer *out, gboolean reports)
+    GstBuffer *out, gboolean reports, Fault *fault)
 {
   GstGpuFlight *flight = &self->flights[self->next_slot_index];
   const gboolean was_early = self->pushed_early;
-  Fault fault;
 
   flight->all = self;
   flight->slot_index = self->next_slot_index;
@@ -444,12 +483,8 @@ gst_gpu_flights_send (GstGpuFlights *self, GstGpuFilterUse use, GstBuffer *in,
   if (flight->writes && !map_output (flight, out))
     goto invalid_output;
   flight->in = in;
-  if (!submit (flight, use, &fault)) {
-    land (flight);
-    gst_buffer_unref (out);
-    gst_gpu_fault_post (GST_ELEMENT (self->filter), &fault);
-    return GST_FLOW_ERROR;
-  }
+  if (!submit (flight, use, fault))
+    goto not_submitted;
   self->next_slot_index = (self->next_slot_index + 1) % self->depth;
   self->pushed_early = flight->out_stream != NULL && !flight->reports;
   if (self->pushed_early)
@@ -457,6 +492,14 @@ gst_gpu_flights_send (GstGpuFlights *self, GstGpuFilterUse use, GstBuffer *in,
   gst_frame_queue_put (self->queue, out, flight);
   return GST_FLOW_OK;
 
+not_submitted:
+  gst_buffer_ref (in);
+  land (flight);
+  if (gst_gpu_flights_may_fall_back (self, fault))
+    return GST_GPU_FLIGHTS_AGAIN;
+  if (gst_gpu_flights_claim_error (self))
+    gst_gpu_fault_post (GST_ELEMENT (self->filter), fault);
+  goto drop;
 invalid_input:
   GST_ELEMENT_ERROR (self->filter, STREAM, FORMAT,
       ("A buffer does not hold a frame of the negotiated format."),
@@ -530,11 +573,12 @@ gst_gpu_flights_log_stats (GstGpuFlights *self)
 
 void
 gst_gpu_flights_init (GstGpuFlights *self, GstGpuFilter *filter,
-    GstGpuDevice *device, GstPad *src_pad)
+    GstGpuBackend *backend, GstPad *src_pad)
 {
   memset (self, 0, sizeof *self);
   self->filter = filter;
-  self->device = device;
+  self->backend = backend;
+  self->device = &backend->device;
   self->queue = gst_frame_queue_new (src_pad, finish_frame, self);
   self->settings.slices = 1;
 }
@@ -555,6 +599,9 @@ gst_gpu_flights_reset (GstGpuFlights *self)
   self->pushed_early = FALSE;
   g_atomic_int_set (&self->flow_reported, FALSE);
   g_atomic_int_set (&self->live_upstream, TRUE);
+  g_atomic_int_set (&self->gpu_failed, FALSE);
+  g_atomic_int_set (&self->lost, FALSE);
+  gst_gpu_flights_forget_error (self);
 }
 
 gboolean

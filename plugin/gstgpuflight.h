@@ -5,7 +5,7 @@
 #pragma once
 
 #include "gstframequeue.h"
-#include "gstgpudevice.h"
+#include "gstgpubackend.h"
 #include "gstgpufilter.h"
 #include "gstgpustats.h"
 
@@ -33,7 +33,8 @@ typedef struct
 {
   /* Constant. */
   GstGpuFilter *filter; /* the owner */
-  GstGpuDevice *device;
+  GstGpuBackend *backend;
+  GstGpuDevice *device; /* of the backend */
   GstFrameQueue *queue; /* has its own lock */
 
   /* Protected by the object lock of the filter. */
@@ -45,6 +46,9 @@ typedef struct
   /* Atomic, for any thread. */
   gint flow_reported; /* upstream or the bus has been given the bad flow */
   gint live_upstream; /* until a latency query says otherwise */
+  gint error_posted;  /* an error of a frame; others follow from it */
+  gint gpu_failed;    /* the next frame falls back to the CPU */
+  gint lost;          /* a result was lost since the last frame */
 
   /* Owned by the streaming thread; the thread that starts and stops has them while the
    * streaming thread is idle. */
@@ -61,7 +65,7 @@ typedef struct
 
 /* `src_pad` is the pad that frames are pushed on. */
 void gst_gpu_flights_init (GstGpuFlights *self, GstGpuFilter *filter,
-    GstGpuDevice *device, GstPad *src_pad);
+    GstGpuBackend *backend, GstPad *src_pad);
 /* Frees the queue, which must be stopped. */
 void gst_gpu_flights_clear (GstGpuFlights *self);
 
@@ -69,6 +73,15 @@ void gst_gpu_flights_clear (GstGpuFlights *self);
 void gst_gpu_flights_reset (GstGpuFlights *self);
 /* Starts the pusher. FALSE: the system gives no thread. */
 gboolean gst_gpu_flights_start (GstGpuFlights *self);
+
+/* Any thread. Whether this is the first error since the start or the last forgetting: others are
+ * its consequences, and are not posted. */
+gboolean gst_gpu_flights_claim_error (GstGpuFlights *self);
+void gst_gpu_flights_forget_error (GstGpuFlights *self);
+/* Whether the CPU can go on after the fault, with frames in system memory. Also on the pusher,
+ * while frames are in flight. */
+gboolean gst_gpu_flights_may_fall_back (
+    const GstGpuFlights *self, const Fault *fault);
 
 /* The functions below are for the streaming thread. */
 
@@ -82,10 +95,13 @@ gboolean gst_gpu_flights_ensure_ring (
 /* Frees the ring. No frame is in flight, and the context is pushed. */
 void gst_gpu_flights_release_ring (GstGpuFlights *self);
 
+/* The frame has not been taken: the caller falls back to the CPU and sends it again. */
+#define GST_GPU_FLIGHTS_AGAIN GST_FLOW_CUSTOM_SUCCESS_1
 /* Submits a frame. Takes `in` and `out`, which are two references to one buffer if the frame is
- * only read. `reports`: the subclass finishes the frame. */
+ * only read. `reports`: the subclass finishes the frame. Posts what goes wrong, but for `fault`,
+ * which the caller can mend, after GST_GPU_FLIGHTS_AGAIN. */
 GstFlowReturn gst_gpu_flights_send (GstGpuFlights *self, GstGpuFilterUse use,
-    GstBuffer *in, GstBuffer *out, gboolean reports);
+    GstBuffer *in, GstBuffer *out, gboolean reports, Fault *fault);
 /* Passes a buffer on as it is, after the frames in flight. Takes the buffer. */
 void gst_gpu_flights_pass (GstGpuFlights *self, GstBuffer *buffer);
 

@@ -23,12 +23,13 @@ gst_gpu_memory_wants_even_height (GstVideoFormat format)
 }
 
 gboolean
-gst_gpu_memory_find_context (
-    GstElement *element, gint device_id, GstObject *const *context)
+gst_gpu_memory_find_context (GstElement *element, gint device_id,
+    GstObject *const *context, Fault *fault)
 {
   (void) element;
   (void) device_id;
   (void) context;
+  fault->kind = FAULT_NONE;
   return FALSE;
 }
 

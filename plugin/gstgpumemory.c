@@ -128,14 +128,14 @@ gst_gpu_memory_wants_even_height (GstVideoFormat format)
 
 /* Contexts */
 
-/* Returns the device's primary context as one object for the whole process; the caller owns the
- * reference. The last reference releases the device. */
+/* Returns the device's primary context as one object for the whole process, or NULL and a fault;
+ * the caller owns the reference. The last reference releases the device. */
 static GstCudaContext *
-get_primary (gint device_id)
+get_primary (gint device_id, Fault *fault)
 {
   static GMutex lock;
   static GWeakRef contexts[MAX_DEVICES];
-  Gpu *gpu = gpu_open (device_id, NULL);
+  Gpu *gpu = gpu_open (device_id, fault);
   GstCudaContext *context = NULL;
   gint id;
 
@@ -152,6 +152,10 @@ get_primary (gint device_id)
           gpu_ref (gpu), (GDestroyNotify) gpu_close);
       if (id < MAX_DEVICES)
         g_weak_ref_set (&contexts[id], context);
+    } else {
+      fault_set (fault, FAULT_FAILED,
+          "GStreamer's CUDA library cannot use the context of the GPU.");
+      fault_detail (fault, "gst_cuda_context_new_wrapped");
     }
   }
   g_mutex_unlock (&lock);
@@ -175,9 +179,9 @@ ask_neighbour (GstElement *element, const gchar *pad_name)
 }
 
 static void
-share_primary (GstElement *element, gint device_id)
+share_primary (GstElement *element, gint device_id, Fault *fault)
 {
-  GstCudaContext *primary = get_primary (device_id);
+  GstCudaContext *primary = get_primary (device_id, fault);
   GstContext *context;
 
   if (primary == NULL)
@@ -192,11 +196,12 @@ share_primary (GstElement *element, gint device_id)
 /* GStreamer's gst_cuda_ensure_element_context() would make a context for each
  * pipeline: more of the GPU's memory, and kernels that wait for each other. */
 gboolean
-gst_gpu_memory_find_context (
-    GstElement *element, gint device_id, GstObject *const *context)
+gst_gpu_memory_find_context (GstElement *element, gint device_id,
+    GstObject *const *context, Fault *fault)
 {
   GstContext *own;
 
+  fault->kind = FAULT_NONE;
   if (!gst_gpu_memory_available ())
     return FALSE;
   own = gst_element_get_context (element, GST_CUDA_CONTEXT_TYPE);
@@ -213,7 +218,7 @@ gst_gpu_memory_find_context (
         gst_message_new_need_context (
             GST_OBJECT (element), GST_CUDA_CONTEXT_TYPE));
   if (*context == NULL)
-    share_primary (element, device_id);
+    share_primary (element, device_id, fault);
   return *context != NULL;
 }
 

@@ -39,9 +39,10 @@ gboolean gst_gpu_memory_wants_even_height (GstVideoFormat format);
  * context of the device. Application and neighbours are informed of the last one, which all
  * elements of the process share that find no other. `device_id` -1: any device that runs the
  * kernels of this build. The context arrives through GstElement.set_context(), which must call
- * gst_gpu_memory_take_context(). FALSE: *context is still NULL. */
-gboolean gst_gpu_memory_find_context (
-    GstElement *element, gint device_id, GstObject *const *context);
+ * gst_gpu_memory_take_context(). FALSE: *context is still NULL; the fault says why the device has
+ * none, or is FAULT_NONE if no context can be shared at all. */
+gboolean gst_gpu_memory_find_context (GstElement *element, gint device_id,
+    GstObject *const *context, Fault *fault);
 /* For GstElement.set_context(): sets *context, if it is NULL, to the offered context, if that
  * is of the right device. The caller owns the reference. */
 void gst_gpu_memory_take_context (GstElement *element, GstContext *offered,

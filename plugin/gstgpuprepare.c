@@ -118,12 +118,43 @@ prepare (GstGpuFilter *self, GstGpuFilterUse *use, Fault *fault)
   return ok;
 }
 
+static void
+fall_back (GstGpuFilter *self)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+
+  gst_gpu_prepare_release (self);
+  gst_gpu_backend_fall_back (&priv->backend);
+  g_atomic_int_set (&priv->flights.gpu_failed, FALSE);
+  show_backend (self);
+  renegotiate_buffers (self);
+}
+
+gboolean
+gst_gpu_prepare_fall_back (GstGpuFilter *self, const Fault *fault)
+{
+  GstGpuFilterPrivate *priv = PRIVATE (self);
+  GstMessage *warning;
+
+  if (!gst_gpu_flights_may_fall_back (&priv->flights, fault))
+    return FALSE;
+  warning = gst_gpu_backend_take_warning (&priv->backend, fault);
+  fall_back (self);
+  if (warning != NULL)
+    gst_element_post_message (GST_ELEMENT (self), warning);
+  return TRUE;
+}
+
 void
 gst_gpu_prepare_fail (GstGpuFilter *self, const Fault *fault)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
+  const gboolean of_settings = fault->kind == FAULT_SETTINGS
+      || fault->kind == FAULT_FORMAT || fault->kind == FAULT_UNSUPPORTED;
+  const gboolean is_new =
+      priv->failed && strcmp (fault->message, priv->fault.message) != 0;
 
-  if (!priv->failed || strcmp (fault->message, priv->fault.message) != 0)
+  if (gst_gpu_flights_claim_error (&priv->flights) || (is_new && of_settings))
     gst_gpu_fault_post (GST_ELEMENT (self), fault);
   else
     GST_LOG_OBJECT (self, "fails again: %s", fault->message);
@@ -154,10 +185,16 @@ gst_gpu_prepare_frame (GstGpuFilter *self)
   gboolean passes;
   Fault fault;
 
-  if (!prepare (self, &use, &fault)) {
+  if (g_atomic_int_get (&priv->flights.gpu_failed))
+    fall_back (self);
+  if (!prepare (self, &use, &fault)
+      && !(gst_gpu_prepare_fall_back (self, &fault)
+          && prepare (self, &use, &fault))) {
     gst_gpu_prepare_fail (self, &fault);
     return FALSE;
   }
+  if (priv->failed)
+    gst_gpu_flights_forget_error (&priv->flights);
   priv->failed = FALSE;
   passes = use != GST_GPU_FILTER_WRITE && format->in_gpu == format->out_gpu;
   if (use != priv->use || passes != gst_base_transform_is_passthrough (trans)) {

@@ -18,8 +18,14 @@ void gst_gpu_prepare_context (GstGpuFilter *self, GstBuffer *buffer);
 /* Brings everything up to date for a frame, and switches passthrough. FALSE: a fault has been
  * posted. */
 gboolean gst_gpu_prepare_frame (GstGpuFilter *self);
-/* Posts a fault, once for consecutive frames that have the same fault. */
+/* Posts the first fault of consecutive frames, and after it other faults of settings. Nothing
+ * follows a fault of a frame in flight, from which the others come. */
 void gst_gpu_prepare_fail (GstGpuFilter *self, const Fault *fault);
+
+/* Continues on the CPU after a fault of the GPU, if the backend may and frames are in system
+ * memory; posts the warning, unless there has been one. The next gst_gpu_prepare_frame() makes
+ * what frames need there. FALSE: nothing has changed. */
+gboolean gst_gpu_prepare_fall_back (GstGpuFilter *self, const Fault *fault);
 
 /* Frees ring and plans, which belong to the caps and the backend. */
 void gst_gpu_prepare_release (GstGpuFilter *self);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What cannot be done is said once, in words, and is not the end. */
+#include "fault-fixture.h"
 #include "flight-fixture.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -369,22 +369,6 @@ errors_device_id (void)
 
 /* ---- while a frame is waited for ------------------------------------------ */
 
-/* Of the emulated GPU; see its events.cpp. */
-typedef void (*FailQuery) (int n);
-
-static FailQuery
-find_fail_query (void)
-{
-  void *driver = dlopen ("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  FailQuery fail_query = NULL;
-
-  if (driver != NULL) {
-    *(void **) &fail_query = dlsym (driver, "emulated_gpu_fail_query");
-    dlclose (driver); /* the element holds it */
-  }
-  return fail_query;
-}
-
 typedef struct
 {
   Flight *flight;
@@ -418,10 +402,10 @@ errors_while_waiting (void)
     const gboolean at_once = s % 2;
     Flight *flight = flight_open (settings[s / 2], "NV12", 34, 18, NULL);
     GstFlowReturn flow = GST_FLOW_OK;
-    FailQuery fail_query = find_fail_query ();
+    const FaultPoints *points = fault_points ();
     Flush flush = { flight, FALSE };
 
-    if (fail_query == NULL) {
+    if (points == NULL) {
       flight_close (flight);
       test_skip ("this GPU cannot be told to fail");
       return;
@@ -436,7 +420,7 @@ errors_while_waiting (void)
     if (at_once)
       gst_bus_set_sync_handler (
           flight->filter.bus, flush_on_error, &flush, NULL);
-    fail_query (1);
+    points->arm (EMULATED_FAULT_QUERY, 1, FALSE);
     flight_push (flight, 10);
     if (at_once) {
       flight_await_flag (&flush.done, "the flush does not come back");

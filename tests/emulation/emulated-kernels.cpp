@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* emulated-kernels: how kernels are set up and queued. */
+#include "emulated-faults.h"
 #include "emulated-launch.h"
 #include "emulated-queue.h"
 #include "emulated-runtime.h"
@@ -45,6 +46,8 @@ code_capability ()
 cudaError_t
 cudaFuncGetAttributes (cudaFuncAttributes *attributes, const void *)
 {
+  if (emulated_fault (EMULATED_FAULT_LAUNCH, "cudaFuncGetAttributes"))
+    return emulated_result (CUDA_ERROR_NO_BINARY_FOR_GPU);
   if (!emulated_context_is_current ())
     return emulated_result (CUDA_ERROR_INVALID_CONTEXT);
   attributes->sharedSizeBytes = 0;
@@ -56,6 +59,8 @@ cudaError_t
 cudaFuncSetAttribute (
     const void *kernel, cudaFuncAttribute attribute, int value)
 {
+  if (emulated_fault (EMULATED_FAULT_LAUNCH, "cudaFuncSetAttribute"))
+    return emulated_result (CUDA_ERROR_INVALID_VALUE);
   if (!emulated_context_is_current ())
     return emulated_result (CUDA_ERROR_INVALID_CONTEXT);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0
@@ -72,6 +77,8 @@ cudaError_t
 cudaOccupancyMaxActiveBlocksPerMultiprocessor (
     int *blocks, const void *, int, size_t)
 {
+  if (emulated_fault (EMULATED_FAULT_LAUNCH, "cudaOccupancyMaxActiveBlocks"))
+    return emulated_result (CUDA_ERROR_INVALID_VALUE);
   if (!emulated_context_is_current ())
     return emulated_result (CUDA_ERROR_INVALID_CONTEXT);
   *blocks = 2;

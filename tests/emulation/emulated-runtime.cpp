@@ -2,6 +2,8 @@
 /* emulated-runtime: the CUDA runtime's functions, by those of the emulated driver. */
 #include "emulated-runtime.h"
 
+#include "emulated-faults.h"
+
 static thread_local cudaError_t last_error;
 
 cudaError_t
@@ -49,6 +51,8 @@ cudaGetErrorString (cudaError_t error)
 cudaError_t
 cudaGetDeviceCount (int *count)
 {
+  if (emulated_fault (EMULATED_FAULT_CONTEXT, "cudaGetDeviceCount"))
+    return emulated_result (CUDA_ERROR_UNKNOWN);
   return emulated_result (cuDeviceGetCount (count));
 }
 
@@ -85,6 +89,10 @@ cudaGetDeviceProperties (cudaDeviceProp *properties, int device)
         &properties->multiProcessorCount },
   };
   int shared = 0;
+
+  if (emulated_fault (EMULATED_FAULT_CONTEXT, "cudaGetDeviceProperties"))
+    return emulated_result (CUDA_ERROR_UNKNOWN);
+
   CUresult status =
       cuDeviceGetName (properties->name, sizeof properties->name, device);
 

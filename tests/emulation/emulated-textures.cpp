@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* emulated-textures: what kernels fetch through. */
+#include "emulated-faults.h"
 #include "emulated-runtime.h"
 
 struct Texture
@@ -29,6 +30,8 @@ cudaCreateTextureObject (cudaTextureObject_t *object,
   const size_t texel_bytes =
       (size_t) (texel_channels (&memory.desc) * memory.desc.x / 8);
 
+  if (emulated_fault (EMULATED_FAULT_MEMORY, "cudaCreateTextureObject"))
+    return emulated_result (CUDA_ERROR_OUT_OF_MEMORY);
   if (!emulated_context_is_current ())
     return emulated_result (CUDA_ERROR_INVALID_CONTEXT);
   if (memory.pitchInBytes < memory.width * texel_bytes)

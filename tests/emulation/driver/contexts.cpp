@@ -47,9 +47,9 @@ has_streams_or_events (const Context *context)
 static void
 end_context (const std::shared_ptr<Context> &context)
 {
-  if (has_memory (context.get ()))
+  if (!context->lost && has_memory (context.get ()))
     accuse ("a context ended before memory of it was freed");
-  if (has_streams_or_events (context.get ()))
+  if (!context->lost && has_streams_or_events (context.get ()))
     accuse ("a context ended before its streams and events were destroyed");
   {
     const std::lock_guard<std::mutex> guard (state_lock);
@@ -88,9 +88,19 @@ current_context (std::shared_ptr<Context> *context)
   return (*context)->destroyed ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
 }
 
+void
+count_primaries (long *contexts)
+{
+  const std::lock_guard<std::mutex> guard (state_lock);
+
+  for (const Primary &primary : primaries)
+    *contexts += primary.holds;
+}
+
 CUresult
 cuDevicePrimaryCtxRetain (CUcontext *context, CUdevice device)
 {
+  MAY_FAIL (CONTEXT, "cuDevicePrimaryCtxRetain", CUDA_ERROR_OUT_OF_MEMORY);
   CHECK (check_device (device));
 
   const std::lock_guard<std::mutex> guard (state_lock);
@@ -167,6 +177,10 @@ cuCtxPushCurrent (CUcontext handle)
   std::shared_ptr<Context> context;
 
   CHECK (find_context (handle, &context));
+  if (push_fault ("cuCtxPushCurrent")) {
+    context->lost = true;
+    return CUDA_ERROR_INVALID_CONTEXT;
+  }
   stack.push_back (context);
   return CUDA_SUCCESS;
 }

@@ -65,6 +65,7 @@ copy_2d (const CUDA_MEMCPY2D &copy, CUstream stream, bool wait)
   Rows from, to;
 
   copies++;
+  MAY_FAIL (COPY, "cuMemcpy2D", CUDA_ERROR_INVALID_VALUE);
   if (width == 0 || height == 0)
     return enqueue (
         stream, [] {}, wait);

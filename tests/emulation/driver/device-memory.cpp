@@ -115,11 +115,21 @@ free_memory_of (const Context *context)
     }
 }
 
+void
+count_memory (long *device, long *pinned)
+{
+  const std::lock_guard<std::mutex> guard (state_lock);
+
+  for (const auto &entry : allocations)
+    (*(entry.second.type == CU_MEMORYTYPE_DEVICE ? device : pinned))++;
+}
+
 CUresult
 cuMemAlloc (CUdeviceptr *memory, size_t bytes)
 {
   void *allocated = nullptr;
 
+  MAY_FAIL (MEMORY, "cuMemAlloc", CUDA_ERROR_OUT_OF_MEMORY);
   CHECK (allocate (&allocated, bytes, CU_MEMORYTYPE_DEVICE));
   *memory = (uintptr_t) allocated;
   return CUDA_SUCCESS;
@@ -148,6 +158,7 @@ cuMemFree (CUdeviceptr memory)
 CUresult
 cuMemHostAlloc (void **memory, size_t bytes, unsigned flags)
 {
+  MAY_FAIL (MEMORY, "cuMemHostAlloc", CUDA_ERROR_OUT_OF_MEMORY);
   if (flags > (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP
           | CU_MEMHOSTALLOC_WRITECOMBINED))
     return CUDA_ERROR_INVALID_VALUE;

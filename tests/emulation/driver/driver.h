@@ -6,6 +6,8 @@
  * the context goes. Nothing waits with the lock held. */
 #pragma once
 
+#include "emulated-faults.h"
+
 #include <cuda.h>
 
 #include <memory>
@@ -25,12 +27,20 @@ class Queue;
       return check_status; \
   } while (0)
 
+/* Leaves a function where a test wants this call to fail. */
+#define MAY_FAIL(kind, call, status) \
+  do { \
+    if (emulated_fault (EMULATED_FAULT_##kind, call)) \
+      return status; \
+  } while (0)
+
 struct Context
 {
   CUcontext handle;
   CUdevice device;
   bool primary;
   bool destroyed = false;
+  bool lost = false; /* nothing could be freed there for a while */
   size_t stack_size = 1024;
   std::set<CUcontext> peers;                   /* whose memory it may use */
   std::shared_ptr<Queue> null;                 /* the stream NULL */
@@ -126,6 +136,15 @@ CUresult find_event (CUevent handle, Event *event);
 void accuse (const char *what);
 /* Does so where something could not be freed; returns the status. */
 CUresult freed (CUresult status, const char *what);
+
+/* Passes a point of pushes; returns whether contexts are lost, as they stay until the next
+ * arming. */
+bool push_fault (const char *call);
+
+/* What is alive in all contexts. */
+void count_memory (long *device, long *pinned);
+void count_handles (long *streams, long *events);
+void count_primaries (long *contexts);
 
 /* Whether something is left of a context that goes. */
 bool has_memory (const Context *context);

@@ -5,8 +5,6 @@
 
 #include "streams.h"
 
-#include <atomic>
-
 CUresult
 find_event (CUevent handle, Event *event)
 {
@@ -29,6 +27,7 @@ cuEventCreate (CUevent *event, unsigned flags)
 {
   std::shared_ptr<Context> context;
 
+  MAY_FAIL (EVENT, "cuEventCreate", CUDA_ERROR_OUT_OF_MEMORY);
   CHECK (current_context (&context));
   if (flags > (CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING))
     return CUDA_ERROR_INVALID_VALUE;
@@ -61,6 +60,7 @@ cuEventRecord (CUevent handle, CUstream stream_handle)
   Event event;
   Stream stream;
 
+  MAY_FAIL (EVENT, "cuEventRecord", CUDA_ERROR_LAUNCH_FAILED);
   CHECK (find_event (handle, &event));
   CHECK (find_stream (stream_handle, true, &stream));
   if (event.context != stream.context)
@@ -80,6 +80,7 @@ cuStreamWaitEvent (CUstream stream, CUevent handle, unsigned flags)
 {
   Event event;
 
+  MAY_FAIL (EVENT, "cuStreamWaitEvent", CUDA_ERROR_LAUNCH_FAILED);
   CHECK (find_event (handle, &event));
   if (flags != 0)
     return CUDA_ERROR_INVALID_VALUE;
@@ -89,25 +90,13 @@ cuStreamWaitEvent (CUstream stream, CUevent handle, unsigned flags)
   });
 }
 
-/* Of the queries to come, the one that fails; 0: none. */
-static std::atomic<int> failing_query;
-
-/* For tests, which look it up by its name: the n-th query of an event from now on fails as
- * after a fault of a kernel, and no other does; 0: none. */
-extern "C" __attribute__ ((visibility ("default"))) void
-emulated_gpu_fail_query (int n)
-{
-  failing_query = n;
-}
-
 CUresult
 cuEventQuery (CUevent handle)
 {
   Event event;
 
+  MAY_FAIL (QUERY, "cuEventQuery", CUDA_ERROR_LAUNCH_FAILED);
   CHECK (find_event (handle, &event));
-  if (failing_query > 0 && --failing_query == 0)
-    return CUDA_ERROR_LAUNCH_FAILED;
   return event.last == nullptr || event.last->reached () ? CUDA_SUCCESS
                                                          : CUDA_ERROR_NOT_READY;
 }
@@ -128,6 +117,7 @@ cuEventElapsedTime (float *ms, CUevent start_handle, CUevent end_handle)
 {
   Event start, end;
 
+  MAY_FAIL (EVENT, "cuEventElapsedTime", CUDA_ERROR_LAUNCH_FAILED);
   CHECK (find_event (start_handle, &start));
   CHECK (find_event (end_handle, &end));
   if (!start.timed || !end.timed || start.last == nullptr || end.last == nullptr

@@ -10,6 +10,7 @@ fill (CUdeviceptr to, size_t pitch, T value, size_t width, size_t height,
 {
   Allocation allocation;
 
+  MAY_FAIL (LAUNCH, "cuMemset", CUDA_ERROR_INVALID_VALUE);
   if (width == 0 || height == 0)
     return enqueue (stream, [] {});
   if (to % sizeof value != 0

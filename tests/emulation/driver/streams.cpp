@@ -104,9 +104,23 @@ CUresult
 emulatedEnqueue (
     CUstream stream, void (*run) (void *), void *user, void (*release) (void *))
 {
+  MAY_FAIL (LAUNCH, "cuLaunchKernel", CUDA_ERROR_LAUNCH_FAILED);
   return enqueue (stream, [run, user, release] {
     run (user);
     release (user);
+  });
+}
+
+void
+count_handles (long *streams, long *events)
+{
+  const std::lock_guard<std::mutex> guard (state_lock);
+
+  state.streams.for_each ([&] (const Stream &stream) {
+    *streams += !stream.context->destroyed;
+  });
+  state.events.for_each ([&] (const Event &event) {
+    *events += !event.context->destroyed;
   });
 }
 
@@ -116,6 +130,7 @@ cuStreamCreate (CUstream *stream, unsigned flags)
   std::vector<std::shared_ptr<Queue>> finished;
   std::shared_ptr<Context> context;
 
+  MAY_FAIL (STREAM, "cuStreamCreate", CUDA_ERROR_OUT_OF_MEMORY);
   CHECK (current_context (&context));
   if (flags > CU_STREAM_NON_BLOCKING)
     return CUDA_ERROR_INVALID_VALUE;
@@ -174,6 +189,8 @@ cuStreamSynchronize (CUstream handle)
   if (handle == nullptr)
     wait_for_streams (stream.context, true);
   stream.queue->wait ();
+  /* Work has ended by then, as it has after a fault of a real GPU. */
+  MAY_FAIL (STREAM, "cuStreamSynchronize", CUDA_ERROR_LAUNCH_FAILED);
   return CUDA_SUCCESS;
 }
 

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Every call that may fail, failing in its turn.
+ *
+ * A short pipeline runs again and again, and each time the next fault point of the emulated
+ * GPU fails. Whatever point it is, the frames that arrive are right and in order; what stops
+ * the pipeline is one error of an element, in a sentence; with backend=auto and frames in
+ * system memory a fault of the GPU does not stop it at all, but costs one warning and at most
+ * the frames in flight. The same pipeline then runs again, without a fault, and delivers
+ * every frame; and when it is freed, nothing is left.
+ *
+ * From the environment: FAULTS_STRIDE, 97 if not set, takes every so many points, from one on
+ * that FAULTS_SEED chooses, a number, or the clock. */
+#include "fault-fixture.h"
+#include "fault-run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES 5
+/* Also the largest number of frames that a fault may cost. */
+#define DEPTH 3
+
+/* Points that a pipeline has are these, apart from the queries of events, of which it has
+ * as many as the clock makes of them. */
+#define COUNTED_POINTS (0x3ffu & ~(unsigned) EMULATED_FAULT_QUERY)
+
+static const struct
+{
+  const char *name, *before, *after, *settings;
+} memories[] = {
+  { "pinned", "", "", "" },
+  { "foreign", "identity drop-allocation=true ! ", "", "" },
+  { "pageable", "", "", " transfer=pageable" },
+  { "mapped", "", "", " transfer=mapped" },
+  { "gpu",
+      "cudasepconv sigma=0 backend=cuda ring-depth=3 ! "
+      "video/x-raw(memory:CUDAMemory) ! ",
+      " ! video/x-raw(memory:CUDAMemory) ! "
+      "cudasepconv sigma=0 backend=cuda ring-depth=3 ! video/x-raw",
+      "" },
+};
+
+#define GPU_MEMORY_ROW (G_N_ELEMENTS (memories) - 1)
+
+/* Each way that an element computes. */
+typedef struct
+{
+  const char *name, *format, *settings;
+  guint least; /* points that a run has, at least, in each memory and on the CPU */
+  guint least_cpu;
+} Element;
+
+static const Element elements[] = {
+  { "plain", "NV12", "cudasepconv sigma=1", 100, 10 },
+  { "slices", "GRAY8", "cudasepconv sigma=1 slices=4", 100, 10 },
+  { "wide", "GRAY8", "cudasepconv sigma=12", 100, 10 },
+  { "box", "GRAY8", "cudasepconv kernel=box radius=9", 100, 10 },
+  { "regions", "NV12",
+      "cudasepconv sigma=2 roi-mode=inside zones=<<0.1,0.2,0.5,0.5>>", 100,
+      10 },
+  { "outside", "GRAY8",
+      "cudasepconv sigma=2 roi-mode=outside roi-shape=ellipse "
+      "zones=<<0.1,0.2,0.5,0.5>>",
+      100, 10 },
+  { "light", "RGBA", "cudasepconv sigma=2 gamma=linear alpha-mode=premultiply",
+      100, 10 },
+  { "terms", "NV12", "cudasepconv kernel=sobel scale=0.25", 100, 10 },
+  { "counting", "NV12",
+      "cudasepconv sigma=1 histogram=true histogram-interval=0", 100, 10 },
+  { "analyze", "NV12", "cudahisto interval=0", 100, 10 },
+  { "equalize", "NV12", "cudahisto mode=equalize smoothing=0 interval=0", 100, 10 },
+  { "clahe", "GRAY8", "cudahisto mode=equalize equalizer=clahe smoothing=0 interval=0", 100,
+      10 },
+  { "overlay", "NV12", "cudahisto mode=overlay interval=0", 100, 10 },
+};
+
+/* The points to take, and how many there were. */
+typedef struct
+{
+  const FaultPoints *points;
+  long stride, first;
+  guint met;
+} Sweep;
+
+static long
+number_from_environment (const char *name, long otherwise)
+{
+  const char *text = g_getenv (name);
+
+  return text != NULL ? atol (text) : otherwise;
+}
+
+static Sweep
+sweep_start (const FaultPoints *points)
+{
+  const long stride = MAX (number_from_environment ("FAULTS_STRIDE", 97), 1);
+  const long seed =
+      number_from_environment ("FAULTS_SEED", (long) time (NULL) % 1000);
+
+  return (Sweep){ .points = points,
+    .stride = stride,
+    .first = 1 + labs (seed) % stride };
+}
+
+/* Whether no sample differs by more than 1: as exact as methods of other backends are. */
+static gboolean
+frames_match (GBytes *a, GBytes *b)
+{
+  gsize n, m;
+  const guint8 *x = g_bytes_get_data (a, &n), *y = g_bytes_get_data (b, &m);
+
+  if (n != m)
+    return FALSE;
+  for (gsize i = 0; i < n; i++)
+    if (ABS (x[i] - y[i]) > 1)
+      return FALSE;
+  return TRUE;
+}
+
+/* Expects frames of `run` that are right, in order, at most `lost` fewer than there were; or a
+ * part of them, if `lost` is negative. */
+static void
+expect_frames (const FaultRun *run, const FaultRun *right, int lost)
+{
+  guint next = 0;
+
+  for (guint i = 0; i < run->frames->len; i++, next++) {
+    const GstClockTime time = g_array_index (run->times, GstClockTime, i);
+
+    while (next < right->frames->len
+        && g_array_index (right->times, GstClockTime, next) != time)
+      next++;
+    expect (next < right->frames->len, "frame %u has a time of no other", i);
+    expect (
+        frames_match (run->frames->pdata[i], right->frames->pdata[next]),
+        "frame %u is wrong", i);
+  }
+  expect (lost < 0 || (int) run->frames->len >= FRAMES - lost,
+      "%u frames of %d arrive", run->frames->len, FRAMES);
+}
+
+/* Expects one sentence for a user, and some detail. Those of GStreamer's base class have no
+ * full stop. */
+static void
+expect_sentence (const char *text)
+{
+  const char *end = strchr (text, '\n');
+  const gboolean of_base = strstr (text, "gstbasetransform.c") != NULL;
+
+  expect (end != NULL && end - text > 15 && end[1] != '\0'
+          && (end[-1] == '.' || of_base),
+      "no sentence with detail: %s", text);
+}
+
+/* Expects what a run with a fault may come to. */
+static void
+judge (const FaultRun *run, const FaultRun *right, gboolean may_fall_back,
+    gboolean of_gpu)
+{
+  if (run->failures == 0) {
+    expect (run->errors->len == 0, "an error goes unnoticed");
+    expect (run->warnings->len <= (may_fall_back ? 1 : 0), "%u warnings, %s",
+        run->warnings->len, (char *) run->warnings->pdata[0]);
+    if (run->warnings->len > 0)
+      expect_sentence (run->warnings->pdata[0]);
+    expect_frames (run, right, run->warnings->len > 0 ? DEPTH : 0);
+    return;
+  }
+  expect (run->errors->len == 1, "%u errors of %u are the element's: %s, %s",
+      run->errors->len, run->failures,
+      run->errors->len > 0 ? (char *) run->errors->pdata[0] : "none",
+      run->errors->len > 1 ? (char *) run->errors->pdata[1] : "none");
+  expect_sentence (run->errors->pdata[0]);
+  expect (!may_fall_back || !of_gpu, "an error, where the CPU could have gone on: %s",
+      (char *) run->errors->pdata[0]);
+  expect_frames (run, right, -1);
+}
+
+static void
+expect_all (const FaultRun *run, const FaultRun *right, const char *when)
+{
+  expect (run->failures == 0, "%s, %u errors: %s", when, run->failures,
+      run->errors->len > 0 ? (char *) run->errors->pdata[0] : "?");
+  expect (run->warnings->len == 0, "%s, a warning: %s", when,
+      (char *) run->warnings->pdata[0]);
+  expect_frames (run, right, 0);
+  expect (run->reports->len == right->reports->len, "%s, %u reports instead of %u",
+      when, run->reports->len, right->reports->len);
+}
+
+static void
+expect_nothing_left (const FaultPoints *points, const EmulatedLive *before)
+{
+  EmulatedLive now;
+
+  points->live (&now);
+  expect (memcmp (&now, before, sizeof now) == 0,
+      "left: %ld device memories, %ld pinned, %ld streams, %ld events, "
+      "%ld holds of contexts, %ld of the heap, %ld threads",
+      now.device_memory - before->device_memory,
+      now.pinned_memory - before->pinned_memory,
+      now.streams - before->streams, now.events - before->events,
+      now.contexts - before->contexts, now.heap - before->heap,
+      now.threads - before->threads);
+}
+
+/* One run with a fault, and one without. FALSE: the point was not met. */
+static gboolean
+run_with_fault (const FaultPoints *points, const char *title,
+    const char *description, const FaultRun *right, unsigned kinds, long n,
+    gboolean lasting, gboolean may_fall_back)
+{
+  EmulatedLive before;
+  const char *call;
+  unsigned kind;
+  FaultRun *run;
+
+  points->live (&before);
+  run = fault_run_new (description);
+  test_context ("%s, %s %ld", title, lasting ? "all from point" : "point", n);
+  points->arm (kinds, n, lasting);
+  fault_run_play (run);
+  call = points->fired (&kind);
+  if (call != NULL)
+    test_context ("%s, %s %ld: %s", title,
+        lasting ? "all from point" : "point", n, call);
+  points->arm (0, 0, FALSE);
+  judge (run, right, may_fall_back, (kind & EMULATED_FAULT_OF_GPU) != 0);
+  fault_run_play (run);
+  expect_all (run, right, "after a restart");
+  fault_run_end (run);
+  expect_nothing_left (points, &before);
+  fault_run_free (run);
+  return call != NULL;
+}
+
+/* All points of these kinds. Others' threads make a run pass a few more or fewer of them. */
+static void
+sweep_points (Sweep *sweep, const char *title, const char *description,
+    const FaultRun *right, unsigned kinds, gboolean lasting,
+    gboolean may_fall_back)
+{
+  int missed = 0;
+
+  for (long n = sweep->first; missed < 2; n += sweep->stride)
+    if (run_with_fault (sweep->points, title, description, right, kinds, n,
+            lasting, may_fall_back))
+      sweep->met++;
+    else
+      missed++;
+}
+
+/* Returns the pipeline, to be freed. */
+static char *
+describe (const Element *element, guint memory, const char *backend)
+{
+  return g_strdup_printf (
+      "videotestsrc num-buffers=%d pattern=ball ! video/x-raw,format=%s,"
+      "width=32,height=18,framerate=30/1 ! %s%s ring-depth=%d backend=%s%s%s ! "
+      "fakesink name=sink",
+      FRAMES, element->format, memories[memory].before, element->settings, DEPTH,
+      backend, memories[memory].settings, memories[memory].after);
+}
+
+static void
+sweep_pipeline (const FaultPoints *points, const Element *element,
+    guint memory, const char *backend, guint least)
+{
+  const gboolean on_cpu = g_str_equal (backend, "cpu");
+  const gboolean may_fall_back = g_str_equal (backend, "auto");
+  char *description = describe (element, memory, backend);
+  char *title = g_strdup_printf ("backend=%s %s, %s memory", backend,
+      element->name, memories[memory].name);
+  Sweep sweep = sweep_start (points);
+  FaultRun *right;
+
+  test_context ("%s, no fault", title);
+  points->arm (0, 0, FALSE);
+  right = fault_run_new (description);
+  fault_run_play (right);
+  expect_all (right, right, "without a fault");
+  fault_run_end (right);
+  sweep_points (
+      &sweep, title, description, right, COUNTED_POINTS, FALSE, may_fall_back);
+  if (!on_cpu) {
+    sweep_points (&sweep, title, description, right, EMULATED_FAULT_QUERY,
+        FALSE, may_fall_back);
+    sweep_points (
+        &sweep, title, description, right, EMULATED_FAULT_OF_GPU, TRUE, may_fall_back);
+  }
+  printf ("faults: %s: %u points, every %ld. from the %ld. on\n", title, sweep.met,
+      sweep.stride, sweep.first);
+  expect (sweep.met * sweep.stride + sweep.stride >= least,
+      "%s: %u points are met, of %u at least", title, sweep.met, least);
+  fault_run_free (right);
+  g_free (title);
+  g_free (description);
+}
+
+static const FaultPoints *
+points_or_skip (void)
+{
+  const FaultPoints *points = fault_points ();
+
+  if (points == NULL)
+    test_skip ("this GPU cannot be told to fail");
+  return points;
+}
+
+static void
+faults_in_memory (guint memory)
+{
+  const FaultPoints *points = points_or_skip ();
+
+  for (guint e = 0; points != NULL && e < G_N_ELEMENTS (elements); e++)
+    sweep_pipeline (points, &elements[e], memory, "cuda", elements[e].least);
+}
+
+static void
+faults_pinned (void)
+{
+  faults_in_memory (0);
+}
+
+static void
+faults_foreign (void)
+{
+  faults_in_memory (1);
+}
+
+static void
+faults_pageable (void)
+{
+  faults_in_memory (2);
+}
+
+static void
+faults_mapped (void)
+{
+  faults_in_memory (3);
+}
+
+#ifdef HAVE_GSTCUDA
+static void
+faults_gpu_memory (void)
+{
+  faults_in_memory (GPU_MEMORY_ROW);
+}
+#endif
+
+/* With backend=auto the CPU goes on. */
+static void
+faults_fall_back (void)
+{
+  const FaultPoints *points = points_or_skip ();
+
+  for (guint e = 0; points != NULL && e < G_N_ELEMENTS (elements); e++)
+    sweep_pipeline (points, &elements[e], e % GPU_MEMORY_ROW, "auto",
+        elements[e].least);
+}
+
+static void
+faults_on_cpu (void)
+{
+  const FaultPoints *points = points_or_skip ();
+
+  for (guint e = 0; points != NULL && e < G_N_ELEMENTS (elements); e++)
+    sweep_pipeline (
+        points, &elements[e], 0, "cpu", elements[e].least_cpu);
+}
+
+const Test tests_faults[] = {
+  { "faults-pinned", faults_pinned, VARIANT_CUDA },
+  { "faults-foreign", faults_foreign, VARIANT_CUDA },
+  { "faults-pageable", faults_pageable, VARIANT_CUDA },
+  { "faults-mapped", faults_mapped, VARIANT_CUDA },
+#ifdef HAVE_GSTCUDA
+  { "faults-gpu-memory", faults_gpu_memory, VARIANT_CUDA },
+#endif
+  { "faults-fall-back", faults_fall_back, VARIANT_CUDA },
+  { "faults-on-cpu", faults_on_cpu, VARIANT_CUDA },
+  { 0 },
+};
