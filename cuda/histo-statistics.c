@@ -60,6 +60,7 @@ add_spread (HistoStatistics *statistics, const uint64_t *counts, int bins,
 {
   const double samples = (double) statistics->samples;
   const int width = even_width (bins, depth);
+  uint64_t n_dark = 0, n_bright = 0;
   double squares = 0.0;
 
   for (int bin = 0; bin < bins; bin++) {
@@ -72,11 +73,14 @@ add_spread (HistoStatistics *statistics, const uint64_t *counts, int bins,
         share * (center - statistics->mean) * (center - statistics->mean);
     statistics->entropy -= share * log2 (share);
     if (center <= dark)
-      statistics->dark += share;
+      n_dark += counts[bin];
     if (center >= bright)
-      statistics->bright += share;
+      n_bright += counts[bin];
   }
   statistics->stddev = sqrt (squares);
+  /* Not sums of shares, which rounding may take beyond 1. */
+  statistics->dark = (double) n_dark / (double) statistics->samples;
+  statistics->bright = (double) n_bright / (double) statistics->samples;
 }
 
 HistoStatistics

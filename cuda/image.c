@@ -28,7 +28,8 @@ validate_plane (const Image *image, int index, Fault *fault)
   if (plane->channels < 1 || plane->channels > IMAGE_MAX_CHANNELS)
     return fault_set (fault, FAULT_SETTINGS, "Plane %d has %d channels.", index,
         plane->channels);
-  if (plane->depth < 1 || plane->shift < 0 || plane->depth + plane->shift > 16)
+  if (plane->depth < 1 || plane->depth > 16 || plane->shift < 0
+      || plane->shift > 16 - plane->depth)
     return fault_set (fault, FAULT_SETTINGS,
         "Plane %d has %d-bit samples shifted by %d bits.", index, plane->depth,
         plane->shift);

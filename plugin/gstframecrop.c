@@ -32,8 +32,8 @@ gst_frame_crop_get_origin (const GstVideoCropMeta *crop,
   /* In plane 0, only packed pairs of pixels have a component that is coarser than a pixel. */
   const gint c = coarsest_component (format, 0);
 
-  *x = (gint) crop->x >> format->w_sub[c] << format->w_sub[c];
-  *y = (gint) crop->y >> format->h_sub[c] << format->h_sub[c];
+  *x = (gint) (crop->x >> format->w_sub[c] << format->w_sub[c]);
+  *y = (gint) (crop->y >> format->h_sub[c] << format->h_sub[c]);
 }
 
 gboolean

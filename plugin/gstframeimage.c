@@ -176,7 +176,26 @@ gst_frame_is_interleaved (const GstVideoFrame *frame)
       != GST_VIDEO_INTERLACE_MODE_ALTERNATE;
 }
 
-void
+/* Returns the map of the buffer that holds plane p: planes without a GstVideoMeta share one. */
+static const GstMapInfo *
+map_of_plane (const GstVideoFrame *frame, gint p)
+{
+  return &frame->map[frame->meta == NULL ? 0 : p];
+}
+
+/* Whether all rows of a memory lie within the map. */
+static gboolean
+is_mapped (const ImageMemory *memory, const GstMapInfo *map)
+{
+  const guintptr start = (guintptr) map->data, data = (guintptr) memory->data;
+  const gint64 first = data - start;
+  const gint64 last = first + (gint64) (memory->height - 1) * memory->stride;
+
+  return data >= start && data - start <= map->size && last >= 0
+      && (guint64) MAX (first, last) + memory->row_bytes <= map->size;
+}
+
+gboolean
 gst_frame_layout_get_image (
     const GstFrameLayout *self, const GstVideoFrame *frame, Image *image)
 {
@@ -184,7 +203,10 @@ gst_frame_layout_get_image (
   for (gint m = 0; m < image->n_memories; m++) {
     image->memory[m].data = GST_VIDEO_FRAME_PLANE_DATA (frame, m);
     image->memory[m].stride = GST_VIDEO_FRAME_PLANE_STRIDE (frame, m);
+    if (!is_mapped (&image->memory[m], map_of_plane (frame, m)))
+      return FALSE;
   }
+  return TRUE;
 }
 
 /* Does not use GstVideoConverter, which computes many formats in 8 bits and truncates: its

@@ -50,8 +50,9 @@ void gst_frame_layout_split_chroma (GstFrameLayout *self);
  * buffer of its own, it is a picture like any other. */
 gboolean gst_frame_is_interleaved (const GstVideoFrame *frame);
 
-/* Returns the image of a mapped frame, which is valid as long as the mapping. */
-void gst_frame_layout_get_image (
+/* Gets the image of a mapped frame, which is valid as long as the mapping. FALSE: its rows do not
+ * all lie in the memory that is mapped, whatever GstVideoMeta says. */
+gboolean gst_frame_layout_get_image (
     const GstFrameLayout *self, const GstVideoFrame *frame, Image *image);
 
 /* Converts a colour (0xAARRGGBB) to the codes of frames of `info`, by the matrix and range of

@@ -53,7 +53,8 @@ follow_drained (GstGpuFilter *self, GstEvent *event, GstFlowReturn flow)
     case GST_EVENT_EOS:
       /* No buffer follows that could return the bad flow to upstream. */
       if ((flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS)
-          && !g_atomic_int_get (&priv->flights.flow_reported))
+          && !g_atomic_int_get (&priv->flights.flow_reported)
+          && gst_gpu_flights_claim_error (&priv->flights))
         GST_ELEMENT_FLOW_ERROR (self, flow);
       break;
     case GST_EVENT_STREAM_START:

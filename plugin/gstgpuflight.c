@@ -190,8 +190,16 @@ map_frame (const GstGpuFlights *self, GstVideoFrame *frame, GstBuffer *buffer,
     RingPlace memory, GstMapFlags flags)
 {
   GstVideoInfo info = self->format.info;
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
 
-  if (gst_buffer_get_video_meta (buffer) == NULL)
+  /* Mapped, this would be a bug for GStreamer, which logs it as critical. */
+  if (meta != NULL
+      && (meta->format != GST_VIDEO_INFO_FORMAT (&info)
+          || meta->n_planes != GST_VIDEO_INFO_N_PLANES (&info)
+          || meta->width < (guint) GST_VIDEO_INFO_WIDTH (&info)
+          || meta->height < (guint) GST_VIDEO_INFO_HEIGHT (&info)))
+    return FALSE;
+  if (meta == NULL)
     gst_gpu_memory_lay_out (buffer, &info);
   flags |= (GstMapFlags) GST_VIDEO_FRAME_MAP_FLAG_NO_REF;
   if (memory == RING_DEVICE)
@@ -335,11 +343,17 @@ submit (GstGpuFlight *flight, GstGpuFilterUse use, Fault *fault)
     .compute = flight->computes ? compute_part : NULL,
     .user = flight };
 
-  gst_frame_layout_get_image (
-      &self->format.layout, &flight->in_frame, &frame.src);
-  if (flight->writes)
-    gst_frame_layout_get_image (
-        &self->format.layout, &flight->out_frame, &frame.dst);
+  if (!gst_frame_layout_get_image (
+          &self->format.layout, &flight->in_frame, &frame.src)
+      || (flight->writes
+          && !gst_frame_layout_get_image (
+              &self->format.layout, &flight->out_frame, &frame.dst))) {
+    fault_set (fault, FAULT_FORMAT,
+        "A buffer is shorter than its frame, by its layout.");
+    fault_detail (fault, "%" G_GSIZE_FORMAT " bytes come in",
+        gst_buffer_get_size (flight->in));
+    return FALSE;
+  }
   choose_route (flight, &frame);
   GST_LOG_OBJECT (self->filter, "slot %u: input in %s, %s%s, %s, %d slice%s%s",
       flight->slot_index, memory_text (frame.src_place),

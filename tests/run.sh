@@ -690,6 +690,11 @@ configures_without_gstreamer() {
     -Dplugin=disabled -Dpython=enabled
 }
 
+can_fuzz() {
+  echo 'int LLVMFuzzerTestOneInput (void) { return 0; }' >"$scratch/probe.c"
+  clang -fsanitize=fuzzer "$scratch/probe.c" -o "$scratch/probe" 2>/dev/null
+}
+
 # An argument is refused before anything is built.
 refuses_arguments() {
   local status=0
@@ -832,6 +837,13 @@ if $check_passed; then
   unset GST_PLUGIN_PATH
   check "$nocuda: code for older GPUs" knows_old_code $nocuda
   python_tests $nocuda
+  if can_fuzz; then
+    for target in engine properties buffers; do
+      check "fuzz: $target" tests/fuzz.sh --seconds 10 $target
+    done
+  else
+    skip "fuzz: engine, properties, buffers" "there is no clang with libFuzzer"
+  fi
   meson_tests $nocuda
 fi
 

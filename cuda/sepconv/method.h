@@ -169,11 +169,13 @@ sepconv_plane_channels (const SepconvPlan *plan, int p)
   return channel;
 }
 
-/* Where channel c of an image starts, and how tall it is. */
+/* Where channel c of an image starts, NULL in a memory that has no rows, and how tall it is. */
 static inline uint8_t *
 sepconv_channel_data (const SepconvChannel *channel, const Image *image)
 {
-  return image->memory[channel->memory].data + channel->byte_offset;
+  uint8_t *data = image->memory[channel->memory].data;
+
+  return data == NULL ? NULL : data + channel->byte_offset;
 }
 
 static inline int

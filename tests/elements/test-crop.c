@@ -85,18 +85,26 @@ crop_is_filtered (void)
 static void
 crop_outside (void)
 {
-  GstBuffer *in, *part;
-  GstVideoInfo info;
-  Filter filter;
+  static const char *const settings[] = { "sigma=1",
+    "sigma=1 roi-mode=inside zones=<<0.1,0.1,0.5,0.5>>" };
+  static const guint starts[] = { WIDE - WIDTH + 2, G_MAXINT, 0x80000001u,
+    G_MAXUINT };
 
-  filter_start (&filter, "sigma=1", &info, "I420", WIDTH, HEIGHT, NULL);
-  make_cropped ("I420", 0, 0, &info, &in, &part);
-  gst_buffer_get_video_crop_meta (in)->x = WIDE - WIDTH + 2;
-  expect (
-      gst_harness_push (filter.harness, in) == GST_FLOW_ERROR, "it was taken");
-  filter_expect_error (&filter, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
-  gst_buffer_unref (part);
-  filter_close (&filter);
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (starts); i++) {
+    GstBuffer *in, *part;
+    GstVideoInfo info;
+    Filter filter;
+
+    test_context ("%s, x %u", settings[i % 2], starts[i / 2]);
+    filter_start (&filter, settings[i % 2], &info, "I420", WIDTH, HEIGHT, NULL);
+    make_cropped ("I420", 0, 0, &info, &in, &part);
+    gst_buffer_get_video_crop_meta (in)->x = starts[i / 2];
+    expect (gst_harness_push (filter.harness, in) == GST_FLOW_ERROR,
+        "it was taken");
+    filter_expect_error (&filter, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
+    gst_buffer_unref (part);
+    filter_close (&filter);
+  }
 }
 
 /* Upstream may leave it to the element to crop. */

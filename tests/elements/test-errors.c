@@ -352,6 +352,66 @@ errors_print_nothing (void)
   g_free (text);
 }
 
+/* What a GstVideoMeta says of a frame of 32x24 NV12, which has 768 bytes of luma and 384 of
+ * chroma. */
+typedef struct
+{
+  const char *what;
+  gsize size; /* of the buffer */
+  GstVideoFormat format;
+  guint width, height, planes;
+  gsize offset[2];
+  gint stride[2];
+} Lie;
+
+/* Frames whose rows do not all lie in the buffer are refused, and nothing beyond it is read. */
+static void
+errors_metas_that_lie (void)
+{
+  static const Lie lies[] = {
+    { "a buffer too short", 1151, GST_VIDEO_FORMAT_NV12, 32, 24, 2, { 0, 768 },
+        { 32, 32 } },
+    { "chroma behind the end", 1152, GST_VIDEO_FORMAT_NV12, 32, 24, 2,
+        { 0, 800 }, { 32, 32 } },
+    { "rows too far apart", 1152, GST_VIDEO_FORMAT_NV12, 32, 24, 2, { 0, 768 },
+        { 32, 64 } },
+    { "rows as far apart as can be", 1152, GST_VIDEO_FORMAT_NV12, 32, 24, 2,
+        { 0, 768 }, { G_MAXINT, 32 } },
+    { "rows before the buffer", 1152, GST_VIDEO_FORMAT_NV12, 32, 24, 2,
+        { 0, 768 }, { -32, 32 } },
+    { "rows far before the buffer", 1152, GST_VIDEO_FORMAT_NV12, 32, 24, 2,
+        { 0, 768 }, { 32, G_MININT } },
+    { "a plane behind the buffer", 1152, GST_VIDEO_FORMAT_NV12, 32, 24, 2,
+        { 0, 4000 }, { 32, 32 } },
+    { "another format", 1152, GST_VIDEO_FORMAT_I420, 32, 24, 3, { 0, 768 },
+        { 32, 16 } },
+    { "a plane less", 1152, GST_VIDEO_FORMAT_NV12, 32, 24, 1, { 0, 768 },
+        { 32, 32 } },
+    { "a smaller frame", 1152, GST_VIDEO_FORMAT_NV12, 30, 22, 2, { 0, 768 },
+        { 32, 32 } },
+  };
+  static const char *const settings[] = { "sigma=1", "cudahisto interval=0" };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (lies); i++) {
+    const Lie *lie = &lies[i / 2];
+    gsize offset[GST_VIDEO_MAX_PLANES] = { lie->offset[0], lie->offset[1] };
+    gint stride[GST_VIDEO_MAX_PLANES] = { lie->stride[0], lie->stride[1] };
+    GstBuffer *in = gst_buffer_new_allocate (NULL, lie->size, NULL);
+    GstVideoInfo info;
+    Filter filter;
+
+    test_context ("%s, %s", settings[i % 2], lie->what);
+    gst_buffer_memset (in, 0, 0, lie->size);
+    gst_buffer_add_video_meta_full (in, GST_VIDEO_FRAME_FLAG_NONE, lie->format,
+        lie->width, lie->height, lie->planes, offset, stride);
+    filter_start (&filter, settings[i % 2], &info, "NV12", 32, 24, NULL);
+    expect (gst_harness_push (filter.harness, in) == GST_FLOW_ERROR,
+        "it was taken");
+    filter_expect_error (&filter, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
+    filter_close (&filter);
+  }
+}
+
 /* No such device, whatever this machine has. */
 static void
 errors_device_id (void)
@@ -453,6 +513,7 @@ const Test tests_errors[] = {
   { "errors-while-playing", errors_while_playing, VARIANT_BOTH },
   { "errors-again-and-again", errors_again_and_again, VARIANT_BOTH },
   { "errors-before-paused", errors_before_paused, VARIANT_BOTH },
+  { "errors-metas-that-lie", errors_metas_that_lie, VARIANT_BOTH },
   { "errors-print-nothing", errors_print_nothing, VARIANT_BOTH },
   { "errors-while-waiting", errors_while_waiting, VARIANT_CUDA },
   { "errors-device-id", errors_device_id, VARIANT_ANY },

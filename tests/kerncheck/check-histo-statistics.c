@@ -267,11 +267,36 @@ check_distance (Check *check, const void *data)
   check_cases (check, 200, distance_case, data);
 }
 
+#define WHOLE_BINS 256
+
+/* Where one sample in every bin counts as dark and bright, whatever rounding makes of the sum of
+ * their shares. */
+static void
+check_whole_shares (Check *check, const void *data)
+{
+  uint64_t counts[WHOLE_BINS];
+
+  (void) data;
+  check->cases++;
+  for (int bins = HISTO_MIN_BINS; bins <= WHOLE_BINS; bins++) {
+    HistoStatistics statistics;
+
+    for (int i = 0; i < bins; i++)
+      counts[i] = 1;
+    statistics = histo_statistics (counts, bins, 8, 1e9, -1.0);
+    if (!EXPECT (check, statistics.dark == 1.0 && statistics.bright == 1.0,
+            "%d bins: dark %.17g, bright %.17g", bins, statistics.dark,
+            statistics.bright))
+      return;
+  }
+}
+
 void
 check_histo_statistics_add (void)
 {
   kerncheck_add (check_statistics, NULL, NULL, "histo/statistics");
   kerncheck_add (check_known, NULL, NULL, "histo/statistics-known");
+  kerncheck_add (check_whole_shares, NULL, NULL, "histo/statistics-shares");
   kerncheck_add (check_centers, NULL, NULL, "histo/bin-centers");
   kerncheck_add (check_distance, NULL, NULL, "histo/distance");
 }

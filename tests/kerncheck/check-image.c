@@ -95,6 +95,9 @@ break_image (Image *image, int how)
     case 25:
       memory->row_bytes = (size_t) IMAGE_MAX_ROW_BYTES + 1;
       return "rows that are too long";
+    case 26:
+      plane->depth = plane->shift = INT_MAX;
+      return "bits whose sum is beyond an int";
     default:
       return NULL;
   }
