@@ -912,8 +912,8 @@ gst_gpu_filter_init (GstGpuFilter *self)
   GstGpuFilterPrivate *priv = PRIVATE (self);
 
   gst_gpu_backend_init (&priv->backend, GST_ELEMENT (self));
-  gst_gpu_flights_init (&priv->flights, self, &priv->backend,
-      GST_BASE_TRANSFORM_SRC_PAD (self));
+  gst_gpu_flights_init (
+      &priv->flights, self, &priv->backend, GST_BASE_TRANSFORM_SRC_PAD (self));
   gst_pad_add_probe (GST_BASE_TRANSFORM_SINK_PAD (self),
       GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, explain_refused_caps, self, NULL);
   priv->backend_setting = DEFAULT_BACKEND;

@@ -35,8 +35,7 @@ typedef struct
 
 /* One table a file, ended by a row without a name. */
 extern const Test tests_control[], tests_errors[], tests_fallback[],
-    tests_faults[],
-    tests_flight[], tests_flight_events[], tests_flight_flow[],
+    tests_faults[], tests_flight[], tests_flight_events[], tests_flight_flow[],
     tests_flight_settings[], tests_flight_soak[], tests_flight_states[],
     tests_flow[], tests_formats[], tests_gpu_memory[], tests_histo_alarms[],
     tests_histo_counts[], tests_histo_equalize[], tests_histo_flight[],

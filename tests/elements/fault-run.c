@@ -7,9 +7,9 @@
 static gboolean
 is_ours (GstObject *source)
 {
-  GstElementFactory *factory =
-      GST_IS_ELEMENT (source) ? gst_element_get_factory (GST_ELEMENT (source))
-                              : NULL;
+  GstElementFactory *factory = GST_IS_ELEMENT (source)
+      ? gst_element_get_factory (GST_ELEMENT (source))
+      : NULL;
 
   return factory != NULL
       && g_str_has_prefix (GST_OBJECT_NAME (factory), "cuda");

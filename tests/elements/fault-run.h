@@ -18,7 +18,7 @@ typedef struct
   GPtrArray *frames;  /* of GBytes: what reached the sink */
   GArray *times;      /* of GstClockTime: theirs */
   GPtrArray *reports; /* of char *: the histogram messages */
-  GPtrArray *errors;  /* of char *, sentence and debug text: the elements' own */
+  GPtrArray *errors; /* of char *, sentence and debug text: the elements' own */
   GPtrArray *warnings;
   guint failures; /* errors of whichever element */
 } FaultRun;

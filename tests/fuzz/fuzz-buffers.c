@@ -16,7 +16,8 @@ static const char *const settings[][8] = {
   { "cudasepconv", "sigma", "1" },
   { "cudasepconv", "sigma", "5", "border", "wrap" },
   { "cudasepconv", "sigma", "2", "roi-mode", "inside" },
-  { "cudasepconv", "sigma", "2", "roi-mode", "outside", "roi-shape", "ellipse" },
+  { "cudasepconv", "sigma", "2", "roi-mode", "outside", "roi-shape",
+      "ellipse" },
   { "cudasepconv", "roi-mode", "inside", "roi-strength", "0.3", "roi-grow",
       "1.5" },
   { "cudasepconv", "roi-mode", "inside", "roi-fill", "pixelate", "roi-feather",
@@ -37,8 +38,8 @@ append_memory (GstBuffer *buffer, gsize size)
 
   for (gsize i = 0; i < size; i++)
     block[i] = (guint8) (i * 29);
-  gst_buffer_append_memory (buffer,
-      gst_memory_new_wrapped (0, block, size, 0, size, block, g_free));
+  gst_buffer_append_memory (
+      buffer, gst_memory_new_wrapped (0, block, size, 0, size, block, g_free));
 }
 
 /* A buffer of so many bytes, now and then in several memories. */
@@ -71,10 +72,11 @@ add_video_meta (Bytes *bytes, GstBuffer *buffer, const GstVideoInfo *info)
     const gsize right = p < planes ? GST_VIDEO_INFO_PLANE_OFFSET (info, p) : 0;
     const gint rows = p < planes ? GST_VIDEO_INFO_PLANE_STRIDE (info, p) : 0;
 
-    offset[p] = bytes_int (bytes, 0, 3) ? right
-                                        : (gsize) (gssize) bytes_wild_int (bytes, 0, 900);
-    stride[p] = bytes_int (bytes, 0, 3) ? rows
-                                        : bytes_wild_int (bytes, -100, 100);
+    offset[p] = bytes_int (bytes, 0, 3)
+        ? right
+        : (gsize) (gssize) bytes_wild_int (bytes, 0, 900);
+    stride[p] =
+        bytes_int (bytes, 0, 3) ? rows : bytes_wild_int (bytes, -100, 100);
   }
   if (bytes_int (bytes, 0, 7) == 0)
     format = (GstVideoFormat) bytes_int (bytes, 2, 30);
@@ -95,9 +97,8 @@ add_crop_meta (Bytes *bytes, GstBuffer *buffer, const GstVideoInfo *info)
 
   crop->x = (guint) bytes_wild_int (bytes, 0, 20);
   crop->y = (guint) bytes_wild_int (bytes, 0, 20);
-  crop->width = bytes_int (bytes, 0, 3)
-      ? (guint) GST_VIDEO_INFO_WIDTH (info)
-      : (guint) bytes_wild_int (bytes, 0, 40);
+  crop->width = bytes_int (bytes, 0, 3) ? (guint) GST_VIDEO_INFO_WIDTH (info)
+                                        : (guint) bytes_wild_int (bytes, 0, 40);
   crop->height = bytes_int (bytes, 0, 3)
       ? (guint) GST_VIDEO_INFO_HEIGHT (info)
       : (guint) bytes_wild_int (bytes, 0, 40);
@@ -126,7 +127,8 @@ push_buffers (Bytes *bytes, GstHarness *harness, const GstVideoInfo *info)
   for (int n = bytes_int (bytes, 1, 4); n > 0; n--) {
     const int size = (int) GST_VIDEO_INFO_SIZE (info);
     GstBuffer *buffer = buffer_new (bytes,
-        (gsize) (bytes_int (bytes, 0, 3) ? size : bytes_int (bytes, 0, 2 * size)));
+        (gsize) (bytes_int (bytes, 0, 3) ? size
+                                         : bytes_int (bytes, 0, 2 * size)));
 
     add_metas (bytes, buffer, info);
     if (bytes_int (bytes, 0, 3))
@@ -145,15 +147,16 @@ int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
   Bytes bytes = { data, size };
-  const char *const *row = settings[bytes_int (&bytes, 0, G_N_ELEMENTS (settings) - 1)];
+  const char *const *row =
+      settings[bytes_int (&bytes, 0, G_N_ELEMENTS (settings) - 1)];
   GstHarness *harness = fuzz_harness_new (row[0]);
   GstVideoInfo info;
   GstCaps *caps = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING,
       formats[bytes_int (&bytes, 0, G_N_ELEMENTS (formats) - 1)], "width",
       G_TYPE_INT, bytes_int (&bytes, 1, 24), "height", G_TYPE_INT,
       bytes_int (&bytes, 1, 20), "framerate", GST_TYPE_FRACTION, 30, 1,
-      "interlace-mode", G_TYPE_STRING,
-      modes[bytes_int (&bytes, 0, 7) % 4], NULL);
+      "interlace-mode", G_TYPE_STRING, modes[bytes_int (&bytes, 0, 7) % 4],
+      NULL);
 
   for (int i = 1; row[i] != NULL; i += 2)
     gst_util_set_object_arg (G_OBJECT (harness->element), row[i], row[i + 1]);

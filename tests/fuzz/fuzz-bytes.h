@@ -49,8 +49,8 @@ bytes_wild_int (Bytes *bytes, int low, int high)
 static inline double
 bytes_wild_double (Bytes *bytes, double scale)
 {
-  static const double ends[] = { 0.0, -0.0, 1.0, -1.0, 1e-300, -1e30, 1e300, 5e-324,
-    NAN, INFINITY, -INFINITY };
+  static const double ends[] = { 0.0, -0.0, 1.0, -1.0, 1e-300, -1e30, 1e300,
+    5e-324, NAN, INFINITY, -INFINITY };
   const int kind = bytes_int (bytes, 0, 31);
 
   if (kind == 0)

@@ -38,9 +38,10 @@ spoil_layout (Bytes *bytes, Image *layout)
 {
   ImagePlane *plane = &layout->plane[bytes_int (bytes, 0, 3)];
   ImageMemory *memory = &layout->memory[bytes_int (bytes, 0, 3)];
-  int *const fields[] = { &layout->n_planes, &layout->n_memories, &plane->memory,
-    &plane->offset, &plane->width, &plane->channels, &plane->pixel_stride,
-    &plane->channel_stride, &plane->depth, &plane->shift, &memory->height };
+  int *const fields[] = { &layout->n_planes, &layout->n_memories,
+    &plane->memory, &plane->offset, &plane->width, &plane->channels,
+    &plane->pixel_stride, &plane->channel_stride, &plane->depth, &plane->shift,
+    &memory->height };
   const int n = sizeof fields / sizeof *fields, i = bytes_int (bytes, 0, n);
 
   if (i < n)
@@ -85,10 +86,10 @@ image_new (Bytes *bytes, const Image *layout, Image *image)
     ImageMemory *memory = &image->memory[m];
     const ptrdiff_t rows = memory->height - 1;
 
-    memory->stride =
-        (ptrdiff_t) (memory->row_bytes + 1) / 2 * 2 + 2 * bytes_int (bytes, 0, 9);
-    memory->data = kerncheck_alloc (
-        (size_t) (rows * memory->stride) + memory->row_bytes);
+    memory->stride = (ptrdiff_t) (memory->row_bytes + 1) / 2 * 2
+        + 2 * bytes_int (bytes, 0, 9);
+    memory->data =
+        kerncheck_alloc ((size_t) (rows * memory->stride) + memory->row_bytes);
     if (bytes_int (bytes, 0, 3) == 0) {
       memory->data += rows * memory->stride;
       memory->stride = -memory->stride;
@@ -145,7 +146,8 @@ take_taps (Bytes *bytes, Taps *made)
 
   made->n = n;
   if (kind == 9) {
-    taps_gaussian (made, bytes_int (bytes, 0, 40) / 8.0, bytes_int (bytes, 0, 30));
+    taps_gaussian (
+        made, bytes_int (bytes, 0, 40) / 8.0, bytes_int (bytes, 0, 30));
     return;
   }
   for (int i = 0; i < known; i++)
@@ -174,15 +176,15 @@ take_spec (Bytes *bytes, const Image *layout, SepconvSpec *spec)
 
     plane->x = &taps[p][0][0];
     plane->y = &taps[p][0][1];
-    plane->n_more = spec->combine == SEPCONV_MAGNITUDE
-            || spec->combine == SEPCONV_DIRECTION
+    plane->n_more =
+        spec->combine == SEPCONV_MAGNITUDE || spec->combine == SEPCONV_DIRECTION
         ? 1
-        : bytes_int (bytes, 0, 3) > 0 ? 0
-                                      : bytes_wild_int (bytes, 0, TAPS_MAX_TERMS - 1);
+        : bytes_int (bytes, 0, 3) > 0
+        ? 0
+        : bytes_wild_int (bytes, 0, TAPS_MAX_TERMS - 1);
     for (int t = 0; t < TAPS_MAX_TERMS; t++) {
       if (t > 0)
-        plane->more[t - 1] =
-            (SepconvTerm){ &taps[p][t][0], &taps[p][t][1] };
+        plane->more[t - 1] = (SepconvTerm){ &taps[p][t][0], &taps[p][t][1] };
       if (t == 0 || t <= plane->n_more) {
         take_taps (bytes, &taps[p][t][0]);
         take_taps (bytes, &taps[p][t][1]);
@@ -250,7 +252,8 @@ fuzz_sepconv (Bytes *bytes)
     plan = sepconv_plan_new (&spec, &layout, BACKEND_CPU, method, NULL, &fault);
     FUZZ_EXPECT (plan != NULL, "%s: %s", method->name, fault.message);
     image_new (bytes, &layout, &dst);
-    FUZZ_EXPECT (sepconv_plan_run (plan, &src, &dst, NULL, GPU_AFTER_KERNELS, &fault),
+    FUZZ_EXPECT (
+        sepconv_plan_run (plan, &src, &dst, NULL, GPU_AFTER_KERNELS, &fault),
         "%s: %s", method->name, fault.message);
     if (apart) {
       verdict_by_oracle (&verdict, &spec, &src, &dst);
@@ -274,7 +277,8 @@ expect_counts (const HistoResult *result, const Image *src, int p, int c,
 
   for (int y = 0; y < src->memory[plane->memory].height; y++)
     for (int x = 0; x < plane->width; x++)
-      expected[(int64_t) picture_code (src, p, c, x, y) * bins >> plane->depth]++;
+      expected[(int64_t) picture_code (src, p, c, x, y) * bins
+          >> plane->depth]++;
   for (int b = 0; b < bins; b++)
     FUZZ_EXPECT (counts[b] == expected[b],
         "%s: plane %d channel %d bin %d of %d counts %llu, not %llu",
@@ -284,14 +288,13 @@ expect_counts (const HistoResult *result, const Image *src, int p, int c,
 }
 
 static void
-fuzz_statistics (Bytes *bytes, const HistoResult *result, const Image *src, int p,
-    int c)
+fuzz_statistics (
+    Bytes *bytes, const HistoResult *result, const Image *src, int p, int c)
 {
   const int bins = histo_result_bins (result);
-  const HistoStatistics statistics =
-      histo_statistics (histo_result_counts (result, p, c), bins,
-          src->plane[p].depth, bytes_wild_double (bytes, 255.0),
-          bytes_wild_double (bytes, 255.0));
+  const HistoStatistics statistics = histo_statistics (
+      histo_result_counts (result, p, c), bins, src->plane[p].depth,
+      bytes_wild_double (bytes, 255.0), bytes_wild_double (bytes, 255.0));
 
   FUZZ_EXPECT (statistics.min <= statistics.median
           && statistics.median <= statistics.max && statistics.entropy >= 0.0
@@ -333,7 +336,8 @@ fuzz_histo (Bytes *bytes)
     FUZZ_EXPECT (plan != NULL, "%s: %s", method->name, fault.message);
     result = histo_result_new (plan, &fault);
     FUZZ_EXPECT (result != NULL, "%s: %s", method->name, fault.message);
-    FUZZ_EXPECT (histo_plan_run (plan, &src, result, NULL, GPU_AFTER_KERNELS, &fault),
+    FUZZ_EXPECT (
+        histo_plan_run (plan, &src, result, NULL, GPU_AFTER_KERNELS, &fault),
         "%s: %s", method->name, fault.message);
     for (int p = 0; p < layout.n_planes; p++)
       for (int c = 0; c < layout.plane[p].channels; c++)
@@ -368,7 +372,8 @@ expect_regions (const RegionsSpec *spec, const Region *regions, int n,
     const Image *src, const Image *dst, int p, int c)
 {
   const ImagePlane *plane = &src->plane[p];
-  RegionsExpected *all = oracle_regions (spec, regions, n, src, 1, p, c), *e = all;
+  RegionsExpected *all = oracle_regions (spec, regions, n, src, 1, p, c),
+                  *e = all;
 
   for (int y = 0; y < src->memory[plane->memory].height; y++)
     for (int x = 0; x < plane->width; x++, e++) {
@@ -379,8 +384,8 @@ expect_regions (const RegionsSpec *spec, const Region *regions, int n,
           : fabs ((raw >> plane->shift) - e->code) <= e->allowed + 1e-6;
 
       FUZZ_EXPECT (right,
-          "plane %d channel %d at %d,%d is 0x%x, was 0x%x, expected %g +- %g", p,
-          c, x, y, raw, before, e->code, e->allowed);
+          "plane %d channel %d at %d,%d is 0x%x, was 0x%x, expected %g +- %g",
+          p, c, x, y, raw, before, e->code, e->allowed);
     }
   free (all);
 }
@@ -443,8 +448,8 @@ fuzz_regions (Bytes *bytes)
   image_new (bytes, &layout, &src);
   image_new (bytes, &layout, &dst);
   image_paint (bytes, &src);
-  if (!regions_plan_run (plan, regions, n, &src, &dst, 1, NULL,
-          GPU_AFTER_KERNELS, &fault))
+  if (!regions_plan_run (
+          plan, regions, n, &src, &dst, 1, NULL, GPU_AFTER_KERNELS, &fault))
     expect_sentence (&fault);
   else if (apart)
     for (int p = 0; p < layout.n_planes; p++)

@@ -22,8 +22,7 @@ parse_caps (const char *fields, GstVideoInfo *info)
       && gst_video_info_from_caps (info, caps);
   g_atomic_int_set (&fuzz_parses, FALSE);
   g_free (text);
-  if (parsed
-      && GST_VIDEO_INFO_WIDTH (info) <= MAX_PIXELS
+  if (parsed && GST_VIDEO_INFO_WIDTH (info) <= MAX_PIXELS
       && GST_VIDEO_INFO_HEIGHT (info) <= MAX_PIXELS
       && GST_VIDEO_INFO_WIDTH (info) * GST_VIDEO_INFO_HEIGHT (info)
           <= MAX_PIXELS)

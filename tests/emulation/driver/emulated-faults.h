@@ -17,7 +17,8 @@ typedef enum
   EMULATED_FAULT_MEMORY = 1 << 0, /* device and pinned memory, textures */
   EMULATED_FAULT_COPY = 1 << 1,
   EMULATED_FAULT_LAUNCH = 1 << 2, /* kernels, their attributes, fills */
-  EMULATED_FAULT_EVENT = 1 << 3,  /* creation, recording, waits of streams, times */
+  EMULATED_FAULT_EVENT =
+      1 << 3, /* creation, recording, waits of streams, times */
   /* Apart from the others: how often an event is queried depends on the time that its work
    * takes. */
   EMULATED_FAULT_QUERY = 1 << 4,

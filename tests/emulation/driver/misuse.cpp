@@ -13,7 +13,8 @@ accuse (const char *what)
   static const char *const strict = getenv ("EMULATED_GPU_STRICT");
 
   /* Nothing can be freed in a context that is lost. */
-  if (strict == nullptr || atoi (strict) == 0 || emulated_faults_lost_context ())
+  if (strict == nullptr || atoi (strict) == 0
+      || emulated_faults_lost_context ())
     return;
   fprintf (stderr, "emulated GPU: %s\n", what);
   abort ();

@@ -116,12 +116,10 @@ count_handles (long *streams, long *events)
 {
   const std::lock_guard<std::mutex> guard (state_lock);
 
-  state.streams.for_each ([&] (const Stream &stream) {
-    *streams += !stream.context->destroyed;
-  });
-  state.events.for_each ([&] (const Event &event) {
-    *events += !event.context->destroyed;
-  });
+  state.streams.for_each (
+      [&] (const Stream &stream) { *streams += !stream.context->destroyed; });
+  state.events.for_each (
+      [&] (const Event &event) { *events += !event.context->destroyed; });
 }
 
 CUresult
