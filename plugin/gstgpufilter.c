@@ -794,10 +794,17 @@ gst_gpu_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 
   PRIVATE (self)->takes_video_meta =
       gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
-  return gst_gpu_pools_decide (&pools, query,
-             (guint) GST_VIDEO_INFO_SIZE (&PRIVATE (self)->flights.format.info))
-      && GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
-             ->decide_allocation (trans, query);
+  if (gst_gpu_pools_decide (&pools, query,
+          (guint) GST_VIDEO_INFO_SIZE (&PRIVATE (self)->flights.format.info)))
+    return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
+        ->decide_allocation (trans, query);
+  /* Upstream would only report that it was not negotiated. */
+  if (gst_gpu_flights_claim_error (&PRIVATE (self)->flights))
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
+        ("There is no pool of GPU memory for results; the GPU may be out of "
+         "memory."),
+        ("in the allocation query"));
+  return FALSE;
 }
 
 /* Metas */
