@@ -6,7 +6,7 @@
 # Has every call fail in turn that may fail, in short pipelines of both elements over the
 # emulated GPU and on the CPU, and demands each time what tests/elements/test-faults.c says:
 # right frames, one clear error or the fallback to the CPU, a clean stop, a working restart,
-# and nothing left. tests/run.sh takes one point in 97; this takes all of them, or one in N,
+# and nothing left. tests/run.sh takes one point in 127; this takes all of them, or one in N,
 # which takes some hours / N of two cores. --seed chooses the first one.
 #
 #   address   under AddressSanitizer, its search for leaks and UndefinedBehaviorSanitizer

@@ -9,7 +9,7 @@
  * every frame; and when it is freed, nothing is left, but for what a pool of GStreamer leaves that
  * could not make all of its first buffers.
  *
- * From the environment: FAULTS_STRIDE, 97 if not set, takes every so many points, from one on
+ * From the environment: FAULTS_STRIDE, 127 if not set, takes every so many points, from one on
  * that FAULTS_SEED chooses, a number, or the clock. */
 #include "fault-fixture.h"
 #include "fault-run.h"
@@ -99,7 +99,7 @@ number_from_environment (const char *name, long otherwise)
 static Sweep
 sweep_start (const FaultPoints *points, gboolean on_cpu)
 {
-  const long stride = MAX (number_from_environment ("FAULTS_STRIDE", 97)
+  const long stride = MAX (number_from_environment ("FAULTS_STRIDE", 127)
           / (on_cpu ? SHORTER_STRIDE_ON_CPU : 1),
       1);
   const long seed =
