@@ -111,9 +111,9 @@ address() {
   run "address: kerncheck-emulated, gpu" \
     "$folder/tests/emulation/kerncheck-emulated" --quick --part "$part" --check gpu/
   mapfile -t slow < <(skip_each "${slow_emulated[@]}")
-  # A fault in some hundred: tests/faults.sh address takes more.
+  # One fault point in 199: tests/faults.sh address takes more.
   run "address: elements-emulated" env EMULATED_GPU_DEVICES=2 EMULATED_GPU_STRICT=1 \
-    FAULTS_STRIDE=397 \
+    FAULTS_STRIDE=199 \
     GST_PLUGIN_PATH="$PWD/$folder/tests/emulation/plugin" \
     LD_LIBRARY_PATH="$PWD/$folder/tests/emulation/driver" \
     "$folder/tests/elements/elements-emulated" --backend cuda "${slow[@]}" --part "$part"
