@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* multirate-bytes: what the two kernels of multirate for rows of bytes share. They take packed
- * planes of 8 bits with 1, 2 or 4 channels, decimated by 4, 8 or 16 along both axes, and run on
+ * planes of 8 bits with 1, 2 or 4 channels, decimated by powers of two along both axes, and run on
  * tensor cores.
  *
  * A lane has a chunk of MULTIRATE_CHUNK neighbouring bytes of a row, which it reads or writes at

@@ -69,12 +69,14 @@ template <int CHANNELS, int CELLS> struct MultirateDecimation
   static constexpr int slots = CELLS + MULTIRATE_REACH - 1;  /* of a channel */
   static constexpr int tiles = (CHANNELS * slots + 15) / 16; /* of 16 slots */
   static constexpr int pitch = multirate_share_pitch (tiles);
+  static constexpr bool windows_shared = tiles == MULTIRATE_MOST_SLOT_TILES;
 };
 
 struct MultirateBytesMemory
 {
   uint4 row[MULTIRATE_BYTES_AHEAD][MULTIRATE_BYTES_THREADS];
-  uint4 window_y[MULTIRATE_WINDOW_ROWS];
+  uint4 window_x[MULTIRATE_MOST_SLOT_TILES][2][MULTIRATE_WARP];
+  uint2 window_y[MULTIRATE_WINDOW_PAIRS];
   /* Half of the low rows at a time. */
   float share[MULTIRATE_BYTES_WARPS][MULTIRATE_SHARES];
 };
@@ -142,22 +144,6 @@ multirate_window_word (const MultirateAxis *x, int channels, int slot, int byte)
   return word;
 }
 
-/* Pair i of rows of low row 0's window, less MULTIRATE_BYTES_LOW_ROWS - REACH cells: what the lower and
- * the upper parts of shares are weighed by. */
-static inline uint2
-multirate_window_pair (const MultirateAxis *y, int i)
-{
-  const int pairs = y->factor / 2;
-  const int t = i / pairs - (MULTIRATE_BYTES_LOW_ROWS - MULTIRATE_REACH);
-  const float first = (float) multirate_byte_of (y, t, i % pairs * 2);
-  const float second = (float) multirate_byte_of (y, t, i % pairs * 2 + 1);
-
-  return make_uint2 (multirate_two_halves (first * MULTIRATE_LOW_WEIGHT,
-                         second * MULTIRATE_LOW_WEIGHT),
-      multirate_two_halves (
-          first * MULTIRATE_HIGH_WEIGHT, second * MULTIRATE_HIGH_WEIGHT));
-}
-
 /* The windows of both axes as fragments, in the order of the lanes: instructions.cuh has their
  * layouts. */
 static inline void
@@ -177,12 +163,17 @@ multirate_write_byte_windows (
             multirate_window_word (x, channels, slot, byte + 4),
             multirate_window_word (x, channels, slot + 8, byte + 4));
   }
-  for (int i = 0; i < MULTIRATE_WINDOW_ROWS; i++) {
-    const uint2 lower = multirate_window_pair (y, i);
-    const uint2 upper = multirate_window_pair (
-        y, i + MULTIRATE_BYTES_LOW_ROWS / 2 * (y->factor / 2));
+  /* Pair i of rows of low row 0's window, less MULTIRATE_BYTES_LOW_ROWS - REACH cells. */
+  for (int i = 0; i < MULTIRATE_WINDOW_PAIRS; i++) {
+    const int pairs = y->factor / 2;
+    const int t = i / pairs - (MULTIRATE_BYTES_LOW_ROWS - MULTIRATE_REACH);
+    const float first = (float) multirate_byte_of (y, t, i % pairs * 2);
+    const float second = (float) multirate_byte_of (y, t, i % pairs * 2 + 1);
 
-    to->byte_window_y[i] = make_uint4 (upper.x, lower.x, upper.y, lower.y);
+    to->byte_window_y[i].x = multirate_two_halves (
+        first * MULTIRATE_LOW_WEIGHT, second * MULTIRATE_LOW_WEIGHT);
+    to->byte_window_y[i].y = multirate_two_halves (
+        first * MULTIRATE_HIGH_WEIGHT, second * MULTIRATE_HIGH_WEIGHT);
   }
 }
 
@@ -244,10 +235,9 @@ enum MultirateBytesReading
 struct MultirateBytesPlace
 {
   MultirateBytesReading reading;
+  int pixel;
   int byte, bytes;
-  /* PIXEL and EDGE have one: the byte in the chunk where the pixel at the edge begins. */
-  bool has_edge;
-  int edge;
+  int edge; /* of PIXEL and EDGE: the byte in the chunk where the pixel at the edge begins */
 };
 
 template <typename D>
@@ -282,8 +272,7 @@ multirate_find_bytes (const MultiratePart &plane, SepconvBorder border,
   MultirateBytesPlace place;
 
   place.reading = multirate_choose_reading<D> (plane, border, tile, x);
-  place.has_edge = place.reading == MULTIRATE_BYTES_PIXEL
-      || place.reading == MULTIRATE_BYTES_EDGE;
+  place.pixel = x;
   place.byte = place.reading == MULTIRATE_BYTES_PIXEL
       ? edge / MULTIRATE_CHUNK * MULTIRATE_CHUNK
       : x * D::channels;
@@ -309,20 +298,16 @@ multirate_gather_bytes (const MultiratePart &plane, SepconvBorder border,
   }
 }
 
-/* Asks for a lane's chunk of any row, one beyond the picture, too. Inline, the borders' code would take
- * registers from all that comes after it. */
+/* Asks for a lane's chunk of a row, which begins at `at`, or NULL for the constant border. */
 template <typename D>
-static __device__ __noinline__ void
+__device__ __forceinline__ void
 multirate_ask_for_bytes (const MultiratePart &plane, SepconvBorder border,
-    int row, MultirateBytesPlace place, MultirateBytesMemory *memory, int slot)
+    const uint8_t *at, const MultirateBytesPlace &place, uint4 *to)
 {
-  uint4 *to = &memory->row[slot][threadIdx.x];
   const uint32_t fill = plane.border_bytes;
-  const int y = border_index (row, plane.height, border);
-  const uint8_t *at = plane.src + y * plane.src_stride + place.byte;
   const uint32_t *word = (const uint32_t *) at;
 
-  if (y < 0 || place.reading == MULTIRATE_BYTES_BORDER)
+  if (at == NULL || place.reading == MULTIRATE_BYTES_BORDER)
     *to = make_uint4 (fill, fill, fill, fill);
   else if (place.reading <= MULTIRATE_BYTES_EDGE)
     strip_copy_chunk ((uint8_t *) to, at, place.bytes);
@@ -330,8 +315,8 @@ multirate_ask_for_bytes (const MultiratePart &plane, SepconvBorder border,
     *to = make_uint4 (gpu_load (word), gpu_load (word + 1), gpu_load (word + 2),
         gpu_load (word + 3));
   else
-    multirate_gather_bytes<D> (plane, border, at - place.byte,
-        place.byte / D::channels, (uint8_t *) to);
+    multirate_gather_bytes<D> (
+        plane, border, at - place.byte, place.pixel, (uint8_t *) to);
 }
 
 struct MultirateBytes
@@ -363,7 +348,8 @@ multirate_take_bytes (const MultiratePart &plane, SepconvBorder border,
   const uint4 words = *chunk;
   MultirateBytes bytes = { { words.x, words.y, words.z, words.w } };
 
-  if (place.has_edge) {
+  if (place.reading == MULTIRATE_BYTES_PIXEL
+      || place.reading == MULTIRATE_BYTES_EDGE) {
     const int inside = place.reading == MULTIRATE_BYTES_PIXEL ? 0 : place.bytes;
     const uint32_t fill = border == SEPCONV_CONSTANT
         ? plane.border_bytes
@@ -390,11 +376,10 @@ template <typename D> struct MultirateBytesMarch
   MultirateBytesPlace place;
   bool works;        /* windows need the warp's group */
   int next;          /* the lane's next row to ask for */
-  int end;           /* the row behind the last one to ask for */
-  int plain_end;     /* rows from 0 to here are copied as they are */
+  int turns;         /* left to ask for */
   int slot;          /* of memory->row: where they go */
   const uint8_t *at; /* the chunk in that row, if it is in the picture */
-  uint4 window_x[D::tiles][2];
+  uint4 window_x[D::windows_shared ? 1 : D::tiles][2];
   float sum[2 * D::tiles][4];
 };
 
@@ -403,17 +388,21 @@ template <typename D>
 __device__ __forceinline__ void
 multirate_ask_for_rows (MultirateBytesMarch<D> &march)
 {
+  const MultiratePart &plane = *march.plane;
   uint4 *to = &march.memory->row[march.slot][threadIdx.x];
+  const uint8_t *at = march.at;
 
-  if ((unsigned) march.next < (unsigned) march.plain_end)
-    strip_copy_chunk ((uint8_t *) to, march.at, march.place.bytes);
-  else if (march.next < march.end)
-    multirate_ask_for_bytes<D> (*march.plane, march.border, march.next,
-        march.place, march.memory, march.slot);
+  if ((unsigned) march.next >= (unsigned) plane.height) {
+    const int y = border_index (march.next, plane.height, march.border);
+
+    at = y < 0 ? NULL : plane.src + y * plane.src_stride + march.place.byte;
+  }
+  if (march.turns-- > 0)
+    multirate_ask_for_bytes<D> (plane, march.border, at, march.place, to);
   strip_commit ();
   march.next += MULTIRATE_BYTES_ROWS;
-  march.at += MULTIRATE_BYTES_ROWS * march.plane->src_stride;
-  march.slot = (march.slot + 1) & (MULTIRATE_BYTES_AHEAD - 1);
+  march.at += MULTIRATE_BYTES_ROWS * plane.src_stride;
+  march.slot = march.slot + 1 == MULTIRATE_BYTES_AHEAD ? 0 : march.slot + 1;
 }
 
 /* Two rows' shares as the lower or the upper parts of them, halves that are 2^-24 of each. */
@@ -433,13 +422,15 @@ multirate_high_parts (int first, int second)
       | ((uint32_t) second << (16 - MULTIRATE_SHARE_BITS) & 0xffff0000u);
 }
 
-/* Adds the rows that have come; `window_y` weighs the lane's pair of rows in low rows g and g + 8 of
- * the strip. */
+/* Adds the rows that have come. `window_y` is at the lane's pair of rows in low row g of the strip;
+ * that of low row g + 8 is `further` before. */
 template <typename D>
 __device__ __forceinline__ void
-multirate_add_bytes (MultirateBytesMarch<D> &march, const uint4 *window_y)
+multirate_add_bytes (
+    MultirateBytesMarch<D> &march, const uint2 *window_y, int further)
 {
-  const uint4 rows = *window_y;
+  const uint2 upper = window_y[0], lower = window_y[-further];
+  const uint4 rows = make_uint4 (upper.x, lower.x, upper.y, lower.y);
   MultirateBytes bytes;
 
   strip_wait<MULTIRATE_BYTES_AHEAD - 1> ();
@@ -453,7 +444,10 @@ multirate_add_bytes (MultirateBytesMarch<D> &march, const uint4 *window_y)
 
 #pragma unroll
     for (int k = 0; k < 2; k++)
-      multiply_unsigned_bytes_add (share, march.window_x[i][k],
+      multiply_unsigned_bytes_add (share,
+          D::windows_shared
+              ? march.memory->window_x[i][k][threadIdx.x % MULTIRATE_WARP]
+              : march.window_x[D::windows_shared ? 0 : i][k],
           bytes.word[2 * k], bytes.word[2 * k + 1]);
 #pragma unroll
     for (int k = 0; k < 2; k++)
@@ -466,8 +460,9 @@ multirate_add_bytes (MultirateBytesMarch<D> &march, const uint4 *window_y)
 /* The weights along y of what a strip of n cells has of the low row that is complete after cell
  * i. */
 __device__ __forceinline__ float
-multirate_byte_rows (const float4 &cell, int n, int i)
+multirate_byte_rows (const MultiratePart &plane, int n, int i)
 {
+  const float4 cell = plane.tables->cell_y;
   const float weight[] = { cell.x, cell.y, cell.z, cell.w };
   float sum = 0.0f;
 
@@ -504,13 +499,7 @@ template <typename D>
 __device__ __forceinline__ void
 multirate_put_lows (MultirateBytesMarch<D> &march, int strip, int n, int half)
 {
-  /* Warps that have a line together, if there are more than lines. */
-  constexpr int most_lines = MULTIRATE_BYTES_LOW_ROWS / 2 * D::channels;
-  constexpr int beside = MULTIRATE_BYTES_WARPS > most_lines
-      ? MULTIRATE_BYTES_WARPS / most_lines
-      : 1;
   const MultiratePart &plane = *march.plane;
-  const float4 cell = plane.tables->cell_y;
   const int warp = threadIdx.x / MULTIRATE_WARP;
   const int lane = threadIdx.x % MULTIRATE_WARP;
   const int first = half * MULTIRATE_BYTES_LOW_ROWS / 2;
@@ -531,14 +520,13 @@ multirate_put_lows (MultirateBytesMarch<D> &march, int strip, int n, int half)
             half == 0 ? march.sum[i][1] : march.sum[i][3]);
   __syncthreads (); /* the shares are there */
 #pragma unroll 1
-  for (int i = warp / beside; i < lines; i += MULTIRATE_BYTES_WARPS / beside) {
+  for (int i = warp; i < lines; i += MULTIRATE_BYTES_WARPS) {
     const int row = i / D::channels, channel = i % D::channels;
     const float start =
-        -plane.center * multirate_byte_rows (cell, n, first + row);
+        -plane.center * multirate_byte_rows (plane, n, first + row);
 
 #pragma unroll 1
-    for (int x = warp % beside * MULTIRATE_WARP + lane; x < march.tile.n;
-         x += beside * MULTIRATE_WARP)
+    for (int x = lane; x < march.tile.n; x += MULTIRATE_WARP)
       to[(ptrdiff_t) i * plane.low_columns + x] = __fmaf_rn (
           multirate_sum_shares (march, row, channel, x), unit, start);
   }
@@ -548,7 +536,7 @@ multirate_put_lows (MultirateBytesMarch<D> &march, int strip, int n, int half)
 /* What does not depend on the frame. */
 template <typename D>
 __device__ __forceinline__ void
-multirate_begin_bytes (MultirateBytesMarch<D> &march, int first_row, int rows)
+multirate_begin_bytes (MultirateBytesMarch<D> &march, int first_row)
 {
   const MultiratePart &plane = *march.plane;
   const int lane = threadIdx.x % MULTIRATE_WARP;
@@ -557,20 +545,23 @@ multirate_begin_bytes (MultirateBytesMarch<D> &march, int first_row, int rows)
   march.works = multirate_group_pixel (plane, march.tile)
       < multirate_bytes_end (plane, march.tile);
   march.next = first_row + lane / 4;
-  march.end = first_row;
-  if (march.works) /* in whole turns */
-    march.end += (rows + MULTIRATE_BYTES_ROWS - 1) / MULTIRATE_BYTES_ROWS
-        * MULTIRATE_BYTES_ROWS;
-  march.plain_end = march.place.reading <= MULTIRATE_BYTES_EDGE
-      ? max (min (march.end, plane.height), 0)
-      : 0;
   march.at = plane.src + march.next * plane.src_stride + march.place.byte;
+  if constexpr (D::windows_shared) {
+    for (int i = threadIdx.x; i < D::tiles * 2 * MULTIRATE_WARP;
+         i += MULTIRATE_BYTES_THREADS) {
+      const int tile = i / (2 * MULTIRATE_WARP), k = i / MULTIRATE_WARP % 2;
+
+      march.memory->window_x[tile][k][i % MULTIRATE_WARP] =
+          plane.tables->byte_window_x[tile][k][i % MULTIRATE_WARP];
+    }
+  } else {
 #pragma unroll
-  for (int i = 0; i < D::tiles; i++)
+    for (int i = 0; i < D::tiles; i++)
 #pragma unroll
-    for (int k = 0; k < 2; k++)
-      march.window_x[i][k] = plane.tables->byte_window_x[i][k][lane];
-  for (int i = threadIdx.x; i < MULTIRATE_WINDOW_ROWS;
+      for (int k = 0; k < 2; k++)
+        march.window_x[i][k] = plane.tables->byte_window_x[i][k][lane];
+  }
+  for (int i = threadIdx.x; i < MULTIRATE_WINDOW_PAIRS;
        i += MULTIRATE_BYTES_THREADS)
     march.memory->window_y[i] = plane.tables->byte_window_y[i];
 }
@@ -585,8 +576,8 @@ multirate_sum_strip (MultirateBytesMarch<D> &march, int n)
   const int pairs = plane.factor_y / 2;
   const int turns =
       (n * plane.factor_y + MULTIRATE_BYTES_ROWS - 1) / MULTIRATE_BYTES_ROWS;
-  const uint4 *window_y = march.memory->window_y
-      + (MULTIRATE_BYTES_LOW_ROWS / 2 - 1 - lane / 4) * pairs + lane % 4;
+  const uint2 *window_y = march.memory->window_y
+      + (MULTIRATE_BYTES_LOW_ROWS - 1 - lane / 4) * pairs + lane % 4;
 
 #pragma unroll
   for (int i = 0; i < 2 * D::tiles; i++)
@@ -595,7 +586,7 @@ multirate_sum_strip (MultirateBytesMarch<D> &march, int n)
       march.sum[i][k] = 0.0f;
 #pragma unroll 1
   for (int i = 0; i < turns; i++, window_y += MULTIRATE_BYTES_ROWS / 2)
-    multirate_add_bytes (march, window_y);
+    multirate_add_bytes (march, window_y, 8 * pairs);
 }
 
 template <typename D>
@@ -615,8 +606,11 @@ multirate_decimate_strips (const MultirateFrame &frame,
   march.memory = &memory;
   march.border = frame.border;
   march.tile = multirate_bytes_tile (plane, block - down * plane.tiles);
-  multirate_begin_bytes (march, (plane.first_row - 2 + cell) * plane.factor_y,
-      cells * plane.factor_y);
+  multirate_begin_bytes (march, (plane.first_row - 2 + cell) * plane.factor_y);
+  march.turns = march.works
+      ? (cells * plane.factor_y + MULTIRATE_BYTES_ROWS - 1)
+          / MULTIRATE_BYTES_ROWS
+      : 0;
   gpu_admit_next ();
   if (frame.order == GPU_AFTER_KERNELS)
     gpu_await_previous ();
@@ -662,12 +656,15 @@ __launch_bounds__ (
     MULTIRATE_DECIMATION_CASE (1, 4);
     MULTIRATE_DECIMATION_CASE (1, 8);
     MULTIRATE_DECIMATION_CASE (1, 16);
+    MULTIRATE_DECIMATION_CASE (1, 32);
     MULTIRATE_DECIMATION_CASE (2, 2);
     MULTIRATE_DECIMATION_CASE (2, 4);
     MULTIRATE_DECIMATION_CASE (2, 8);
+    MULTIRATE_DECIMATION_CASE (2, 16);
     MULTIRATE_DECIMATION_CASE (4, 1);
     MULTIRATE_DECIMATION_CASE (4, 2);
     MULTIRATE_DECIMATION_CASE (4, 4);
+    MULTIRATE_DECIMATION_CASE (4, 8);
   }
   gpu_end_in_turn ();
 #endif

@@ -33,11 +33,11 @@ multirate_eights (int n, int factor)
   return (n / factor + MULTIRATE_REACH - 1 + 7) / 8;
 }
 
-/* EIGHTS of columns of sums are under a warp's tile, and 8 rows under MULTIRATE_RESULT_ROWS of it. */
-template <int CHANNELS, int EIGHTS> struct MultirateResult
+/* EIGHTS of columns and ROW_EIGHTS of rows of sums are under a warp's 16 rows. */
+template <int CHANNELS, int EIGHTS, int ROW_EIGHTS> struct MultirateResult
 {
   static constexpr int channels = CHANNELS;
-  static constexpr int eights = EIGHTS;
+  static constexpr int eights = EIGHTS, row_eights = ROW_EIGHTS;
   static constexpr int pixels = MULTIRATE_CHUNK / CHANNELS; /* of a chunk */
   /* Of each channel: each makes two pixels of a chunk. */
   static constexpr int products = pixels / 2;
@@ -62,10 +62,11 @@ multirate_write_result_weights (
 {
   const int pixels = MULTIRATE_CHUNK / channels;
   const int eights = multirate_eights (4 * pixels, axes->x.factor);
+  const int row_eights =
+      multirate_eights (MULTIRATE_RESULT_ROWS, axes->y.factor);
 
   for (int lane = 0; lane < MULTIRATE_WARP; lane++) {
     const int g = lane / 4, t = lane % 4;
-    uint32_t weight[4];
 
     for (int i = 0; i < eights * pixels / 2; i++) {
       const int x = g / 2 * pixels + i / eights * 2 + g % 2;
@@ -75,14 +76,18 @@ multirate_write_result_weights (
           multirate_two_halves (multirate_phase_weight (&axes->x, x, k),
               multirate_phase_weight (&axes->x, x, k + 1));
     }
-    for (int j = 0; j < 4; j++) {
-      const float half =
-          multirate_phase_weight (&axes->y, g + j % 2 * 8, t + j / 2 * 4);
+    for (int i = 0; i < row_eights; i++) {
+      uint32_t weight[4];
 
-      weight[j] = multirate_two_halves (half, half);
+      for (int j = 0; j < 4; j++) {
+        const float half = multirate_phase_weight (
+            &axes->y, g + j % 2 * 8, 8 * i + t + j / 2 * 4);
+
+        weight[j] = multirate_two_halves (half, half);
+      }
+      to->result_y[i][lane] =
+          make_uint4 (weight[0], weight[1], weight[2], weight[3]);
     }
-    to->result_y[lane] =
-        make_uint4 (weight[0], weight[1], weight[2], weight[3]);
   }
 }
 
@@ -99,8 +104,8 @@ template <typename R> struct MultirateResultMarch
   int y;         /* the first of the next rows */
   int row;       /* of the sums that are asked for next */
   int column[R::eights];
-  uint32_t sum[R::channels][R::eights][2];
-  uint4 weight_y;
+  uint32_t sum[R::channels][R::eights][R::row_eights][2];
+  uint4 weight_y[R::row_eights];
   const uint32_t *shared; /* the lane's weights of x, or they are in */
   uint32_t weight_x[R::weights_shared ? 1 : R::products * R::eights];
 };
@@ -188,16 +193,18 @@ multirate_ask_for_sums (MultirateResultMarch<R> &march)
   const int t = (int) threadIdx.x % 4;
 
 #pragma unroll
-  for (int h = 0; h < 2; h++) {
-    const int row = min (march.row + 4 * h + t, plane.sum_rows - 1);
-    int line = row * R::channels * plane.pitch;
+  for (int i = 0; i < R::row_eights; i++)
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const int row = min (march.row + 8 * i + 4 * h + t, plane.sum_rows - 1);
+      int line = row * R::channels * plane.pitch;
 
 #pragma unroll
-    for (int c = 0; c < R::channels; c++, line += plane.pitch)
+      for (int c = 0; c < R::channels; c++, line += plane.pitch)
 #pragma unroll
-      for (int v = 0; v < R::eights; v++)
-        march.sum[c][v][h] = gpu_load (sums + (line + march.column[v]));
-  }
+        for (int v = 0; v < R::eights; v++)
+          march.sum[c][v][i][h] = gpu_load (sums + (line + march.column[v]));
+    }
   march.row += MULTIRATE_RESULT_ROWS / plane.factor_y;
 }
 
@@ -210,8 +217,10 @@ multirate_interpolate_columns (
   float columns[4] = {};
   uint4 pairs;
 
-  multiply_matrices_add (columns, march.weight_y, march.sum[channel][v][0],
-      march.sum[channel][v][1]);
+#pragma unroll
+  for (int i = 0; i < R::row_eights; i++)
+    multiply_matrices_add (columns, march.weight_y[i],
+        march.sum[channel][v][i][0], march.sum[channel][v][i][1]);
   pairs.x = pack_halves (columns[0], columns[1]);
   pairs.y = pack_halves (columns[2], columns[3]);
   pairs.z = rest_of_halves (pairs.x, columns[0], columns[1]);
@@ -323,7 +332,9 @@ multirate_begin_result (MultirateResultMarch<R> &march,
   for (int j = 0; j < 4; j++)
     if (plane.kept >> j % R::channels & 1)
       march.keep |= 0xffu << 8 * j;
-  march.weight_y = tables->result_y[lane];
+#pragma unroll
+  for (int i = 0; i < R::row_eights; i++)
+    march.weight_y[i] = tables->result_y[i][lane];
   if constexpr (R::weights_shared) {
     for (int i = threadIdx.x; i < n * MULTIRATE_WARP;
          i += MULTIRATE_RESULT_BYTES_THREADS)
@@ -364,10 +375,23 @@ multirate_interpolate_strip (
     multirate_put_rows (march, march.y + MULTIRATE_RESULT_ROWS < last);
 }
 
+/* Calls multirate_interpolate_strip() for the plane's channels and factors. */
+template <int CHANNELS, int EIGHTS>
+__device__ __forceinline__ void
+multirate_interpolate_plane (
+    const MultiratePart &plane, int block, uint32_t *shared)
+{
+  if (multirate_eights (MULTIRATE_RESULT_ROWS, plane.factor_y) == 1)
+    multirate_interpolate_strip<MultirateResult<CHANNELS, EIGHTS, 1>> (
+        plane, block, shared);
+  else
+    multirate_interpolate_strip<MultirateResult<CHANNELS, EIGHTS, 2>> (
+        plane, block, shared);
+}
+
 #define MULTIRATE_RESULT_CASE(channels, eights) \
   case channels << 4 | eights: \
-    multirate_interpolate_strip<MultirateResult<channels, eights>> ( \
-        plane, block, shared); \
+    multirate_interpolate_plane<channels, eights> (plane, block, shared); \
     break
 
 #endif
@@ -389,9 +413,12 @@ __launch_bounds__ (MULTIRATE_RESULT_BYTES_THREADS,
     MULTIRATE_RESULT_CASE (1, 1);
     MULTIRATE_RESULT_CASE (1, 2);
     MULTIRATE_RESULT_CASE (1, 3);
+    MULTIRATE_RESULT_CASE (1, 5);
     MULTIRATE_RESULT_CASE (2, 1);
     MULTIRATE_RESULT_CASE (2, 2);
+    MULTIRATE_RESULT_CASE (2, 3);
     MULTIRATE_RESULT_CASE (4, 1);
+    MULTIRATE_RESULT_CASE (4, 2);
   }
 #endif
 }

@@ -351,19 +351,19 @@ rounding_loss (
       -24);
 }
 
-/* The sum of the bytes of a phase: the largest weight of a phase is up to 0.69 with a factor of 4, whose
- * bytes are exact, and 0.672 with more. */
+/* The sum of the bytes of a phase: the largest weight of a phase is up to 0.75 with a factor of
+ * 2, 0.69 with 4, and 0.672 with more. The bytes of factors of 2 and 4 are exact. */
 static int
 weight_sum (int factor)
 {
   return factor <= 4 ? 320 : 378;
 }
 
-/* Whether windows may be made of bytes: powers of two, whose cells are whole ones of 16 pixels. */
+/* Powers of two, whose cells are whole ones of 16 pixels. */
 static bool
 suits_bytes (int factor)
 {
-  return factor == 4 || factor == 8 || factor == 16;
+  return factor <= 16 && (factor & (factor - 1)) == 0;
 }
 
 /* Takes the largest factor with which the axis leaves enough of the accuracy to the other. */
@@ -376,10 +376,9 @@ plan_axis (MultirateAxis *axis, const Taps *wanted, int depth, double gain,
 
   for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++) {
     axis->factor = factors[i];
-    axis->weight_sum =
-        bytes && suits_bytes (axis->factor) ? weight_sum (axis->factor) : 0;
+    axis->weight_sum = bytes ? weight_sum (axis->factor) : 0;
     if (wanted->n < LEAST_TAPS * axis->factor
-        || (bytes && axis->weight_sum == 0 && axis->factor != 2))
+        || (bytes && !suits_bytes (axis->factor)))
       continue;
     fit (axis, wanted);
     if (2.0 * center_code (depth) * gain * axis->error

@@ -34,8 +34,8 @@ extern "C" {
 typedef enum
 {
   MULTIRATE_ANY_FACTOR,
-  /* For planes of up to 8 bits, factors of 4, 8 and 16 with windows of bytes, and 2 without; others
-   * as MULTIRATE_ANY_FACTOR. */
+  /* Windows of bytes, and factors that are powers of two up to 16, for planes of up to 8 bits;
+   * others as MULTIRATE_ANY_FACTOR. */
   MULTIRATE_BYTE_WINDOWS
 } MultirateWindows;
 

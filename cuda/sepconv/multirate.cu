@@ -671,39 +671,39 @@ multirate_release (SepconvPlan *plan)
   free (state);
 }
 
-/* The kernels for bytes, of a million samples: by the factor of the taps, of which planes of fewer
- * samples have half. A gaussian that is cut at 3 sigma, of which a jump is left, takes the factor of
- * one with a third of its taps. */
+/* The kernels for bytes, of a million samples: by the factor of a plane's taps, which those of planes
+ * with fewer samples have half of. A gaussian that is cut at 3 sigma, of which a jump is left, takes
+ * the factor of one with a third of its taps. */
 static double
 bytes_cost (const SepconvWork *work)
 {
   static const struct
   {
-    double taps;               /* from which on factors are 16, 8, 4 */
+    double taps;               /* from which on factors are 16, 8, 4, 2 */
     double cost, cost_of_four; /* channels */
   } steps[] = {
     { 225.0, 0.61, 1.02 },
     { 117.0, 0.845, 1.28 },
     { 57.0, 1.55, 1.61 },
+    { 25.0, 2.5, 2.6 },
   };
   const double more = fmax (work->x_taps, work->y_taps);
   const double less = fmin (work->x_taps, work->y_taps);
   const double taps =
       work->longest * less / more * (work->jump > 0.003 ? 1.0 / 3.0 : 1.0);
-  /* Their factor may be 2. */
-  const double smaller = taps < steps[1].taps ? 1.0 : 0.27;
+  const double smaller_planes = more < work->longest - 0.5 ? 0.27 : 0.0;
 
   for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
     if (taps >= steps[i].taps)
-      return (more < work->longest - 0.5 ? smaller : 0.0)
+      return smaller_planes
           + (work->channels >= 3 ? steps[i].cost_of_four : steps[i].cost);
-  return 4.5; /* the general kernels; not timed with these factors */
+  return 3.4; /* an axis is not decimated: the general kernels */
 }
 
 /* Three or four launches, one after the other, whatever the size: times of frames in order, which are
- * taken for those of frames that overlap, too. All but packed bytes go by the general kernels; more than
- * 12 bits are decimated less than fewer. From 340 taps on there are more fitted ones, as factors end
- * with 16. */
+ * taken for those of frames that overlap, too. All but packed bytes go by the
+ * general kernels; more than 12 bits are decimated less than fewer. From 340 taps on there are more
+ * fitted taps, as factors end with 16. */
 static double
 multirate_cost (const SepconvWork *work)
 {

@@ -57,11 +57,12 @@ static_assert (MULTIRATE_PADDED_TAPS % MULTIRATE_SUM_BLOCK == 0
     "A plane's taps do not fit.");
 
 /* The weights by which bytes are decimated: multirate-decimate-bytes.cuh. */
-#define MULTIRATE_MOST_SLOT_TILES 2
-#define MULTIRATE_WINDOW_ROWS 160
+#define MULTIRATE_MOST_SLOT_TILES 3
+#define MULTIRATE_WINDOW_PAIRS 224
 
 /* Registers of those by which results of bytes are interpolated: multirate-interpolate-bytes.cuh. */
-#define MULTIRATE_RESULT_X 24
+#define MULTIRATE_RESULT_X 40
+#define MULTIRATE_RESULT_Y 2
 
 /* The constants of one plane, in device memory. */
 struct MultirateTables
@@ -74,8 +75,8 @@ struct MultirateTables
   float4 cell_y; /* the sum of window_y */
   /* Of planes that go by the kernels for bytes, in the order of the lanes. */
   uint4 byte_window_x[MULTIRATE_MOST_SLOT_TILES][2][MULTIRATE_WARP];
-  uint4 byte_window_y[MULTIRATE_WINDOW_ROWS];
-  uint4 result_y[MULTIRATE_WARP];
+  uint2 byte_window_y[MULTIRATE_WINDOW_PAIRS];
+  uint4 result_y[MULTIRATE_RESULT_Y][MULTIRATE_WARP];
   uint32_t result_x[MULTIRATE_RESULT_X][MULTIRATE_WARP];
   float tap_x[MULTIRATE_PADDED_TAPS];
   /* Behind MULTIRATE_COLUMN_SUMS zeros; divided by the largest code, but of bytes. */
