@@ -55,7 +55,15 @@ set_up lintian dpkg-dev debhelper dh-python fakeroot git gobject-introspection m
   python3-gi python3-numpy gir1.2-gst-plugins-base-1.0
 
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+installed=no
+# Also when it is ended early, nothing stays installed.
+clean_up() {
+  [[ $installed = no ]] || dpkg -r "${packages[@]}" >/dev/null 2>&1 || true
+  rm -rf "$scratch"
+}
+trap clean_up EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
 version=$(project_version)
 packages=(gstreamer1.0-cudasepconv libgstcudasepconv-meta-1.0-0
   gir1.2-gstcudasepconv-1.0 libgstcudasepconv-dev gst-cudasepconv-tools)
@@ -153,12 +161,14 @@ if $check_passed; then
   elif dpkg-query -W "${packages[@]}" 2>/dev/null | grep -q .; then
     skip "installing, using and removing packages" "some of them are installed already"
   else
+    installed=yes
     check "dpkg -i" installs
     for test in launch header typelib tools; do
       check "installed: $test" installed_test $test
     done
     check "installed: man pages" man_pages
     check "dpkg -r leaves nothing" removes
+    installed=no
   fi
 fi
 if [[ -n $keep ]]; then
