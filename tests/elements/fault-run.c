@@ -180,6 +180,9 @@ fault_run_end (FaultRun *run)
   gst_bus_set_sync_handler (run->bus, NULL, NULL, NULL);
   gst_object_unref (run->bus);
   gst_object_unref (run->pipeline);
+  /* Threads of GStreamer's pool may be about to release what they ran for. */
+  for (int i = 0; i < 200 && g_atomic_int_get (&run->alive) != 0; i++)
+    g_usleep (10000);
   expect (g_atomic_int_get (&run->alive) == 0,
       "%d elements and buffers are left", g_atomic_int_get (&run->alive));
 }
