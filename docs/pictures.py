@@ -13,7 +13,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-FRAMES = (20, 70, 120)
+FRAMES = (20, 80, 110)
 STILL = 70
 GAP = 6  # pixels between pictures
 
@@ -84,7 +84,7 @@ def main():
                       filtered(still, "kernel=unsharp sigma=2 amount=1.5")]),
         side_by_side([filtered(still, "kernel=sobel scale=0.25"),
                       filtered(still, "kernel=log sigma=2 scale=6 bias=0.5"),
-                      filtered(still, "roi-mode=inside roi-fill=pixelate sigma=12 zones=<<0.1,0.2,0.5,0.6>>")]),
+                      filtered(still, "roi-mode=inside roi-fill=pixelate sigma=12 zones=<<0.4,0.0,0.5,0.4>>")]),
     ], axis=0))
 
     lamps = lights()
@@ -93,4 +93,5 @@ def main():
          filtered(lamps, "sigma=4 gamma=linear", "format=RGB")]))
 
 
-main()
+if __name__ == "__main__":
+    main()
