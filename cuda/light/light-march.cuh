@@ -152,13 +152,8 @@ template <typename S>
 __device__ __forceinline__ void
 light_march (const LightTensorFrame &frame, uint8_t *shared)
 {
-  int p = 0;
-
-  if constexpr (S::FORM == LIGHT_SINGLES)
-    while (p + 1 < frame.n_planes
-        && (int) blockIdx.x >= frame.plane[p + 1].strip.first_block)
-      p++;
-  const LightTensorPlane &plane = frame.plane[p];
+  const LightTensorPlane &plane
+      = frame.plane[S::FORM == LIGHT_SINGLES ? strip_find_plane (frame) : 0];
 
   if (plane.strip.filter) {
     LightMarch<S> way (frame, plane, shared);

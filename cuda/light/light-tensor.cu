@@ -250,22 +250,12 @@ write_fragments (const LightPlan *plan, int steps, uint4 *to)
 }
 
 static uint32_t
-half_bits (double value)
-{
-  const __half half = __double2half (value);
-  uint16_t bits;
-
-  memcpy (&bits, &half, sizeof bits);
-  return bits;
-}
-
-static uint32_t
 split_code (int code)
 {
   const double value = (code - LIGHT_CENTER) / (double) LIGHT_UNIT;
   const double high = (double) __half2float (__double2half (value));
 
-  return half_bits (high) | half_bits (value - high) << 16;
+  return tensor_half_bits (high) | tensor_half_bits (value - high) << 16;
 }
 
 static bool

@@ -75,13 +75,9 @@ __launch_bounds__ (BOX_MOST_THREADS)
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
   GPU_DYNAMIC_SHARED (uint8_t, shared);
   const BoxMemory memory = box_memory (shared, frame.pitch);
-  int p = 0;
 
   gpu_admit_next ();
-  while (p + 1 < frame.n_planes
-      && (int) blockIdx.x >= frame.plane[p + 1].strip.first_block)
-    p++;
-  const BoxStripPlane &plane = frame.plane[p];
+  const BoxStripPlane &plane = frame.plane[strip_find_plane (frame)];
   const StripPlace place = strip_place (plane.strip);
 
   if (!plane.strip.filter) {

@@ -687,12 +687,7 @@ __launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (N, BYTES))
     fused_strips (GPU_PARAMETER FusedFrame frame)
 {
   GPU_DYNAMIC_SHARED (uint8_t, shared);
-  int p = 0;
-
-  while (p + 1 < frame.n_planes
-      && (int) blockIdx.x >= frame.plane[p + 1].strip.first_block)
-    p++;
-  const FusedPlane &plane = frame.plane[p];
+  const FusedPlane &plane = frame.plane[strip_find_plane (frame)];
   const StripPlace place = strip_place (plane.strip);
   const int tile_bytes = plane.tile * BYTES;
 

@@ -102,6 +102,19 @@ strip_place (const StripPlane &plane)
   return place;
 }
 
+/* Which plane of a frame the block is of. */
+template <typename Frame>
+__device__ __forceinline__ int
+strip_find_plane (const Frame &frame)
+{
+  int p = 0;
+
+  while (p + 1 < frame.n_planes
+      && (int) blockIdx.x >= frame.plane[p + 1].strip.first_block)
+    p++;
+  return p;
+}
+
 __device__ __forceinline__ void
 strip_copy_bytes (uint8_t *to, const uint8_t *from, int n)
 {

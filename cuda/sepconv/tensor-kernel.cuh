@@ -24,14 +24,9 @@ __launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
     uint32_t *const counters = (uint32_t *) memory;
     uint8_t *const shared = memory + counting_bytes (COUNTS);
     unsigned turns;
-    int p = 0;
 
     gpu_admit_next ();
-    if constexpr (!FOUR)
-      while (p + 1 < frame.n_planes
-          && (int) blockIdx.x >= frame.plane[p + 1].strip.first_block)
-        p++;
-    const TensorPlane &plane = frame.plane[p];
+    const TensorPlane &plane = frame.plane[FOUR ? 0 : strip_find_plane (frame)];
 
     if constexpr (FOUR)
       turns = march<Shape<KS, PARTS, BYTES, 4, WIDE>, CountingSink<COUNTS, 4>> (

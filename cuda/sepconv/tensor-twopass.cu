@@ -562,18 +562,6 @@ sum_columns (const PassPlane &plane, SepconvBorder border)
   pass.store (y, s + 8 * (lane % 4), n, lane);
 }
 
-/* Which plane this block is of. */
-static __device__ __forceinline__ const PassPlane &
-plane_of_block (const PassFrame &frame)
-{
-  int p = 0;
-
-  while (p + 1 < frame.n_planes
-      && (int) blockIdx.x >= frame.plane[p + 1].strip.first_block)
-    p++;
-  return frame.plane[p];
-}
-
 #endif
 
 template <int PARTS, int BYTES>
@@ -582,7 +570,7 @@ __launch_bounds__ (STRIP_THREADS, 3) tensor_rows (GPU_PARAMETER PassFrame frame)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
   GPU_DYNAMIC_SHARED (uint8_t, window);
-  const PassPlane &plane = plane_of_block (frame);
+  const PassPlane &plane = frame.plane[strip_find_plane (frame)];
 
   if (plane.strip.channels == 1)
     sum_rows<PARTS, BYTES, 1> (plane, frame.border, window);
@@ -599,7 +587,7 @@ __launch_bounds__ (STRIP_THREADS, 2)
     tensor_columns (GPU_PARAMETER PassFrame frame)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
-  const PassPlane &plane = plane_of_block (frame);
+  const PassPlane &plane = frame.plane[strip_find_plane (frame)];
 
   if (plane.strip.filter)
     sum_columns<PARTS, BYTES> (plane, frame.border);
@@ -718,11 +706,7 @@ choose_variant (const SepconvPlan *plan)
 static uint32_t
 two_halves (double value)
 {
-  const __half half = __double2half (value);
-  uint16_t bits;
-
-  memcpy (&bits, &half, sizeof bits);
-  return bits * 0x10001u;
+  return tensor_half_bits (value) * 0x10001u;
 }
 
 /* Writes the fragments of a plane, and returns how many. */

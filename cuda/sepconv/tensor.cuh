@@ -21,6 +21,7 @@
 #include "instructions.cuh"
 
 #include <cuda_fp16.h>
+#include <string.h>
 
 #define TENSOR_STEP 16 /* pixels or rows of one product */
 #define TENSOR_MAX_PARTS 2
@@ -35,6 +36,17 @@
 
 /* The products in a row that a pass over a plane takes, the larger of both axes. */
 typedef int (*TensorSteps) (const ImagePlane *shape, int nx, int ny);
+
+/* The bits of the half nearest to a value. */
+static inline uint32_t
+tensor_half_bits (double value)
+{
+  const __half half = __double2half (value);
+  uint16_t bits;
+
+  memcpy (&bits, &half, sizeof bits);
+  return bits;
+}
 
 /* The steps of a window that begins with the first of n taps. */
 static inline int

@@ -217,14 +217,10 @@ __launch_bounds__ (STRIP_THREADS, terms_blocks_at_once (FOUR, MODE))
     terms_tensor_strips (GPU_PARAMETER TermsTensorFrame frame)
 {
   GPU_DYNAMIC_SHARED (uint8_t, shared);
-  int p = 0;
 
   gpu_admit_next ();
-  if constexpr (!FOUR)
-    while (p + 1 < frame.n_planes
-        && (int) blockIdx.x >= frame.plane[p + 1].strip.first_block)
-      p++;
-  const TermsTensorPlane &plane = frame.plane[p];
+  const TermsTensorPlane &plane
+      = frame.plane[FOUR ? 0 : strip_find_plane (frame)];
 
   if constexpr (FOUR)
     terms_march<KS, PARTS, BYTES, 4, MODE> (frame, plane, shared);

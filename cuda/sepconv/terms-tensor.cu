@@ -380,17 +380,6 @@ upload (SepconvPlan *plan, TermsTensor *tensor, GpuStream stream, Fault *fault)
   return true;
 }
 
-/* The bits of a half. */
-static uint32_t
-half_bits (double value)
-{
-  const __half half = __double2half (value);
-  uint16_t bits;
-
-  memcpy (&bits, &half, sizeof bits);
-  return bits;
-}
-
 static void
 describe_channels (
     const SepconvPlan *plan, TermsMode mode, int p, TermsTensorPlane *plane)
@@ -401,8 +390,8 @@ describe_channels (
   const double high = (double) __half2float (__double2half (weight));
   const double low = (double) __half2float (__double2half (weight - high));
 
-  plane->weight[0] = half_bits (weight);
-  plane->weight[1] = half_bits (weight - high);
+  plane->weight[0] = tensor_half_bits (weight);
+  plane->weight[1] = tensor_half_bits (weight - high);
   for (int c = 0; c < channels; c++) {
     for (int s = 0; s < sums_of_mode (mode); s++)
       plane->start[s * channels + c] =
