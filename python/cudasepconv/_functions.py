@@ -33,6 +33,48 @@ _histogram_spec = lru_cache(maxsize=64)(_engine.histogram_spec)
 _equalize_spec = lru_cache(maxsize=64)(_engine.equalize_spec)
 
 
+def _filter_of(
+    kernel: str,
+    *,
+    sigma: float = 0.0,
+    sigma_y: float = -1.0,
+    radius: int = -1,
+    radius_y: int = -1,
+    terms: tuple[tuple[bytes, bytes], ...] = (),
+    normalize: bool = False,
+    direction: bool = False,
+    amount: float = 0.0,
+    threshold: float = 0.0,
+    scale: float = 1.0,
+    bias: float = 0.0,
+    border: Border,
+    border_value: float | Sequence[float],
+    channels: Iterable[int] | None,
+    depth: int | None,
+    method: str,
+) -> _engine.Spec:
+    """The engine's spec; what a kernel does not use is left out."""
+    return _filter_spec(
+        kernel,
+        sigma,
+        sigma_y,
+        radius,
+        radius_y,
+        terms,
+        normalize,
+        direction,
+        amount,
+        threshold,
+        scale,
+        bias,
+        border,
+        border_values(border_value),
+        channel_mask(channels),
+        optional_depth(depth),
+        method,
+    )
+
+
 def _apply(
     spec: _engine.Spec, image: ArrayT, out: ArrayT | None, backend: str, threads: int
 ) -> ArrayT:
@@ -130,24 +172,17 @@ def filter(
     MemoryError : no more memory on the host or the GPU.
     """
     y = b"" if taps_y is None else taps_bytes(taps_y, "taps_y")
-    spec = _filter_spec(
+    spec = _filter_of(
         "custom",
-        0.0,
-        -1.0,
-        -1,
-        -1,
-        ((taps_bytes(taps_x, "taps_x"), y),),
-        normalize,
-        False,
-        0.0,
-        0.0,
-        scale,
-        bias,
-        border,
-        border_values(border_value),
-        channel_mask(channels),
-        optional_depth(depth),
-        method,
+        terms=((taps_bytes(taps_x, "taps_x"), y),),
+        normalize=normalize,
+        scale=scale,
+        bias=bias,
+        border=border,
+        border_value=border_value,
+        channels=channels,
+        depth=depth,
+        method=method,
     )
     return _apply(spec, image, out, backend, threads)
 
@@ -178,24 +213,17 @@ def gaussian(
 
     For the other parameters, results and errors see `filter`.
     """
-    spec = _filter_spec(
+    spec = _filter_of(
         "gaussian",
-        sigma,
-        optional_size(sigma_y, "sigma_y"),
-        optional_radius(radius, "radius"),
-        optional_radius(radius_y, "radius_y"),
-        (),
-        False,
-        False,
-        0.0,
-        0.0,
-        1.0,
-        0.0,
-        border,
-        border_values(border_value),
-        channel_mask(channels),
-        optional_depth(depth),
-        method,
+        sigma=sigma,
+        sigma_y=optional_size(sigma_y, "sigma_y"),
+        radius=optional_radius(radius, "radius"),
+        radius_y=optional_radius(radius_y, "radius_y"),
+        border=border,
+        border_value=border_value,
+        channels=channels,
+        depth=depth,
+        method=method,
     )
     return _apply(spec, image, out, backend, threads)
 
@@ -223,24 +251,15 @@ def box(
     For the other parameters, results and errors see `filter`.
     """
     x = optional_radius(radius, "radius")
-    spec = _filter_spec(
+    spec = _filter_of(
         "box",
-        0.0,
-        -1.0,
-        x,
-        x if radius_y is None else optional_radius(radius_y, "radius_y"),
-        (),
-        False,
-        False,
-        0.0,
-        0.0,
-        1.0,
-        0.0,
-        border,
-        border_values(border_value),
-        channel_mask(channels),
-        optional_depth(depth),
-        method,
+        radius=x,
+        radius_y=x if radius_y is None else optional_radius(radius_y, "radius_y"),
+        border=border,
+        border_value=border_value,
+        channels=channels,
+        depth=depth,
+        method=method,
     )
     return _apply(spec, image, out, backend, threads)
 
@@ -271,24 +290,16 @@ def sobel(
 
     For the other parameters, results and errors see `filter`.
     """
-    spec = _filter_spec(
+    spec = _filter_of(
         "sobel",
-        0.0,
-        -1.0,
-        optional_radius(radius, "radius"),
-        -1,
-        (),
-        False,
-        direction,
-        0.0,
-        0.0,
-        scale,
-        0.0,
-        border,
-        border_values(border_value),
-        channel_mask(channels),
-        optional_depth(depth),
-        method,
+        radius=optional_radius(radius, "radius"),
+        direction=direction,
+        scale=scale,
+        border=border,
+        border_value=border_value,
+        channels=channels,
+        depth=depth,
+        method=method,
     )
     return _apply(spec, image, out, backend, threads)
 
@@ -319,24 +330,17 @@ def unsharp(
 
     For the other parameters, results and errors see `filter`.
     """
-    spec = _filter_spec(
+    spec = _filter_of(
         "unsharp",
-        sigma,
-        -1.0,
-        optional_radius(radius, "radius"),
-        -1,
-        (),
-        False,
-        False,
-        amount,
-        threshold,
-        1.0,
-        0.0,
-        border,
-        border_values(border_value),
-        channel_mask(channels),
-        optional_depth(depth),
-        method,
+        sigma=sigma,
+        radius=optional_radius(radius, "radius"),
+        amount=amount,
+        threshold=threshold,
+        border=border,
+        border_value=border_value,
+        channels=channels,
+        depth=depth,
+        method=method,
     )
     return _apply(spec, image, out, backend, threads)
 
@@ -369,24 +373,17 @@ def terms(
     pairs = tuple(
         (taps_bytes(x, "taps along x"), taps_bytes(y, "taps along y")) for x, y in terms
     )
-    spec = _filter_spec(
+    spec = _filter_of(
         "terms",
-        0.0,
-        -1.0,
-        -1,
-        -1,
-        pairs,
-        normalize,
-        False,
-        0.0,
-        0.0,
-        scale,
-        bias,
-        border,
-        border_values(border_value),
-        channel_mask(channels),
-        optional_depth(depth),
-        method,
+        terms=pairs,
+        normalize=normalize,
+        scale=scale,
+        bias=bias,
+        border=border,
+        border_value=border_value,
+        channels=channels,
+        depth=depth,
+        method=method,
     )
     return _apply(spec, image, out, backend, threads)
 
