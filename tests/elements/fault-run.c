@@ -70,13 +70,10 @@ on_frame (GstElement *sink, GstBuffer *buffer, GstPad *pad, gpointer user)
 static char *
 message_text (GstMessage *message)
 {
-  GError *error = NULL;
-  char *debug = NULL, *text;
+  GError *error;
+  char *debug, *text;
 
-  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
-    gst_message_parse_error (message, &error, &debug);
-  else
-    gst_message_parse_warning (message, &error, &debug);
+  message_parse (message, &error, &debug);
   text = g_strdup_printf ("%s\n%s", error->message, debug ? debug : "");
   g_error_free (error);
   g_free (debug);

@@ -365,14 +365,20 @@ filter_drain_bus (Filter *filter, GstMessageType type, GstMessage **first)
   return n;
 }
 
-/* "error <text> | <debug>" of an error or warning message. */
-static char *
-message_text (GstMessage *message, GError **error, char **debug)
+void
+message_parse (GstMessage *message, GError **error, char **debug)
 {
   if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
     gst_message_parse_error (message, error, debug);
   else
     gst_message_parse_warning (message, error, debug);
+}
+
+/* "error <text> | <debug>" of an error or warning message. */
+static char *
+message_text (GstMessage *message, GError **error, char **debug)
+{
+  message_parse (message, error, debug);
   return g_strdup_printf ("%s \"%s\" | %s", GST_MESSAGE_TYPE_NAME (message),
       (*error)->message, *debug ? *debug : "-");
 }

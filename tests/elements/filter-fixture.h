@@ -80,6 +80,8 @@ GstBuffer *filter_process_alone (
 /* NULL to PLAYING again, after which caps must be sent anew. */
 void filter_restart (Filter *filter);
 
+/* The error, and the debug text or NULL, both to be freed, of an error or a warning. */
+void message_parse (GstMessage *message, GError **error, char **debug);
 /* Counts messages of a type that have arrived, and drops every other one with
  * it; when there was one and `first` is not NULL, it gets the first. */
 int filter_drain_bus (Filter *filter, GstMessageType type, GstMessage **first);

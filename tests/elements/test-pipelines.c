@@ -6,13 +6,10 @@
 static char *
 text_of (GstMessage *message)
 {
-  GError *error = NULL;
-  char *debug = NULL, *text;
+  GError *error;
+  char *debug, *text;
 
-  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
-    gst_message_parse_error (message, &error, &debug);
-  else
-    gst_message_parse_warning (message, &error, &debug);
+  message_parse (message, &error, &debug);
   text = g_strdup_printf (
       "%s: %s (%s)", GST_OBJECT_NAME (message->src), error->message, debug);
   g_error_free (error);
