@@ -18,8 +18,9 @@ _gst_cudasepconv() {
     --planes) values='color luma chroma alpha all' ;;
     --detect) values='people faces' ;;
     --fill) values='blur pixelate solid' ;;
+    */launch-line | launch-line) values=$("${COMP_WORDS[0]}" | awk '{ print $1 }') ;;
   esac
-  if [[ -n ${values-} ]]; then
+  if [[ -n ${values-} && $current != -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
   elif [[ $current = -* ]]; then
     values=$("${COMP_WORDS[0]}" --help 2>/dev/null | grep -oE -- '--[a-z-]+' | sort -u)
@@ -30,4 +31,4 @@ _gst_cudasepconv() {
 }
 
 complete -o filenames -F _gst_cudasepconv filter-file histogram-lines factor-kernel hide-people \
-  histogram-view
+  histogram-view launch-line

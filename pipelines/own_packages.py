@@ -58,3 +58,16 @@ def need_plugin(packages):
     os.environ["GST_PLUGIN_PATH"] = ":".join(path for path in paths if path)
     if not found():
         fail(f"GStreamer does not find cudasepconv in {paths[0]}")
+
+
+def default_clip():
+    """Returns the path of OpenCV's street scene, which it installs in a checkout."""
+    if not IN_CHECKOUT:
+        fail("name an INPUT; the clip that is its default comes with a checkout")
+    script = ("set -euo pipefail\n. pipelines/setup.sh\nset_up opencv-doc >&2\n"
+              "default_clip output")
+    done = subprocess.run(["bash", "-c", script, sys.argv[0]], cwd=ROOT, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, check=False, encoding="utf-8")
+    if done.returncode:
+        sys.exit(1)
+    return os.path.join(ROOT, done.stdout.strip())

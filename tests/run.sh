@@ -596,18 +596,95 @@ page_works() {
   [[ -f $folder/in.mp4 ]] || make_example_clip
   sed -nE 's/^ {4,}((GST_DEBUG=[^ ]+ )?(gst-[a-z]+-1\.0 |pipelines\/|build\/demo\/|export ).*)/\1/p' "$1" \
     | grep -v '^pipelines/demo.sh$' \
-    | sed "s|in\\.mp4|$folder/in.mp4|g; s| results\$| $scratch/results|
-      s|autovideosink|fakesink|; s|videotestsrc !|videotestsrc num-buffers=30 !|" >"$scratch/commands"
+    | sed -E "s#in\\.mp4#$folder/in.mp4#g; s# (results|out\\.[a-z0-9]+)\$# $scratch/\\1#
+      s#autovideosink#fakesink#; s#videotestsrc !#videotestsrc num-buffers=30 !#" >"$scratch/commands"
   cat "$scratch/commands"
+  rm -rf "$scratch/results" "$scratch"/out.*
   [[ $(wc -l <"$scratch/commands") -ge 5 ]]
   env -u GST_PLUGIN_PATH bash -ex <<<"export GST_PLUGIN_PATH=$PWD/build/demo/plugin
 $(<"$scratch/commands")"
 }
 
+# All launch lines that need no window run; each makes another picture of the same clip.
+launch_lines() {
+  local folder=$scratch/launch-lines line=pipelines/launch-line name
+  mkdir -p "$folder"
+  [[ -f $scratch/examples/in.mp4 ]] || make_example_clip
+  for name in $("$line" | awk '$1 != "exposure" && $1 != "transcode" { print $1 }'); do
+    "$line" "$name" "$scratch/examples/in.mp4" "$folder/$name.png" 2>&1
+  done
+  [[ $(find "$folder" -name '*.png' | wc -l) = 12 ]]
+  [[ $(md5sum "$folder"/*.png | cut -d ' ' -f 1 | sort -u | wc -l) = 12 ]]
+  # The first frame of a focus pull has the sigma that the pull begins with.
+  gst-launch-1.0 -q filesrc location="$scratch/examples/in.mp4" ! decodebin ! videoconvert \
+    ! cudasepconv sigma=12 ! videoconvert ! pngenc snapshot=true ! filesink location="$folder/twelve"
+  cmp "$folder/twelve" "$folder/focus-pull.png"
+  "$line" exposure "$scratch/examples/in.mp4" | grep -E '^ +0\.00 s  level 0\.[0-9]{3}  spread 0\.'
+}
+
+# Where the GPU's decoder is missing, the line says so.
+launch_line_transcodes() {
+  local result=$scratch/launch-lines/gpu.mp4
+  [[ -f $scratch/examples/in.mp4 ]] || make_example_clip
+  rm -f "$result"
+  if gst-inspect-1.0 --exists nvh264dec && gst-inspect-1.0 --exists nvh264enc; then
+    pipelines/launch-line transcode "$scratch/examples/in.mp4" "$result"
+    [[ -s $result ]]
+  else
+    launch_line_says 'there is no element nvh264' transcode "$scratch/examples/in.mp4" "$result"
+  fi
+}
+
+# launch_line_says SENTENCE ARGUMENT...: status 1, the sentence, and no result.
+launch_line_says() {
+  local status=0 sentence=$1
+  shift
+  env -u DISPLAY -u WAYLAND_DISPLAY pipelines/launch-line "$@" >"$scratch/lines" \
+    2>"$scratch/error" || status=$?
+  cat "$scratch/error"
+  [[ $status = 1 && ! -s $scratch/lines && ! -e $scratch/none.mp4 ]]
+  grep -F "launch-line: $sentence" "$scratch/error"
+}
+
+launch_line_refuses() {
+  local clip=$scratch/examples/in.mp4 before
+  [[ -f $clip ]] || make_example_clip
+  before=$(md5sum "$clip")
+  launch_line_says 'there is no line colour' colour
+  launch_line_says 'there is no display' blur "$clip"
+  launch_line_says 'there is no file' blur "$scratch/absent" "$scratch/none.mp4"
+  launch_line_says 'there is no camera /dev/video99' camera /dev/video99 "$scratch/none.mp4"
+  launch_line_says 'record needs an INPUT' record
+  launch_line_says 'transcode needs an OUTPUT' transcode "$clip"
+  launch_line_says 'exposure takes no OUTPUT' exposure "$clip" "$scratch/none.mp4"
+  launch_line_says "$clip exists" blur "$clip" "$clip"
+  launch_line_says "$scratch/none.avi: the name" blur "$clip" "$scratch/none.avi"
+  launch_line_says 'rtsp://127.0.0.1:9/x: ' record rtsp://127.0.0.1:9/x "$scratch/none.mp4"
+  launch_line_says "$0: " blur "$0" "$scratch/none.mp4"
+  [[ $(md5sum "$clip") = "$before" ]]
+}
+
+# A network camera on this machine, of a white picture, is recorded until Ctrl-C; what the
+# line hides is black, so that the picture has a spread.
+launch_line_records() {
+  local result=$scratch/recorded.mkv server address recorder
+  coproc tests/rtsp-server.py
+  server=$COPROC_PID
+  read -rt 20 address <&"${COPROC[0]}"
+  env --default-signal=INT pipelines/launch-line record "$address" "$result" &
+  recorder=$!
+  starts_writing "$recorder" "$result"
+  sleep 3
+  kill -INT "$recorder"
+  wait "$recorder"
+  kill "$server"
+  pipelines/launch-line exposure "$result" | grep -E '^ +1\.[0-9]+ s .*spread 0\.[1-9]'
+}
+
 # manual_pages BUILD: man has nothing to complain of.
 manual_pages() {
   local page
-  [[ $(find "$1/pipelines" -name '*.1' | wc -l) = 5 ]]
+  [[ $(find "$1/pipelines" -name '*.1' | wc -l) = 6 ]]
   for page in "$1"/pipelines/*.1; do
     LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l "$page" >"$scratch/page" 2>"$scratch/warnings"
     cat "$scratch/warnings"
@@ -629,13 +706,14 @@ completes() {
 completions() {
   # shellcheck source=pipelines/completion.bash
   . pipelines/completion.bash
-  complete -p filter-file histogram-lines factor-kernel hide-people histogram-view
+  complete -p filter-file histogram-lines factor-kernel hide-people histogram-view launch-line
   completes 'people faces' pipelines/hide-people --detect ''
   completes 'pixelate' pipelines/hide-people --fill = pi
   completes '--hold' pipelines/hide-people in.mp4 --ho
   completes '--filter --force' "$1/pipelines/filter-file" --f
   completes '--every-frame' "$1/pipelines/histogram-lines" --ev
   completes 'pipelines/factor-kernel' pipelines/factor-kernel pipelines/fac
+  completes 'side-by-side' pipelines/launch-line side
 }
 
 # Who waits for a build sees how far it is.
@@ -656,6 +734,10 @@ build_shows_progress() {
 # The Python that Debian's python3-gi belongs to.
 have_gi() {
   /usr/bin/python3 -c 'import gi; gi.require_version("Gst", "1.0")' 2>/dev/null
+}
+
+have_rtsp_server() {
+  /usr/bin/python3 -c 'import gi; gi.require_version("GstRtspServer", "1.0")' 2>/dev/null
 }
 
 # has_python FOLDER: the build made the Python package.
@@ -706,7 +788,7 @@ refuses_arguments() {
 }
 
 set_up clang shellcheck man-db git python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 \
-  python3-numpy python3-opencv opencv-data opencv-doc \
+  gir1.2-gst-rtsp-server-1.0 python3-numpy python3-opencv opencv-data opencv-doc \
   python3-dev python3-pytest python3-scipy mypy
 
 check "run.sh refuses arguments" refuses_arguments
@@ -769,11 +851,19 @@ if $check_passed; then
     check "$cuda: Python reads the meta" introspected_meta_reads $cuda
     check "$cuda: the elements' pages are theirs" docs/reference.py --check
     check "$cuda: factor-kernel" tests/factored-kernel.py
-    programs+=("$PWD/pipelines/"{histogram-lines.py,factor-kernel,hide-people,histogram-view})
+    programs+=("$PWD/pipelines/"{histogram-lines.py,factor-kernel,hide-people,histogram-view,launch-line})
     check "$cuda: hide-people" hide_people $cuda
     check "$cuda: hide-people and sound" hide_people_sound $cuda
     check "$cuda: hide-people refuses" hide_people_refuses
     check "$cuda: hide-people and Ctrl-C" hide_people_interrupted
+    check "$cuda: launch-line" launch_lines
+    check "$cuda: launch-line transcode" launch_line_transcodes
+    check "$cuda: launch-line refuses" launch_line_refuses
+    if have_rtsp_server; then
+      check "$cuda: launch-line record" launch_line_records
+    else
+      skip "$cuda: launch-line record" "there is no gir1.2-gst-rtsp-server-1.0"
+    fi
     check "$cuda: histogram-view" histogram_view
     check "$cuda: histogram-view without a place to write" \
       cannot_write pipelines/histogram-view
@@ -781,7 +871,7 @@ if $check_passed; then
       refuses_inputs pipelines/histogram-view
   else
     for program in histogram-lines.py introspected-meta.py docs/reference.py histogram-view \
-      factor-kernel hide-people; do
+      factor-kernel hide-people launch-line; do
       skip "$cuda: $program" "there is no python3-gi with gir1.2-gstreamer-1.0"
     done
   fi
