@@ -364,21 +364,49 @@ builds_for_this_machine() {
   [[ -z $(PATH=$scratch/gpu:$PATH cuda/native-archs.sh) ]]
 }
 
-# The installed header is all that an application needs. The staged tree is found as
-# if it had been moved there: GStreamer's own folders stay where they are.
-installed_meta_reads() {
+# The staged tree is found as if it had been moved there: GStreamer's own folders stay where
+# they are. Prints the folder for PKG_CONFIG_PATH.
+staged_pkgconfig() {
   local file
   mkdir -p "$scratch/pkgconfig"
   file=$(find "$scratch/root" -name gst-cudasepconv-1.0.pc)
   sed "s|^prefix=|&$scratch/root|" "$file" >"$scratch/pkgconfig/${file##*/}"
+  echo "$scratch/pkgconfig"
+}
+
+# The installed header is all that an application needs.
+installed_meta_reads() {
   (
-    export PKG_CONFIG_PATH=$scratch/pkgconfig
+    PKG_CONFIG_PATH=$(staged_pkgconfig)
+    export PKG_CONFIG_PATH
     read -ra flags < <(pkg-config --cflags --libs gst-cudasepconv-1.0)
     "${CC:-cc}" -Wall -Wextra -Wpedantic -Werror tests/installed-meta.c \
       -o "$scratch/installed-meta" "${flags[@]}"
     GST_PLUGIN_PATH=$(pkg-config --variable=pluginsdir gst-cudasepconv-1.0) \
       "$scratch/installed-meta"
   )
+}
+
+# A plugin outside of this build reads the installed header by pkg-config; of frames that are
+# black and white by turns its element drops the black ones, and with level=0 none.
+outside_element_runs() {
+  local folder=$scratch/darkdrop level
+  cp -r examples/plugin "$folder"
+  (
+    PKG_CONFIG_PATH=$(staged_pkgconfig)
+    export PKG_CONFIG_PATH
+    meson setup "$folder/build" "$folder" -Dwerror=true
+    ninja -C "$folder/build"
+    GST_PLUGIN_PATH=$(pkg-config --variable=pluginsdir gst-cudasepconv-1.0):$folder/build
+    export GST_PLUGIN_PATH
+    for level in 0 0.5; do
+      gst-launch-1.0 -q videotestsrc pattern=blink num-buffers=10 \
+        ! video/x-raw,format=GRAY8,width=33,height=21 ! cudahisto attach-meta=true interval=0 \
+        ! darkdrop level=$level ! videoconvert ! video/x-raw,format=RGB ! filesink location="$folder/$level"
+    done
+  )
+  [[ $(stat -c %s "$folder/0") = $((10 * 100 * 21)) ]]
+  [[ $(stat -c %s "$folder/0.5") = $((5 * 100 * 21)) ]]
 }
 
 # A project that has this one as a subproject, by the wrap file of docs/cudahisto.md, finds
@@ -910,6 +938,7 @@ if $check_passed; then
   check "$cuda: meson install" installs $cuda
   if $check_passed; then
     check "$cuda: the installed header reads the meta" installed_meta_reads
+    check "$cuda: an element outside of the build reads the meta" outside_element_runs
     if has_python $cuda; then
       check "$cuda: the installed Python package runs" installed_python_runs
     else
