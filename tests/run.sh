@@ -391,20 +391,17 @@ installed_meta_reads() {
 # black and white by turns its element drops the black ones, and with level=0 none.
 outside_element_runs() {
   local folder=$scratch/darkdrop level
+  local -x PKG_CONFIG_PATH GST_PLUGIN_PATH
+  PKG_CONFIG_PATH=$(staged_pkgconfig)
+  GST_PLUGIN_PATH=$(pkg-config --variable=pluginsdir gst-cudasepconv-1.0):$folder/build
   cp -r examples/plugin "$folder"
-  (
-    PKG_CONFIG_PATH=$(staged_pkgconfig)
-    export PKG_CONFIG_PATH
-    meson setup "$folder/build" "$folder" -Dwerror=true
-    ninja -C "$folder/build"
-    GST_PLUGIN_PATH=$(pkg-config --variable=pluginsdir gst-cudasepconv-1.0):$folder/build
-    export GST_PLUGIN_PATH
-    for level in 0 0.5; do
-      gst-launch-1.0 -q videotestsrc pattern=blink num-buffers=10 \
-        ! video/x-raw,format=GRAY8,width=33,height=21 ! cudahisto attach-meta=true interval=0 \
-        ! darkdrop level=$level ! videoconvert ! video/x-raw,format=RGB ! filesink location="$folder/$level"
-    done
-  )
+  meson setup "$folder/build" "$folder" -Dwerror=true
+  ninja -C "$folder/build"
+  for level in 0 0.5; do
+    gst-launch-1.0 -q videotestsrc pattern=blink num-buffers=10 \
+      ! video/x-raw,format=GRAY8,width=33,height=21 ! cudahisto attach-meta=true interval=0 \
+      ! darkdrop level="$level" ! videoconvert ! video/x-raw,format=RGB ! filesink location="$folder/$level"
+  done
   [[ $(stat -c %s "$folder/0") = $((10 * 100 * 21)) ]]
   [[ $(stat -c %s "$folder/0.5") = $((5 * 100 * 21)) ]]
 }
@@ -709,6 +706,44 @@ launch_line_records() {
   pipelines/launch-line exposure "$result" | grep -E '^ +1\.[0-9]+ s .*spread 0\.[1-9]'
 }
 
+# example_filters_frames COMMAND...: of 20 frames, the last one's bar of 8 columns begins at column 19, and
+# has lost as much as a blur takes.
+example_filters_frames() {
+  "$@" 20 >"$scratch/lines"
+  cat "$scratch/lines"
+  grep -E 'sample 22 is the brightest: 17[45]$' "$scratch/lines"
+}
+
+# own_frames BUILD: memory is used again and again.
+own_frames() {
+  example_filters_frames "$1/examples/own-frames"
+  [[ $("$1/examples/own-frames" | sed -nE 's/^memory   of ([0-9]+) inputs and ([0-9]+) outputs$/\1+\2/p') -le 20 ]]
+}
+
+# example_copies_nothing BUILD COMMAND...: on the emulated GPU, input and result lie in the memory that its
+# copy engines use.
+example_copies_nothing() {
+  local build=$1
+  shift
+  GST_PLUGIN_PATH=$PWD/$build/tests/emulation/plugin GST_REGISTRY=$scratch/emulated-registry \
+    LD_LIBRARY_PATH=$PWD/$build/tests/emulation/driver GST_DEBUG_NO_COLOR=1 \
+    GST_DEBUG=cudasepconv-flight:6 "$@" 4 >"$scratch/lines" 2>"$scratch/log"
+  grep 'slot 0: ' "$scratch/log"
+  grep -c 'input in pinned memory, result in pinned memory' "$scratch/log" | grep -x 4
+}
+
+# The player takes a number while it plays, and complains of what is none.
+player_is_controlled() {
+  [[ -f $scratch/examples/in.mp4 ]] || make_example_clip
+  { sleep 0.2; echo 8; echo loud; echo 5; } \
+    | "$1/examples/play" "$scratch/examples/in.mp4" 'fakesink sync=true' >"$scratch/lines" 2>"$scratch/error"
+  cat "$scratch/lines" "$scratch/error"
+  grep -E '^frames   20, method [a-z-]+, sigma 5 at the end$' "$scratch/lines"
+  grep '^play: sigma is a number' "$scratch/error"
+  if "$1/examples/play" "$scratch/absent" fakesink 2>"$scratch/error"; then return 1; fi
+  [[ $(wc -l <"$scratch/error") = 1 ]]
+}
+
 # manual_pages BUILD: man has nothing to complain of.
 manual_pages() {
   local page
@@ -764,6 +799,11 @@ have_gi() {
   /usr/bin/python3 -c 'import gi; gi.require_version("Gst", "1.0")' 2>/dev/null
 }
 
+# With Debian's python3-gst-1.0, mapped buffers are no copies.
+have_gst_overrides() {
+  /usr/bin/python3 -c 'import gi.overrides._gi_gst, numpy' 2>/dev/null
+}
+
 have_rtsp_server() {
   /usr/bin/python3 -c 'import gi; gi.require_version("GstRtspServer", "1.0")' 2>/dev/null
 }
@@ -816,7 +856,7 @@ refuses_arguments() {
 }
 
 set_up clang shellcheck man-db git python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 \
-  gir1.2-gst-rtsp-server-1.0 python3-numpy python3-opencv opencv-data opencv-doc \
+  gir1.2-gst-rtsp-server-1.0 python3-gst-1.0 python3-numpy python3-opencv opencv-data opencv-doc \
   python3-dev python3-pytest python3-scipy mypy
 
 check "run.sh refuses arguments" refuses_arguments
@@ -854,6 +894,8 @@ if $check_passed; then
   check "$cuda: cudahisto leaves nothing" leaves_nothing \
     cudahisto attach-meta=true ! cudahisto mode=equalize ! cudahisto mode=overlay
   check "$cuda: filter-file" filter_file $cuda
+  check "$cuda: own-frames" own_frames $cuda
+  check "$cuda: play" player_is_controlled $cuda
   check "$cuda: filter-file refuses" filter_file_refuses $cuda
   check "$cuda: filter-file loses nothing" filter_file_loses_nothing $cuda
   check "$cuda: filter-file keeps sound and subtitles" filter_file_keeps_streams $cuda
@@ -884,6 +926,11 @@ if $check_passed; then
     check "$cuda: hide-people and sound" hide_people_sound $cuda
     check "$cuda: hide-people refuses" hide_people_refuses
     check "$cuda: hide-people and Ctrl-C" hide_people_interrupted
+    if have_gst_overrides; then
+      check "$cuda: numpy-frames.py" example_filters_frames examples/numpy-frames.py
+    else
+      skip "$cuda: numpy-frames.py" "there is no python3-gst-1.0 with numpy"
+    fi
     check "$cuda: launch-line" launch_lines
     check "$cuda: launch-line transcode" launch_line_transcodes
     check "$cuda: launch-line refuses" launch_line_refuses
@@ -899,7 +946,7 @@ if $check_passed; then
       refuses_inputs pipelines/histogram-view
   else
     for program in histogram-lines.py introspected-meta.py docs/reference.py histogram-view \
-      factor-kernel hide-people launch-line; do
+      factor-kernel hide-people launch-line numpy-frames.py; do
       skip "$cuda: $program" "there is no python3-gi with gir1.2-gstreamer-1.0"
     done
   fi
@@ -958,6 +1005,12 @@ if $check_passed; then
   check "$nocuda: gst-inspect-1.0" inspect gst-inspect-1.0
   check "$nocuda: gst-launch-1.0" launch
   unset GST_PLUGIN_PATH
+  check "$nocuda: own-frames copies nothing" example_copies_nothing $nocuda $nocuda/examples/own-frames
+  if have_gst_overrides; then
+    check "$nocuda: numpy-frames.py copies nothing" example_copies_nothing $nocuda examples/numpy-frames.py
+  else
+    skip "$nocuda: numpy-frames.py copies nothing" "there is no python3-gst-1.0 with numpy"
+  fi
   check "$nocuda: code for older GPUs" knows_old_code $nocuda
   python_tests $nocuda
   for target in engine properties buffers; do
