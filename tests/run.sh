@@ -376,15 +376,13 @@ staged_pkgconfig() {
 
 # The installed header is all that an application needs.
 installed_meta_reads() {
-  (
-    PKG_CONFIG_PATH=$(staged_pkgconfig)
-    export PKG_CONFIG_PATH
-    read -ra flags < <(pkg-config --cflags --libs gst-cudasepconv-1.0)
-    "${CC:-cc}" -Wall -Wextra -Wpedantic -Werror tests/installed-meta.c \
-      -o "$scratch/installed-meta" "${flags[@]}"
-    GST_PLUGIN_PATH=$(pkg-config --variable=pluginsdir gst-cudasepconv-1.0) \
-      "$scratch/installed-meta"
-  )
+  local -x PKG_CONFIG_PATH GST_PLUGIN_PATH
+  PKG_CONFIG_PATH=$(staged_pkgconfig)
+  GST_PLUGIN_PATH=$(pkg-config --variable=pluginsdir gst-cudasepconv-1.0)
+  read -ra flags < <(pkg-config --cflags --libs gst-cudasepconv-1.0)
+  "${CC:-cc}" -Wall -Wextra -Wpedantic -Werror tests/installed-meta.c \
+    -o "$scratch/installed-meta" "${flags[@]}"
+  "$scratch/installed-meta"
 }
 
 # A plugin outside of this build reads the installed header by pkg-config; of frames that are
