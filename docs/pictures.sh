@@ -4,7 +4,7 @@
 # docs/pictures.sh
 #
 # Makes the pictures of the pages anew, into docs/pictures/, from OpenCV's street scene
-# and with the plugin of build/demo. It takes a minute after the build.
+# and with the plugin of build/demo, and the drawings. It takes a minute after the build.
 #
 # Example:
 #   docs/pictures.sh
@@ -29,3 +29,4 @@ clip=$(default_clip "$scratch")
 export GST_PLUGIN_PATH=$PWD/build/demo/plugin
 pipelines/hide-people --frames 150 --every 2 --force "$clip" "$scratch/hidden.mp4"
 /usr/bin/python3 docs/pictures.py "$clip" "$scratch/hidden.mp4" docs/pictures
+docs/drawings.py docs/pictures

@@ -846,6 +846,16 @@ fuzz_briefly() {
     "$scratch/corpus-$2" "tests/fuzz/seeds/$2"
 }
 
+# The drawings of the pages are what their script makes.
+drawings_are_made() {
+  local drawing
+  mkdir -p "$scratch/drawings"
+  for drawing in $(docs/drawings.py "$scratch/drawings" | sed 's|.*/||'); do
+    diff "docs/pictures/$drawing" "$scratch/drawings/$drawing"
+  done
+  [[ $(find docs/pictures -name '*.svg' | wc -l) = $(find "$scratch/drawings" -name '*.svg' | wc -l) ]]
+}
+
 # An argument is refused before anything is built.
 refuses_arguments() {
   local status=0
@@ -864,6 +874,7 @@ if git rev-parse --verify HEAD >/dev/null 2>&1; then
 else
   skip "links between the pages" "this is no git checkout"
 fi
+check "the drawings of the pages" drawings_are_made
 check "setup.sh shows how far a build is" build_shows_progress
 check "scripts: shellcheck" shellcheck \
   -x .ci/run cuda/*.sh docs/*.sh pipelines/{*.sh,completion.bash} debian/tests/{header,launch,tools,typelib} \
