@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""pictures.py CLIP HIDDEN FOLDER: the pictures of docs/pictures.sh, into FOLDER.
+"""pictures.py CLIP HIDDEN SCAN FOLDER: the pictures of docs/pictures.sh, into FOLDER.
 
-CLIP is a street scene; HIDDEN is what pipelines/hide-people has made of it.
+CLIP is a street scene; HIDDEN is what pipelines/hide-people has made of it; SCAN is a page out of focus.
 GST_PLUGIN_PATH names the folder of the plugin.
 """
 import subprocess
@@ -61,6 +61,14 @@ def lights():
     return picture
 
 
+def scan_pictures(scan):
+    """The steps of docs/tutorials/sharpen-a-scan.md."""
+    smooth = filtered(scan, "planes=luma sigma=1")
+    steps = [scan, filtered(scan, "kernel=unsharp sigma=1 amount=4"),
+             filtered(smooth, "planes=luma kernel=unsharp sigma=5 amount=6 scale=1.3")]
+    return side_by_side([step[160:380, 100:400] for step in steps])
+
+
 def half(picture):
     return cv2.resize(picture, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
 
@@ -72,9 +80,9 @@ def write(folder, name, picture):
 
 
 def main():
-    if len(sys.argv) != 4:
+    if len(sys.argv) != 5:
         raise SystemExit(__doc__)
-    clip, hidden, folder = sys.argv[1:]
+    clip, hidden, scan, folder = sys.argv[1:]
     rows = [side_by_side([half(read_frame(path, n)) for n in FRAMES]) for path in (clip, hidden)]
     write(folder, "hidden-people.jpg", side_by_side(rows, axis=0))
 
@@ -86,6 +94,8 @@ def main():
                       filtered(still, "kernel=log sigma=2 scale=6 bias=0.5"),
                       filtered(still, "roi-mode=inside roi-fill=pixelate sigma=12 zones=<<0.4,0.0,0.5,0.4>>")]),
     ], axis=0))
+
+    write(folder, "scan.jpg", scan_pictures(cv2.imread(scan)))
 
     lamps = lights()
     write(folder, "linear-light.jpg", side_by_side(

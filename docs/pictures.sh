@@ -26,7 +26,8 @@ mapfile -t options < <(this_machine_only)
 build_release build/demo "${options[@]}"
 mkdir -p "$scratch" docs/pictures
 clip=$(default_clip "$scratch")
+fetch_from_package opencv-doc ./usr/share/doc/opencv-doc/examples/data/text_defocus.jpg >"$scratch/scan.jpg"
 export GST_PLUGIN_PATH=$PWD/build/demo/plugin
 pipelines/hide-people --frames 150 --every 2 --force "$clip" "$scratch/hidden.mp4"
-/usr/bin/python3 docs/pictures.py "$clip" "$scratch/hidden.mp4" docs/pictures
+/usr/bin/python3 docs/pictures.py "$clip" "$scratch/hidden.mp4" "$scratch/scan.jpg" docs/pictures
 docs/drawings.py docs/pictures

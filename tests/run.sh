@@ -742,6 +742,11 @@ player_is_controlled() {
   [[ $(wc -l <"$scratch/error") = 1 ]]
 }
 
+# tutorial_works PAGE: its commands print what it says. Its samples come with opencv-doc.
+tutorial_works() {
+  env -u GST_PLUGIN_PATH tests/tutorial.py "$1"
+}
+
 # manual_pages BUILD: man has nothing to complain of.
 manual_pages() {
   local page
@@ -971,6 +976,15 @@ if $check_passed; then
     skip "commands of docs/start.md" "there is no python3-gi with gir1.2-gstreamer-1.0"
   fi
   check "commands of docs/faq.md" page_works docs/faq.md
+  for page in docs/tutorials/*.md; do
+    if ! have_gi; then
+      skip "$page" "there is no python3-gi with gir1.2-gstreamer-1.0"
+    elif [[ ! -f $(dpkg -L opencv-doc 2>/dev/null | grep '/text_defocus.jpg$') ]]; then
+      skip "$page" "documentation of packages is left out here"
+    else
+      check "$page" tutorial_works "$page"
+    fi
+  done
   check "build by hand" builds_by_hand
   if has_python $cuda; then
     check "meson setup without GStreamer" configures_without_gstreamer
