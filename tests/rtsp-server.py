@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A network camera: serves a live test picture with H.264 at rtsp://127.0.0.1:PORT/camera, on a free
-port. Prints the address, and serves until it is ended."""
+port. Prints the address, and serves until stdin ends, so that it does not outlive a test."""
 
 import gi
 
@@ -17,4 +17,6 @@ camera = GstRtspServer.RTSPMediaFactory(
 server.get_mount_points().add_factory("/camera", camera)
 server.attach(None)
 print(f"rtsp://127.0.0.1:{server.get_bound_port()}/camera", flush=True)
-GLib.MainLoop().run()
+loop = GLib.MainLoop()
+GLib.io_add_watch(0, GLib.PRIORITY_DEFAULT, GLib.IO_IN | GLib.IO_HUP, lambda *_: loop.quit())
+loop.run()

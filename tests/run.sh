@@ -690,9 +690,8 @@ launch_line_refuses() {
 # A network camera on this machine, of a white picture, is recorded until Ctrl-C; what the
 # line hides is black, so that the picture has a spread.
 launch_line_records() {
-  local result=$scratch/recorded.mkv server address recorder
+  local result=$scratch/recorded.mkv address recorder
   coproc tests/rtsp-server.py
-  server=$COPROC_PID
   read -rt 20 address <&"${COPROC[0]}"
   env --default-signal=INT pipelines/launch-line record "$address" "$result" &
   recorder=$!
@@ -700,7 +699,6 @@ launch_line_records() {
   sleep 3
   kill -INT "$recorder"
   wait "$recorder"
-  kill "$server"
   pipelines/launch-line exposure "$result" | grep -E '^ +1\.[0-9]+ s .*spread 0\.[1-9]'
 }
 
