@@ -642,6 +642,10 @@ launch_lines() {
   gst-launch-1.0 -q filesrc location="$scratch/examples/in.mp4" ! decodebin ! videoconvert \
     ! cudasepconv sigma=12 ! videoconvert ! pngenc snapshot=true ! filesink location="$folder/twelve"
   cmp "$folder/twelve" "$folder/focus-pull.png"
+  # Names with blanks, quotes and backslashes are files, too.
+  cp "$scratch/examples/in.mp4" "$folder/a \"b\" \\c.mp4"
+  "$line" blur "$folder/a \"b\" \\c.mp4" "$folder/a \"b\" \\c.png"
+  cmp "$folder/blur.png" "$folder/a \"b\" \\c.png"
   "$line" exposure "$scratch/examples/in.mp4" | grep -E '^ +0\.00 s  level 0\.[0-9]{3}  spread 0\.'
 }
 
