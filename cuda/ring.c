@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ring.h"
 
+#include "gpu-link.h"
 #include "hostclock.h"
 #include "workers.h"
 
@@ -102,6 +103,7 @@ struct Ring
   Gpu *gpu;
   int depth;
   Image src_layout, dst_layout; /* dst_layout without memories: no result */
+  GpuLink *link; /* of `up` and `down` */
   GpuStream up, compute, down;
   bool own_compute;
   RingSlot *slots;
@@ -179,10 +181,12 @@ static bool
 init_gpu (Ring *ring, Fault *fault)
 {
   ring->own_compute = ring->compute == NULL;
-  if (!gpu_stream_new (&ring->up, fault)
-      || (ring->own_compute && !gpu_stream_new (&ring->compute, fault))
-      || !gpu_stream_new (&ring->down, fault))
+  ring->link = gpu_link_hold (ring->gpu, fault);
+  if (ring->link == NULL
+      || (ring->own_compute && !gpu_stream_new (&ring->compute, fault)))
     return false;
+  ring->up = gpu_link_up (ring->link);
+  ring->down = gpu_link_down (ring->link);
   for (int i = 0; i < ring->depth; i++)
     if (!slot_init (&ring->slots[i], fault))
       return false;
@@ -252,10 +256,9 @@ ring_free (Ring *ring)
     quiesce (ring);
     for (int i = 0; i < ring->depth; i++)
       slot_clear (&ring->slots[i]);
-    gpu_stream_free (ring->down);
+    gpu_link_release (ring->link);
     if (ring->own_compute)
       gpu_stream_free (ring->compute);
-    gpu_stream_free (ring->up);
     workers_free (ring->copy_out);
     workers_free (ring->copy_in);
   }

@@ -11,6 +11,10 @@
  * too when it is cut into slices. Slots are acquired, and must be waited for and
  * released, in one order.
  *
+ * The streams of the copies are those of gpu-link.h, which all rings of a context share: their
+ * frames cross the bus in the order in which they are submitted, so that no ring waits
+ * for ever while another keeps the bus busy.
+ *
  * Kernels of neighbouring frames may overlap, too, if those lie in device memory on both
  * sides and there are slots enough; but not where images belong to the stream that the
  * kernels run on, as others may have queued something there.

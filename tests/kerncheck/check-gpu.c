@@ -3,6 +3,7 @@
 #include "kerncheck.h"
 
 #include "cases.h"
+#include "gpu-link.h"
 #include "kerncheck-device.h"
 #include "verdict.h"
 
@@ -483,6 +484,41 @@ check_hold (Check *check, const void *data)
   }
 }
 
+/* The link of a context is one for all that hold it, and is made anew after the last of them. */
+static void
+check_link (Check *check, const void *data)
+{
+  Device first, second;
+  Fault fault;
+
+  (void) data;
+  if (!begin_alone (check))
+    return;
+  fault_clear (&fault);
+  if (!EXPECT (check,
+          device_open (&first, &fault) && device_open (&second, &fault),
+          "%s (%s)", fault.message, fault.detail))
+    return;
+  for (int life = 0; life < 3 && !check->case_failed; life++) {
+    GpuLink *link = gpu_link_hold (first.gpu, &fault);
+    GpuLink *other = gpu_link_hold (second.gpu, &fault);
+
+    EXPECT (check, link != NULL && link == other,
+        "life %d: two holders in one context have links of their own", life);
+    gpu_link_release (link);
+    if (!check->case_failed)
+      EXPECT (check,
+          gpu_link_up (other) != gpu_link_down (other)
+              && gpu_stream_synchronize (gpu_link_up (other), &fault)
+              && gpu_stream_synchronize (gpu_link_down (other), &fault),
+          "life %d, after one holder has gone: %s", life, fault.message);
+    gpu_link_release (other);
+  }
+  gpu_link_release (NULL);
+  device_shut (&second);
+  device_shut (&first);
+}
+
 void
 check_gpu_add (void)
 {
@@ -494,4 +530,5 @@ check_gpu_add (void)
   kerncheck_add (check_reopen, NULL, NULL, "gpu/reopen");
   kerncheck_add (check_share, NULL, NULL, "gpu/share");
   kerncheck_add (check_hold, NULL, NULL, "gpu/hold");
+  kerncheck_add (check_link, NULL, NULL, "gpu/link");
 }
