@@ -2,6 +2,7 @@
 #include "bench-measure.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -18,6 +19,17 @@ bench_now_ns (void)
 
   clock_gettime (CLOCK_MONOTONIC, &now);
   return (double) now.tv_sec * 1e9 + (double) now.tv_nsec;
+}
+
+void
+bench_sleep_until (double ns)
+{
+  const time_t seconds = (time_t) (ns / 1e9);
+  const struct timespec time
+      = { seconds, (long) (ns - (double) seconds * 1e9) };
+
+  while (clock_nanosleep (CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
+    continue;
 }
 
 static double

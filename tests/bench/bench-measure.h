@@ -4,6 +4,8 @@
 
 /* Of a monotonic clock. */
 double bench_now_ns (void);
+/* Returns at once if that has passed. */
+void bench_sleep_until (double ns);
 
 /* What this process has used so far. */
 typedef struct

@@ -11,9 +11,11 @@
  *               kernel alone allows: 1 / the mean compute-time of its statistics
  *   ratio       whole pipelines with and without it
  *   start       how long the first frame takes, in a new process and after a stop
+ *   streams     1 to 64 elements at once, in one process and in several: all together as
+ *               fast as they go, then each at 60 frames a second; runs only if named
  *   soak        N frames (100000) through everything that can happen
  *
- * --soak alone runs only the soak; without it, the others. --picture gives throughput
+ * --soak alone runs only the soak; without it, the others but streams. --picture gives throughput
  * and device one picture instead of theirs. --link takes what bench-transfer --json
  * wrote, for the share of the bus that is used and for lone frames in series. The
  * exit status is 1 when something failed, and 77 when nothing could be run. */
@@ -84,7 +86,7 @@ wants (const PipelineBench *bench, const gchar *part, const gchar *on)
   const gboolean soak = strcmp (part, "soak") == 0;
   const gboolean wanted = bench->only != NULL
       ? strcmp (bench->only, part) == 0
-      : soak == (bench->soak_frames > 0);
+      : soak == (bench->soak_frames > 0) && strcmp (part, "streams") != 0;
 
   return wanted && (bench->backend == NULL || strcmp (bench->backend, on) == 0);
 }
@@ -197,7 +199,8 @@ run_backend (PipelineBench *bench, const gchar *backend)
     gboolean only_cuda;
   } parts[] = { { "throughput", bench_throughput, FALSE },
     { "device", bench_device, TRUE }, { "ratio", bench_ratio, FALSE },
-    { "start", bench_start, FALSE }, { "soak", bench_soak, FALSE } };
+    { "start", bench_start, FALSE }, { "streams", bench_streams, FALSE },
+    { "soak", bench_soak, FALSE } };
   const gboolean cuda = strcmp (backend, "cuda") == 0;
   const gboolean works = backend_works (backend);
 
@@ -278,10 +281,11 @@ main (int argc, char **argv)
   if (!parse (&program, argc, argv)) {
     fprintf (stderr,
         "usage: bench-pipeline [--quick] [--backend cuda|cpu]"
-        " [--only throughput|device|ratio|start|soak]\n    [--json FILE]"
+        " [--only throughput|device|ratio|start|streams|soak]\n    [--json FILE]"
         " [--picture FORMAT WIDTH HEIGHT]\n   "
         " [--link FILE | --duplex-gbps UP DOWN] [--soak [N]] [--seed N]\n");
-  } else if (!bench_start_fresh (bench, &status) && prepare (&program)) {
+  } else if (!bench_start_fresh (bench, &status)
+      && !bench_streams_child (bench, &status) && prepare (&program)) {
     run (bench);
     if (!bench_json_close (bench->json))
       bench_fail (bench, "json", "%s could not be written", program.json_path);

@@ -48,4 +48,8 @@ void bench_start (PipelineBench *bench, const gchar *backend);
 /* Whether this is a process that bench_start() has begun for one figure, which is told on
  * stdout then; `status` is to be its exit status. */
 gboolean bench_start_fresh (const PipelineBench *bench, gint *status);
+/* Many streams at once, in one process and in several. */
+void bench_streams (PipelineBench *bench, const gchar *backend);
+/* The same as bench_start_fresh(), of bench_streams(). */
+gboolean bench_streams_child (const PipelineBench *bench, gint *status);
 void bench_soak (PipelineBench *bench, const gchar *backend);

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#define MAX_FRAMES 20000
 #define TIMEOUT_US (20 * G_USEC_PER_SEC)
 
 static GstFlowReturn
@@ -15,7 +14,7 @@ on_buffer (gpointer owner, GstBuffer *buffer)
   /* To let go of it takes microseconds of its own. */
   gst_buffer_unref (buffer);
   g_mutex_lock (&course->lock);
-  if (course->count < MAX_FRAMES)
+  if (course->count < PUSH_COURSE_MAX_FRAMES)
     course->stamps[course->count] = now;
   course->count++;
   /* To wake nobody costs a call of the kernel. */
@@ -99,6 +98,45 @@ push_course_push (PushCourse *course, guint n)
 }
 
 gboolean
+push_course_push_until (PushCourse *course, gdouble end_ns)
+{
+  guint n = 0;
+
+  reset (course, G_MAXUINT);
+  for (; bench_now_ns () < end_ns; n++)
+    if (!push_frame (course))
+      return FALSE;
+  g_mutex_lock (&course->lock);
+  course->awaited = n;
+  g_mutex_unlock (&course->lock);
+  return wait_for_frames (course);
+}
+
+guint
+push_course_count (PushCourse *course)
+{
+  guint count;
+
+  g_mutex_lock (&course->lock);
+  count = course->count;
+  g_mutex_unlock (&course->lock);
+  return count;
+}
+
+gboolean
+push_course_push_live (
+    PushCourse *course, gdouble first_ns, gdouble period_ns, guint n)
+{
+  reset (course, n);
+  for (guint i = 0; i < n; i++) {
+    bench_sleep_until (first_ns + i * period_ns);
+    if (!push_frame (course))
+      return FALSE;
+  }
+  return wait_for_frames (course);
+}
+
+gboolean
 push_course_push_lone (PushCourse *course, gdouble *ns)
 {
   if (!push_course_push (course, 1))
@@ -115,7 +153,7 @@ push_course_init (PushCourse *course, const gchar *settings)
   memset (course, 0, sizeof *course);
   g_mutex_init (&course->lock);
   g_cond_init (&course->arrived);
-  course->stamps = g_new (gdouble, MAX_FRAMES);
+  course->stamps = g_new (gdouble, PUSH_COURSE_MAX_FRAMES);
   course->start_ns = bench_now_ns ();
   return pad_rig_init (&course->rig, "cudasepconv", settings, &handle, course);
 }
@@ -154,7 +192,7 @@ choose_length (
   if (!push_course_push (course, warm))
     return FALSE;
   *n = (guint) CLAMP (seconds * 1e9 * warm / (bench_now_ns () - start),
-      2 * trim + 10, MAX_FRAMES);
+      2 * trim + 10, PUSH_COURSE_MAX_FRAMES);
   return TRUE;
 }
 

@@ -8,6 +8,8 @@
 
 /* Input buffers: more than any ring-depth here. */
 #define PUSH_COURSE_BUFFERS 12
+/* Of so many it is known when they came out. */
+#define PUSH_COURSE_MAX_FRAMES 20000
 
 typedef struct
 {
@@ -35,6 +37,14 @@ gboolean push_course_begin (PushCourse *course, GstCaps *caps);
 gboolean push_course_push (PushCourse *course, guint n);
 /* One frame, from push to arrival. */
 gboolean push_course_push_lone (PushCourse *course, gdouble *ns);
+/* Pushes frames until `end_ns` of bench_now_ns(), and waits until they have come out. */
+gboolean push_course_push_until (PushCourse *course, gdouble end_ns);
+/* How many have come out so far, for any thread. */
+guint push_course_count (PushCourse *course);
+/* Pushes n <= PUSH_COURSE_MAX_FRAMES frames, frame i at first_ns + i * period_ns or, if that
+ * has passed, at once, and waits until they have come out: at stamps[i]. */
+gboolean push_course_push_live (
+    PushCourse *course, gdouble first_ns, gdouble period_ns, guint n);
 /* A steady stream of about `seconds`, but not of too few frames; `cpu`: of an element
  * that takes long for a frame. */
 gboolean push_course_measure (PushCourse *course, gboolean cpu, gdouble seconds,

@@ -33,8 +33,8 @@ count_descriptors (void)
 }
 
 /* The driver's management library knows without a context. */
-static gdouble
-device_kib (void)
+gdouble
+soak_footprint_device_kib (void)
 {
   struct
   {
@@ -93,7 +93,7 @@ soak_footprint (void)
   gchar *status = NULL;
 
   /* First: what is freed but kept for later is no leak. */
-  footprint.device_kib = device_kib ();
+  footprint.device_kib = soak_footprint_device_kib ();
   footprint.threads = count_threads ();
   malloc_trim (0);
   if (g_file_get_contents ("/proc/self/status", &status, NULL, NULL))

@@ -12,3 +12,5 @@ typedef struct
 } SoakFootprint;
 
 SoakFootprint soak_footprint (void);
+/* Its device_kib alone, at once. */
+gdouble soak_footprint_device_kib (void);

@@ -471,6 +471,9 @@ run_bench() {
   check bench-pipeline bench-pipeline "${quick[@]}" --backend cuda \
     --link "$link" --json "$output/pipeline.json"
   cat "$check_log"
+  check "bench-pipeline: streams" bench-pipeline "${quick[@]}" --backend cuda \
+    --only streams --json "$output/streams.json"
+  cat "$check_log"
   check "bench-pipeline: soak" bench-pipeline --backend cuda --soak 100000
   cat "$check_log"
 }
