@@ -57,10 +57,11 @@ supp=$PWD/tests/sanitize
 # scanner has made, which could not load what is built here; that is scanned in place.
 # Memory that GLib keeps for later would hide what is done with it after it was freed.
 export GST_REGISTRY=$scratch/registry GST_REGISTRY_FORK=no
-export GST_STATE_IGNORE_ELEMENTS='' CK_FORK=no CK_DEFAULT_TIMEOUT=600
+export GST_STATE_IGNORE_ELEMENTS='' CK_FORK=no CK_DEFAULT_TIMEOUT=1800
 export G_SLICE=always-malloc
 
-export ASAN_OPTIONS=fast_unwind_on_malloc=0
+# Stacks deep enough to tell of the leaks below: to unwind them takes most of the time.
+export ASAN_OPTIONS=fast_unwind_on_malloc=0:malloc_context_size=10
 export LSAN_OPTIONS=suppressions=$supp/leaks.supp:print_suppressions=0
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS=suppressions=$supp/threads.supp:ignore_noninstrumented_modules=1
