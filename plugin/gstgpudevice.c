@@ -64,8 +64,8 @@ use_gpu (GstGpuDevice *self, Gpu *gpu)
             : "belongs to no stream: frames are handed over complete");
 }
 
-/* Opens the device in the context that elements share. NULL and FAULT_NONE: there is none, or
- * kernels do not run there, so that another device may do. */
+/* Opens the device in the context that elements share. NULL and FAULT_NONE: there is none. NULL
+ * and FAULT_NOT_FOUND with a context: this build has no kernels for its device. */
 static Gpu *
 open_shared (GstGpuDevice *self, gint device_id, Fault *fault)
 {
@@ -77,8 +77,35 @@ open_shared (GstGpuDevice *self, gint device_id, Fault *fault)
   gpu = gst_gpu_memory_open (self->context, fault);
   if (gpu != NULL)
     g_atomic_int_set (&self->state, OPEN_IN_CONTEXT);
-  else if (fault->kind == FAULT_NOT_FOUND)
-    fault->kind = FAULT_NONE;
+  return gpu;
+}
+
+/* Opens a device without the context that elements share, or that they would share. If there is
+ * one, `fault` says why it was refused: then only another device will do. */
+static Gpu *
+open_unshared (GstGpuDevice *self, gint device_id, Fault *fault)
+{
+  const gint refused = self->context == NULL
+      ? -1
+      : gst_gpu_memory_context_device (self->context);
+  const Fault refusal = *fault;
+  Gpu *gpu;
+
+  set_context (self, NULL, OPEN_WITHOUT_CONTEXT);
+  gpu = gpu_open (device_id, fault);
+  if (gpu == NULL || refused < 0)
+    return gpu;
+  if (gpu_id (gpu) == refused) {
+    gpu_close (gpu);
+    *fault = refusal;
+    return NULL;
+  }
+  /* Caps of GPU memory will be refused, and upstream only reports that it was not negotiated. */
+  GST_ELEMENT_WARNING (self->element, RESOURCE, NOT_FOUND,
+      ("GPU %d, which the pipeline shares, cannot be used: computing on GPU %d, "
+       "and only with frames in system memory. %s",
+          refused, gpu_id (gpu), refusal.message),
+      ("%s", refusal.detail));
   return gpu;
 }
 
@@ -91,10 +118,10 @@ gst_gpu_device_open (GstGpuDevice *self, gint device_id, Fault *fault)
   if (gpu_count (fault) == 0)
     return FALSE;
   gpu = open_shared (self, device_id, fault);
-  if (gpu == NULL && fault->kind == FAULT_NONE) {
-    set_context (self, NULL, OPEN_WITHOUT_CONTEXT);
-    gpu = gpu_open (device_id, fault);
-  }
+  if (gpu == NULL
+      && (fault->kind == FAULT_NONE
+          || (fault->kind == FAULT_NOT_FOUND && self->context != NULL)))
+    gpu = open_unshared (self, device_id, fault);
   if (gpu == NULL) {
     set_context (self, NULL, CLOSED);
     return FALSE;

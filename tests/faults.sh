@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# faults.sh [address] [--stride N] [--seed N]
+# faults.sh [address] [--stride N] [--seed N] [--pipeline NAME]
 #
 # Has every call fail in turn that may fail, in short pipelines of both elements over the
 # emulated GPU and on the CPU, and demands each time what tests/elements/test-faults.c says:
 # right frames, one clear error or the fallback to the CPU, a clean stop, a working restart,
 # and nothing left. tests/run.sh takes one point in 127; this takes all of them, or one in N,
-# which takes some hours / N of two cores. --seed chooses the first one.
+# which takes some hours / N of two cores. --seed chooses the first one, and --pipeline the only
+# pipeline, by its name in test-faults.c.
 #
 #   address   under AddressSanitizer, its search for leaks and UndefinedBehaviorSanitizer
 #
@@ -16,7 +17,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 usage() {
-  echo "usage: ${0##*/} [address] [--stride N] [--seed N]" >&2
+  echo "usage: ${0##*/} [address] [--stride N] [--seed N] [--pipeline NAME]" >&2
   exit 2
 }
 
@@ -33,6 +34,11 @@ while [[ $# -gt 0 ]]; do
       [[ ${2:-} =~ ^[0-9]{1,6}$ ]] || usage
       [[ $1 = --seed ]] || FAULTS_STRIDE=$2
       [[ $1 = --stride ]] || FAULTS_SEED=$2
+      shift
+      ;;
+    --pipeline)
+      [[ -n ${2:-} ]] || usage
+      export FAULTS_PIPELINE=$2
       shift
       ;;
     *) usage ;;

@@ -10,7 +10,8 @@
  * could not make all of its first buffers.
  *
  * From the environment: FAULTS_STRIDE, 127 if not set, takes every so many points, from one on
- * that FAULTS_SEED chooses, a number, or the clock. */
+ * that FAULTS_SEED chooses, a number, or the clock. FAULTS_PIPELINE names the only pipeline to
+ * run, such as "outside". */
 #include "fault-fixture.h"
 #include "fault-run.h"
 
@@ -325,6 +326,15 @@ describe (const Element *element, guint memory, const char *backend)
       backend, memories[memory].settings, memories[memory].after);
 }
 
+/* Whether FAULTS_PIPELINE leaves this one in. */
+static gboolean
+is_wanted (const Element *element)
+{
+  const char *name = g_getenv ("FAULTS_PIPELINE");
+
+  return name == NULL || g_str_equal (name, element->name);
+}
+
 static void
 sweep_pipeline (const FaultPoints *points, const Element *element, guint memory,
     const char *backend)
@@ -366,8 +376,13 @@ points_or_skip (void)
 {
   const FaultPoints *points = fault_points ();
 
+  guint wanted = 0;
+
   if (points == NULL)
     test_skip ("this GPU cannot be told to fail");
+  for (guint e = 0; e < G_N_ELEMENTS (elements); e++)
+    wanted += is_wanted (&elements[e]);
+  expect (wanted > 0, "FAULTS_PIPELINE names no pipeline");
   return points;
 }
 
@@ -377,7 +392,8 @@ faults_in_memory (guint memory)
   const FaultPoints *points = points_or_skip ();
 
   for (guint e = 0; points != NULL && e < G_N_ELEMENTS (elements); e++)
-    sweep_pipeline (points, &elements[e], memory, "cuda");
+    if (is_wanted (&elements[e]))
+      sweep_pipeline (points, &elements[e], memory, "cuda");
 }
 
 static void
@@ -419,7 +435,8 @@ faults_fall_back (void)
   const FaultPoints *points = points_or_skip ();
 
   for (guint e = 0; points != NULL && e < G_N_ELEMENTS (elements); e++)
-    sweep_pipeline (points, &elements[e], e % GPU_MEMORY_ROW, "auto");
+    if (is_wanted (&elements[e]))
+      sweep_pipeline (points, &elements[e], e % GPU_MEMORY_ROW, "auto");
 }
 
 static void
@@ -428,7 +445,8 @@ faults_on_cpu (void)
   const FaultPoints *points = points_or_skip ();
 
   for (guint e = 0; points != NULL && e < G_N_ELEMENTS (elements); e++)
-    sweep_pipeline (points, &elements[e], 0, "cpu");
+    if (is_wanted (&elements[e]))
+      sweep_pipeline (points, &elements[e], 0, "cpu");
 }
 
 const Test tests_faults[] = {

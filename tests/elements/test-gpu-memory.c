@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Frames that come and go in the GPU's memory, or in one memory and go in another. */
+#include "fault-fixture.h"
 #include "gpu-memory-fixture.h"
 #include "histo-oracle.h"
 #include "regions-oracle.h"
@@ -1016,6 +1017,76 @@ gpu_memory_context_sharing (void)
   gst_object_unref (context);
 }
 
+/* Starts a filter whose first kernel is said to be missing in this context. */
+static GstStateChangeReturn
+open_refused (Filter *filter, const FaultPoints *points, const char *settings,
+    GstObject *context)
+{
+  GstContext *wrapped = gpu_context_wrap (context);
+  GstStateChangeReturn result;
+  unsigned kind;
+
+  filter_make (filter, settings);
+  gst_element_set_context (filter->element, wrapped);
+  gst_context_unref (wrapped);
+  points->arm (EMULATED_FAULT_LAUNCH, 1, FALSE);
+  result = gst_element_set_state (filter->element, GST_STATE_PAUSED);
+  expect (points->fired (&kind) != NULL, "no kernel is looked for");
+  points->arm (0, 0, FALSE);
+  return result;
+}
+
+/* A GPU whose context is shared, but for which this build has no kernels: another GPU computes,
+ * and a warning says that frames must be in system memory. Without another one, or with that GPU
+ * asked for, starting fails with an error of the element; with backend=auto the CPU computes. */
+static void
+gpu_memory_refused (void)
+{
+  static const struct
+  {
+    const char *settings, *active; /* NULL: it does not start */
+    guint device;
+  } rows[] = {
+    { "sigma=1", "cuda", 1 },
+    { "sigma=1", NULL, 0 },
+    { "sigma=1 cuda-device-id=1", NULL, 1 },
+    { "sigma=1 backend=auto", "cuda", 1 },
+    { "sigma=1 backend=auto", "cpu", 0 },
+  };
+  const FaultPoints *points = fault_points ();
+
+  if (points == NULL) {
+    test_skip ("this GPU cannot be told to fail");
+    return;
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
+    GstObject *context = gpu_context_new_on (rows[i].device), *own;
+    GstStateChangeReturn result;
+    Filter filter;
+
+    expect (context != NULL, "there is no device %u", rows[i].device);
+    test_context ("%s, device %u refused", rows[i].settings, rows[i].device);
+    result = open_refused (&filter, points, rows[i].settings, context);
+    if (rows[i].active == NULL) {
+      expect (result == GST_STATE_CHANGE_FAILURE, "it starts");
+      filter_expect_error (
+          &filter, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND);
+    } else {
+      char *active = filter_get (&filter, "active-backend");
+
+      expect (result != GST_STATE_CHANGE_FAILURE, "it does not start");
+      expect (g_str_equal (active, rows[i].active), "%s computes", active);
+      expect (filter_drain_bus (&filter, GST_MESSAGE_WARNING, NULL) == 1,
+          "not one warning");
+      g_free (active);
+      own = gpu_context_of (filter.element);
+      expect (own == NULL, "it still shares a context");
+    }
+    filter_close (&filter);
+    gst_object_unref (context);
+  }
+}
+
 /* The pool that is offered upstream makes such memory, in that context: a buffer for each
  * frame in flight, and one to be filled. */
 static void
@@ -1104,6 +1175,7 @@ const Test tests_gpu_memory[] = {
   { "gpu-memory-other-contexts", gpu_memory_other_contexts, VARIANT_CUDA },
   { "gpu-memory-other-devices", gpu_memory_other_devices, VARIANT_CUDA },
   { "gpu-memory-context-sharing", gpu_memory_context_sharing, VARIANT_CUDA },
+  { "gpu-memory-refused", gpu_memory_refused, VARIANT_CUDA },
   { "gpu-memory-offered-pool", gpu_memory_offered_pool, VARIANT_CUDA },
   { "gpu-memory-offers-nothing-of-others", gpu_memory_offers_nothing_of_others,
       VARIANT_CUDA },
