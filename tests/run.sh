@@ -62,6 +62,16 @@ only_system_libraries() {
   ! grep -E 'libcuda|libcudart|libnv|not found' "$scratch/libraries"
 }
 
+# Checked stack, checked copies and formats, and tables of addresses that are read-only.
+is_hardened() {
+  readelf --dynamic --program-headers --dyn-syms --wide "$1" >"$scratch/elf"
+  grep -w BIND_NOW "$scratch/elf"
+  grep -w GNU_RELRO "$scratch/elf"
+  grep -w __stack_chk_fail "$scratch/elf"
+  grep -E '__(memcpy|vsnprintf)_chk' "$scratch/elf"
+  ! grep -E 'GNU_STACK.* RWE' "$scratch/elf"
+}
+
 holds_kernels() {
   readelf --sections --wide "$1" | grep nv_fatbin
 }
@@ -902,6 +912,7 @@ if $check_passed; then
     skip "$cuda: GPU kernels are in the plugin" "there is no nvcc"
   fi
   check "$cuda: no driver or CUDA library is linked" only_system_libraries $plugin
+  check "$cuda: the plugin is hardened" is_hardened $plugin
   export GST_PLUGIN_PATH=$PWD/$cuda/plugin
   check "$cuda: gst-inspect-1.0" inspect gst-inspect-1.0
   check "$cuda: gst-launch-1.0" launch
@@ -1026,6 +1037,7 @@ CC=clang check "$nocuda builds without warnings" build $nocuda -Dcuda=disabled \
 if $check_passed; then
   check "$nocuda: no driver or CUDA library is linked" \
     only_system_libraries $nocuda/plugin/libgstcudasepconv.so
+  check "$nocuda: the plugin is hardened" is_hardened $nocuda/plugin/libgstcudasepconv.so
   export GST_PLUGIN_PATH=$PWD/$nocuda/plugin
   check "$nocuda: gst-inspect-1.0" inspect gst-inspect-1.0
   check "$nocuda: gst-launch-1.0" launch
