@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* How long to sleep before looking again: a part of the time waited so far. */
 #define NAP_PART 0.125
@@ -26,6 +27,7 @@ static struct
   CUresult (*context_push) (CUcontext);
   CUresult (*context_pop) (CUcontext *);
   bool ready;
+  pid_t process; /* that looked it up */
 } driver;
 
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
@@ -71,6 +73,7 @@ load_driver (void)
   void *library = dlopen ("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   CUresult (*init) (unsigned) = NULL;
 
+  driver.process = getpid ();
   if (library == NULL)
     return;
   /* POSIX lets dlsym() results be stored through a void pointer's address. */
@@ -105,8 +108,17 @@ have_driver (Fault *fault)
   if (!driver.ready) {
     fault_set (fault, FAULT_NOT_FOUND, "There is no working NVIDIA driver.");
     fault_detail (fault, "libcuda.so.1 cannot be loaded or initialised");
+    return false;
   }
-  return driver.ready;
+  /* The driver would only say that it is not initialised, and contexts are the parent's. */
+  if (driver.process != getpid ()) {
+    fault_set (fault, FAULT_NOT_FOUND,
+        "A process that was forked after its parent had used the GPU cannot use it: start a "
+        "program of its own instead, as multiprocessing's \"spawn\" does.");
+    fault_detail (fault, "forked from process %ld", (long) driver.process);
+    return false;
+  }
+  return true;
 }
 
 int

@@ -39,7 +39,8 @@ bool gpu_versions (int *runtime, int *driver, Fault *fault);
 
 /* Opens device `id`; -1 takes the first that can run this build's kernels.
  * FAULT_NOT_FOUND: no such device, no driver, or kernels built for other
- * architectures. The caller owns the result. */
+ * architectures, or a process that was forked after its parent had looked for the driver. The
+ * caller owns the result. */
 Gpu *gpu_open (int id, Fault *fault);
 /* Opens a context (CUcontext) of device `id` that somebody else made. `owner` keeps it
  * alive until `release` is called with it, when the last hold is given up; after a

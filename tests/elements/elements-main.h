@@ -45,7 +45,7 @@ extern const Test tests_control[], tests_errors[], tests_fallback[],
     tests_kernels[], tests_layouts[], tests_light[], tests_log[], tests_crop[],
     tests_metas[], tests_negotiation[], tests_pipelines[], tests_pools[],
     tests_properties[], tests_regions[], tests_removal[], tests_restart[],
-    tests_stats[], tests_templates[], tests_terms[];
+    tests_stats[], tests_stress[], tests_templates[], tests_terms[];
 
 /* The variant that is running, as a value of the property backend. */
 const char *test_backend (void);

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What deployments do to the elements: many pipelines at once, files that are sought and stopped
+ * at any time, caps that change with every frame, starts and stops by the thousand, a fork.
+ *
+ * From the environment: STRESS_FACTOR, 1 if not set, makes each as many times longer. STRESS_SEED
+ * chooses what is done by chance. tests/stress.sh sets both. */
+#include "fault-fixture.h"
+#include "picture-oracle.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define END_SECONDS 60
+
+static guint
+number_from_environment (const char *name, guint otherwise)
+{
+  const char *text = g_getenv (name);
+
+  return text != NULL ? (guint) atoi (text) : otherwise;
+}
+
+static guint
+factor (void)
+{
+  return MAX (number_from_environment ("STRESS_FACTOR", 1), 1);
+}
+
+static guint32
+seed (void)
+{
+  return number_from_environment ("STRESS_SEED", 20240817);
+}
+
+/* The line with each "BACKEND" replaced by the backend under test. */
+static GstElement *
+launch (const char *line)
+{
+  char **parts = g_strsplit (line, "BACKEND", -1);
+  char *whole = g_strjoinv (test_backend (), parts);
+  GError *error = NULL;
+  GstElement *pipeline = gst_parse_launch (whole, &error);
+
+  expect (pipeline != NULL && error == NULL, "%s: %s", whole,
+      error != NULL ? error->message : "no pipeline");
+  g_free (whole);
+  g_strfreev (parts);
+  return pipeline;
+}
+
+/* The next of these messages within END_SECONDS; ends the test over errors. */
+static void
+await_message (GstElement *pipeline, GstMessageType type)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message = gst_bus_timed_pop_filtered (
+      bus, END_SECONDS * GST_SECOND, type | GST_MESSAGE_ERROR);
+  GError *error = NULL;
+  char *debug = NULL;
+
+  expect (message != NULL, "no %s", gst_message_type_get_name (type));
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error (message, &error, &debug);
+  expect (error == NULL, "%s (%s)", error->message, debug);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+}
+
+static GstPadProbeReturn
+count_buffer (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
+{
+  (void) pad;
+  (void) probe;
+  g_atomic_int_inc ((gint *) user);
+  return GST_PAD_PROBE_OK;
+}
+
+/* Has `callback` called with `user` for each buffer that reaches the element named "sink". */
+static void
+watch_sink (GstElement *pipeline, GstPadProbeCallback callback, gpointer user)
+{
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  GstPad *pad = gst_element_get_static_pad (sink, "sink");
+
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, callback, user, NULL);
+  gst_object_unref (pad);
+  gst_object_unref (sink);
+}
+
+static void
+stop (GstElement *pipeline)
+{
+  expect (gst_element_set_state (pipeline, GST_STATE_NULL)
+          == GST_STATE_CHANGE_SUCCESS,
+      "going to NULL failed");
+}
+
+/* ---- at once -------------------------------------------------------------- */
+
+#define AT_ONCE 32
+#define FRAMES_AT_ONCE 12
+
+static void
+stress_at_once (void)
+{
+  static const char *const lines[] = {
+    "videotestsrc num-buffers=12 ! video/x-raw,format=NV12,width=160,height=120 ! "
+    "cudasepconv backend=BACKEND sigma=2 ! fakesink name=sink",
+    "videotestsrc num-buffers=12 ! video/x-raw,format=RGBA,width=99,height=55 ! "
+    "cudasepconv backend=BACKEND kernel=sobel histogram=true ! fakesink name=sink",
+    "videotestsrc num-buffers=12 ! video/x-raw,format=I420,width=64,height=48 ! "
+    "cudahisto backend=BACKEND mode=equalize ! queue ! "
+    "cudahisto backend=BACKEND mode=overlay ! fakesink name=sink",
+    "videotestsrc num-buffers=12 ! video/x-raw,format=GRAY8,width=31,height=3 ! "
+    "cudahisto backend=BACKEND interval=0 ! fakesink name=sink",
+  };
+  GstElement *pipelines[AT_ONCE];
+  gint counts[AT_ONCE];
+
+  for (guint round = 0; round < factor (); round++) {
+    memset (counts, 0, sizeof counts);
+    for (guint i = 0; i < AT_ONCE; i++) {
+      pipelines[i] = launch (lines[i % G_N_ELEMENTS (lines)]);
+      watch_sink (pipelines[i], count_buffer, &counts[i]);
+    }
+    for (guint i = 0; i < AT_ONCE; i++)
+      gst_element_set_state (pipelines[i], GST_STATE_PLAYING);
+    for (guint i = 0; i < AT_ONCE; i++) {
+      test_context ("round %u, pipeline %u", round, i);
+      await_message (pipelines[i], GST_MESSAGE_EOS);
+      expect (g_atomic_int_get (&counts[i]) == FRAMES_AT_ONCE, "%d frames came",
+          counts[i]);
+    }
+    for (guint i = 0; i < AT_ONCE; i++) {
+      stop (pipelines[i]);
+      gst_object_unref (pipelines[i]);
+    }
+  }
+}
+
+/* ---- a file --------------------------------------------------------------- */
+
+#define FILE_FRAMES 60
+#define FILE_STEPS 150
+
+/* Writes a clip; FALSE: this machine has no elements for it. */
+static gboolean
+write_clip (const char *path)
+{
+  char *line = g_strdup_printf (
+      "videotestsrc num-buffers=%d ! video/x-raw,format=I420,width=96,height=64,"
+      "framerate=30/1 ! jpegenc ! matroskamux ! filesink location=%s",
+      FILE_FRAMES, path);
+  GstElement *pipeline = gst_parse_launch (line, NULL);
+
+  g_free (line);
+  if (pipeline == NULL)
+    return FALSE;
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  await_message (pipeline, GST_MESSAGE_EOS);
+  stop (pipeline);
+  gst_object_unref (pipeline);
+  return TRUE;
+}
+
+/* Each time that the demuxer finds the stream anew, which gst_parse_launch() does once only. */
+static void
+link_decoder (GstElement *demuxer, GstPad *from, gpointer user)
+{
+  GstPad *to = gst_element_get_static_pad (user, "sink");
+
+  (void) demuxer;
+  gst_pad_link (from, to);
+  gst_object_unref (to);
+}
+
+static GstElement *
+play_clip (const char *path)
+{
+  char *line = g_strdup_printf (
+      "filesrc location=%s ! matroskademux name=demuxer jpegdec name=decoder ! "
+      "cudasepconv name=filter backend=BACKEND sigma=1 ! queue ! "
+      "cudahisto backend=BACKEND mode=equalize ! fakesink name=sink",
+      path);
+  GstElement *pipeline = launch (line);
+  GstElement *demuxer = gst_bin_get_by_name (GST_BIN (pipeline), "demuxer");
+  GstElement *decoder = gst_bin_get_by_name (GST_BIN (pipeline), "decoder");
+
+  g_signal_connect_object (
+      demuxer, "pad-added", G_CALLBACK (link_decoder), decoder, 0);
+  gst_object_unref (decoder);
+  gst_object_unref (demuxer);
+  g_free (line);
+  return pipeline;
+}
+
+static void
+seek (GstElement *pipeline, GRand *random)
+{
+  const gint64 at = g_rand_int_range (random, 0, FILE_FRAMES) * GST_SECOND / 30;
+  const gdouble rate = g_rand_int_range (random, 0, 4) == 0 ? 2.0 : 1.0;
+
+  /* Refused where the file has not been opened yet. One that does not flush would wait in PAUSED,
+   * for ever. */
+  gst_element_seek (pipeline, rate, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
+      GST_SEEK_TYPE_SET, at, GST_SEEK_TYPE_NONE, -1);
+}
+
+/* One of the things that an application may do to a pipeline. */
+static void
+disturb (GstElement *pipeline, GRand *random)
+{
+  static const GstState states[] = { GST_STATE_PLAYING, GST_STATE_PLAYING,
+    GST_STATE_PAUSED, GST_STATE_READY, GST_STATE_NULL };
+  GstElement *filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
+  gint64 position;
+
+  switch (g_rand_int_range (random, 0, 7)) {
+    case 0:
+    case 1:
+      seek (pipeline, random);
+      break;
+    case 2: /* a storm */
+      for (int i = 0; i < 10; i++)
+        seek (pipeline, random);
+      break;
+    case 3:
+      gst_element_query_position (pipeline, GST_FORMAT_TIME, &position);
+      break;
+    case 4:
+      g_object_set (
+          filter, "sigma", g_rand_double_range (random, 0.0, 4.0), NULL);
+      break;
+    case 5:
+      gst_element_send_event (filter, gst_event_new_reconfigure ());
+      break;
+    default:
+      expect (gst_element_set_state (pipeline,
+                  states[g_rand_int_range (
+                      random, 0, (gint32) G_N_ELEMENTS (states))])
+              != GST_STATE_CHANGE_FAILURE,
+          "a change of state failed");
+  }
+  g_usleep ((gulong) g_rand_int_range (random, 0, 4000));
+  gst_object_unref (filter);
+}
+
+/* After whatever was done to it, the pipeline plays all of the file. */
+static void
+expect_whole_file (GstElement *pipeline, gint *count)
+{
+  stop (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  expect (gst_element_get_state (pipeline, NULL, NULL, END_SECONDS * GST_SECOND)
+          == GST_STATE_CHANGE_SUCCESS,
+      "it does not go to PAUSED");
+  g_atomic_int_set (count, 0);
+  expect (gst_element_seek_simple (
+              pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0),
+      "it does not seek");
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  await_message (pipeline, GST_MESSAGE_EOS);
+  /* The frame of PAUSED may have come once more. */
+  expect (*count == FILE_FRAMES || *count == FILE_FRAMES + 1, "%d frames came",
+      *count);
+}
+
+static void
+stress_file (void)
+{
+  GRand *random = g_rand_new_with_seed (seed ());
+  char *folder = g_dir_make_tmp ("stress-XXXXXX", NULL);
+  char *path = g_build_filename (folder, "clip.mkv", NULL);
+  gint count = 0;
+
+  if (write_clip (path)) {
+    GstElement *pipeline = play_clip (path);
+
+    watch_sink (pipeline, count_buffer, &count);
+    for (guint step = 1; step <= FILE_STEPS * factor (); step++) {
+      test_context ("seed %u step %u", seed (), step);
+      disturb (pipeline, random);
+      if (step % (FILE_STEPS / 3) == 0)
+        expect_whole_file (pipeline, &count);
+    }
+    stop (pipeline);
+    gst_object_unref (pipeline);
+  } else {
+    test_skip ("there is no jpegenc or matroskamux");
+  }
+  unlink (path);
+  rmdir (folder);
+  g_free (path);
+  g_free (folder);
+  g_rand_free (random);
+}
+
+/* ---- caps ----------------------------------------------------------------- */
+
+/* Each frame has caps of its own: every format, from 1x1 up, each right. */
+static void
+check_changing_caps (const char *settings)
+{
+  GRand *random = g_rand_new_with_seed (seed ());
+  Filter filter;
+  guint32 frame = 0;
+
+  filter_open (&filter, settings);
+  for (guint round = 0; round < 3 * factor (); round++)
+    for (guint f = 0; video_formats[f] != NULL; f++) {
+      const int most = round == 0 ? 2 : 40;
+      const int width = g_rand_int_range (random, 1, most);
+      const int height = g_rand_int_range (random, 1, most);
+      GstVideoInfo info;
+
+      test_context ("seed %u, %s, frame %u, %s %dx%d", seed (), settings, frame,
+          video_formats[f], width, height);
+      video_info (&info, video_formats[f], width, height, NULL);
+      expect (filter_caps (
+                  &filter, video_caps (video_formats[f], width, height, NULL)),
+          "caps refused");
+      picture_check_frame (&filter, &info, frame++, settings);
+    }
+  filter_expect_silence (&filter);
+  filter_close (&filter);
+  g_rand_free (random);
+}
+
+static void
+stress_caps (void)
+{
+  check_changing_caps ("sigma=1.3");
+  check_changing_caps ("kernel=box radius=4 border=reflect");
+}
+
+/* ---- nothing grows -------------------------------------------------------- */
+
+/* Threads of GStreamer and GLib come and go, and keep something each. */
+#define HEAP_SLACK (256 * 1024)
+#define DESCRIPTORS_SLACK 8
+#define THREADS_SLACK 4
+
+typedef struct
+{
+  gsize heap; /* bytes in use */
+  guint descriptors, threads;
+  long on_gpu; /* memories, streams and events of the emulated one; else 0 */
+} Footprint;
+
+static guint
+count_entries (const char *path)
+{
+  GDir *folder = g_dir_open (path, 0, NULL);
+  guint n = 0;
+
+  while (folder != NULL && g_dir_read_name (folder) != NULL)
+    n++;
+  g_clear_pointer (&folder, g_dir_close);
+  return n;
+}
+
+/* For any thread. */
+static Footprint
+footprint (void)
+{
+  const struct mallinfo2 heap = mallinfo2 ();
+  const FaultPoints *points = fault_points ();
+  Footprint now = { .heap = heap.uordblks + heap.hblkhd,
+    .descriptors = count_entries ("/proc/self/fd"),
+    .threads = count_entries ("/proc/self/task") };
+
+  if (points != NULL) {
+    EmulatedLive live;
+
+    points->live (&live);
+    now.on_gpu =
+        live.device_memory + live.pinned_memory + live.streams + live.events;
+  }
+  return now;
+}
+
+static void
+expect_no_growth (const Footprint *before, const Footprint *after)
+{
+  expect (before->descriptors > 0, "nothing was measured");
+  expect (after->heap <= before->heap + HEAP_SLACK,
+      "%" G_GSIZE_FORMAT " bytes of the heap became %" G_GSIZE_FORMAT,
+      before->heap, after->heap);
+  expect (after->descriptors <= before->descriptors + DESCRIPTORS_SLACK,
+      "%u open files became %u", before->descriptors, after->descriptors);
+  expect (after->threads <= before->threads + THREADS_SLACK,
+      "%u threads became %u", before->threads, after->threads);
+  expect (after->on_gpu <= before->on_gpu, "%ld things on the GPU became %ld",
+      before->on_gpu, after->on_gpu);
+}
+
+#define CYCLES 1000
+
+/* From NULL to PLAYING, with a few frames or none, and back. */
+static void
+stress_cycles (void)
+{
+  const guint cycles = (test_on_cuda () ? CYCLES / 10 : CYCLES) * factor ();
+  const guint first = cycles / 5;
+  GstElement *pipeline = launch (
+      "videotestsrc num-buffers=3 ! video/x-raw,format=NV12,width=32,height=18 ! "
+      "cudasepconv backend=BACKEND sigma=1 ! "
+      "cudahisto backend=BACKEND interval=0 post-messages=false ! fakesink");
+  Footprint before = { 0 }, after;
+
+  for (guint i = 0; i < cycles; i++) {
+    test_context ("cycle %u of %u", i, cycles);
+    if (i == first)
+      before = footprint ();
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    if (i % 4 != 0)
+      await_message (pipeline, GST_MESSAGE_EOS);
+    stop (pipeline);
+  }
+  after = footprint ();
+  expect_no_growth (&before, &after);
+  gst_object_unref (pipeline);
+}
+
+#define MANY_FRAMES 4000
+
+typedef struct
+{
+  guint frames, first, last; /* so far, and between which it is measured */
+  Footprint before, after;
+} Watch;
+
+static GstPadProbeReturn
+measure (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
+{
+  Watch *watch = user;
+
+  (void) pad;
+  (void) probe;
+  watch->frames++;
+  if (watch->frames == watch->first)
+    watch->before = footprint ();
+  if (watch->frames == watch->last)
+    watch->after = footprint ();
+  return GST_PAD_PROBE_OK;
+}
+
+static void
+stress_frames (void)
+{
+  const guint frames =
+      (test_on_cuda () ? MANY_FRAMES / 20 : MANY_FRAMES) * factor ();
+  Watch watch = { .first = frames / 4, .last = frames - 10 };
+  char *line = g_strdup_printf (
+      "videotestsrc num-buffers=%u ! video/x-raw,format=NV12,width=32,height=18 ! "
+      "cudasepconv backend=BACKEND sigma=1 histogram=true ! "
+      "cudahisto backend=BACKEND mode=equalize attach-meta=true ! fakesink name=sink",
+      frames);
+  GstElement *pipeline = launch (line);
+
+  test_context ("%u frames", frames);
+  watch_sink (pipeline, measure, &watch);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  await_message (pipeline, GST_MESSAGE_EOS);
+  stop (pipeline);
+  expect (watch.frames == frames, "%u frames came", watch.frames);
+  expect_no_growth (&watch.before, &watch.after);
+  gst_object_unref (pipeline);
+  g_free (line);
+}
+
+/* ---- after a fork --------------------------------------------------------- */
+
+/* What the child's exit status says. */
+enum
+{
+  CHILD_REFUSES = 0,
+  CHILD_STARTS = 1,
+  CHILD_IS_UNCLEAR = 2,
+};
+
+/* Starts a filter on the GPU, in a process that was forked. */
+static int
+start_in_child (void)
+{
+  GstElement *element = gst_element_factory_make ("cudasepconv", NULL);
+  GstBus *bus = gst_bus_new ();
+  GstMessage *message;
+  GError *error = NULL;
+
+  gst_element_set_bus (element, bus);
+  gst_util_set_object_arg (G_OBJECT (element), "backend", "cuda");
+  if (gst_element_set_state (element, GST_STATE_PAUSED)
+      != GST_STATE_CHANGE_FAILURE)
+    return CHILD_STARTS;
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  if (message == NULL)
+    return CHILD_IS_UNCLEAR;
+  gst_message_parse_error (message, &error, NULL);
+  return strstr (error->message, "forked") != NULL ? CHILD_REFUSES
+                                                   : CHILD_IS_UNCLEAR;
+}
+
+/* CUDA does not survive a fork. The child is told so in a sentence, at once, and the parent goes
+ * on. */
+static void
+stress_fork (void)
+{
+  GstVideoInfo info;
+  Filter filter;
+  pid_t child;
+  int status;
+
+  filter_start (&filter, "sigma=1", &info, "NV12", 34, 18, NULL);
+  picture_check_frame (&filter, &info, 1, "sigma=1");
+  child = fork ();
+  expect (child >= 0, "no child");
+  if (child == 0) {
+    alarm (20);
+    _exit (start_in_child ());
+  }
+  expect (waitpid (child, &status, 0) == child && WIFEXITED (status),
+      "the child hangs or crashes");
+  expect (WEXITSTATUS (status) == CHILD_REFUSES, "the child %s",
+      WEXITSTATUS (status) == CHILD_STARTS ? "uses the GPU"
+                                           : "has no clear error");
+  picture_check_frame (&filter, &info, 2, "sigma=1");
+  filter_expect_silence (&filter);
+  filter_close (&filter);
+}
+
+const Test tests_stress[] = {
+  { "stress-at-once", stress_at_once, VARIANT_BOTH },
+  { "stress-file", stress_file, VARIANT_BOTH },
+  { "stress-caps", stress_caps, VARIANT_BOTH },
+  { "stress-cycles", stress_cycles, VARIANT_BOTH },
+  { "stress-frames", stress_frames, VARIANT_BOTH },
+  { "stress-fork", stress_fork, VARIANT_CUDA },
+  { 0 },
+};
