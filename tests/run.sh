@@ -916,6 +916,7 @@ if $check_passed; then
   export GST_PLUGIN_PATH=$PWD/$cuda/plugin
   check "$cuda: gst-inspect-1.0" inspect gst-inspect-1.0
   check "$cuda: gst-launch-1.0" launch
+  check "$cuda: gst-launch-1.0 and Ctrl-C at any moment" tests/stress.sh interrupts $cuda 12
   check "$cuda: cudasepconv leaves nothing" leaves_nothing \
     cudasepconv sigma=3 histogram=true
   check "$cuda: cudahisto leaves nothing" leaves_nothing \
