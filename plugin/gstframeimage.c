@@ -89,7 +89,7 @@ add_plane (GstFrameLayout *self, const GstVideoInfo *info,
   /* Not computed from the offsets of the components: the offset of V in P010 is wrong by one
    * byte in every version of GStreamer so far. */
   plane->channel_stride = plane->pixel_stride / plane->channels;
-  plane->offset = padded ? 0 : f->poffset[order[0]];
+  plane->offset = padded ? 0 : (gint) f->poffset[order[0]];
   plane->depth = (gint) f->depth[first];
   plane->shift = (gint) f->shift[first];
   self->subsampling_x[p] = 1 << f->w_sub[first];
@@ -188,7 +188,7 @@ static gboolean
 is_mapped (const ImageMemory *memory, const GstMapInfo *map)
 {
   const guintptr start = (guintptr) map->data, data = (guintptr) memory->data;
-  const gint64 first = data - start;
+  const gint64 first = (gint64) (data - start);
   const gint64 last = first + (gint64) (memory->height - 1) * memory->stride;
 
   return data >= start && data - start <= map->size && last >= 0
