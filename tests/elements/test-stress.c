@@ -340,8 +340,12 @@ stress_caps (void)
 
 /* Threads of GStreamer and GLib come and go, and keep something each. */
 #define HEAP_SLACK (256 * 1024)
+/* A real driver does so, too, with each context. */
+#define HEAP_SLACK_OF_DRIVER (8 * 1024 * 1024)
 #define DESCRIPTORS_SLACK 8
 #define THREADS_SLACK 4
+/* Pools make more while more frames are in flight. */
+#define ON_GPU_SLACK 24
 
 typedef struct
 {
@@ -385,16 +389,20 @@ footprint (void)
 static void
 expect_no_growth (const Footprint *before, const Footprint *after)
 {
+  const gsize slack = test_on_cuda () && fault_points () == NULL
+      ? HEAP_SLACK_OF_DRIVER
+      : HEAP_SLACK;
+
   expect (before->descriptors > 0, "nothing was measured");
-  expect (after->heap <= before->heap + HEAP_SLACK,
+  expect (after->heap <= before->heap + slack,
       "%" G_GSIZE_FORMAT " bytes of the heap became %" G_GSIZE_FORMAT,
       before->heap, after->heap);
   expect (after->descriptors <= before->descriptors + DESCRIPTORS_SLACK,
       "%u open files became %u", before->descriptors, after->descriptors);
   expect (after->threads <= before->threads + THREADS_SLACK,
       "%u threads became %u", before->threads, after->threads);
-  expect (after->on_gpu <= before->on_gpu, "%ld things on the GPU became %ld",
-      before->on_gpu, after->on_gpu);
+  expect (after->on_gpu <= before->on_gpu + ON_GPU_SLACK,
+      "%ld things on the GPU became %ld", before->on_gpu, after->on_gpu);
 }
 
 #define CYCLES 1000
@@ -448,6 +456,7 @@ measure (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
   return GST_PAD_PROBE_OK;
 }
 
+/* Without messages, which would wait on the bus. */
 static void
 stress_frames (void)
 {
@@ -456,8 +465,9 @@ stress_frames (void)
   Watch watch = { .first = frames / 4, .last = frames - 10 };
   char *line = g_strdup_printf (
       "videotestsrc num-buffers=%u ! video/x-raw,format=NV12,width=32,height=18 ! "
-      "cudasepconv backend=BACKEND sigma=1 histogram=true ! "
-      "cudahisto backend=BACKEND mode=equalize attach-meta=true ! fakesink name=sink",
+      "cudasepconv backend=BACKEND sigma=1 histogram=true histogram-meta=true "
+      "histogram-messages=false ! cudahisto backend=BACKEND mode=equalize "
+      "attach-meta=true post-messages=false ! fakesink name=sink",
       frames);
   GstElement *pipeline = launch (line);
 
