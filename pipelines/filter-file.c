@@ -3,16 +3,21 @@
 /* Filters a video file into another one: decode, filter, encode.
  *
  *   filter-file [--filter DESCRIPTION] [--picture FILE.png] [--force] INPUT OUTPUT
+ *   filter-file [--filter DESCRIPTION] --list-parts SECONDS INPUT
+ *   filter-file [--filter DESCRIPTION] --part FROM:TO INPUT OUTPUT.gdp
+ *   filter-file --join INPUT OUTPUT PART.gdp...
  *
  * A complete application around cudasepconv: it links a parser and a decoder whose
  * pads come late, passes sound and subtitles on, follows the bus, counts frames with
  * pad probes, takes one frame from before and after the filter for the picture, and
- * asks the element for the backend it used. Exit status:
+ * asks the element for the backend it used. A long file may be filtered in parts, by
+ * several machines, and joined. Exit status:
  *
  *   0    OUTPUT is complete
  *   1    it failed: one sentence on stderr, and OUTPUT is as it was before
  *   130  Ctrl-C ended it: one sentence on stderr. OUTPUT is a playable file of the
- *        frames up to then; one that --force was to replace is as it was before */
+ *        frames up to then; one that --force was to replace is as it was before.
+ *        With --part and --join OUTPUT is as it was before */
 
 #include <errno.h>
 #include <locale.h>
@@ -25,7 +30,10 @@
 #include <gst/video/video.h>
 
 #include "before-after.h"
+#include "frame-memory.h"
+#include "input-part.h"
 #include "input-streams.h"
+#include "joined-parts.h"
 #include "mp4-tracks.h"
 #include "result-file.h"
 
@@ -33,6 +41,8 @@
 #define LOG_INTERVAL_MS 10000
 #define STATUS_INTERRUPTED 130 /* as shells report SIGINT */
 
+/* What muxers get; parts of a video are of it, too. */
+#define H264 "video/x-h264,stream-format=avc,alignment=au"
 #define X264 \
   "videoconvert ! video/x-raw,format=I420 ! videocrop name=even" \
   " ! x264enc speed-preset=veryfast pass=qual quantizer=21 ! h264parse"
@@ -45,20 +55,23 @@
   " target-bitrate=20000000 threads=4"
 
 /* Ways to write the filtered frames, best first. Where "even" crops, the
- * encoder wants whole 2x2 blocks of pixels. "muxer" takes the other streams. */
+ * encoder wants whole 2x2 blocks of pixels. The muxer takes the other streams, too;
+ * without one the frames are the whole file. */
 static const struct encoding
 {
   const gchar *suffix;
   const gchar *element;
   const gchar *description;
+  const gchar *caps;
+  const gchar *muxer;
 } encodings[] = {
-  { ".mp4", "x264enc", X264 " ! mp4mux name=muxer" },
-  { ".mp4", "openh264enc", OPENH264 " ! mp4mux name=muxer" },
-  { ".webm", "vp8enc", VP8 " ! webmmux name=muxer" },
-  { ".mkv", "x264enc", X264 " ! matroskamux name=muxer" },
-  { ".mkv", "openh264enc", OPENH264 " ! matroskamux name=muxer" },
-  { ".mkv", "vp8enc", VP8 " ! matroskamux name=muxer" },
-  { ".raw", "identity", "identity" },
+  { ".mp4", "x264enc", X264, H264, "mp4mux" },
+  { ".mp4", "openh264enc", OPENH264, H264, "mp4mux" },
+  { ".webm", "vp8enc", VP8, "video/x-vp8", "webmmux" },
+  { ".mkv", "x264enc", X264, H264, "matroskamux" },
+  { ".mkv", "openh264enc", OPENH264, H264, "matroskamux" },
+  { ".mkv", "vp8enc", VP8, "video/x-vp8", "matroskamux" },
+  { ".raw", "identity", "identity", "video/x-raw", NULL },
 };
 
 struct app
@@ -70,6 +83,10 @@ struct app
   GstElement *encoder;
   const gchar *input;
   const gchar *output;
+  struct input_part *part; /* NULL: all of the input */
+  GstPad *part_pad; /* of the parser; waits, with this probe, for the seek */
+  gulong part_block;
+  gchar **joined; /* files of parts, with NULL behind; NULL: filter the input */
   gchar *missing; /* name of the format whose plugin is missing */
   gboolean terminal;
   gboolean interrupted;
@@ -168,6 +185,26 @@ stamp_frame (struct app *app, GstBuffer *buffer)
   return buffer;
 }
 
+/* Lets the main thread act. */
+static void
+post (struct app *app, const gchar *name)
+{
+  gst_element_post_message (app->pipeline,
+      gst_message_new_application (
+          GST_OBJECT (app->pipeline), gst_structure_new_empty (name)));
+}
+
+static gboolean
+is_in_part (struct app *app, const GstBuffer *buffer)
+{
+  const gboolean ended = app->part->ended;
+  const enum input_part_place place = input_part_place (app->part, buffer);
+
+  if (app->part->ended && !ended)
+    post (app, "part-ends");
+  return place == INPUT_PART_INSIDE;
+}
+
 /* The picture shows the newest frame whose number is a power of two: from the
  * second half of a clip of any length, known or not, for a handful of copies. */
 static GstPadProbeReturn
@@ -177,6 +214,8 @@ on_frame_in (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   GstBuffer *buffer;
   guint64 number;
 
+  if (app->part && !is_in_part (app, GST_PAD_PROBE_INFO_BUFFER (info)))
+    return GST_PAD_PROBE_DROP;
   g_mutex_lock (&app->lock);
   buffer = stamp_frame (app, GST_PAD_PROBE_INFO_BUFFER (info));
   GST_PAD_PROBE_INFO_DATA (info) = buffer;
@@ -263,6 +302,33 @@ on_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_REMOVE;
 }
 
+/* The same of the video that a part is of: it waits until the main thread has sought and links
+ * the pad. */
+static GstPadProbeReturn
+on_part_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  struct app *app = data;
+
+  (void) info;
+  if (!g_atomic_int_compare_and_exchange (&app->begun, FALSE, TRUE))
+    return GST_PAD_PROBE_OK;
+  post (app, input_part_begin (app->part, pad) ? "part-seeks" : "part-begins");
+  return GST_PAD_PROBE_OK;
+}
+
+/* A part holds the first video alone; a file without one has no parts. */
+static void
+on_part_stream (struct app *app, GstPad *pad)
+{
+  if (app->part_pad || !input_streams_is_video (pad))
+    return;
+  app->part_pad = gst_object_ref (pad);
+  app->part_block = gst_pad_add_probe (pad,
+      GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER
+          | GST_PAD_PROBE_TYPE_BUFFER_LIST,
+      on_part_begin, app, NULL);
+}
+
 static void
 on_stream (GstElement *parser, GstPad *pad, gpointer data)
 {
@@ -273,6 +339,10 @@ on_stream (GstElement *parser, GstPad *pad, gpointer data)
     g_printerr ("filter-file: %s gets other streams on the way, which are left "
                 "out\n",
         app->input);
+    return;
+  }
+  if (app->part) {
+    on_part_stream (app, pad);
     return;
   }
   input_streams_link (&app->streams, pad);
@@ -300,6 +370,22 @@ on_decoded (GstElement *decoder, GstPad *pad, gpointer data)
   gst_object_unref (sink);
 }
 
+static void
+on_part_message (struct app *app, GstMessage *message)
+{
+  if (gst_message_has_name (message, "part-ends")) {
+    gst_element_send_event (app->pipeline, gst_event_new_eos ());
+    return;
+  }
+  if (gst_message_has_name (message, "part-seeks")
+      && !input_part_seek (app->part, app->part_pad)) {
+    fail (app, "%s: seeking to the part failed", app->input);
+    return;
+  }
+  input_streams_link (&app->streams, app->part_pad);
+  gst_pad_remove_probe (app->part_pad, app->part_block);
+}
+
 static gboolean
 on_message (GstBus *bus, GstMessage *message, gpointer data)
 {
@@ -324,6 +410,9 @@ on_message (GstBus *bus, GstMessage *message, gpointer data)
       g_printerr ("%s%s: %s\n", app->terminal ? "\r\033[K" : "",
           GST_MESSAGE_SRC_NAME (message), error->message);
       break;
+    case GST_MESSAGE_APPLICATION:
+      on_part_message (app, message);
+      break;
     case GST_MESSAGE_ELEMENT:
       if (gst_message_has_name (message, "missing-plugin") && !app->missing)
         app->missing = g_strdup (gst_structure_get_string (
@@ -342,7 +431,9 @@ on_interrupt (gpointer data)
 {
   struct app *app = data;
 
-  if (app->interrupted)
+  if (app->part || app->joined)
+    fail (app, "interrupted: nothing of %s is kept", app->output);
+  else if (app->interrupted)
     fail (app, "interrupted twice: nothing of %s is kept", app->output);
   app->interrupted = TRUE;
   gst_element_send_event (app->pipeline, gst_event_new_eos ());
@@ -369,7 +460,7 @@ static gboolean
 show_progress (gpointer data)
 {
   struct app *app = data;
-  GstPad *pad = gst_element_get_static_pad (app->filter, "sink");
+  GstPad *pad = gst_element_get_static_pad (app->streams.decoder, "sink");
   gint64 duration = 0;
 
   gst_pad_peer_query_duration (pad, GST_FORMAT_TIME, &duration);
@@ -430,9 +521,10 @@ show_backends (const struct app *app)
 }
 
 static gboolean
-add_probe (struct app *app, const gchar *pad_name, GstPadProbeCallback callback)
+add_probe (struct app *app, GstElement *element, const gchar *pad_name,
+    GstPadProbeCallback callback)
 {
-  GstPad *pad = gst_element_get_static_pad (app->filter, pad_name);
+  GstPad *pad = gst_element_get_static_pad (element, pad_name);
 
   if (!pad)
     return FALSE;
@@ -441,68 +533,138 @@ add_probe (struct app *app, const gchar *pad_name, GstPadProbeCallback callback)
   return TRUE;
 }
 
-static gboolean
-build_pipeline (struct app *app, const gchar *filter, const gchar *encoding,
-    const gchar *unfinished)
+/* An element in the pipeline; NULL: it is not installed. */
+static GstElement *
+add_element (struct app *app, const gchar *factory)
 {
-  enum
-  {
-    SOURCE,
-    PARSER,
-    STREAMS_QUEUE,
-    DECODER,
-    HEAD,
-    FRAMES_QUEUE,
-    SINK
-  };
-  static const gchar *const common[] = { "filesrc", "parsebin", "multiqueue",
-    "decodebin", "videoconvert", "queue", "filesink" };
-  GstElement *made[G_N_ELEMENTS (common)];
+  GstElement *element = gst_element_factory_make (factory, NULL);
+
+  if (element)
+    gst_bin_add (GST_BIN (app->pipeline), element);
+  else
+    fail (app, "the element %s is not installed", factory);
+  return element;
+}
+
+static GstElement *
+add_bin (struct app *app, const gchar *description)
+{
   GError *error = NULL;
-  gboolean ok;
+  GstElement *bin = gst_parse_bin_from_description_full (
+      description, TRUE, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &error);
 
-  app->pipeline = gst_pipeline_new (NULL);
-  for (gsize i = 0; i < G_N_ELEMENTS (common); i++) {
-    made[i] = gst_element_factory_make (common[i], NULL);
-    if (!made[i]) {
-      fail (app, "the element %s is not installed", common[i]);
-      return FALSE;
-    }
-    gst_bin_add (GST_BIN (app->pipeline), made[i]);
-  }
-  app->filter = gst_parse_bin_from_description_full (
-      filter, TRUE, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &error);
-  if (app->filter) {
-    gst_bin_add (GST_BIN (app->pipeline), app->filter);
-    app->encoder = gst_parse_bin_from_description_full (
-        encoding, TRUE, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &error);
-  }
-  if (!app->encoder) {
+  if (bin)
+    gst_bin_add (GST_BIN (app->pipeline), bin);
+  else
     fail (app, "%s", error->message);
-    g_clear_error (&error);
-    return FALSE;
-  }
-  gst_bin_add (GST_BIN (app->pipeline), app->encoder);
+  g_clear_error (&error);
+  return bin;
+}
 
-  app->head = made[HEAD];
-  app->streams.queue = made[STREAMS_QUEUE];
-  app->streams.decoder = made[DECODER];
-  app->streams.muxer = gst_bin_get_by_name (GST_BIN (app->encoder), "muxer");
+/* The file up to its streams, and the element that takes the first video. */
+static gboolean
+add_input (struct app *app, const gchar *video_taker)
+{
+  GstElement *source = add_element (app, "filesrc");
+  GstElement *parser = add_element (app, "parsebin");
+  GstElement *queue = add_element (app, "multiqueue");
+  GstElement *taker = add_element (app, video_taker);
+
+  if (app->failed)
+    return FALSE;
+  app->streams.queue = queue;
+  app->streams.decoder = taker;
   /* An encoder takes seconds of video before its first frame comes out; sound
    * and subtitles wait for that. */
-  g_object_set (made[STREAMS_QUEUE], "max-size-time", (guint64) 0, NULL);
-  g_object_set (made[SOURCE], "location", app->input, NULL);
-  g_object_set (made[SINK], "location", unfinished, NULL);
-  g_signal_connect (made[PARSER], "pad-added", G_CALLBACK (on_stream), app);
-  g_signal_connect (made[DECODER], "pad-added", G_CALLBACK (on_decoded), app);
-  ok = gst_element_link (made[SOURCE], made[PARSER])
-      && gst_element_link_many (app->head, app->filter, made[FRAMES_QUEUE],
-          app->encoder, made[SINK], NULL)
-      && add_probe (app, "sink", on_frame_in)
-      && add_probe (app, "src", on_frame_out);
-  if (!ok)
-    fail (app, "\"%s\" does not filter raw video", filter);
+  g_object_set (queue, "max-size-time", (guint64) 0, NULL);
+  g_object_set (source, "location", app->input, NULL);
+  g_signal_connect (parser, "pad-added", G_CALLBACK (on_stream), app);
+  return gst_element_link (source, parser);
+}
+
+static gboolean
+add_filtering (struct app *app, const gchar *filter)
+{
+  GstElement *queue;
+
+  if (!add_input (app, "decodebin"))
+    return FALSE;
+  g_signal_connect (
+      app->streams.decoder, "pad-added", G_CALLBACK (on_decoded), app);
+  app->head = add_element (app, "videoconvert");
+  queue = add_element (app, "queue");
+  app->filter = app->failed ? NULL : add_bin (app, filter);
+  if (app->failed)
+    return FALSE;
+  if (app->part) {
+    GstPad *pad = gst_element_get_static_pad (app->head, "sink");
+
+    input_part_prepare_events (app->part, pad);
+    gst_object_unref (pad);
+  }
+  if (gst_element_link_many (app->head, app->filter, queue, app->encoder, NULL)
+      && add_probe (app, app->filter, "sink", on_frame_in)
+      && add_probe (app, app->filter, "src", on_frame_out))
+    return TRUE;
+  fail (app, "\"%s\" does not filter raw video", filter);
+  return FALSE;
+}
+
+/* The input's video has been filtered: its place is taken by that of the parts. */
+static gboolean
+add_joining (struct app *app)
+{
+  GstElement *parts = gst_bin_get_by_name (GST_BIN (app->encoder), "parts");
+  gboolean ok = add_input (app, "fakesink");
+
+  if (ok) {
+    g_object_set (app->streams.decoder, "sync", FALSE, NULL);
+    ok = joined_parts_add (GST_BIN (app->encoder), parts, app->joined)
+        && add_probe (app, parts, "src", on_frame_out);
+    if (!ok)
+      fail (app, "the element gdpdepay is not installed");
+  }
+  gst_object_unref (parts);
   return ok;
+}
+
+/* From raw frames, or from encoded parts, to the bytes of the file. */
+static gchar *
+describe_output (const struct app *app, const struct encoding *encoding)
+{
+  const gchar *frames = app->joined ? "concat name=parts adjust-base=false"
+                                    : encoding->description;
+
+  if (app->part)
+    return g_strconcat (frames, " ! ", encoding->caps, " ! " PART_WRITER, NULL);
+  if (!encoding->muxer)
+    return g_strdup (frames);
+  return g_strconcat (frames, " ! ", encoding->caps, " ! ", encoding->muxer,
+      " name=muxer", NULL);
+}
+
+static gboolean
+build_pipeline (struct app *app, const gchar *filter,
+    const struct encoding *encoding, const gchar *unfinished)
+{
+  gchar *description = describe_output (app, encoding);
+  GstElement *sink;
+
+  app->pipeline = gst_pipeline_new (NULL);
+  app->encoder = add_bin (app, description);
+  g_free (description);
+  sink = add_element (app, "filesink");
+  if (app->failed)
+    return FALSE;
+  g_object_set (sink, "location", unfinished, NULL);
+  app->streams.muxer = gst_bin_get_by_name (GST_BIN (app->encoder), "muxer");
+  if (!(app->joined ? add_joining (app) : add_filtering (app, filter)))
+    return FALSE;
+  if (!gst_element_link (app->encoder, sink)) {
+    fail (app, "\"%s\" does not filter raw video", filter);
+    return FALSE;
+  }
+  return TRUE;
 }
 
 /* Runs to the end of the input or to the first error. */
@@ -511,8 +673,10 @@ run_pipeline (struct app *app)
 {
   GstBus *bus = gst_element_get_bus (app->pipeline);
   guint watch = gst_bus_add_watch (bus, on_message, app);
-  guint timer =
-      g_timeout_add (app->terminal ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS,
+  /* Times of parts count from each one's beginning; joining is quick. */
+  guint timer = app->joined
+      ? 0
+      : g_timeout_add (app->terminal ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS,
           show_progress, app);
 
   /* Who reads the progress may leave before the result is there. */
@@ -527,7 +691,8 @@ run_pipeline (struct app *app)
   if (app->terminal)
     g_print ("\r\033[K");
 
-  g_source_remove (timer);
+  if (timer)
+    g_source_remove (timer);
   g_source_remove (watch);
   gst_object_unref (bus);
   g_main_loop_unref (app->loop);
@@ -539,9 +704,12 @@ show_result (const struct app *app, const struct encoding *encoding)
 {
   if (app->streams.passed)
     g_print ("passed   %s\n", app->streams.passed);
-  g_print ("frames   %" G_GUINT64_FORMAT ", %.1f frames/s"
-           " (decode, filter, %s)\n",
-      app->frames_out, frame_rate (app), encoding->element);
+  if (app->joined)
+    g_print ("frames   %" G_GUINT64_FORMAT ", joined\n", app->frames_out);
+  else
+    g_print ("frames   %" G_GUINT64_FORMAT ", %.1f frames/s"
+             " (decode, filter, %s)\n",
+        app->frames_out, frame_rate (app), encoding->element);
   g_print ("result   %s\n", app->output);
 }
 
@@ -571,6 +739,11 @@ check_files (struct app *app, const gchar *unfinished, const gchar *picture,
     fail (app, "%s: %s", app->input, g_strerror (errno));
     return FALSE;
   }
+  for (gchar **joined = app->joined; joined && *joined; joined++)
+    if (g_access (*joined, R_OK) != 0) {
+      fail (app, "%s: %s", *joined, g_strerror (errno));
+      return FALSE;
+    }
   if (picture && g_str_equal (picture, app->output)) {
     fail (app, "%s cannot be both OUTPUT and the picture", picture);
     return FALSE;
@@ -606,30 +779,37 @@ keep_beginning (struct app *app, const gchar *unfinished)
   }
 }
 
-int
-main (int argc, char **argv)
+/* The settings of a run, as the command line gives them. */
+struct settings
 {
-  struct app app = { .terminal = isatty (STDOUT_FILENO) };
-  gchar *filter = NULL, *picture = NULL, *output = NULL, *unfinished = NULL;
-  gboolean force = FALSE, ours = FALSE; /* the unfinished file is this run's */
+  gchar *filter, *picture, *part;
+  gdouble list_parts; /* seconds; 0: filter */
+  gboolean join, force;
+};
+
+static GOptionContext *
+describe_options (struct settings *settings)
+{
   const GOptionEntry options[] = { { "filter", 'f', 0, G_OPTION_ARG_STRING,
-                                       &filter,
+                                       &settings->filter,
                                        "the filter, as gst-launch-1.0 takes it,"
                                        " an element first and last"
                                        " (default: cudasepconv sigma=6)",
                                        "DESCRIPTION" },
-    { "picture", 'p', 0, G_OPTION_ARG_FILENAME, &picture,
+    { "picture", 'p', 0, G_OPTION_ARG_FILENAME, &settings->picture,
         "write a frame, half before and half after the filter", "FILE.png" },
-    { "force", 0, 0, G_OPTION_ARG_NONE, &force,
+    { "force", 0, 0, G_OPTION_ARG_NONE, &settings->force,
         "replace OUTPUT and FILE.png where they exist", NULL },
+    { "list-parts", 0, 0, G_OPTION_ARG_DOUBLE, &settings->list_parts,
+        "print parts of about so long that INPUT may be filtered in, and end",
+        "SECONDS" },
+    { "part", 0, 0, G_OPTION_ARG_STRING, &settings->part,
+        "filter one of them, of video alone, into OUTPUT.gdp", "FROM:TO" },
+    { "join", 0, 0, G_OPTION_ARG_NONE, &settings->join,
+        "join such parts, named behind OUTPUT, and the sound of INPUT", NULL },
     { 0 } };
-  const struct encoding *encoding;
   GOptionContext *context = g_option_context_new ("INPUT OUTPUT");
-  GError *error = NULL;
-  gboolean known;
 
-  /* For names in other scripts; numbers keep their point. */
-  setlocale (LC_CTYPE, "");
   g_option_context_set_summary (context,
       "Filters the video of INPUT into OUTPUT, named *.mp4 (H.264), *.webm (VP8),"
       " *.mkv\n(H.264 or VP8) or *.raw (the bare frames as they leave the filter)."
@@ -642,73 +822,173 @@ main (int argc, char **argv)
       "  filter-file --filter \"cudasepconv sigma=6\" in.mp4 out.mp4\n");
   g_option_context_add_main_entries (context, options, NULL);
   g_option_context_add_group (context, gst_init_get_option_group ());
+  return context;
+}
+
+/* What the settings and names ask for must go together. */
+static gboolean
+check_settings (struct app *app, const struct settings *settings, int n_names)
+{
+  if ((settings->part != NULL) + settings->join + (settings->list_parts != 0)
+          > 1
+      || (settings->picture && (settings->join || settings->part)))
+    fail (app,
+        "of --list-parts, --part and --join it takes one, without "
+        "--picture");
+  else if (settings->list_parts != 0
+      && !(settings->list_parts >= 1 && settings->list_parts <= 1e6))
+    fail (app, "--list-parts takes 1 to 1000000 seconds");
+  else if (settings->list_parts != 0 && n_names != 1)
+    fail (app, "--list-parts takes INPUT alone; --help explains it");
+  else if (settings->join && n_names < 3)
+    fail (app, "--join takes INPUT, OUTPUT and parts; --help explains it");
+  else if (settings->list_parts == 0 && !settings->join && n_names != 2)
+    fail (app, "it takes INPUT and OUTPUT; --help explains them");
+  else if (settings->part && !input_part_parse (app->part, settings->part))
+    fail (
+        app, "\"%s\" is not FROM:TO as --list-parts prints it", settings->part);
+  return !app->failed;
+}
+
+/* One that cannot be cut is one part. */
+static void
+list_parts (struct app *app, const struct settings *settings)
+{
+  GError *error = NULL;
+  gchar *element;
+
+  app->pipeline = gst_pipeline_new (NULL);
+  app->filter = add_bin (app, settings->filter);
+  if (app->failed)
+    return;
+  element = frame_memory_find (GST_BIN (app->filter));
+  if (element) {
+    g_printerr ("filter-file: long files are not cut, since frames that leave "
+                "%s may depend on earlier ones\n",
+        element);
+    g_print ("0:\n");
+  } else if (!input_part_print_all (app->input,
+                 (GstClockTime) (settings->list_parts * GST_SECOND), &error)) {
+    fail (app, "%s: %s", app->input, error->message);
+    g_error_free (error);
+  }
+  g_free (element);
+}
+
+/* Runs the pipeline, and gives a complete file its name. */
+static void
+make_file (struct app *app, const struct settings *settings,
+    const struct encoding *encoding, const gchar *unfinished)
+{
+  GError *error = NULL;
+  gboolean ours = TRUE; /* the unfinished file is this run's */
+
+  if (build_pipeline (app, settings->filter, encoding, unfinished))
+    run_pipeline (app);
+  if (!app->failed && app->frames_out == 0)
+    fail (app,
+        app->interrupted ? "%s: interrupted before the first frame"
+                         : "%s: no frame could be decoded",
+        app->input);
+  if (!app->failed && app->part && !input_part_is_exact (app->part))
+    fail (app,
+        "%s: the part %s does not begin and end at frames of these times",
+        app->input, settings->part);
+  if (!app->failed && !app->interrupted && !app->joined)
+    show_backends (app);
+  gst_element_set_state (app->pipeline, GST_STATE_NULL);
+  if (!app->failed && app->interrupted) {
+    keep_beginning (app, unfinished);
+  } else if (!app->failed) {
+    ours = FALSE;
+    if (result_file_publish (
+            unfinished, app->output, settings->force, &error)) {
+      show_result (app, encoding);
+      if (settings->picture)
+        show_picture (app, settings->picture);
+    } else {
+      fail (app, "%s", error->message);
+      g_error_free (error);
+    }
+  }
+  if (app->failed && ours)
+    g_unlink (unfinished);
+}
+
+/* From OUTPUT's name to the file. */
+static void
+filter_to (struct app *app, const struct settings *settings, const gchar *name)
+{
+  const gchar *suffix = app->part ? PART_SUFFIX : "";
+  const struct encoding *encoding;
+  gchar *stem, *output, *unfinished;
+  gboolean known;
+
+  if (!g_str_has_suffix (name, suffix)) {
+    fail (app, "%s: the name of a part ends with " PART_SUFFIX, name);
+    return;
+  }
+  stem = g_strndup (name, strlen (name) - strlen (suffix));
+  encoding = choose_encoding (stem, &known);
+  if (encoding) {
+    output = g_strconcat (stem, known ? "" : encoding->suffix, suffix, NULL);
+    unfinished = g_strconcat (output, ".part", NULL);
+    app->output = output;
+    if (check_files (app, unfinished, settings->picture, settings->force))
+      make_file (app, settings, encoding, unfinished);
+    g_free (unfinished);
+    g_free (output);
+  } else {
+    fail (app, "no encoder for %s is installed", stem);
+  }
+  g_free (stem);
+}
+
+static void
+clear (struct app *app, struct settings *settings)
+{
+  g_clear_pointer (&app->candidate, gst_sample_unref);
+  g_clear_pointer (&app->before, gst_sample_unref);
+  g_clear_pointer (&app->after, gst_sample_unref);
+  if (app->pipeline)
+    gst_element_set_state (app->pipeline, GST_STATE_NULL);
+  gst_clear_object (&app->pipeline);
+  gst_clear_object (&app->part_pad);
+  input_streams_clear (&app->streams);
+  g_free (app->missing);
+  g_free (settings->filter);
+  g_free (settings->picture);
+  g_free (settings->part);
+}
+
+int
+main (int argc, char **argv)
+{
+  struct app app = { .terminal = isatty (STDOUT_FILENO) };
+  struct settings settings = { 0 };
+  struct input_part part = { 0 };
+  GOptionContext *context;
+  GError *error = NULL;
+
+  /* For names in other scripts; numbers keep their point. */
+  setlocale (LC_CTYPE, "");
+  context = describe_options (&settings);
   if (!g_option_context_parse (context, &argc, &argv, &error)) {
     fail (&app, "%s", error->message);
-    goto done;
+    g_error_free (error);
   }
-  if (argc != 3) {
-    fail (&app, "it takes INPUT and OUTPUT; --help explains them");
-    goto done;
+  app.part = settings.part ? &part : NULL;
+  if (!settings.filter)
+    settings.filter = g_strdup ("cudasepconv sigma=6");
+  if (!app.failed && check_settings (&app, &settings, argc - 1)) {
+    app.input = argv[1];
+    app.joined = settings.join ? argv + 3 : NULL;
+    if (settings.list_parts != 0)
+      list_parts (&app, &settings);
+    else
+      filter_to (&app, &settings, argv[2]);
   }
-  app.input = argv[1];
-  encoding = choose_encoding (argv[2], &known);
-  if (!encoding) {
-    fail (&app, "no encoder for %s is installed", argv[2]);
-    goto done;
-  }
-  output = g_strconcat (argv[2], known ? "" : encoding->suffix, NULL);
-  unfinished = g_strconcat (output, ".part", NULL);
-  app.output = output;
-  if (!check_files (&app, unfinished, picture, force))
-    goto done;
-  if (!filter)
-    filter = g_strdup ("cudasepconv sigma=6");
-
-  ours = TRUE;
-  if (!build_pipeline (&app, filter, encoding->description, unfinished))
-    goto done;
-  run_pipeline (&app);
-  if (!app.failed && app.frames_out == 0)
-    fail (&app,
-        app.interrupted ? "%s: interrupted before the first frame"
-                        : "%s: no frame could be decoded",
-        app.input);
-  if (!app.failed && !app.interrupted)
-    show_backends (&app);
-  gst_element_set_state (app.pipeline, GST_STATE_NULL);
-  if (app.failed)
-    goto done;
-
-  if (app.interrupted) {
-    keep_beginning (&app, unfinished);
-    goto done;
-  }
-  ours = FALSE;
-  if (!result_file_publish (unfinished, output, force, &error)) {
-    fail (&app, "%s", error->message);
-    goto done;
-  }
-  show_result (&app, encoding);
-  if (picture)
-    show_picture (&app, picture);
-
-done:
-  if (app.failed && ours)
-    g_unlink (unfinished);
-  g_clear_pointer (&app.candidate, gst_sample_unref);
-  g_clear_pointer (&app.before, gst_sample_unref);
-  g_clear_pointer (&app.after, gst_sample_unref);
-  if (app.pipeline) {
-    gst_element_set_state (app.pipeline, GST_STATE_NULL);
-    gst_object_unref (app.pipeline);
-  }
-  input_streams_clear (&app.streams);
   g_option_context_free (context);
-  g_clear_error (&error);
-  g_free (app.missing);
-  g_free (filter);
-  g_free (picture);
-  g_free (output);
-  g_free (unfinished);
+  clear (&app, &settings);
   return app.interrupted ? STATUS_INTERRUPTED : app.failed;
 }

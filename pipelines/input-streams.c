@@ -204,21 +204,38 @@ get_caps (GstPad *pad)
   return caps ? caps : gst_pad_query_caps (pad, NULL);
 }
 
+static gboolean
+is_video (const GstCaps *caps)
+{
+  const gchar *type = gst_caps_get_size (caps) > 0
+      ? gst_structure_get_name (gst_caps_get_structure (caps, 0))
+      : "";
+
+  return g_str_has_prefix (type, "video/") || g_str_has_prefix (type, "image/");
+}
+
+gboolean
+input_streams_is_video (GstPad *pad)
+{
+  GstCaps *caps = get_caps (pad);
+  gboolean found = is_video (caps);
+
+  gst_caps_unref (caps);
+  return found;
+}
+
 void
 input_streams_link (struct input_streams *streams, GstPad *pad)
 {
   GstCaps *caps = get_caps (pad);
   const gchar *type = "";
-  gboolean is_video;
 
   if (gst_caps_get_size (caps) > 0)
     type = gst_structure_get_name (gst_caps_get_structure (caps, 0));
-  is_video =
-      g_str_has_prefix (type, "video/") || g_str_has_prefix (type, "image/");
   streams->n_audio += g_str_has_prefix (type, "audio/");
-  if (is_video && !streams->have_video)
+  if (is_video (caps) && !streams->have_video)
     streams->have_video = link_decoder (streams, pad);
-  else if (!is_video && link_muxer (streams, pad, caps))
+  else if (!is_video (caps) && link_muxer (streams, pad, caps))
     add_name (&streams->passed, caps);
   else
     add_name (&streams->left_out, caps);

@@ -19,6 +19,9 @@ struct input_streams
   gchar *left_out; /* the same of the others */
 };
 
+/* Whether the stream of a parsebin's pad is video or a picture. */
+gboolean input_streams_is_video (GstPad *pad);
+
 /* Links one stream. For the "pad-added" of a parsebin. */
 void input_streams_link (struct input_streams *streams, GstPad *pad);
 
