@@ -84,8 +84,10 @@ struct app
   const gchar *input;
   const gchar *output;
   struct input_part *part; /* NULL: all of the input */
-  GstPad *part_pad; /* of the parser; waits, with this probe, for the seek */
-  gulong part_block;
+  /* A pad that a probe blocks: of the parser, until the main thread has sought to
+   * the part; of the parts to join, until the muxer has all its pads. */
+  GstPad *waiting;
+  gulong waiting_probe;
   gchar **joined; /* files of parts, with NULL behind; NULL: filter the input */
   gchar *missing; /* name of the format whose plugin is missing */
   gboolean terminal;
@@ -299,7 +301,18 @@ on_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
         ("There is no video in it that can be decoded."), (NULL));
   else
     warn_of_losses (app);
+  if (app->joined)
+    gst_pad_remove_probe (app->waiting, app->waiting_probe);
   return GST_PAD_PROBE_REMOVE;
+}
+
+static GstPadProbeReturn
+on_waiting (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  (void) pad;
+  (void) info;
+  (void) data;
+  return GST_PAD_PROBE_OK;
 }
 
 /* The same of the video that a part is of: it waits until the main thread has sought and links
@@ -320,10 +333,10 @@ on_part_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 static void
 on_part_stream (struct app *app, GstPad *pad)
 {
-  if (app->part_pad || !input_streams_is_video (pad))
+  if (app->waiting || !input_streams_is_video (pad))
     return;
-  app->part_pad = gst_object_ref (pad);
-  app->part_block = gst_pad_add_probe (pad,
+  app->waiting = gst_object_ref (pad);
+  app->waiting_probe = gst_pad_add_probe (pad,
       GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER
           | GST_PAD_PROBE_TYPE_BUFFER_LIST,
       on_part_begin, app, NULL);
@@ -378,12 +391,12 @@ on_part_message (struct app *app, GstMessage *message)
     return;
   }
   if (gst_message_has_name (message, "part-seeks")
-      && !input_part_seek (app->part, app->part_pad)) {
+      && !input_part_seek (app->part, app->waiting)) {
     fail (app, "%s: seeking to the part failed", app->input);
     return;
   }
-  input_streams_link (&app->streams, app->part_pad);
-  gst_pad_remove_probe (app->part_pad, app->part_block);
+  input_streams_link (&app->streams, app->waiting);
+  gst_pad_remove_probe (app->waiting, app->waiting_probe);
 }
 
 static gboolean
@@ -619,6 +632,10 @@ add_joining (struct app *app)
 
   if (ok) {
     g_object_set (app->streams.decoder, "sync", FALSE, NULL);
+    app->waiting = gst_element_get_static_pad (parts, "src");
+    app->waiting_probe = gst_pad_add_probe (app->waiting,
+        GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER, on_waiting, NULL,
+        NULL);
     ok = joined_parts_add (GST_BIN (app->encoder), parts, app->joined)
         && add_probe (app, parts, "src", on_frame_out);
     if (!ok)
@@ -953,7 +970,7 @@ clear (struct app *app, struct settings *settings)
   if (app->pipeline)
     gst_element_set_state (app->pipeline, GST_STATE_NULL);
   gst_clear_object (&app->pipeline);
-  gst_clear_object (&app->part_pad);
+  gst_clear_object (&app->waiting);
   input_streams_clear (&app->streams);
   g_free (app->missing);
   g_free (settings->filter);

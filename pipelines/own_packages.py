@@ -5,6 +5,7 @@ programs name what is missing."""
 import importlib
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 
@@ -71,3 +72,15 @@ def default_clip():
     if done.returncode:
         sys.exit(1)
     return os.path.join(ROOT, done.stdout.strip())
+
+
+def need_program(name):
+    """The path of a program of this project in C: of PATH, or, in a checkout, as demo.sh builds it."""
+    path = shutil.which(name)
+    if path is None and not IN_CHECKOUT:
+        fail(f"{name} is not on PATH")
+    if path is None:
+        run_setup("set_up\nmapfile -t options < <(this_machine_only)\n"
+                  'build_release build/demo "${options[@]}"')
+        path = os.path.join(ROOT, "build/demo/pipelines", name)
+    return path
