@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from distributed import get_worker
+from distributed import Worker, get_worker
 
 ATTEMPT = ".filter-archive-attempt-"  # how names of unfinished files begin
 PART = ".filter-archive-part-"        # and those of filtered parts, until they are joined
@@ -44,6 +44,11 @@ class Done:
     frames: int
     lines: list[str]
     notes: list[str]
+
+
+def dask_setup(_worker: Worker) -> None:
+    """Called by Dask in workers of this machine: a terminal's Ctrl-C is for the program alone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def stay_on_cores(threads: int | None) -> None:

@@ -16,6 +16,7 @@ _gst_cudasepconv() {
   case $option in
     --backend) values='auto cuda cpu' ;;
     --planes) values='color luma chroma alpha all' ;;
+    --suffix) values='.mp4 .mkv .webm .raw' ;;
     --detect) values='people faces' ;;
     --fill) values='blur pixelate solid' ;;
     */launch-line | launch-line) values=$("${COMP_WORDS[0]}" | awk '{ print $1 }') ;;
@@ -30,5 +31,5 @@ _gst_cudasepconv() {
   fi
 }
 
-complete -o filenames -F _gst_cudasepconv filter-file histogram-lines factor-kernel hide-people \
-  histogram-view launch-line
+complete -o filenames -F _gst_cudasepconv filter-file filter-archive histogram-lines factor-kernel \
+  hide-people histogram-view launch-line

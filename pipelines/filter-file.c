@@ -867,29 +867,34 @@ check_settings (struct app *app, const struct settings *settings, int n_names)
   return !app->failed;
 }
 
-/* One that cannot be cut is one part. */
 static void
 list_parts (struct app *app, const struct settings *settings)
 {
   GError *error = NULL;
+  GArray *cuts;
   gchar *element;
 
   app->pipeline = gst_pipeline_new (NULL);
   app->filter = add_bin (app, settings->filter);
   if (app->failed)
     return;
+  cuts = input_part_find_cuts (
+      app->input, (GstClockTime) (settings->list_parts * GST_SECOND), &error);
+  if (!cuts) {
+    fail (app, "%s: %s", app->input, error->message);
+    g_error_free (error);
+    return;
+  }
   element = frame_memory_find (GST_BIN (app->filter));
-  if (element) {
+  if (element && cuts->len > 0) {
     g_printerr ("filter-file: long files are not cut, since frames that leave "
                 "%s may depend on earlier ones\n",
         element);
-    g_print ("0:\n");
-  } else if (!input_part_print_all (app->input,
-                 (GstClockTime) (settings->list_parts * GST_SECOND), &error)) {
-    fail (app, "%s: %s", app->input, error->message);
-    g_error_free (error);
+    g_array_set_size (cuts, 0);
   }
+  input_part_print_all (cuts);
   g_free (element);
+  g_array_unref (cuts);
 }
 
 /* Runs the pipeline, and gives a complete file its name. */

@@ -217,8 +217,8 @@ find_cuts (GstElement *pipeline, const struct arrival *arrival,
   }
 }
 
-static void
-print_parts (const GArray *cuts)
+void
+input_part_print_all (const GArray *cuts)
 {
   g_print ("0:");
   for (guint i = 0; i < cuts->len; i++) {
@@ -244,8 +244,8 @@ first_error (GstElement *pipeline)
   return error;
 }
 
-gboolean
-input_part_print_all (const gchar *path, GstClockTime length, GError **error)
+GArray *
+input_part_find_cuts (const gchar *path, GstClockTime length, GError **error)
 {
   GArray *cuts = g_array_new (FALSE, FALSE, sizeof (GstClockTime));
   struct arrival arrival = { 0 };
@@ -257,7 +257,7 @@ input_part_print_all (const gchar *path, GstClockTime length, GError **error)
       "filesrc name=source ! parsebin name=parser  fakesink name=sink", error);
   if (!pipeline) {
     g_array_unref (cuts);
-    return FALSE;
+    return NULL;
   }
   source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
   parser = gst_bin_get_by_name (GST_BIN (pipeline), "parser");
@@ -276,15 +276,14 @@ input_part_print_all (const gchar *path, GstClockTime length, GError **error)
       && arrival.here && seeks_exactly (parser))
     find_cuts (pipeline, &arrival, length, cuts);
   found = first_error (pipeline);
-  if (found)
+  if (found) {
     g_propagate_error (error, found);
-  else
-    print_parts (cuts);
-  g_array_unref (cuts);
+    g_clear_pointer (&cuts, g_array_unref);
+  }
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (sink);
   gst_object_unref (parser);
   gst_object_unref (source);
   gst_object_unref (pipeline);
-  return !found;
+  return cuts;
 }

@@ -45,8 +45,11 @@ enum input_part_place input_part_place (
  * beside each other have all frames, and none twice. */
 gboolean input_part_is_exact (const struct input_part *part);
 
-/* Prints the parts, of about so much time each, into which a file can be cut, one "FROM:TO" a
- * line. MP4, QuickTime, Matroska and WebM files are cut, at key frames; any other is one part,
- * "0:". FALSE with an error: the file cannot be read. */
-gboolean input_part_print_all (
+/* The times at which a file may be cut into parts of about such a length: an array of
+ * GstClockTime, to be released with g_array_unref(). MP4, QuickTime, Matroska and WebM files are
+ * cut, at key frames; for others it is empty. NULL with an error: the file cannot be read. */
+GArray *input_part_find_cuts (
     const gchar *path, GstClockTime length, GError **error);
+
+/* Prints the parts between these, one "FROM:TO" a line; without cuts it is one, "0:". */
+void input_part_print_all (const GArray *cuts);

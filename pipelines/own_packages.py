@@ -8,16 +8,17 @@ import os
 import shutil
 import subprocess
 import sys
+from typing import NoReturn
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 IN_CHECKOUT = os.path.exists(os.path.join(ROOT, "pipelines/setup.sh"))
 
 
-def fail(text):
+def fail(text: str) -> NoReturn:
     sys.exit(f"{os.path.basename(sys.argv[0])}: {text}")
 
 
-def run_setup(commands, *arguments):
+def run_setup(commands: str, *arguments: str) -> None:
     """Shell commands that use setup.sh; what they print goes to stderr."""
     script = f"set -euo pipefail\n. pipelines/setup.sh\n{commands}"
     done = subprocess.run(["bash", "-c", script, sys.argv[0], *arguments], cwd=ROOT,
@@ -26,7 +27,7 @@ def run_setup(commands, *arguments):
         sys.exit(1)
 
 
-def need(modules):
+def need(modules: dict[str, str]) -> None:
     """Installs, in a checkout, the Debian packages of Python modules that are missing:
     {module: package}."""
     missing = {package for module, package in modules.items()
@@ -39,10 +40,10 @@ def need(modules):
         importlib.invalidate_caches()
 
 
-def need_plugin(packages):
+def need_plugin(packages: list[str]) -> None:
     """Lets GStreamer find cudasepconv: where it does not, in a checkout, as demo.sh builds it, with
     `packages` and what building takes."""
-    def found():
+    def found() -> bool:
         return subprocess.run(["gst-inspect-1.0", "cudasepconv"], stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, check=False).returncode == 0
 
@@ -61,7 +62,7 @@ def need_plugin(packages):
         fail(f"GStreamer does not find cudasepconv in {paths[0]}")
 
 
-def default_clip():
+def default_clip() -> str:
     """Returns the path of OpenCV's street scene, which it installs in a checkout."""
     if not IN_CHECKOUT:
         fail("name an INPUT; the clip that is its default comes with a checkout")
@@ -74,7 +75,7 @@ def default_clip():
     return os.path.join(ROOT, done.stdout.strip())
 
 
-def need_program(name):
+def need_program(name: str) -> str:
     """The path of a program of this project in C: of PATH, or, in a checkout, as demo.sh builds it."""
     path = shutil.which(name)
     if path is None and not IN_CHECKOUT:

@@ -104,9 +104,9 @@ installs() {
   rm -rf "$scratch/root"
   DESTDIR=$scratch/root meson install -C "$1" --no-rebuild
   local file
-  for file in gstreamer-1.0/libgstcudasepconv.so bin/filter-file bin/hide-people \
-    gst-cudasepconv/people_finder.py bash-completion/completions/hide-people \
-    man1/histogram-lines.1; do
+  for file in gstreamer-1.0/libgstcudasepconv.so bin/filter-file bin/filter-archive \
+    bin/hide-people gst-cudasepconv/archive_tasks.py gst-cudasepconv/people_finder.py \
+    bash-completion/completions/hide-people man1/histogram-lines.1; do
     find "$scratch/root" -path "*/$file" | grep .
   done
 }
@@ -784,10 +784,13 @@ completes() {
 completions() {
   # shellcheck source=pipelines/completion.bash
   . pipelines/completion.bash
-  complete -p filter-file histogram-lines factor-kernel hide-people histogram-view launch-line
+  complete -p filter-file filter-archive histogram-lines factor-kernel hide-people histogram-view \
+    launch-line
   completes 'people faces' pipelines/hide-people --detect ''
   completes 'pixelate' pipelines/hide-people --fill = pi
   completes '--hold' pipelines/hide-people in.mp4 --ho
+  completes '.mkv' pipelines/filter-archive --suffix .mk
+  completes '--scheduler' pipelines/filter-archive --sc
   completes '--filter --force' "$1/pipelines/filter-file" --f
   completes '--every-frame' "$1/pipelines/histogram-lines" --ev
   completes 'pipelines/factor-kernel' pipelines/factor-kernel pipelines/fac
@@ -823,6 +826,17 @@ have_rtsp_server() {
   /usr/bin/python3 -c 'import gi; gi.require_version("GstRtspServer", "1.0")' 2>/dev/null
 }
 
+# Debian's Dask, with psutil, which it depends on.
+have_dask() {
+  /usr/bin/python3 -c 'import dask, distributed, psutil' 2>/dev/null
+}
+
+# filter_archive FOLDER: on clips of a few seconds, beside the build's filter-file.
+filter_archive() {
+  PATH=$PWD/$1/pipelines:$PATH PYTHONDONTWRITEBYTECODE=1 \
+    /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/archive
+}
+
 # has_python FOLDER: the build made the Python package.
 has_python() {
   [[ -f $1/python/cudasepconv/_engine.abi3.so ]]
@@ -838,6 +852,9 @@ python_tests() {
 python_types() {
   MYPYPATH=python mypy --strict --cache-dir "$scratch/mypy" -p cudasepconv
   MYPYPATH=python mypy --strict --cache-dir "$scratch/mypy" tests/python/typed_use.py
+  # Of Dask's functions only some have types.
+  ! have_dask || MYPYPATH=pipelines mypy --strict --allow-untyped-calls --cache-dir "$scratch/mypy" \
+    pipelines/filter-archive pipelines/archive_{files,tasks}.py
 }
 
 # The package as it was installed, on another Python's path.
@@ -882,7 +899,7 @@ refuses_arguments() {
 
 set_up clang shellcheck man-db git python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 \
   gir1.2-gst-rtsp-server-1.0 python3-gst-1.0 python3-numpy python3-opencv opencv-data opencv-doc \
-  python3-dev python3-pytest python3-scipy mypy
+  python3-dev python3-pytest python3-scipy mypy python3-dask python3-distributed
 
 check "run.sh refuses arguments" refuses_arguments
 check "the changelogs have the project's version" same_versions
@@ -977,6 +994,12 @@ if $check_passed; then
       factor-kernel hide-people launch-line numpy-frames.py; do
       skip "$cuda: $program" "there is no python3-gi with gir1.2-gstreamer-1.0"
     done
+  fi
+  if have_gi && have_dask; then
+    programs+=("$PWD/pipelines/filter-archive")
+    check "$cuda: filter-archive" filter_archive $cuda
+  else
+    skip "$cuda: filter-archive" "there is no python3-distributed, or no python3-gi"
   fi
   programs+=("$PWD/pipelines/demo.sh")
   for program in "${programs[@]}"; do

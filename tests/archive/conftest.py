@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Small clips, filter-archive on them, and what their files hold."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import gi
+import psutil
+import pytest
+
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = str(ROOT / "pipelines/filter-archive")
+FILTER = "cudasepconv sigma=2"
+SLOW = "identity sleep-time=30000"  # us a frame
+
+VIDEO = ("videotestsrc pattern=ball num-buffers={} ! video/x-raw,width=160,height=120,framerate={}"
+         " ! x264enc key-int-max=20 bframes=2 option-string=open-gop={}")
+SOUND = "audiotestsrc num-buffers={} ! {} ! queue ! muxer."
+
+
+def make_clip(path: Path, frames: int, open_gop: bool = False) -> None:
+    """An MP4 file with a list of edits, or a Matroska file, with sound as long as the video."""
+    mp4 = path.suffix == ".mp4"
+    video = VIDEO.format(frames, "30000/1001" if mp4 else "25/1", int(open_gop))
+    sound = SOUND.format(round(frames * (1.44 if mp4 else 1.72)),
+                         "lamemp3enc ! mpegaudioparse" if mp4 else "vorbisenc")
+    muxer = "mp4mux" if mp4 else "matroskamux"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["bash", "-c", f"gst-launch-1.0 -q {video} ! h264parse ! {muxer} name=muxer !"
+                    f" filesink location='{path}' {sound}"], check=True, timeout=60)
+
+
+@pytest.fixture(scope="session")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Short and long files, with one among them that is none."""
+    Gst.init(None)
+    folder = tmp_path_factory.mktemp("clips")
+    make_clip(folder / "short.mp4", 20)
+    make_clip(folder / "sub/a short.mkv", 20)
+    make_clip(folder / "long.mp4", 200)
+    make_clip(folder / "sub/long.mkv", 200, open_gop=True)
+    (folder / "corrupt.mp4").write_bytes(os.urandom(20000))
+    (folder / "notes.txt").write_text("no video")
+    return folder
+
+
+@pytest.fixture
+def few(tmp_path: Path, clips: Path) -> Path:
+    """Six equal files."""
+    folder = tmp_path / "few"
+    folder.mkdir()
+    for i in range(6):
+        (folder / f"{i}.mp4").write_bytes((clips / "short.mp4").read_bytes())
+    return folder
+
+
+def start(*arguments: object, pipeline: str = FILTER) -> subprocess.Popen[str]:
+    """As a terminal starts it: a process group of its own that hears Ctrl-C."""
+    return subprocess.Popen(
+        ["env", "--default-signal=INT", PROGRAM, *map(str, arguments), "--", pipeline],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+
+def finish(process: subprocess.Popen[str], status: int) -> tuple[str, str]:
+    """Its stdout and stderr."""
+    out, errors = process.communicate(timeout=100)
+    print(out, errors)
+    assert process.returncode == status
+    return out, errors
+
+
+def archive(*arguments: object, pipeline: str = FILTER, status: int = 0) -> tuple[str, str]:
+    return finish(start(*arguments, pipeline=pipeline), status)
+
+
+def filter_file(source: Path, output: Path, pipeline: str = FILTER) -> None:
+    """On one core, as with --threads 1: x264 encodes otherwise with other numbers of threads."""
+    subprocess.run(["taskset", "-c", "0", "filter-file", "--filter", pipeline, source, output],
+                   check=True, timeout=60, stderr=subprocess.DEVNULL)
+
+
+def buffers(path: Path, elements: str) -> list[tuple[int, str]]:
+    """The times and checksums of what comes out of these elements."""
+    pipeline = Gst.parse_launch(f"filesrc name=source ! {elements} ! appsink name=sink sync=false")
+    pipeline.get_by_name("source").props.location = str(path)
+    pipeline.set_state(Gst.State.PLAYING)
+    found = []
+    while sample := pipeline.get_by_name("sink").emit("pull-sample"):
+        buffer = sample.get_buffer()
+        time_shown = sample.get_segment().to_stream_time(Gst.Format.TIME, buffer.pts)
+        data = buffer.extract_dup(0, buffer.get_size())
+        found.append((time_shown, hashlib.sha256(data).hexdigest()))
+    pipeline.set_state(Gst.State.NULL)
+    assert found
+    return found
+
+
+def frames(path: Path) -> list[tuple[int, str]]:
+    return buffers(path, "decodebin ! video/x-raw")
+
+
+def sound(path: Path) -> list[tuple[int, str]]:
+    return buffers(path, "parsebin ! audio/x-vorbis" if path.suffix == ".mkv"
+                   else "parsebin ! audio/mpeg")
+
+
+def results(folder: Path) -> set[str]:
+    """All that lies in a folder of results but for the manifest, unfinished files, too."""
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")
+            if path.is_file() and path.name != ".filter-archive.jsonl"}
+
+
+def wait_for(condition: Callable[[], object], process: subprocess.Popen[str]) -> object:
+    """What the condition gives, once that is true."""
+    end = time.monotonic() + 60
+    while not (found := condition()):
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.02)
+    return found
+
+
+def filtering(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """The filter-file processes that it has started."""
+    found = []
+    for child in psutil.Process(process.pid).children(recursive=True):
+        try:
+            if re.fullmatch(r"filter-file", child.name()) and "--list-parts" not in child.cmdline():
+                found.append(child)
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+def interrupt(process: subprocess.Popen[str]) -> None:
+    os.killpg(process.pid, signal.SIGINT)
