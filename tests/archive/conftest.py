@@ -27,18 +27,23 @@ SLOW = "identity sleep-time=30000"  # us a frame
 VIDEO = ("videotestsrc pattern=ball num-buffers={} ! video/x-raw,width=160,height=120,framerate={}"
          " ! x264enc key-int-max=20 bframes=2 option-string=open-gop={}")
 SOUND = "audiotestsrc num-buffers={} ! {} ! queue ! muxer."
+SUBTITLES = "filesrc location='{}' ! subparse ! text/x-raw,format=utf8 ! queue ! muxer."
+SUBRIP = "1\n00:00:00,100 --> 00:00:00,500\nHello & you\n"
 
 
 def make_clip(path: Path, frames: int, open_gop: bool = False) -> None:
-    """An MP4 file with a list of edits, or a Matroska file, with sound as long as the video."""
+    """An MP4 file with a list of edits, or a Matroska file with subtitles; with sound as long as the
+    video."""
     mp4 = path.suffix == ".mp4"
     video = VIDEO.format(frames, "30000/1001" if mp4 else "25/1", int(open_gop))
     sound = SOUND.format(round(frames * (1.44 if mp4 else 1.72)),
                          "lamemp3enc ! mpegaudioparse" if mp4 else "vorbisenc")
     muxer = "mp4mux" if mp4 else "matroskamux"
     path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_suffix(".srt").write_text(SUBRIP)
+    text = "" if mp4 else SUBTITLES.format(path.with_suffix(".srt"))
     subprocess.run(["bash", "-c", f"gst-launch-1.0 -q {video} ! h264parse ! {muxer} name=muxer !"
-                    f" filesink location='{path}' {sound}"], check=True, timeout=60)
+                    f" filesink location='{path}' {sound} {text}"], check=True, timeout=60)
 
 
 @pytest.fixture(scope="session")
@@ -113,6 +118,10 @@ def frames(path: Path) -> list[tuple[int, str]]:
 def sound(path: Path) -> list[tuple[int, str]]:
     return buffers(path, "parsebin ! audio/x-vorbis" if path.suffix == ".mkv"
                    else "parsebin ! audio/mpeg")
+
+
+def subtitles(path: Path) -> list[tuple[int, str]]:
+    return buffers(path, "parsebin ! text/x-raw")
 
 
 def results(folder: Path) -> set[str]:
