@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import signal
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import gi
 import psutil
@@ -22,6 +22,7 @@ from gi.repository import Gst  # noqa: E402
 ROOT = Path(__file__).parents[2]
 PROGRAM = str(ROOT / "pipelines/filter-archive")
 FILTER = "cudasepconv sigma=2"
+Found = TypeVar("Found")
 SLOW = "identity sleep-time=30000"  # us a frame
 
 VIDEO = ("videotestsrc pattern=ball num-buffers={} ! video/x-raw,width=160,height=120,framerate={}"
@@ -130,7 +131,7 @@ def results(folder: Path) -> set[str]:
             if path.is_file() and path.name != ".filter-archive.jsonl"}
 
 
-def wait_for(condition: Callable[[], object], process: subprocess.Popen[str]) -> object:
+def wait_for(condition: Callable[[], Found], process: subprocess.Popen[str]) -> Found:
     """What the condition gives, once that is true."""
     end = time.monotonic() + 60
     while not (found := condition()):
@@ -139,15 +140,18 @@ def wait_for(condition: Callable[[], object], process: subprocess.Popen[str]) ->
     return found
 
 
-def filtering(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    """The filter-file processes that it has started."""
-    found = []
-    for child in psutil.Process(process.pid).children(recursive=True):
+def filtering(process: int) -> list[psutil.Process]:
+    """The filter-file processes below this one, all of which run at the end of the look."""
+    def is_filtering(child: psutil.Process) -> bool:
         try:
-            if re.fullmatch(r"filter-file", child.name()) and "--list-parts" not in child.cmdline():
-                found.append(child)
+            return (child.name() == "filter-file" and "--list-parts" not in child.cmdline()
+                    and child.status() != psutil.STATUS_ZOMBIE)
         except psutil.NoSuchProcess:
-            continue
+            return False
+
+    found = psutil.Process(process).children(recursive=True)
+    for _ in range(2):
+        found = [child for child in found if is_filtering(child)]
     return found
 
 
