@@ -329,7 +329,7 @@ static double
 box_running_simd_cost (const SepconvWork *work)
 {
   return work->samples
-      * (240.0 + 0.25 * sepconv_mean_taps (work) + 420.0 * work->ends);
+      * (310.0 + 0.25 * sepconv_mean_taps (work) + 420.0 * work->ends);
 }
 
 const SepconvMethodOps sepconv_box_running_simd_ops = {

@@ -41,6 +41,18 @@
 #include "rows-codes.h"
 #endif
 
+#ifdef __SSE2__
+#define HAS_AVERAGES
+/* Products in pairs catch up where one instruction adds them. */
+#ifdef __AVX512VNNI__
+#define MOST_AVERAGES 27
+#else
+#define MOST_AVERAGES (2 * ROWS_AVERAGES_RADIUS + 1)
+#endif
+#define MOST_AVERAGES_OF_THREE (2 * ROWS_AVERAGES_RADIUS + 1)
+#include "rows-averages-kernels.h"
+#endif
+
 const RowsKernels ROWS_KERNELS = {
   .prepare_float = prepare_float,
   .prepare_double = prepare_double,
@@ -48,5 +60,10 @@ const RowsKernels ROWS_KERNELS = {
   .filter_double = filter_slabs_double,
 #ifdef HAS_CODES
   .filter_codes = filter_codes_bands,
+#endif
+#ifdef HAS_AVERAGES
+  .filter_averages = filter_averages_bands,
+  .most_averages = MOST_AVERAGES,
+  .most_averages_of_three = MOST_AVERAGES_OF_THREE,
 #endif
 };

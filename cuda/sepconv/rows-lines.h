@@ -25,6 +25,13 @@ window_pairs (const RowsCodeTaps *codes)
                                                : codes->y_pairs;
 }
 
+/* Rows of the windows of ROWS_AT_ONCE rows of the result together. */
+static inline int
+window_rows (const RowsCodeTaps *codes)
+{
+  return 2 * window_pairs (codes) - 2 + ROWS_AT_ONCE;
+}
+
 /* A strip on its way down. Its lines begin with the sample that the first tap of its first
  * pixel takes. */
 typedef struct
@@ -41,8 +48,9 @@ typedef struct
   /* Row of the picture that the first window begins with, and how many rows from there on
    * `edges` have held. */
   int first, taken;
-  /* Rows of the windows of a few rows of the result: their edges, and what is read in place */
-  const uint8_t *edges[ROWS_MAX_WINDOW], *inside[ROWS_MAX_WINDOW];
+  /* Rows of the windows of a few rows of the result, and those that are new to the next ones:
+   * their edges, and what is read in place. */
+  const uint8_t *edges[ROWS_MAX_WINDOWS], *inside[ROWS_MAX_WINDOWS];
 } Strip;
 
 /* One channel's samples that lie next to each other. */
@@ -158,7 +166,8 @@ add_rows (Ints (*sum)[2], const uint8_t *const *row, ptrdiff_t at,
 }
 
 /* Sums n columns, a multiple of SHORTS, for ROWS_AT_ONCE rows of the result: row[i] is the
- * i-th row of their windows together. Samples have so many bytes, a constant. */
+ * i-th row of their windows together, behind which are those that are new to the next ones.
+ * Samples have so many bytes, a constant. */
 static inline __attribute__ ((always_inline)) void
 sum_columns_of (const RowsJob *job, const uint8_t *const *row, int n,
     int16_t *to, const int bytes)
@@ -174,6 +183,9 @@ sum_columns_of (const RowsJob *job, const uint8_t *const *row, int n,
   add_rows (sum, row + 2 * (pair), (ptrdiff_t) i * bytes, job->channel, bytes, \
       taps + 2 * (pair), begin, end)
   for (int i = 0; i < n; i += SHORTS, to += SHORTS) {
+    if (i * bytes % ROWS_CACHE_LINE == 0)
+      for (int j = 0; j < ROWS_AT_ONCE; j++)
+        rows_prefetch (row[window_rows (codes) + j] + i * bytes);
     for (int j = 0; j < ROWS_AT_ONCE; j++)
       sum[j][0] = sum[j][1] = SPREAD (codes->y_start);
     ADD_ROWS (0, 0, 2);
@@ -212,14 +224,13 @@ sum_lines (Strip *strip, int y)
 {
   const RowsJob *job = strip->job;
   const int top = y - job->y->n / 2 - strip->first;
-  const int n = /* rows of the windows */
-      2 * window_pairs (job->codes) - 2 + ROWS_AT_ONCE;
+  const int n = window_rows (job->codes);
   const int right = strip->left + strip->middle;
   int16_t *line = strip->memory->line[0];
 
   for (; strip->taken < top + n; strip->taken++)
     take_row (strip, strip->taken);
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n + ROWS_AT_ONCE; i++) {
     strip->edges[i] = strip->memory->edges[(top + i) % ROWS_MAX_WINDOW];
     strip->inside[i] = samples_of_row (strip, top + i);
   }

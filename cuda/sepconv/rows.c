@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "rows.h"
+#include "rows-averages.h"
 
 #include "border.h"
 
@@ -36,12 +36,6 @@
 #define MOST_MIDDLE_BITS 7
 #define LEAST_MIDDLE_BITS 3
 #define MOST_TAP_BITS 21
-
-static size_t
-round_up (size_t n, size_t multiple)
-{
-  return (n + multiple - 1) / multiple * multiple;
-}
 
 static int
 count_filtered (const SepconvChannel *channel, int n)
@@ -283,9 +277,8 @@ plan_rows (const RowsJob *job, const RowsCodeAim *aim, RowsCodeTaps *codes,
   return true;
 }
 
-/* Finds what stands for samples beyond a constant border: they are to be codes, too. */
-static bool
-plan_border (const RowsJob *job, RowsCodeTaps *codes)
+bool
+rows_border_codes (const RowsJob *job, uint16_t border[IMAGE_MAX_CHANNELS])
 {
   /* There are no more; gcc does not see that. */
   const int channels = min_int (job->step, IMAGE_MAX_CHANNELS);
@@ -298,7 +291,7 @@ plan_border (const RowsJob *job, RowsCodeTaps *codes)
 
     if (code != floor (code) || code < 0.0 || code > channel->max_code)
       return false;
-    codes->border[c] = (uint16_t) ((int) code << channel->shift);
+    border[c] = (uint16_t) ((int) code << channel->shift);
   }
   return true;
 }
@@ -324,9 +317,8 @@ plan_taps (
       <= aim->most_lost;
 }
 
-/* Whether samples are what filter_codes() takes: codes of 8 to 12 bits. */
-static bool
-has_codes (const SepconvChannel *channel)
+bool
+rows_has_codes (const SepconvChannel *channel)
 {
   return channel->sample_bytes == 1
       ? channel->max_code == 255 && channel->shift == 0
@@ -338,8 +330,9 @@ rows_plan_codes (
     const RowsJob *job, const RowsCodeAim *aim, RowsCodeTaps *codes)
 {
   memset (codes, 0, sizeof *codes);
-  if (!has_codes (job->channel) || job->x->n > ROWS_MAX_CODE_TAPS
-      || job->y->n > ROWS_MAX_CODE_TAPS || !plan_border (job, codes))
+  if (!rows_has_codes (job->channel) || job->x->n > ROWS_MAX_CODE_TAPS
+      || job->y->n > ROWS_MAX_CODE_TAPS
+      || !rows_border_codes (job, codes->border))
     return false;
   for (int middle = MOST_MIDDLE_BITS; middle >= LEAST_MIDDLE_BITS; middle--)
     if (plan_taps (job, aim, codes, middle))
@@ -367,6 +360,31 @@ find_codes (const SepconvPlan *plan, const RowsJob *job)
   return codes->hold ? &codes->taps : NULL;
 }
 
+/* The integers that filter_averages() takes for a job; NULL: another way is faster, or they are
+ * not exact enough. */
+static const RowsAverages *
+find_averages (const SepconvPlan *plan, const RowsJob *job)
+{
+  const RowsState *state = plan->state;
+  const RowsKernels *kernels = state->kernels;
+  struct RowsAveragesState *averages = state->averages;
+  const int index = (int) (job->channel - plan->channel);
+
+  if (kernels->filter_averages == NULL
+      || job->x->n + job->y->n > 2
+              * (job->step == 3 ? kernels->most_averages_of_three
+                                : kernels->most_averages)
+      || !rows_suit_averages (job))
+    return NULL;
+  if (averages->planned[index].revision != plan->revision) {
+    averages->planned[index].hold =
+        rows_plan_averages (job, &averages->planned[index].integers);
+    averages->planned[index].revision = plan->revision;
+  }
+  return averages->planned[index].hold ? &averages->planned[index].integers
+                                       : NULL;
+}
+
 void
 rows_run_codes (
     RowsJob *job, int lines, Workers *workers, WorkersJob filter, void *user)
@@ -375,17 +393,16 @@ rows_run_codes (
   const int fit = STRIP_BYTES / (lines + STRIP_LINES) / ROWS_RUN * ROWS_RUN;
   const int most = max_int (
       MIN_STRIP, min_int (fit, close ? ROWS_MAX_STRIP : ROWS_MAX_COPIED_STRIP));
-  int strips = (job->n_samples + most - 1) / most;
+  int strips = divide_up (job->n_samples, most);
   const int64_t work = (int64_t) job->n_samples * job->height
       * (job->x->n + job->y->n + TAPS_OF_SAMPLE);
   const int parts =
       work < LEAST_SHARED ? 1 : PARTS_EACH * workers_count (workers);
 
-  job->slab = (int) round_up (
-      (size_t) ((job->n_samples + strips - 1) / strips), ROWS_RUN);
-  strips = (job->n_samples + job->slab - 1) / job->slab;
+  job->slab = round_up (divide_up (job->n_samples, strips), ROWS_RUN);
+  strips = divide_up (job->n_samples, job->slab);
   job->bands = max_int (
-      1, min_int ((parts + strips - 1) / strips, job->height / LEAST_BAND));
+      1, min_int (divide_up (parts, strips), job->height / LEAST_BAND));
   workers_run (
       workers, strips * job->bands, parts == 1 ? strips : 1, filter, user);
 }
@@ -398,6 +415,11 @@ filter_plane (const SepconvPlan *plan, RowsJob *job)
   const int height = image_plane_height (&plan->layout, job->channel->plane);
 
   job->state = state;
+  job->averages = find_averages (plan, job);
+  if (job->averages != NULL) {
+    state->averages->run.job[state->averages->run.n++] = *job;
+    return;
+  }
   find_edges (job);
   job->codes = find_codes (plan, job);
   if (job->codes != NULL) {
@@ -485,7 +507,10 @@ rows_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   const RowsState *state = plan->state;
 
   (void) fault;
+  state->averages->run.n = 0;
   rows_run_planes (plan, part, state->workers, filter_plane);
+  rows_run_averages (
+      &state->averages->run, state->workers, state->kernels->filter_averages);
   return true;
 }
 
@@ -497,6 +522,7 @@ rows_release (SepconvPlan *plan)
   if (state == NULL)
     return;
   workers_free (state->workers);
+  free (state->averages);
   free (state->strips);
   free (state->lines);
   free (state->sums);
@@ -531,13 +557,14 @@ rows_prepare (SepconvPlan *plan, const RowsKernels *kernels, Fault *fault)
   if (state->workers == NULL)
     return false;
   workers = workers_count (state->workers);
+  state->averages = calloc (1, sizeof *state->averages);
 
   for (int p = 0; p < plan->layout.n_planes; p++) {
     const ImagePlane *plane = &plan->layout.plane[p];
     const int height = image_plane_height (&plan->layout, p);
     const int samples = plane->width * plane->channels;
 
-    row = max_size (row, round_up ((size_t) samples, ROWS_RUN));
+    row = max_size (row, (size_t) round_up (samples, ROWS_RUN));
     reach = max_size (reach, TAPS_MAX * (size_t) plane->channels);
     state->sums_bytes = max_size (state->sums_bytes,
         max_size (most_slab_bytes (height, sizeof (float)),
@@ -562,9 +589,9 @@ rows_prepare (SepconvPlan *plan, const RowsKernels *kernels, Fault *fault)
     for (int i = 0; state->strips != NULL && i < workers; i++)
       memset (state->strips[i].line, 0, sizeof state->strips[i].line);
   }
-  if (state->taps_x == NULL || state->taps_y == NULL || state->offsets == NULL
-      || state->outside == NULL || state->left == NULL || state->right == NULL
-      || state->sums == NULL || state->lines == NULL
+  if (state->averages == NULL || state->taps_x == NULL || state->taps_y == NULL
+      || state->offsets == NULL || state->outside == NULL || state->left == NULL
+      || state->right == NULL || state->sums == NULL || state->lines == NULL
       || (kernels->filter_codes != NULL && state->strips == NULL))
     return fault_set (fault, FAULT_NO_SPACE,
         "Out of memory: %zu MiB for the filter's intermediate sums.",

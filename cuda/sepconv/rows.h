@@ -18,6 +18,7 @@
 #define ROWS_MAX_CODE_TAPS 256
 
 typedef struct RowsKernels RowsKernels;
+typedef struct RowsAverages RowsAverages; /* rows-averages.h */
 
 static inline int
 min_int (int a, int b)
@@ -43,6 +44,8 @@ max_size (size_t a, size_t b)
 #define ROWS_MAX_COPIED_STRIP 1024
 #define ROWS_MAX_AT_ONCE 8
 #define ROWS_MAX_WINDOW (ROWS_MAX_CODE_TAPS + ROWS_MAX_AT_ONCE)
+/* And those that are new to the next window. */
+#define ROWS_MAX_WINDOWS (ROWS_MAX_WINDOW + ROWS_MAX_AT_ONCE)
 /* Beside the samples of a line: those that taps reach, and those that whole vectors read and
  * write behind them. */
 #define ROWS_REACH (ROWS_MAX_CODE_TAPS * IMAGE_MAX_CHANNELS + 8 * ROWS_RUN)
@@ -113,6 +116,7 @@ typedef struct
   uint8_t *lines; /* a slab's part of a row with what taps reach, per worker */
   RowsStrip *strips; /* [workers]; NULL: filter_codes() is never called */
   RowsCodes codes[SEPCONV_MAX_CHANNELS]; /* by the first of the channels */
+  struct RowsAveragesState *averages;
 } RowsState;
 
 /* One plane's share of a run, or one channel's, handed to the workers. */
@@ -125,6 +129,7 @@ typedef struct
   int step;      /* channels: samples from one tap's to the next one's */
   int n_samples; /* of a row */
   int slab;      /* samples of a slab or strip, a multiple of ROWS_RUN */
+  int strips;    /* for filter_averages(): that samples are divided into */
   int bands;     /* that a strip's rows are divided into */
   const SepconvChannel *channel; /* [step]; what they do not share is below */
   int distance;                  /* bytes from sample to sample */
@@ -132,7 +137,8 @@ typedef struct
   ptrdiff_t src_stride;
   uint8_t *dst;
   ptrdiff_t dst_stride;
-  const RowsCodeTaps *codes; /* for filter_codes() */
+  const RowsCodeTaps *codes;    /* for filter_codes() */
+  const RowsAverages *averages; /* for filter_averages() */
 } RowsJob;
 
 /* The inner loops for one instruction set. Each is a WorkersJob. */
@@ -142,6 +148,10 @@ struct RowsKernels
   void (*prepare_double) (const RowsJob *job);
   WorkersJob filter_float, filter_double; /* items are slabs */
   WorkersJob filter_codes; /* items are bands of strips; NULL: there is none */
+  /* The same for a RowsAveragesRun, and up to how many taps it is faster than filter_codes(), or
+   * where there are three channels. */
+  WorkersJob filter_averages;
+  int most_averages, most_averages_of_three;
 };
 
 bool rows_prepare (SepconvPlan *plan, const RowsKernels *kernels, Fault *fault);
@@ -154,6 +164,12 @@ typedef void (*RowsFilter) (const SepconvPlan *plan, RowsJob *job);
 /* Finds the integers for a job's taps; false: the samples do not suit, or more would be lost. */
 bool rows_plan_codes (
     const RowsJob *job, const RowsCodeAim *aim, RowsCodeTaps *codes);
+/* Whether samples are codes of 8 to 12 bits, which 16-bit integers hold. */
+bool rows_has_codes (const SepconvChannel *channel);
+/* Finds what stands for samples beyond a constant border, as they would lie in memory; false:
+ * they are no codes. */
+bool rows_border_codes (
+    const RowsJob *job, uint16_t border[IMAGE_MAX_CHANNELS]);
 /* Divides a job of codes into strips and bands, of which so many rows each are kept beside those
  * of STRIP_LINES, and runs it. */
 void rows_run_codes (
@@ -171,6 +187,15 @@ int rows_edge_index (const RowsJob *job, int i);
 /* Copies the samples of rows [first, last) that belong to channels that are not filtered,
  * the n from `begin` on. */
 void rows_copy_kept (const RowsJob *job, int first, int last, int begin, int n);
+
+/* Asks for what lies at an address, to come as near as the second-level cache: where many rows
+ * are read side by side, a processor does not ask ahead by itself. */
+#define ROWS_CACHE_LINE 64
+static inline void
+rows_prefetch (const uint8_t *at)
+{
+  __builtin_prefetch (at, 0, 2);
+}
 
 /* Stores n raw samples, of a run or less. */
 static inline void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* simd: the processor's vector units, of the best instruction set that it has. Samples of up to
- * 12 bits are filtered by 16-bit products where those are exact enough, all else by sums of
- * floats or doubles. */
+ * 12 bits are filtered by 16-bit averages or products where those are exact enough, all else by
+ * sums of floats or doubles. */
 #define ROWS_KERNELS simd_kernels_baseline
 #include "rows-kernels.h"
 
@@ -26,15 +26,11 @@ simd_prepare (SepconvPlan *plan, Fault *fault)
   return rows_prepare (plan, kernels[isa_best ()], fault);
 }
 
-/* With 16-bit products; floats take longer, but so does every other method then. Each plane has
- * threads to wake; three channels do not fit vectors. */
+/* With 16-bit averages or products; floats take longer, but so does every other method then. */
 static double
 simd_cost (const SepconvWork *work)
 {
-  return 30.0 * work->planes
-      + work->samples
-      * ((work->channels == 3 ? 200.0 : 100.0)
-          + 18.0 * sepconv_mean_taps (work));
+  return work->samples * (100.0 + 18.0 * sepconv_mean_taps (work));
 }
 
 const SepconvMethodOps sepconv_simd_ops = {

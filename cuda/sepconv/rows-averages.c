@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "rows-averages.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of a strip: so much of its window's rows and of its lines stays in the second-level cache. */
+#define STRIP_BYTES (320 * 1024)
+#define LINE_BYTES (2 * ROWS_MAX_AT_ONCE)
+#define MIN_STRIP (4 * ROWS_RUN)
+/* Parts of a frame for each worker, so that none waits long for the others. */
+#define PARTS_EACH 4
+/* Samples times averages, with some for reading and writing a sample, below which waking a
+ * thread takes longer than it saves. */
+#define LEAST_SHARED 2000000
+#define AVERAGES_OF_SAMPLE 8
+
+/* What an axis loses, in units of the last of 16 bits. */
+typedef struct
+{
+  double mean; /* that is cut off on average */
+  double lost; /* at most, beside the mean */
+} AxisLoss;
+
+static bool
+is_symmetric_blur (const Taps *taps)
+{
+  if (taps->n % 2 == 0 || taps->n < 3 || taps->n / 2 > ROWS_AVERAGES_RADIUS)
+    return false;
+  for (int i = 0; i <= taps->n / 2; i++)
+    if (taps->tap[i] != taps->tap[taps->n - 1 - i] || taps->tap[i] < 0.0)
+      return false;
+  return true;
+}
+
+/* The first of the taps, times a factor, that are far: with so many more bits, they still sum to
+ * less than 1. None is if there are no more bits. */
+static int
+first_far (const Taps *taps, double factor, int bits)
+{
+  const int radius = taps->n / 2;
+  double sum = 0.0;
+  int i = bits > 0 ? radius : ROWS_AVERAGES_RADIUS;
+
+  for (; bits > 0 && i > 0; i--) {
+    sum += 2.0 * factor * taps->tap[radius + i];
+    if (ldexp (sum, bits) > 0.999)
+      break;
+  }
+  return max_int (1, divide_up (i, ROWS_AVERAGES_NEAR)) * ROWS_AVERAGES_NEAR
+      + 1;
+}
+
+/* Rounds taps, times a factor, to integers, of which those beside the middle stand for two
+ * samples; the one in the middle takes what is missing to the sum, so that a flat picture stays
+ * as it is. Returns false if one does not fit 16 bits. */
+static bool
+round_averages (const Taps *taps, double factor, int far_bits,
+    RowsAveragesTaps *to, AxisLoss *loss)
+{
+  const int radius = taps->n / 2;
+  const int near = first_far (taps, factor, far_bits);
+  const double far_unit = ldexp (1.0, -far_bits);
+  double rest = 0.0, off = 0.0;
+
+  to->radius = radius;
+  to->near = near;
+  to->far_bits = far_bits;
+  /* The sum of the far ones is cut off, too. */
+  loss->mean = near <= radius ? 0.5 * (1.0 - far_unit) : 0.0;
+  for (int i = radius; i >= 0; i--) {
+    const double unit = i < near ? 1.0 : far_unit;
+    const double exact =
+        ldexp (factor * taps->tap[radius + i], i > 0 ? 17 : 16);
+    const double rounded = rint ((i > 0 ? exact : exact + rest) / unit);
+
+    if (rounded > UINT16_MAX || rounded < 0.0)
+      return false;
+    to->tap[i] = (int32_t) ((uint32_t) rounded * 0x10001u);
+    rest += exact - rounded * unit;
+    off += fabs (exact - rounded * unit);
+    loss->mean += 0.5 * unit;
+  }
+  /* Samples are at most half of 2^16 from the middle of the range. */
+  loss->lost = loss->mean + 0.5 * (off + fabs (rest));
+  return true;
+}
+
+/* What a sum of samples that are all the same comes to. */
+static uint16_t
+sum_of_flat (const RowsAveragesTaps *taps, unsigned sample)
+{
+  unsigned near = 0, far = 0;
+
+  for (int i = 0; i <= taps->radius; i++) {
+    const unsigned product = ((uint32_t) taps->tap[i] & 0xffffu) * sample >> 16;
+
+    if (i < taps->near)
+      near += product;
+    else
+      far += product;
+  }
+  return (uint16_t) (near + (far >> taps->far_bits));
+}
+
+/* Finds the integers with so many more bits for far taps; false: more is lost than is allowed. */
+static bool
+plan_axes (const RowsJob *job, RowsAverages *averages, int far_bits)
+{
+  /* Rows are to sum to 1: sums of columns fill 16 bits as samples do. */
+  const double gain = taps_sum (job->x);
+  const double code = ldexp (1.0, 16 - averages->depth);
+  AxisLoss x, y;
+  double up, bias, offset = 0.0;
+
+  if (!round_averages (job->x, 1.0 / gain, far_bits, &averages->x, &x)
+      || !round_averages (job->y, gain, far_bits, &averages->y, &y))
+    return false;
+  /* An average of two sums of columns is rounded up. */
+  up = 0.25 * (1.0 - job->x->tap[job->x->n / 2] / gain);
+  bias = x.mean + y.mean - up + 0.5 * code;
+  averages->bias = (uint16_t) lrint (bias);
+  for (int c = 0; c < job->step; c++)
+    offset = fmax (offset,
+        fabs (job->channel[c].offset
+            - gain * taps_sum (job->y) * job->channel[c].center));
+  return x.lost + y.lost + up + fabs (bias - averages->bias) + offset * code
+      <= ROWS_MOST_LOST * code;
+}
+
+bool
+rows_suit_averages (const RowsJob *job)
+{
+  return job->distance == job->channel->sample_bytes
+      && job->n_samples >= ROWS_RUN
+      /* What stands for the samples beyond one end of a row lies at the other. */
+      && (job->border != SEPCONV_WRAP || job->n_samples <= ROWS_MAX_STRIP);
+}
+
+bool
+rows_plan_averages (const RowsJob *job, RowsAverages *averages)
+{
+  const SepconvChannel *channel = job->channel;
+
+  memset (averages, 0, sizeof *averages);
+  if (!rows_has_codes (channel) || !is_symmetric_blur (job->x)
+      || !is_symmetric_blur (job->y)
+      || !rows_border_codes (job, averages->border) || taps_sum (job->x) <= 0.0
+      || taps_sum (job->x) * taps_sum (job->y) > 1.0 + 1e-9)
+    return false;
+  while (channel->max_code >> averages->depth > 0)
+    averages->depth++;
+  for (int bits = 0; !plan_axes (job, averages, bits); bits++)
+    if (bits == ROWS_AVERAGES_FAR_BITS)
+      return false;
+  for (int c = 0; c < job->step; c++)
+    averages->outside[c] = sum_of_flat (&averages->y,
+        (unsigned) averages->border[c] >> channel->shift
+                << (16 - averages->depth));
+  return true;
+}
+
+/* Divides a plane into strips, and these into bands so that there are about so many parts. */
+static void
+divide (RowsJob *job, int parts)
+{
+  const int bytes_a_sample =
+      LINE_BYTES + job->channel->sample_bytes * (job->y->n + ROWS_MAX_AT_ONCE);
+  /* Strips are wider by up to a run. */
+  const int most = min_int (max_int (MIN_STRIP, STRIP_BYTES / bytes_a_sample),
+      ROWS_MAX_STRIP - ROWS_RUN);
+
+  job->strips =
+      job->border == SEPCONV_WRAP ? 1 : divide_up (job->n_samples, most);
+  job->bands = max_int (1,
+      min_int (divide_up (parts, job->strips),
+          divide_up (job->height, ROWS_MAX_AT_ONCE)));
+}
+
+static double
+work_of (const RowsJob *job)
+{
+  return (double) job->n_samples * job->height
+      * (job->x->n / 2 + job->y->n / 2 + AVERAGES_OF_SAMPLE);
+}
+
+void
+rows_run_averages (RowsAveragesRun *run, Workers *workers, WorkersJob filter)
+{
+  double work = 0.0;
+  int items = 0;
+  bool shared;
+
+  for (int i = 0; i < run->n; i++)
+    work += work_of (&run->job[i]);
+  shared = work >= LEAST_SHARED;
+  for (int i = 0; i < run->n; i++) {
+    RowsJob *job = &run->job[i];
+    const double parts = PARTS_EACH * workers_count (workers);
+
+    divide (job, shared ? (int) ceil (parts * work_of (job) / work) : 1);
+    items += job->strips * job->bands;
+    run->end[i] = items;
+  }
+  if (items > 0)
+    workers_run (workers, items, shared ? 1 : items, filter, run);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* rows-averages: blurs of samples of 8 to 12 bits by 16-bit integers alone. Their taps are
+ * symmetric, none is negative, and they sum to 1 at most: two samples at the same distance
+ * from the middle are averaged first, and the high half of a 16-bit product weighs the
+ * average. No sum needs more than 16 bits, and samples stay where they lie, however many
+ * channels they are of. rows-averages-kernels.h has the inner loops. */
+#pragma once
+
+#include "rows.h"
+
+#include "../divide.h"
+
+/* Largest radius: more products lose too much. */
+#define ROWS_AVERAGES_RADIUS 64
+
+/* Taps of far samples may hold so many more bits at most, and with them what is cut off of their
+ * products is less. */
+#define ROWS_AVERAGES_FAR_BITS 3
+/* Distances that are near come so many at a time. */
+#define ROWS_AVERAGES_NEAR 8
+
+/* Of one axis. A sum is
+ *
+ *   tap[0] * middle + sum over i < near of tap[i] * average[i]
+ *     + (sum over i from near to radius of tap[i] * average[i]) >> far_bits
+ *
+ * with the fractions of 2^-16 cut off each product. */
+typedef struct
+{
+  int radius;
+  int near; /* 1 more than a multiple of ROWS_AVERAGES_NEAR; above the radius: none is far */
+  int far_bits;
+  int32_t tap[ROWS_AVERAGES_RADIUS + 1]; /* the 16-bit integer in both halves */
+} RowsAveragesTaps;
+
+/* Samples are codes shifted left until they fill 16 bits, in sums of columns, too. */
+struct RowsAverages
+{
+  RowsAveragesTaps x, y;
+  int depth; /* bits of a code */
+  uint16_t
+      bias; /* to the sums of rows: what was cut off, on average, and half a code */
+  /* Where the border is constant, by channel: the sample beyond it, and the sum of a column
+   * of them. */
+  uint16_t border[IMAGE_MAX_CHANNELS], outside[IMAGE_MAX_CHANNELS];
+};
+
+/* The jobs of a frame, which the workers share together. */
+typedef struct
+{
+  int n;
+  RowsJob job[SEPCONV_MAX_CHANNELS];
+  int end[SEPCONV_MAX_CHANNELS]; /* items of the jobs up to this one */
+} RowsAveragesRun;
+
+/* What a plan keeps for filter_averages(). */
+struct RowsAveragesState
+{
+  /* Of each job, by the first of its channels. */
+  struct
+  {
+    unsigned revision; /* of the plan that the rest is of; 0: of none */
+    bool hold;         /* whether the integers are exact enough */
+    RowsAverages integers;
+  } planned[SEPCONV_MAX_CHANNELS];
+  RowsAveragesRun run;
+};
+
+/* Whether a job's samples lie so that filter_averages() takes them. */
+bool rows_suit_averages (const RowsJob *job);
+/* Finds the integers for a job; false: they do not suit it, or more than ROWS_MOST_LOST would
+ * be lost. */
+bool rows_plan_averages (const RowsJob *job, RowsAverages *averages);
+
+/* Divides the run's jobs into strips and bands, and runs them all. */
+void rows_run_averages (
+    RowsAveragesRun *run, Workers *workers, WorkersJob filter);
+
+/* The first row of a band; that of the one behind the last band is the height. All others are
+ * multiples of ROWS_MAX_AT_ONCE. */
+static inline int
+rows_averages_band (const RowsJob *job, int band)
+{
+  const int groups = divide_up (job->height, ROWS_MAX_AT_ONCE);
+
+  return min_int (job->height,
+      (int) ((int64_t) groups * band / job->bands) * ROWS_MAX_AT_ONCE);
+}
+
+/* The first sample of a strip; that of the one behind the last strip is n_samples. Strips have
+ * ROWS_RUN samples at least, since half of the narrowest is that and ROWS_RUN more. */
+static inline int
+rows_averages_strip (const RowsJob *job, int strip)
+{
+  return strip == job->strips
+      ? job->n_samples
+      : (int) ((int64_t) job->n_samples * strip / job->strips / ROWS_RUN)
+          * ROWS_RUN;
+}
+
+/* The job that an item belongs to, and its number there. */
+static inline const RowsJob *
+rows_averages_job (const RowsAveragesRun *run, int *item)
+{
+  int i = 0;
+
+  while (*item >= run->end[i])
+    i++;
+  *item -= i > 0 ? run->end[i - 1] : 0;
+  return &run->job[i];
+}
