@@ -432,6 +432,41 @@ box_length (int size, bool quick, Random *random)
 
 /* Plain boxes of any lengths, which may have ways of their own: without ends that differ, and of
  * usual weights. */
+/* Symmetric taps of a few pixels, of rows of some vectors: what simd takes averages for. */
+static void
+short_blur_case (Check *check, Random *random, int index, const void *data)
+{
+  const int most = check->quick ? 200 : 700;
+  const Effort effort = { most, 40, 5e8 };
+  Case *c = case_new ();
+
+  case_any_size (c, layout_kind_any (random), &effort, random);
+  case_set_layout (c, c->kind, random_int (random, 16, most),
+      random_int (random, 1, effort.max_height));
+  case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    const int longest = random_chance (random, 70) ? 7 : 40;
+    const int rx = random_int (random, 1, longest);
+    const int ry = random_int (random, 1, longest);
+
+    if (random_chance (random, 25)) {
+      make_box (&c->x[p], 2 * rx + 1);
+      make_box (&c->y[p], 2 * ry + 1);
+    } else {
+      taps_gaussian (&c->x[p], rx / random_double (random, 1.0, 4.0), rx);
+      taps_gaussian (&c->y[p], ry / random_double (random, 1.0, 4.0), ry);
+    }
+    for (int i = 0; i < c->layout.plane[p].channels; i++)
+      c->spec.plane[p].border_value[i] =
+          rint (c->spec.plane[p].border_value[i]);
+  }
+  c->spec.scale = random_chance (random, 80) ? 1.0 : 0.3;
+  c->spec.bias = 0.0;
+  c->shape = "short blur";
+  run_one (check, c, data, random);
+  case_free (c);
+}
+
 static void
 box_case (Check *check, Random *random, int index, const void *data)
 {
@@ -863,6 +898,13 @@ check_wide_blurs (Check *check, const void *data)
 }
 
 static void
+check_short_blurs (Check *check, const void *data)
+{
+  run_subject (
+      check, data, (check->quick ? 8 : 40) * N_BORDERS, short_blur_case);
+}
+
+static void
 check_boxes (Check *check, const void *data)
 {
   run_subject (check, data, (check->quick ? 10 : 30) * N_BORDERS, box_case);
@@ -1051,6 +1093,9 @@ check_methods_add (void)
         check_long, subject, method, "sepconv/%s/long-taps", method->name);
     kerncheck_add (check_wide_blurs, subject, method, "sepconv/%s/wide-blurs",
         method->name);
+    if (strcmp (method->name, "simd") == 0)
+      kerncheck_add (check_short_blurs, subject, method,
+          "sepconv/%s/short-blurs", method->name);
     if (strncmp (method->name, "box-", 4) == 0)
       kerncheck_add (
           check_boxes, subject, method, "sepconv/%s/boxes", method->name);
