@@ -365,6 +365,15 @@ filter_drain_bus (Filter *filter, GstMessageType type, GstMessage **first)
   return n;
 }
 
+GstPadProbeReturn
+count_buffer (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
+{
+  (void) pad;
+  (void) probe;
+  g_atomic_int_inc ((gint *) user);
+  return GST_PAD_PROBE_OK;
+}
+
 void
 message_parse (GstMessage *message, GError **error, char **debug)
 {

@@ -80,6 +80,9 @@ GstBuffer *filter_process_alone (
 /* NULL to PLAYING again, after which caps must be sent anew. */
 void filter_restart (Filter *filter);
 
+/* A probe that adds 1 to the gint at `user`. */
+GstPadProbeReturn count_buffer (
+    GstPad *pad, GstPadProbeInfo *probe, gpointer user);
 /* The error, and the debug text or NULL, both to be freed, of an error or a warning. */
 void message_parse (GstMessage *message, GError **error, char **debug);
 /* Counts messages of a type that have arrived, and drops every other one with

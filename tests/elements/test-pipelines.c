@@ -81,15 +81,6 @@ launch (const char *line, GError **error)
   return pipeline;
 }
 
-static GstPadProbeReturn
-count_buffer (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
-{
-  (void) pad;
-  (void) probe;
-  g_atomic_int_inc ((gint *) user);
-  return GST_PAD_PROBE_OK;
-}
-
 /* Runs it and expects `frames` buffers at each element named sink0, sink1... */
 static void
 check_pipeline (const char *line, int sinks, int frames)

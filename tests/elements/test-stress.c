@@ -69,15 +69,6 @@ await_message (GstElement *pipeline, GstMessageType type)
   gst_object_unref (bus);
 }
 
-static GstPadProbeReturn
-count_buffer (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
-{
-  (void) pad;
-  (void) probe;
-  g_atomic_int_inc ((gint *) user);
-  return GST_PAD_PROBE_OK;
-}
-
 /* Has `callback` called with `user` for each buffer that reaches the element named "sink". */
 static void
 watch_sink (GstElement *pipeline, GstPadProbeCallback callback, gpointer user)
