@@ -762,7 +762,7 @@ tutorial_works() {
 # manual_pages BUILD: man has nothing to complain of.
 manual_pages() {
   local page
-  [[ $(find "$1/pipelines" -name '*.1' | wc -l) = 6 ]]
+  [[ $(find "$1/pipelines" -name '*.1' | wc -l) = 7 ]]
   for page in "$1"/pipelines/*.1; do
     LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l "$page" >"$scratch/page" 2>"$scratch/warnings"
     cat "$scratch/warnings"
