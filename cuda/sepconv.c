@@ -171,6 +171,13 @@ validate_plane (
     if (!validate_taps (sepconv_term (plane, t).x, "x", p, fault)
         || !validate_taps (sepconv_term (plane, t).y, "y", p, fault))
       return false;
+  for (int t = 0; t < sepconv_n_terms (plane); t++) {
+    gain = term_gain (1.0, sepconv_term (plane, t));
+    if (!(gain <= SEPCONV_MAX_UNSCALED_GAIN))
+      return fault_set (fault, FAULT_SETTINGS,
+          "The taps alone amplify by up to %g; the limit is %g.", gain,
+          SEPCONV_MAX_UNSCALED_GAIN);
+  }
   gain = sepconv_gain (spec, plane);
   if (!(gain <= SEPCONV_MAX_GAIN))
     return fault_set (fault, FAULT_SETTINGS,

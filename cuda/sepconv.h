@@ -29,6 +29,7 @@
  *   borders     all five, also where they repeat
  *   gain        |scale| * sum|tx| * sum|ty|, summed over the terms, <= SEPCONV_MAX_GAIN;
  *               UNSHARP: |scale| * (1 + |amount| * (1 + sum|tx| * sum|ty|))
+ *               without scale, of each term, <= SEPCONV_MAX_UNSCALED_GAIN
  *   threshold   0 to 1
  *
  * Every method keeps the error against that formula in exact arithmetic below
@@ -49,6 +50,8 @@ extern "C" {
 #endif
 
 #define SEPCONV_MAX_GAIN 1e6
+/* Of a term without scale, which may be 0: sums and their squares stay finite. */
+#define SEPCONV_MAX_UNSCALED_GAIN 1e100
 #define SEPCONV_MAX_BIAS 1e3
 
 /* What lies outside the image abcd. Reflections repeat as often as needed. */

@@ -131,6 +131,10 @@ break_spec (Case *c, int how)
       for (int i = 0; i < 2; i++)
         c->x[p].tap[i] = c->y[p].tap[i] = 1.7e308;
       return "gains that cannot be computed on both axes";
+    case 30:
+      c->x[p].tap[0] = c->y[p].tap[0] = 1e300;
+      c->spec.scale = 0.0;
+      return "sums that cannot be computed, of a gain of 0";
     default:
       return NULL;
   }
