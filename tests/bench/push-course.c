@@ -17,6 +17,7 @@ on_buffer (gpointer owner, GstBuffer *buffer)
   if (course->count < PUSH_COURSE_MAX_FRAMES)
     course->stamps[course->count] = now;
   course->count++;
+  course->total++;
   /* To wake nobody costs a call of the kernel. */
   if (course->count == course->awaited)
     g_cond_signal (&course->arrived);
@@ -118,7 +119,7 @@ push_course_count (PushCourse *course)
   guint count;
 
   g_mutex_lock (&course->lock);
-  count = course->count;
+  count = course->total;
   g_mutex_unlock (&course->lock);
   return count;
 }

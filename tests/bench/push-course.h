@@ -20,6 +20,7 @@ typedef struct
   GMutex lock; /* protects all below, from the element's pusher */
   GCond arrived;
   guint count;   /* frames that came out of the last push */
+  guint total;   /* and of all */
   guint awaited; /* of so many */
   gdouble *stamps;
 } PushCourse;
@@ -39,7 +40,7 @@ gboolean push_course_push (PushCourse *course, guint n);
 gboolean push_course_push_lone (PushCourse *course, gdouble *ns);
 /* Pushes frames until `end_ns` of bench_now_ns(), and waits until they have come out. */
 gboolean push_course_push_until (PushCourse *course, gdouble end_ns);
-/* How many have come out so far, for any thread. */
+/* How many have come out since it was made, for any thread. */
 guint push_course_count (PushCourse *course);
 /* Pushes n <= PUSH_COURSE_MAX_FRAMES frames, frame i at first_ns + i * period_ns or, if that
  * has passed, at once, and waits until they have come out: at stamps[i]. */
