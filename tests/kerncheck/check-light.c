@@ -260,7 +260,7 @@ set_roles (LightCase *c, Model model, int alpha, bool use_alpha)
     for (int i = 0; i < c->layout.plane[p].channels; i++, channel++)
       c->spec.role[p][i] = channel == alpha
           ? use_alpha ? LIGHT_ALPHA : LIGHT_COPY
-          : roles[model][color++];
+          : color < 3 ? roles[model][color++] : LIGHT_COPY;
 }
 
 static void
