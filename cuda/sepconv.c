@@ -167,12 +167,13 @@ validate_plane (
     return false;
   if (plane->channels == 0)
     return true;
-  for (int t = 0; t < sepconv_n_terms (plane); t++)
-    if (!validate_taps (sepconv_term (plane, t).x, "x", p, fault)
-        || !validate_taps (sepconv_term (plane, t).y, "y", p, fault))
-      return false;
   for (int t = 0; t < sepconv_n_terms (plane); t++) {
-    gain = term_gain (1.0, sepconv_term (plane, t));
+    const SepconvTerm term = sepconv_term (plane, t);
+
+    if (!validate_taps (term.x, "x", p, fault)
+        || !validate_taps (term.y, "y", p, fault))
+      return false;
+    gain = term_gain (1.0, term);
     if (!(gain <= SEPCONV_MAX_UNSCALED_GAIN))
       return fault_set (fault, FAULT_SETTINGS,
           "The taps alone amplify by up to %g; the limit is %g.", gain,

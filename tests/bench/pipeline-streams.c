@@ -352,6 +352,16 @@ count_late (const GArray *latency)
   return late;
 }
 
+static gdouble
+total_rate (const GArray *rate)
+{
+  gdouble total = 0.0;
+
+  for (guint i = 0; i < rate->len; i++)
+    total += g_array_index (rate, gdouble, i);
+  return total;
+}
+
 /* `one` is the rate of a stream that is alone, or 0 until that is known. */
 static void
 report (PipelineBench *bench, const gchar *backend, const BenchPicture *picture,
@@ -360,11 +370,9 @@ report (PipelineBench *bench, const gchar *backend, const BenchPicture *picture,
   gdouble *const rate = (gdouble *) (void *) figures->rate->data;
   gdouble *const latency = (gdouble *) (void *) figures->latency->data;
   const guint n = figures->streams, late = count_late (figures->latency);
+  const gdouble total = total_rate (figures->rate);
   BenchJson *json = bench->json;
-  gdouble total = 0.0;
 
-  for (guint i = 0; i < n; i++)
-    total += rate[i];
   if (*one == 0.0)
     *one = total;
   bench_sort (rate, (gint) n);
@@ -408,16 +416,14 @@ report (PipelineBench *bench, const gchar *backend, const BenchPicture *picture,
 static gchar *
 find_starved (const Figures *figures)
 {
-  const gdouble *rate = (const gdouble *) (const void *) figures->rate->data;
-  gdouble total = 0.0;
+  const gdouble least = g_array_index (figures->rate, gdouble, 0);
+  const gdouble total = total_rate (figures->rate);
 
-  for (guint i = 0; i < figures->streams; i++)
-    total += rate[i];
-  if (rate[0] * figures->streams >= STARVED * total)
+  if (least * figures->streams >= STARVED * total)
     return NULL;
   return g_strdup_printf (
       "of %u streams one gets %.1f of %.1f frames a second", figures->streams,
-      rate[0], total);
+      least, total);
 }
 
 static void

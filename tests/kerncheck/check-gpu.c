@@ -495,10 +495,12 @@ check_link (Check *check, const void *data)
   if (!begin_alone (check))
     return;
   fault_clear (&fault);
-  if (!EXPECT (check,
-          device_open (&first, &fault) && device_open (&second, &fault),
-          "%s (%s)", fault.message, fault.detail))
+  if (!EXPECT (check, device_open (&first, &fault), "%s", fault.message))
     return;
+  if (!EXPECT (check, device_open (&second, &fault), "%s", fault.message)) {
+    device_shut (&first);
+    return;
+  }
   for (int life = 0; life < 3 && !check->case_failed; life++) {
     GpuLink *link = gpu_link_hold (first.gpu, &fault);
     GpuLink *other = gpu_link_hold (second.gpu, &fault);
