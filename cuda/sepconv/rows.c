@@ -20,7 +20,8 @@
 #define STRIP_LINES (3 * ROWS_MAX_AT_ONCE)
 #define MIN_STRIP (4 * ROWS_RUN)
 /* Parts of a plane for each worker, so that none waits long for the others; and rows of each
- * at least. */
+ * at least. Where a part has fewer rows than there are taps, its first window takes as long as
+ * all its others: then there is one for each worker. */
 #define PARTS_EACH 4
 #define LEAST_BAND (4 * ROWS_MAX_AT_ONCE)
 /* Samples times taps, with some for reading and writing a sample, below which waking a thread
@@ -396,13 +397,15 @@ rows_run_codes (
   int strips = divide_up (job->n_samples, most);
   const int64_t work = (int64_t) job->n_samples * job->height
       * (job->x->n + job->y->n + TAPS_OF_SAMPLE);
-  const int parts =
-      work < LEAST_SHARED ? 1 : PARTS_EACH * workers_count (workers);
+  const int count = workers_count (workers);
+  const int parts = work < LEAST_SHARED ? 1 : PARTS_EACH * count;
+  int most_bands;
 
   job->slab = round_up (divide_up (job->n_samples, strips), ROWS_RUN);
   strips = divide_up (job->n_samples, job->slab);
-  job->bands = max_int (
-      1, min_int (divide_up (parts, strips), job->height / LEAST_BAND));
+  most_bands = max_int (job->height / max_int (LEAST_BAND, job->y->n),
+      min_int (count, job->height / LEAST_BAND));
+  job->bands = max_int (1, min_int (divide_up (parts, strips), most_bands));
   workers_run (
       workers, strips * job->bands, parts == 1 ? strips : 1, filter, user);
 }
