@@ -73,7 +73,7 @@ for check in gpu ring; do
     --check $check/
 done
 GST_PLUGIN_PATH=$PWD/$folder/plugin counted elements \
-  tests/elements/parts.sh "$folder/tests/elements/elements"
+  tests/parts.sh "$folder/tests/elements/elements"
 # What takes minutes, and computes what kerncheck-emulated checks.
 slow=()
 for name in histo-equalize-changes histo-equalize-clahe-formats histo-equalize-formats \
@@ -83,7 +83,7 @@ for name in histo-equalize-changes histo-equalize-clahe-formats histo-equalize-f
 done
 GST_PLUGIN_PATH=$emulation/plugin LD_LIBRARY_PATH=$emulation/driver EMULATED_GPU_DEVICES=2 \
   EMULATED_GPU_STRICT=1 FAULTS_SEED=3 FAULTS_STRIDE=199 counted elements-emulated \
-  tests/elements/parts.sh "$folder/tests/elements/elements-emulated" --backend cuda "${slow[@]}"
+  tests/parts.sh "$folder/tests/elements/elements-emulated" --backend cuda "${slow[@]}"
 
 tests/coverage-report.py "$folder" $floor "$folder/uncovered" || status=1
 echo "Lines that did not run: $folder/uncovered"

@@ -70,4 +70,4 @@ if [[ $sanitize != none ]]; then
   export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 fi
 export LD_LIBRARY_PATH=$PWD/$folder/tests/emulation/driver
-tests/elements/parts.sh "$folder/tests/elements/elements-emulated" --backend cuda faults-
+tests/parts.sh "$folder/tests/elements/elements-emulated" --backend cuda faults-

@@ -96,9 +96,9 @@ export GST_REGISTRY=$scratch/registry GST_STATE_IGNORE_ELEMENTS='' CK_FORK=no
 export CK_DEFAULT_TIMEOUT=$((120 * STRESS_FACTOR))
 emulation=$PWD/$folder/tests/emulation
 GST_PLUGIN_PATH=$PWD/$folder/plugin \
-  tests/elements/parts.sh "$folder/tests/elements/elements" --backend cpu stress-
+  tests/parts.sh "$folder/tests/elements/elements" --backend cpu stress-
 GST_PLUGIN_PATH=$emulation/plugin LD_LIBRARY_PATH=$emulation/driver EMULATED_GPU_DEVICES=2 \
   EMULATED_GPU_STRICT=1 \
-  tests/elements/parts.sh "$folder/tests/elements/elements-emulated" --backend cuda stress-
+  tests/parts.sh "$folder/tests/elements/elements-emulated" --backend cuda stress-
 export GST_PLUGIN_PATH=$PWD/$folder/plugin
 interrupts 200
