@@ -21,7 +21,8 @@ esac
 . pipelines/setup.sh
 
 scratch=build/pictures
-set_up opencv-doc python3-opencv python3-numpy python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0
+set_up opencv-doc python3-opencv python3-numpy python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 \
+  libgtk-3-dev gstreamer1.0-gtk3 xvfb xauth xdotool imagemagick
 mapfile -t options < <(this_machine_only)
 build_release build/demo "${options[@]}"
 mkdir -p "$scratch" docs/pictures
@@ -30,4 +31,5 @@ fetch_from_package opencv-doc ./usr/share/doc/opencv-doc/examples/data/text_defo
 export GST_PLUGIN_PATH=$PWD/build/demo/plugin
 pipelines/hide-people --frames 150 --every 2 --force "$clip" "$scratch/hidden.mp4"
 /usr/bin/python3 docs/pictures.py "$clip" "$scratch/hidden.mp4" "$scratch/scan.jpg" docs/pictures
+xvfb-run -a -s "-screen 0 1024x640x24" tests/window.sh build/demo/examples/window "$clip" docs/pictures/window.jpg
 docs/drawings.py docs/pictures

@@ -754,6 +754,17 @@ player_is_controlled() {
   [[ $(wc -l <"$scratch/error") = 1 ]]
 }
 
+# example_window BUILD: on a display of its own.
+example_window() {
+  [[ -f $scratch/examples/in.mp4 ]] || make_example_clip
+  xvfb-run -a -s "-screen 0 1024x640x24" tests/window.sh "$1/examples/window" "$scratch/examples/in.mp4"
+}
+
+have_display() {
+  command -v xvfb-run >/dev/null && command -v xdotool >/dev/null && command -v import >/dev/null \
+    && gst-inspect-1.0 --exists gtksink
+}
+
 # tutorial_works PAGE: its commands print what it says. Its samples come with opencv-doc.
 tutorial_works() {
   env -u GST_PLUGIN_PATH tests/tutorial.py "$1"
@@ -899,7 +910,8 @@ refuses_arguments() {
 
 set_up clang shellcheck man-db git python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 \
   gir1.2-gst-rtsp-server-1.0 python3-gst-1.0 python3-numpy python3-opencv opencv-data opencv-doc \
-  python3-dev python3-pytest python3-scipy mypy python3-dask python3-distributed
+  python3-dev python3-pytest python3-scipy mypy python3-dask python3-distributed \
+  libgtk-3-dev gstreamer1.0-gtk3 xvfb xauth xdotool imagemagick
 
 check "run.sh refuses arguments" refuses_arguments
 check "the changelogs have the project's version" same_versions
@@ -941,6 +953,13 @@ if $check_passed; then
   check "$cuda: filter-file" filter_file $cuda
   check "$cuda: own-frames" own_frames $cuda
   check "$cuda: play" player_is_controlled $cuda
+  if [[ ! -x $cuda/examples/window ]]; then
+    skip "$cuda: window" "there is no gtk+-3.0"
+  elif ! have_display; then
+    skip "$cuda: window" "there is no xvfb-run, xdotool, ImageMagick or gtksink"
+  else
+    check "$cuda: window" example_window $cuda
+  fi
   check "$cuda: filter-file refuses" filter_file_refuses $cuda
   check "$cuda: filter-file loses nothing" filter_file_loses_nothing $cuda
   check "$cuda: filter-file keeps sound and subtitles" filter_file_keeps_streams $cuda
