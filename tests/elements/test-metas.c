@@ -285,6 +285,45 @@ metas_do_not_pile_up (void)
   filter_close (&filter);
 }
 
+/* Upstream is offered whatever downstream takes, with its parameters. */
+static void
+metas_offered (void)
+{
+  const GType apis[] = { GST_VIDEO_CAPTION_META_API_TYPE,
+    GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE,
+    GST_VIDEO_AFFINE_TRANSFORMATION_META_API_TYPE };
+  GstVideoInfo info;
+  Filter filter;
+  GstCaps *caps = video_caps ("I420", 64, 48, NULL);
+  GstQuery *query = gst_query_new_allocation (caps, TRUE);
+
+  expect (gst_video_info_from_caps (&info, caps), "no format");
+  filter_open (&filter, "sigma=1");
+  for (guint i = 0; i < G_N_ELEMENTS (apis); i++) {
+    GstStructure *params =
+        gst_structure_new ("params", "number", G_TYPE_UINT, i, NULL);
+
+    gst_harness_add_propose_allocation_meta (filter.harness, apis[i], params);
+    gst_structure_free (params);
+  }
+  expect (filter_caps (&filter, caps), "the caps are refused");
+  gst_buffer_unref (filter_process (&filter, picture_new (&info, 1)));
+  expect (gst_pad_peer_query (filter.harness->srcpad, query), "no answer");
+  for (guint i = 0; i < G_N_ELEMENTS (apis); i++) {
+    const GstStructure *params = NULL;
+    guint index, number = 99;
+
+    expect (gst_query_find_allocation_meta (query, apis[i], &index),
+        "%s is not offered", g_type_name (apis[i]));
+    gst_query_parse_nth_allocation_meta (query, index, &params);
+    expect (params != NULL && gst_structure_get_uint (params, "number", &number)
+            && number == i,
+        "%s: its parameters are of number %u", g_type_name (apis[i]), number);
+  }
+  gst_query_unref (query);
+  filter_close (&filter);
+}
+
 const Test tests_metas[] = {
   { "metas-regions-of-interest", metas_regions_of_interest, VARIANT_BOTH },
   { "metas-time-code", metas_time_code, VARIANT_BOTH },
@@ -294,6 +333,7 @@ const Test tests_metas[] = {
   { "metas-custom", metas_custom, VARIANT_BOTH },
   { "metas-crop", metas_crop, VARIANT_BOTH },
   { "metas-of-memory", metas_of_memory, VARIANT_BOTH },
+  { "metas-offered", metas_offered, VARIANT_BOTH },
   { "metas-do-not-pile-up", metas_do_not_pile_up, VARIANT_BOTH },
   { 0 },
 };

@@ -152,6 +152,11 @@ make_layout (Video *video, int index, int most, Random *random)
   video->width = index < 6 ? widths[index] : random_int (random, 1, most);
   if (video->packed && index >= 6 && random_chance (random, 50))
     video->width = 16 * random_int (random, 1, most / 16);
+  /* Wider than the samples that the CPU takes at a time. */
+  if (index == 6 || index == 7) {
+    video->width = 16 * random_int (random, 40, 80);
+    video->height = random_int (random, 1, 8);
+  }
   layout_make (video->kind, video->width, video->height, &video->layout);
   for (int m = 0; m < video->layout.n_memories && video->packed; m++) {
     ImageMemory *memory = &video->layout.memory[m];
