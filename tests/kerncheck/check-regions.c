@@ -393,24 +393,38 @@ run_cleanly (Check *check, const RunningSubject *subject, RegionsPlan *plan,
   return ok;
 }
 
+/* The caller's taps are gone once there is a plan. */
 static RegionsPlan *
 new_plan (Check *check, const RunningSubject *subject, const RegionsCase *r,
     Random *random)
 {
   Image layout = r->c->layout;
+  Taps *taps = kerncheck_alloc (2 * IMAGE_MAX_PLANES * sizeof *taps);
+  SepconvSpec filter = *r->spec.filter;
+  RegionsSpec spec = r->spec;
   RegionsPlan *plan;
   Fault fault;
 
   if (random_chance (random, 25))
     for (int m = 0; m < layout.n_memories; m++)
       layout.memory[m].height += random_int (random, 0, 20);
+  for (int p = 0; p < layout.n_planes; p++)
+    if (filter.plane[p].channels != 0) {
+      taps[2 * p] = *filter.plane[p].x;
+      taps[2 * p + 1] = *filter.plane[p].y;
+      filter.plane[p].x = &taps[2 * p];
+      filter.plane[p].y = &taps[2 * p + 1];
+    }
+  spec.filter = &filter;
   fault_clear (&fault);
-  plan = regions_plan_new (&r->spec, &layout, subject->subject->backend,
+  plan = regions_plan_new (&spec, &layout, subject->subject->backend,
       r->spec.outside || subject->subject->backend == BACKEND_CPU
           ? subject->subject->method
           : NULL,
       subject->device->gpu, &fault);
   EXPECT (check, plan != NULL, "no plan: %s", fault.message);
+  memset (taps, 0, 2 * IMAGE_MAX_PLANES * sizeof *taps);
+  free (taps);
   return plan;
 }
 
