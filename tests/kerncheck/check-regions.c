@@ -79,6 +79,10 @@ make_blur (RegionsCase *r, Random *random)
     r->c->spec.amount = random_double (random, -1.0, 2.0);
     r->c->spec.threshold = random_chance (random, 50) ? 0.0 : 0.02;
     r->c->spec.scale = random_double (random, -1.5, 1.5);
+  } else {
+    /* A blur amplifies by 1, and may amplify more than the taps that the scale was made for. */
+    r->c->spec.scale = fmin (
+        fmax (r->c->spec.scale, -0.5 * SEPCONV_MAX_GAIN), 0.5 * SEPCONV_MAX_GAIN);
   }
 }
 
