@@ -23,7 +23,7 @@
 # original does: then tests/mutation/equivalent.txt says why, and it is left out from there on. All
 # happens in a copy of the checkout, with its uncommitted changes, in build/mutation. The last line
 # is the score: the share that was found. Which tests reach a line is measured first, with gcov,
-# which takes ten minutes of a core; then a hundred mutants take half an hour and more.
+# which takes a quarter of an hour; then a hundred mutants take about as long.
 # Exit status: 0; 1 if something could not be built; 77 where there is no gcov.
 set -euo pipefail
 cd "$(dirname "$0")/.."
