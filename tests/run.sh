@@ -608,17 +608,17 @@ hide_people_interrupted() {
   [[ $(<"$result") = old && ! -e $result.part ]]
 }
 
-# The clip in.mp4 that examples name.
+# The clip in.mp4 that examples name, unless it is there.
 make_example_clip() {
   mkdir -p "$scratch/examples"
-  gst-launch-1.0 -q videotestsrc num-buffers=20 ! video/x-raw,width=320,height=240 ! x264enc \
+  [[ -f $scratch/examples/in.mp4 ]] || gst-launch-1.0 -q videotestsrc num-buffers=20 ! video/x-raw,width=320,height=240 ! x264enc \
     ! mp4mux ! filesink location="$scratch/examples/in.mp4"
 }
 
 # examples_work PROGRAM: its --help has examples; they do their work in a folder with a clip.
 examples_work() {
   local folder=$scratch/examples example
-  [[ -f $folder/in.mp4 ]] || make_example_clip
+  make_example_clip
   "$1" --help >"$scratch/help"
   sed -n '/^Example:$/,$s/^  //p' "$scratch/help" >"$scratch/commands"
   cat "$scratch/commands"
@@ -634,7 +634,7 @@ examples_work() {
 # windows, and with pictures that end. The demo itself has a check of its own.
 page_works() {
   local folder=$scratch/examples
-  [[ -f $folder/in.mp4 ]] || make_example_clip
+  make_example_clip
   sed -nE 's/^ {4,}((GST_[A-Z_]+=("[^"]*"|[^ ]+) )*(gst-[a-z]+-1\.0 |pipelines\/|build\/demo\/|export ).*)/\1/p' "$1" \
     | grep -v '^pipelines/demo.sh$' \
     | sed -E "s#in\\.mp4#$folder/in.mp4#g; s# (results|out\\.[a-z0-9]+)\$# $scratch/\\1#
@@ -650,7 +650,7 @@ $(<"$scratch/commands")"
 launch_lines() {
   local folder=$scratch/launch-lines line=pipelines/launch-line name
   mkdir -p "$folder"
-  [[ -f $scratch/examples/in.mp4 ]] || make_example_clip
+  make_example_clip
   for name in $("$line" | awk '$1 != "exposure" && $1 != "transcode" { print $1 }'); do
     "$line" "$name" "$scratch/examples/in.mp4" "$folder/$name.png" 2>&1
   done
@@ -670,7 +670,7 @@ launch_lines() {
 # Where the GPU's decoder is missing, the line says so.
 launch_line_transcodes() {
   local result=$scratch/launch-lines/gpu.mp4
-  [[ -f $scratch/examples/in.mp4 ]] || make_example_clip
+  make_example_clip
   rm -f "$result"
   if gst-inspect-1.0 --exists nvh264dec && gst-inspect-1.0 --exists nvh264enc; then
     pipelines/launch-line transcode "$scratch/examples/in.mp4" "$result"
@@ -693,7 +693,7 @@ launch_line_says() {
 
 launch_line_refuses() {
   local clip=$scratch/examples/in.mp4 before
-  [[ -f $clip ]] || make_example_clip
+  make_example_clip
   before=$(md5sum "$clip")
   launch_line_says 'there is no line colour' colour
   launch_line_says 'there is no display' blur "$clip"
@@ -752,7 +752,7 @@ example_copies_nothing() {
 
 # The player takes a number while it plays, and complains of what is none.
 player_is_controlled() {
-  [[ -f $scratch/examples/in.mp4 ]] || make_example_clip
+  make_example_clip
   { sleep 0.2; echo 8; echo loud; echo 5; } \
     | "$1/examples/play" "$scratch/examples/in.mp4" 'fakesink sync=true' >"$scratch/lines" 2>"$scratch/error"
   cat "$scratch/lines" "$scratch/error"
@@ -764,7 +764,7 @@ player_is_controlled() {
 
 # example_window BUILD: on a display of its own.
 example_window() {
-  [[ -f $scratch/examples/in.mp4 ]] || make_example_clip
+  make_example_clip
   xvfb-run -a -s "-screen 0 1024x640x24" tests/window.sh "$1/examples/window" "$scratch/examples/in.mp4"
 }
 
