@@ -74,13 +74,7 @@ for check in gpu ring; do
 done
 GST_PLUGIN_PATH=$PWD/$folder/plugin counted elements \
   tests/parts.sh "$folder/tests/elements/elements"
-# What takes minutes, and computes what kerncheck-emulated checks.
-slow=()
-for name in histo-equalize-changes histo-equalize-clahe-formats histo-equalize-formats \
-  histo-equalize-strength-zero histo-overlay-formats pipelines-run pipelines-seek-from-push \
-  gpu-memory-pipelines flight-ways formats-derivative; do
-  slow+=(--skip "$name")
-done
+mapfile -t slow < <(grep -v '^#' tests/emulation/slow-elements | sed 's/^/--skip\n/')
 GST_PLUGIN_PATH=$emulation/plugin LD_LIBRARY_PATH=$emulation/driver EMULATED_GPU_DEVICES=2 \
   EMULATED_GPU_STRICT=1 FAULTS_SEED=3 FAULTS_STRIDE=199 counted elements-emulated \
   tests/parts.sh "$folder/tests/elements/elements-emulated" --backend cuda "${slow[@]}"

@@ -67,12 +67,9 @@ export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS=suppressions=$supp/threads.supp:ignore_noninstrumented_modules=1
 TSAN_OPTIONS+=:history_size=7:second_deadlock_stack=1
 
-# Those that take minutes each here, or have live sources that are faster than the emulated
-# kernels then. What they compute is checked by kerncheck.
+# Those that take minutes each here. What they compute is checked by kerncheck.
 slow_elements=(histo-equalize-changes)
-slow_emulated=(gpu-memory-pipelines histo-equalize-changes histo-equalize-clahe-formats histo-equalize-formats
-  histo-equalize-strength-zero histo-overlay-formats pipelines-run pipelines-seek-from-push
-  flight-ways formats-derivative)
+mapfile -t slow_emulated < <(grep -v '^#' tests/emulation/slow-elements)
 
 # build FOLDER SANITIZERS TARGET...
 build() {

@@ -15,11 +15,9 @@ import time
 # Of the address space: a mutant may ask for any amount of memory.
 MEMORY_LIMIT = 16 << 30
 
-# Tests of the emulated GPU that take minutes each.
-SLOW = [
-    "histo-equalize-changes", "histo-equalize-clahe-formats", "histo-equalize-formats",
-    "histo-equalize-strength-zero", "histo-overlay-formats", "pipelines-run",
-    "pipelines-seek-from-push", "gpu-memory-pipelines", "flight-ways", "formats-derivative"]
+# Tests that take too long on the emulated GPU.
+with open("tests/emulation/slow-elements", encoding="utf-8") as file:
+    SLOW = [name for name in file.read().split("\n") if name and not name.startswith("#")]
 
 
 @dataclasses.dataclass(frozen=True)
