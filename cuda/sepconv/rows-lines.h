@@ -315,8 +315,6 @@ begin_strip (Strip *strip)
   const RowsJob *job = strip->job;
   const int channel = strip->begin % job->step;
   const int reach = (job->x->n - 1) * job->step;
-  /* Pairs of pixels are summed some vectors at a time. */
-  const int starts = strip->n / 2 + 2 * ROWS_RUN;
 
   strip->origin = strip->begin - job->x->n / 2 * job->step;
   strip->length = (strip->n + reach + SHORTS - 1) / SHORTS * SHORTS;
@@ -330,7 +328,7 @@ begin_strip (Strip *strip)
     strip->left = strip->length;
     strip->middle = 0;
   }
-  for (int i = 0, c = channel; i < starts; i++) {
+  for (int i = 0, c = channel; i < ROWS_STARTS (strip->n); i++) {
     strip->memory->start[i] = job->codes->start[c];
     c = c + 1 == job->step ? 0 : c + 1;
   }

@@ -50,14 +50,14 @@ max_size (size_t a, size_t b)
  * write behind them. */
 #define ROWS_REACH (ROWS_MAX_CODE_TAPS * IMAGE_MAX_CHANNELS + 8 * ROWS_RUN)
 #define ROWS_LINE (ROWS_MAX_STRIP + ROWS_REACH)
-/* Pairs of pixels of a line, with those that whole vectors sum behind its end. */
-#define ROWS_STARTS (ROWS_MAX_STRIP / 2 + 2 * ROWS_RUN)
+/* Pairs of pixels of a strip of n samples, with those that whole vectors sum behind its end. */
+#define ROWS_STARTS(n) ((n) / 2 + 2 * ROWS_RUN)
 
 /* A worker's memory for a strip of codes: see rows-codes.h. */
 typedef struct
 {
   _Alignas(64) int16_t line[ROWS_MAX_AT_ONCE][ROWS_LINE]; /* sums of columns */
-  int32_t start[ROWS_STARTS]; /* RowsCodeTaps's, of each pair of pixels */
+  int32_t start[ROWS_STARTS (ROWS_MAX_STRIP)]; /* RowsCodeTaps's, of each pair of pixels */
   /* Of the rows of the window. */
   uint8_t edges[ROWS_MAX_WINDOW][2 * (ROWS_MAX_COPIED_STRIP + ROWS_REACH)];
   uint8_t outside[2 * ROWS_LINE]; /* a row beyond a constant border */
