@@ -24,9 +24,14 @@ export GTK_THEME=Adwaita GDK_BACKEND=x11 NO_AT_BRIDGE=1
 video=640x480+12+12
 histogram=256x240+664+250
 
+# shoot: takes a new screenshot.
+shoot() {
+  import -window root "$scratch/screen.png"
+}
+
 # contrast: of the video in a new screenshot, per mille: 0 if it has one colour, at most 500.
 contrast() {
-  import -window root "$scratch/screen.png"
+  shoot
   convert "$scratch/screen.png" -crop "$video" +repage -colorspace gray \
     -format '%[fx:round(1000*standard_deviation)]' info:
 }
@@ -83,7 +88,7 @@ shows_test_picture() {
   start
   counts early
   sleep 0.5
-  contrast >"$scratch/contrast"
+  shoot
   counts late
   blur
   counts blurred
@@ -110,7 +115,7 @@ shows_error() {
   player=$!
   for _ in {1..60}; do
     sleep 0.25
-    contrast >"$scratch/contrast"
+    shoot
     light=$(convert "$scratch/screen.png" -crop 640x10+12+12 -format '%[fx:round(100*mean)]' info:)
     # Without the bar that part of the video is black.
     [[ $light -lt 50 || ! -s $scratch/error ]] || break
