@@ -342,17 +342,29 @@ gst_gpu_caps_transform (GstCaps *caps, GstPadDirection direction, gboolean gpu)
   return gst_caps_merge (first, second);
 }
 
-GstCaps *
-gst_gpu_caps_prefer_gpu (GstCaps *caps)
+static GstCaps *
+prefer (GstCaps *caps, gboolean gpu)
 {
   GstCaps *first = gst_caps_new_empty (), *rest = gst_caps_new_empty ();
 
   for (guint i = 0; i < gst_caps_get_size (caps); i++)
-    gst_caps_append (kind_of (caps, i) == KIND_GPU ? first : rest,
+    gst_caps_append ((kind_of (caps, i) == KIND_GPU) == gpu ? first : rest,
         gst_caps_copy_nth (caps, i));
   gst_caps_unref (caps);
   gst_caps_append (first, rest);
   return first;
+}
+
+GstCaps *
+gst_gpu_caps_prefer_gpu (GstCaps *caps)
+{
+  return prefer (caps, TRUE);
+}
+
+GstCaps *
+gst_gpu_caps_prefer_system (GstCaps *caps)
+{
+  return prefer (caps, FALSE);
 }
 
 /* Whether the list has more than half of the elements' formats: the neighbours have no

@@ -52,4 +52,7 @@ GstCaps *gst_gpu_caps_prefer_usual (GstCaps *caps);
  * ones. */
 GstCaps *gst_gpu_caps_prefer_gpu (GstCaps *caps);
 
+/* The same with structures of frames in GPU memory at the end. */
+GstCaps *gst_gpu_caps_prefer_system (GstCaps *caps);
+
 G_END_DECLS

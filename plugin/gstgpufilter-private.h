@@ -30,6 +30,7 @@ typedef struct
    * stops. */
   gboolean have_layout; /* flights.format is that of the caps */
   GstGpuFilterUse use;  /* of frames, as the last prepare decided */
+  gboolean copies;      /* the frame whose output buffer is being made stays as it is */
   gboolean reports;     /* the subclass may finish the next frames */
   gboolean may_pass;    /* the subclass may need no result for some frames */
   gboolean takes_video_meta; /* downstream reads GstVideoMeta */

@@ -406,6 +406,7 @@ get_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstGpuFilterUse *use,
       return GST_FLOW_OK;
     }
   }
+  priv->copies = *use != GST_GPU_FILTER_WRITE;
   return GST_BASE_TRANSFORM_GET_CLASS (trans)->prepare_output_buffer (
       trans, in, out);
 }
@@ -639,6 +640,26 @@ gst_gpu_filter_transform_caps (GstBaseTransform *trans,
   return other;
 }
 
+/* Downstream that takes anything, as filesink does, need not know that rows in GPU memory are
+ * padded: it gets system memory, as it does from GStreamer's decoders. */
+static GstCaps *
+gst_gpu_filter_fixate_caps (GstBaseTransform *trans, GstPadDirection direction,
+    GstCaps *caps, GstCaps *other)
+{
+  if (direction == GST_PAD_SINK) {
+    GstCaps *taken = gst_pad_peer_query_caps (trans->srcpad, NULL);
+
+    if (gst_caps_is_any (taken)) {
+      GST_DEBUG_OBJECT (
+          trans, "downstream takes anything: system memory, if it may be");
+      other = gst_gpu_caps_prefer_system (other);
+    }
+    gst_caps_unref (taken);
+  }
+  return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
+      ->fixate_caps (trans, direction, caps, other);
+}
+
 static void
 gst_gpu_filter_set_context (GstElement *element, GstContext *context)
 {
@@ -809,9 +830,9 @@ gst_gpu_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 
 /* Metas */
 
-/* Copies all metas, since frames keep their size and time, but not the histogram of the input,
- * nor the crop that selects the part of the input which is the frame. The base class has left
- * out the metas that describe memory. */
+/* Copies all metas, since frames keep their size and time, but not the histogram of an input that
+ * is changed, nor the crop that selects the part of the input which is the frame. The base class
+ * has left out the metas that describe memory. */
 static gboolean
 gst_gpu_filter_transform_meta (
     GstBaseTransform *trans, GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf)
@@ -819,7 +840,8 @@ gst_gpu_filter_transform_meta (
   const GstVideoInfo *info = gst_gpu_filter_get_info (GST_GPU_FILTER (trans));
 
   (void) outbuf;
-  return meta->info->api != gst_cuda_histogram_meta_api_get_type ()
+  return (PRIVATE (GST_GPU_FILTER (trans))->copies
+             || meta->info->api != gst_cuda_histogram_meta_api_get_type ())
       && (const GstMeta *) gst_frame_crop_find (inbuf, info) != meta;
 }
 
@@ -1015,6 +1037,7 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
   trans_class->query = GST_DEBUG_FUNCPTR (gst_gpu_filter_query);
   trans_class->transform_caps =
       GST_DEBUG_FUNCPTR (gst_gpu_filter_transform_caps);
+  trans_class->fixate_caps = GST_DEBUG_FUNCPTR (gst_gpu_filter_fixate_caps);
   trans_class->propose_allocation =
       GST_DEBUG_FUNCPTR (gst_gpu_filter_propose_allocation);
   trans_class->decide_allocation =
