@@ -3,7 +3,7 @@
  *
  *   bench-pipeline [--quick] [--backend cuda|cpu] [--only PART] [--json FILE]
  *       [--picture FORMAT WIDTH HEIGHT] [--link FILE | --duplex-gbps UP DOWN]
- *       [--soak [N]] [--seed N]
+ *       [--soak [N]] [--seed N] [--devices N]
  *
  *   throughput  frames a second, CPU time, and a lone frame's way through the
  *               element between bare pads
@@ -17,8 +17,9 @@
  *
  * --soak alone runs only the soak; without it, the others but streams. --picture gives throughput
  * and device one picture instead of theirs. --link takes what bench-transfer --json
- * wrote, for the share of the bus that is used and for lone frames in series. The
- * exit status is 1 when something failed, and 77 when nothing could be run. */
+ * wrote, for the share of the bus that is used and for lone frames in series. --devices
+ * has the streams of `streams` take GPUs 0 to N - 1 in turn. The exit status is 1 when
+ * something failed, and 77 when nothing could be run. */
 #include "bench-pipeline.h"
 
 #include "bench-header.h"
@@ -133,6 +134,16 @@ take_link (Program *program, int argc, char **argv, int *i)
   return TRUE;
 }
 
+/* GPUs for the part that has several streams. */
+static gboolean
+take_devices (PipelineBench *bench, const char *number)
+{
+  const guint64 devices = g_ascii_strtoull (number, NULL, 10);
+
+  bench->devices = (guint) MIN (devices, G_MAXUINT);
+  return devices > 0;
+}
+
 static gboolean
 parse (Program *program, int argc, char **argv)
 {
@@ -153,7 +164,10 @@ parse (Program *program, int argc, char **argv)
       program->link_path = argv[++i];
     else if (strcmp (argv[i], "--seed") == 0 && more)
       bench->seed = g_ascii_strtoull (argv[++i], NULL, 10);
-    else if (strcmp (argv[i], "--soak") == 0) {
+    else if (strcmp (argv[i], "--devices") == 0 && more) {
+      if (!take_devices (bench, argv[++i]))
+        return FALSE;
+    } else if (strcmp (argv[i], "--soak") == 0) {
       if (!take_soak (program, argc, argv, &i))
         return FALSE;
     } else if (strcmp (argv[i], "--picture") == 0) {
@@ -168,7 +182,7 @@ parse (Program *program, int argc, char **argv)
   if (bench->only != NULL && strcmp (bench->only, "soak") == 0
       && bench->soak_frames == 0)
     bench->soak_frames = SOAK_FRAMES_DEFAULT;
-  return TRUE;
+  return bench->devices == 0 || g_strcmp0 (bench->only, "streams") == 0;
 }
 
 /* Whether the element starts on that backend. */
@@ -283,7 +297,8 @@ main (int argc, char **argv)
         "usage: bench-pipeline [--quick] [--backend cuda|cpu]"
         " [--only throughput|device|ratio|start|streams|soak]\n    [--json FILE]"
         " [--picture FORMAT WIDTH HEIGHT]\n   "
-        " [--link FILE | --duplex-gbps UP DOWN] [--soak [N]] [--seed N]\n");
+        " [--link FILE | --duplex-gbps UP DOWN] [--soak [N]] [--seed N]\n   "
+        " [--only streams --devices N]\n");
   } else if (!bench_start_fresh (bench, &status)
       && !bench_streams_child (bench, &status) && prepare (&program)) {
     run (bench);

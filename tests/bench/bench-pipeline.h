@@ -22,6 +22,7 @@ typedef struct
   const gchar *only;    /* NULL: every part */
   BenchPicture picture; /* instead of the parts' own; name NULL: none */
   guint64 soak_frames;  /* 0: no soak */
+  guint devices; /* that streams take in turn; 0: all have the element's default */
   guint64 seed;
   LinkFile link;
   BenchJson *json;

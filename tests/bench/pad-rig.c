@@ -97,6 +97,9 @@ pad_rig_apply (GstElement *element, const gchar *settings)
     if (value == NULL)
       continue;
     *value++ = '\0';
+    if (g_object_class_find_property (G_OBJECT_GET_CLASS (element), pairs[i])
+        == NULL)
+      g_error ("%s has no property %s", GST_OBJECT_NAME (element), pairs[i]);
     gst_util_set_object_arg (G_OBJECT (element), pairs[i], value);
   }
   g_strfreev (pairs);

@@ -26,7 +26,8 @@
 /* Of the mean rate. */
 #define STARVED 0.1
 
-/* Tells such a process how many streams and for how long: "STREAMS SECONDS". */
+/* Tells such a process how many streams, the number of the first, on how many devices, and for
+ * how long: "STREAMS FIRST DEVICES SECONDS". */
 #define CHILD_MARK "BENCH_PIPELINE_STREAMS"
 #define READY "ready\n"
 
@@ -77,19 +78,26 @@ feed (gpointer user)
 }
 
 static gboolean
-open_streams (const PipelineBench *bench, Stream *stream, guint n)
+open_streams (
+    const PipelineBench *bench, Stream *stream, guint n, guint devices)
 {
   GstCaps *caps = pad_rig_caps (
       bench->picture.format, bench->picture.width, bench->picture.height);
-  gchar *settings = g_strdup_printf ("backend=%s sigma=2", bench->backend);
   gboolean ok = TRUE;
 
-  for (guint i = 0; i < n; i++)
-    ok = push_course_init (&stream[i].course, settings) && ok
+  for (guint i = 0; i < n; i++) {
+    GString *settings = g_string_new (NULL);
+
+    g_string_printf (settings, "backend=%s sigma=2", bench->backend);
+    if (devices > 0)
+      g_string_append_printf (
+          settings, " cuda-device-id=%u", stream[i].index % devices);
+    ok = push_course_init (&stream[i].course, settings->str) && ok
         && pad_rig_start (&stream[i].course.rig)
         && push_course_begin (&stream[i].course, caps)
         && push_course_push (&stream[i].course, 1);
-  g_free (settings);
+    g_string_free (settings, TRUE);
+  }
   gst_caps_unref (caps);
   return ok;
 }
@@ -150,24 +158,20 @@ run_streams (Stream *stream, guint n)
   return ok;
 }
 
-/* What the parent says: when to begin, and the number of the first stream. */
+/* The parent says when to begin. */
 static gboolean
-await_start (Stream *stream, guint n, gdouble seconds)
+await_start (Stream *stream, guint n)
 {
   gdouble start_ns;
   gchar line[80];
-  guint first;
 
   fputs (READY, stdout);
   fflush (stdout);
   if (fgets (line, sizeof line, stdin) == NULL
-      || sscanf (line, "%lf %u", &start_ns, &first) != 2)
+      || sscanf (line, "%lf", &start_ns) != 1)
     return FALSE;
-  for (guint i = 0; i < n; i++) {
-    stream[i].index = first + i;
+  for (guint i = 0; i < n; i++)
     stream[i].start_ns = start_ns;
-    stream[i].seconds = seconds;
-  }
   return TRUE;
 }
 
@@ -178,14 +182,19 @@ bench_streams_child (const PipelineBench *bench, gint *status)
   Stream *stream;
   gdouble seconds;
   gboolean ok;
-  guint n;
+  guint n, first, devices;
 
   if (mark == NULL)
     return FALSE;
-  if (sscanf (mark, "%u %lf", &n, &seconds) != 2 || n < 1 || n > MAX_STREAMS)
+  if (sscanf (mark, "%u %u %u %lf", &n, &first, &devices, &seconds) != 4
+      || n < 1 || n > MAX_STREAMS)
     return TRUE;
   stream = g_new0 (Stream, n);
-  ok = open_streams (bench, stream, n) && await_start (stream, n, seconds)
+  for (guint i = 0; i < n; i++) {
+    stream[i].index = first + i;
+    stream[i].seconds = seconds;
+  }
+  ok = open_streams (bench, stream, n, devices) && await_start (stream, n)
       && run_streams (stream, n);
   for (guint i = 0; i < n; i++) {
     gchar *error = ok || stream[i].course.rig.element == NULL
@@ -219,11 +228,12 @@ typedef struct
 
 static gboolean
 start_child (const gchar *backend, const BenchPicture *picture, guint streams,
-    gdouble seconds, Child *child)
+    guint first, guint devices, gdouble seconds, Child *child)
 {
   gchar *width = g_strdup_printf ("%d", picture->width);
   gchar *height = g_strdup_printf ("%d", picture->height);
-  gchar *mark = g_strdup_printf ("%u %f", streams, seconds);
+  gchar *mark =
+      g_strdup_printf ("%u %u %u %f", streams, first, devices, seconds);
   const gchar *const argv[] = { "/proc/self/exe", "--backend", backend,
     "--picture", picture->format, width, height, NULL };
   gchar **envp = g_environ_setenv (g_get_environ (), CHILD_MARK, mark, TRUE);
@@ -290,19 +300,18 @@ end_child (Child *child)
 static void
 start_together (const Child *child, const Figures *figures)
 {
-  const guint each = figures->streams / figures->processes;
   const gdouble start_ns = bench_now_ns () + LEAD_NS;
 
   for (guint i = 0; i < figures->processes; i++) {
-    fprintf (child[i].to, "%.0f %u\n", start_ns, i * each);
+    fprintf (child[i].to, "%.0f\n", start_ns);
     fflush (child[i].to);
   }
 }
 
 /* A problem, to be freed, or NULL. */
 static gchar *
-measure (const gchar *backend, const BenchPicture *picture, gdouble seconds,
-    Figures *figures)
+measure (const gchar *backend, const BenchPicture *picture, guint devices,
+    gdouble seconds, Figures *figures)
 {
   const gdouble idle_kib = soak_footprint_device_kib ();
   const guint each = figures->streams / figures->processes;
@@ -312,7 +321,8 @@ measure (const gchar *backend, const BenchPicture *picture, gdouble seconds,
   guint n = 0;
 
   while (n < figures->processes
-      && start_child (backend, picture, each, seconds, &child[n]))
+      && start_child (
+          backend, picture, each, n * each, devices, seconds, &child[n]))
     n++;
   if (n == figures->processes)
     problem = hear_children (child, figures);
@@ -328,7 +338,7 @@ measure (const gchar *backend, const BenchPicture *picture, gdouble seconds,
           || figures->latency->len == 0))
     problem = g_strdup_printf ("%u of %u streams came to their end",
         figures->rate->len, figures->streams);
-  if (idle_kib < 0.0 || !g_str_equal (backend, "cuda"))
+  if (idle_kib < 0.0 || devices > 1 || !g_str_equal (backend, "cuda"))
     figures->device_kib = -1.0;
   return problem;
 }
@@ -394,6 +404,8 @@ report (PipelineBench *bench, const gchar *backend, const BenchPicture *picture,
   bench_json_string (json, "frame", picture->name);
   bench_json_number (json, "streams", n);
   bench_json_number (json, "processes", figures->processes);
+  if (bench->devices > 0)
+    bench_json_number (json, "devices", bench->devices);
   bench_json_number (json, "frames_a_second", total);
   bench_json_number (json, "of_one", total / *one);
   bench_json_number (json, "slowest_of_mean", rate[0] * n / total);
@@ -443,8 +455,8 @@ run_picture (
         .rate = g_array_new (FALSE, FALSE, sizeof (gdouble)),
         .latency = g_array_new (FALSE, FALSE, sizeof (gdouble)) };
 
-      problem =
-          measure (backend, picture, bench->quick ? 0.2 : 1.0, &figures);
+      problem = measure (backend, picture, bench->devices,
+          bench->quick ? 0.2 : 1.0, &figures);
       if (problem == NULL) {
         report (bench, backend, picture, &figures, &one);
         problem = find_starved (&figures);

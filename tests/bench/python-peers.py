@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Times gaussians of the Python package beside scipy, OpenCV, CuPy, PyTorch and torchvision.
+"""Times gaussians of the Python package beside scipy, OpenCV, CuPy, PyTorch, torchvision and CV-CUDA.
 
 A figure is one frame's share of a series of calls, in microseconds, from the first call until
 the last result is there. All take turns, a series each, for several rounds, so that a slow spell
@@ -177,6 +177,8 @@ class Torch:
         found = {"conv2d": self.conv2d}
         if has("torchvision"):
             found["torchvision"] = self.torchvision
+        if has("cvcuda"):
+            found["CV-CUDA"] = self.cv_cuda
         return found
 
     def planes(self, image):
@@ -206,6 +208,22 @@ class Torch:
         def call(i):
             functional.gaussian_blur(self.planes(case.images[i]), [case.taps, case.taps],
                                      [case.sigma, case.sigma])
+
+        return call
+
+    def cv_cuda(self, case):
+        import cvcuda
+
+        def tensor(image):
+            return cvcuda.as_tensor(image[..., None] if image.ndim == 2 else image, "HWC")
+
+        stream = cvcuda.as_stream(self.torch.cuda.current_stream())
+        images, outs = [tensor(image) for image in case.images], [tensor(out) for out in case.outs]
+        size, sigma = (case.taps, case.taps), (case.sigma, case.sigma)
+
+        def call(i):
+            cvcuda.gaussian_into(outs[i], images[i], size, sigma, cvcuda.Border.REPLICATE,
+                                 stream=stream)
 
         return call
 
@@ -314,7 +332,7 @@ def machine(places):
     facts = {"date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
              "python": platform.python_version(), "cudasepconv": cudasepconv.__version__,
              "numpy": np.__version__}
-    for module in ("scipy", "cv2", "cupy", "torch", "torchvision"):
+    for module in ("scipy", "cv2", "cupy", "torch", "torchvision", "cvcuda"):
         if has(module):
             facts[module] = sys.modules[module].__version__
     facts["cpu"] = cpu_name()
