@@ -12,13 +12,14 @@
 
 #define INSTRUCTIONS_CAPABILITY 80
 
-/* What the lanes of the warp that runs give each other. */
+/* What the lanes of the warp that runs give each other: matrix A by rows, B by columns, of halves
+ * with their exponents, or of bytes. */
 struct WarpExchange
 {
   const void *row[32];
-  uint32_t words[32][6]; /* x, y, z, w, low, high */
-  float a[32][8];        /* x, y, z, w */
-  float b[32][4];        /* low, high */
+  float a[16][16], b[8][16];
+  int a_exponent[16][16], b_exponent[8][16];
+  uint8_t a_bytes[16][32], b_bytes[8][32];
 };
 
 WarpExchange &emulated_exchange ();
@@ -174,29 +175,32 @@ emulated_exponent (float number, int least)
 /* Adds 8 products to a sum as tensor cores of compute capability 8.x do, which lose more
  * than newer ones: tensor-loss.h says how, and from which sources. */
 static inline float
-emulated_add_products (float sum, const float *a, const float *b)
+emulated_add_products (float sum, const float *a, const int *a_exponent,
+    const float *b, const int *b_exponent)
 {
   const int none = -1000;
   int exponent = sum != 0.0f ? emulated_exponent (sum, -126) : none;
-  int64_t total, size;
-  double product[8], scale;
+  int total, size;
+  float product[8]; /* which holds all bits of one of halves */
+  double scale;
 
   for (int k = 0; k < 8; k++) {
-    product[k] = (double) a[k] * (double) b[k];
-    if (product[k] != 0.0)
-      exponent = std::max (exponent,
-          emulated_exponent (a[k], -14) + emulated_exponent (b[k], -14));
+    product[k] = a[k] * b[k];
+    exponent = std::max (
+        exponent, product[k] != 0.0f ? a_exponent[k] + b_exponent[k] : none);
   }
   if (exponent == none)
     return 0.0f;
-  scale = ldexp (1.0, 24 - exponent);
-  total = (int64_t) (sum * scale);
+  /* Each number then is below 2^26. */
+  scale = emulated_power_of_two (24 - exponent);
+  total = (int) (sum * scale);
   for (int k = 0; k < 8; k++)
-    total += (int64_t) (product[k] * scale);
-  size = total < 0 ? -total : total;
-  for (int64_t cut = 1; size >> 24 >= cut; cut *= 2)
-    size &= ~cut;
-  return (float) ((double) (total < 0 ? -size : size) / scale);
+    total += (int) (product[k] * scale);
+  size = abs (total);
+  if (size >> 24 > 0)
+    size &= -(1 << (8 - __builtin_clz ((unsigned) size)));
+  return (float) ((total < 0 ? -size : size)
+      * emulated_power_of_two (exponent - 24));
 }
 
 static inline void
@@ -207,36 +211,30 @@ multiply_matrices_add (
   const uint32_t left[] = { a.x, a.y, a.z, a.w }, right[] = { low, high };
   WarpExchange &exchange = emulated_exchange ();
 
-  for (int i = 0; i < 8; i++)
-    exchange.a[lane][i] = emulated_half (left[i / 2], i % 2);
-  for (int i = 0; i < 4; i++)
-    exchange.b[lane][i] = emulated_half (right[i / 2], i % 2);
+  for (int i = 0; i < 8; i++) {
+    const int row = lane / 4 + i / 2 % 2 * 8,
+              k = lane % 4 * 2 + i / 4 * 8 + i % 2;
+
+    exchange.a[row][k] = emulated_half (left[i / 2], i % 2);
+    exchange.a_exponent[row][k] = emulated_exponent (exchange.a[row][k], -14);
+  }
+  for (int i = 0; i < 4; i++) {
+    const int column = lane / 4, k = lane % 4 * 2 + i / 2 * 8 + i % 2;
+
+    exchange.b[column][k] = emulated_half (right[i / 2], i % 2);
+    exchange.b_exponent[column][k]
+        = emulated_exponent (exchange.b[column][k], -14);
+  }
   __syncwarp ();
   for (int i = 0; i < 4; i++) {
     const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
-    float a[16], b[16];
 
-    for (int k = 0; k < 16; k++) {
-      a[k] = exchange
-                 .a[row % 8 * 4 + k % 8 / 2][2 * (row / 8 + k / 8 * 2) + k % 2];
-      b[k] = exchange.b[column * 4 + k % 8 / 2][k / 8 * 2 + k % 2];
-    }
     for (int k = 0; k < 16; k += 8)
-      to[i] = emulated_add_products (to[i], a + k, b + k);
+      to[i] = emulated_add_products (to[i], &exchange.a[row][k],
+          &exchange.a_exponent[row][k], &exchange.b[column][k],
+          &exchange.b_exponent[column][k]);
   }
   __syncwarp ();
-}
-
-/* Byte k of a row of A, or of a column of B: in word `first` of its lanes up to byte 15, and then
- * `step` words behind. */
-static inline uint8_t
-emulated_byte (
-    const WarpExchange &exchange, int line, int k, int first, int step)
-{
-  const uint32_t word =
-      exchange.words[line * 4 + k % 16 / 4][first + k / 16 * step];
-
-  return (uint8_t) (word >> 8 * (k % 4));
 }
 
 /* `Right`: what the bytes of B are. */
@@ -246,18 +244,23 @@ emulated_multiply_bytes (int (&to)[4], const int (&start)[4], const uint4 &a,
     uint32_t low, uint32_t high)
 {
   const int lane = emulated_lane ();
-  const uint32_t words[] = { a.x, a.y, a.z, a.w, low, high };
+  const uint32_t left[] = { a.x, a.y, a.z, a.w }, right[] = { low, high };
   WarpExchange &exchange = emulated_exchange ();
 
-  memcpy (exchange.words[lane], words, sizeof words);
+  for (int i = 0; i < 4; i++)
+    memcpy (&exchange.a_bytes[lane / 4 + i % 2 * 8][lane % 4 * 4 + i / 2 * 16],
+        &left[i], sizeof left[i]);
+  for (int i = 0; i < 2; i++)
+    memcpy (&exchange.b_bytes[lane / 4][lane % 4 * 4 + i * 16], &right[i],
+        sizeof right[i]);
   __syncwarp ();
   for (int i = 0; i < 4; i++) {
-    const int column = lane % 4 * 2 + i % 2;
+    const uint8_t *row = exchange.a_bytes[lane / 4 + i / 2 * 8];
+    const uint8_t *column = exchange.b_bytes[lane % 4 * 2 + i % 2];
     int sum = start[i];
 
     for (int k = 0; k < 32; k++)
-      sum += emulated_byte (exchange, lane / 4, k, i / 2, 2)
-          * (Right) emulated_byte (exchange, column, k, 4, 1);
+      sum += row[k] * (Right) column[k];
     to[i] = sum;
   }
   __syncwarp ();

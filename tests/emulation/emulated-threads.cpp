@@ -12,6 +12,8 @@
 #include <vector>
 
 #define STACK_BYTES (256 * 1024) /* sanitizers take several times the usual */
+/* What a block finds behind its shared memory is noise, too. */
+#define GUARD_BYTES 4096
 
 uint3 threadIdx, blockIdx;
 dim3 gridDim, blockDim;
@@ -176,7 +178,8 @@ run_block (int n, size_t shared)
   /* Whoever relies on an order is wrong about half of the blocks. */
   backwards = !backwards;
   if (shared > 0)
-    memset (emulated_dynamic_shared, 0xa5, sizeof emulated_dynamic_shared);
+    memset (emulated_dynamic_shared, 0xa5,
+        std::min (shared + GUARD_BYTES, sizeof emulated_dynamic_shared));
   block_barrier = Barrier ();
   for (Barrier &barrier : warp_barrier)
     barrier = Barrier ();
