@@ -2,6 +2,7 @@
 #include "regions.h"
 
 #include "regions/plan.h"
+#include "trace.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -423,6 +424,7 @@ regions_plan_run (RegionsPlan *plan, const Region *regions, int n,
     const Image *src, const Image *dst, int rows_apart, GpuStream stream,
     GpuOrder order, Fault *fault)
 {
+  TRACE_BLOCK (TRACE_REGIONS, 0);
   RegionsRun run = { .n = n,
     .src = src,
     .dst = dst,
