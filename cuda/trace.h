@@ -4,8 +4,9 @@
  * A range is a piece of one thread's work; ranges of a thread nest. A frame is a range of its
  * own, which may begin on one thread and end on another. Streams and threads have names.
  *
- * All are in NVTX's domain "gst-cudasepconv". A program that no profiler has started spends
- * some 4 ns on a range; a build without NVTX has nothing of it. Any thread; nothing fails. */
+ * Ranges and frames are in NVTX's domain "gst-cudasepconv". A program that no profiler has
+ * started spends some 4 ns on each; a build without NVTX has nothing of it. Any thread;
+ * nothing fails. */
 #pragma once
 
 #include "gpu.h"
@@ -51,8 +52,9 @@ typedef uint64_t TraceFrame;
 
 #ifdef HAVE_NVTX
 
-/* Begins a range, and returns whether a profiler wants its end; ends the thread's last one. */
+/* For TRACE_BLOCK(). Whether a profiler is told of the range, and so must be of its end. */
 bool trace_begin (TraceRange range, uint64_t number);
+/* Ends the range that this thread began last. */
 void trace_end (void);
 /* Begins the range "frame 12, slot 3". */
 TraceFrame trace_frame_begin (uint64_t number, int slot);
