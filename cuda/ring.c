@@ -270,6 +270,8 @@ ring_free (Ring *ring)
     workers_free (ring->copy_out);
     workers_free (ring->copy_in);
   }
+  for (int i = 0; i < ring->depth; i++)
+    trace_frame_end (&ring->slots[i].trace);
   pthread_cond_destroy (&ring->freed);
   pthread_mutex_destroy (&ring->lock);
   free (ring->slots);
