@@ -2,6 +2,7 @@
 #include "equalize.h"
 
 #include "equalize/plan.h"
+#include "trace.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -384,6 +385,7 @@ bool
 equalize_plan_run (EqualizePlan *plan, const Image *src, const Image *dst,
     GpuStream stream, Fault *fault)
 {
+  TRACE_BLOCK (TRACE_EQUALIZE, 0);
   const uint32_t follow = plan->first ? EQUALIZE_ONE : plan->numbers.follow;
 
   if (!image_same_layout (src, &plan->layout)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gpu-link.h"
 
+#include "trace.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -34,8 +36,12 @@ new_link (const Gpu *gpu, Fault *fault)
     return NULL;
   }
   link->context = gpu_context (gpu);
-  if (gpu_stream_new (&link->up, fault) && gpu_stream_new (&link->down, fault))
+  if (gpu_stream_new (&link->up, fault)
+      && gpu_stream_new (&link->down, fault)) {
+    trace_name_stream (link->up, "gst-cudasepconv up");
+    trace_name_stream (link->down, "gst-cudasepconv down");
     return link;
+  }
   free_link (link);
   return NULL;
 }

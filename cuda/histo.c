@@ -2,6 +2,7 @@
 #include "histo.h"
 
 #include "histo/method.h"
+#include "trace.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -387,6 +388,7 @@ bool
 histo_plan_run (HistoPlan *plan, const Image *src, HistoResult *result,
     GpuStream stream, GpuOrder order, Fault *fault)
 {
+  TRACE_BLOCK (TRACE_COUNT, 0);
   return histo_plan_accepts (plan, src, result, fault)
       && plan->method->ops->run (plan, src, result, stream,
           gpu_possible_order (plan->gpu, order), fault);

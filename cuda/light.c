@@ -2,6 +2,7 @@
 #include "light/plan.h"
 
 #include "divide.h"
+#include "trace.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -566,6 +567,7 @@ bool
 light_plan_run (LightPlan *plan, const Image *src, const Image *dst,
     GpuStream stream, GpuOrder order, Fault *fault)
 {
+  TRACE_BLOCK (TRACE_LIGHT, 0);
   if (!fits_plan (plan, src) || !image_same_layout (src, dst))
     return fault_set (fault, FAULT_SETTINGS,
         "The images do not have the layout that the plan was made for.");

@@ -3,6 +3,7 @@
 
 #include "divide.h"
 #include "overlay/backend.h"
+#include "trace.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -332,6 +333,7 @@ bool
 overlay_plan_run (OverlayPlan *plan, const HistoResult *counts,
     const Image *src, const Image *dst, GpuStream stream, Fault *fault)
 {
+  TRACE_BLOCK (TRACE_OVERLAY, 0);
   OverlayRun run = { .src = src, .dst = dst, .stream = stream };
 
   if (!image_same_layout (src, &plan->layout)

@@ -2,6 +2,8 @@
 #include "regions.h"
 
 #include "regions/plan.h"
+#include "sepconv/method.h"
+#include "trace.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,6 +50,22 @@ is_blur (TapsKernel kernel)
       || kernel == TAPS_BINOMIAL || kernel == TAPS_UNSHARP;
 }
 
+/* Whether the gain keeps to its limit for every sigma that a strength gives. The taps made for it
+ * sum to 1, but for the rounding of up to TAPS_MAX terms. */
+static bool
+validate_strength_gain (const RegionsSpec *spec, Fault *fault)
+{
+  static const Taps most = { .n = 1, .tap = { 1.0 + 1e-9 } };
+  const SepconvPlane plane = { .x = &most, .y = &most };
+  const double gain = sepconv_gain (spec->filter, &plane);
+
+  return gain <= SEPCONV_MAX_GAIN
+      || fault_set (fault, FAULT_SETTINGS,
+          "Blurs by the strength of regions, and the scale, amplify by up to %g; "
+          "less than %g is allowed.",
+          gain, SEPCONV_MAX_GAIN);
+}
+
 /* Whether strength > 0 can make the filter's taps anew. */
 static bool
 validate_strength (const RegionsSpec *spec, const Image *layout, Fault *fault)
@@ -70,7 +88,7 @@ validate_strength (const RegionsSpec *spec, const Image *layout, Fault *fault)
     if (spec->filter->plane[p].n_more != 0)
       return fault_set (
           fault, FAULT_SETTINGS, "A strength is for kernels of one term.");
-  return true;
+  return validate_strength_gain (spec, fault);
 }
 
 static bool
@@ -423,6 +441,7 @@ regions_plan_run (RegionsPlan *plan, const Region *regions, int n,
     const Image *src, const Image *dst, int rows_apart, GpuStream stream,
     GpuOrder order, Fault *fault)
 {
+  TRACE_BLOCK (TRACE_REGIONS, 0);
   RegionsRun run = { .n = n,
     .src = src,
     .dst = dst,

@@ -39,7 +39,8 @@
  *   allowed     range
  *   regions     any number, anywhere, overlapping too; coordinates within +-REGIONS_MAX_EDGE
  *   grow        0 to 10
- *   strength    0 to 10; > 0 only inside and, with FILTER, for blurs: gaussian, box, binomial, unsharp
+ *   strength    0 to 10; > 0 only inside and, with FILTER, for blurs: gaussian, box, binomial, unsharp,
+ *               whose gain then stays a few billionths below SEPCONV_MAX_GAIN
  *   feather     0 to 10
  *   PIXELATE    only inside
  *

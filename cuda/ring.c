@@ -3,6 +3,7 @@
 
 #include "gpu-link.h"
 #include "hostclock.h"
+#include "trace.h"
 #include "workers.h"
 
 #include <math.h>
@@ -59,6 +60,9 @@
  * over those that are copied in C. On an H200 with PCIe 5 x16, where C is about 4 us. */
 #define SLICE_COST_BYTES 190e3
 
+_Static_assert(
+    TRACE_SLICES >= RING_MAX_SLICES, "each slice has labels for its ranges");
+
 /* What ends before the first row of every memory. */
 static const int no_rows[IMAGE_MAX_MEMORIES] = { 0 };
 
@@ -89,6 +93,8 @@ struct RingSlot
   bool timed;        /* this frame records its marks */
   bool alone;        /* no other frame was in flight at submit */
   double submit_ns;
+  uint64_t number; /* of the frame, from 0 on */
+  TraceFrame trace;
   RingFrame frame; /* of the last submit */
   /* What its copy up reads; what is there then, for the computation; what that leaves,
    * for the copy down; and what this one writes. */
@@ -185,6 +191,8 @@ init_gpu (Ring *ring, Fault *fault)
   if (ring->link == NULL
       || (ring->own_compute && !gpu_stream_new (&ring->compute, fault)))
     return false;
+  if (ring->own_compute)
+    trace_name_stream (ring->compute, "gst-cudasepconv compute");
   ring->up = gpu_link_up (ring->link);
   ring->down = gpu_link_down (ring->link);
   for (int i = 0; i < ring->depth; i++)
@@ -262,6 +270,8 @@ ring_free (Ring *ring)
     workers_free (ring->copy_out);
     workers_free (ring->copy_in);
   }
+  for (int i = 0; i < ring->depth; i++)
+    trace_frame_end (&ring->slots[i].trace);
   pthread_cond_destroy (&ring->freed);
   pthread_mutex_destroy (&ring->lock);
   free (ring->slots);
@@ -461,6 +471,7 @@ submit_up (Ring *ring, RingSlot *slot, int i, const int *before,
 
   if (!slot->copies_up || !has_rows (before, ready))
     return true;
+  TRACE_BLOCK (TRACE_UP, (uint64_t) i);
   /* Pageable memory may be the caller's in any number of pieces. */
   return copy_rows (&slot->source, &slot->up, before, ready,
              frame->transfer != RING_PAGEABLE, GPU_COPY_UP, ring->up, fault)
@@ -484,6 +495,7 @@ submit_down (Ring *ring, RingSlot *slot, int i, const int *before,
     return false;
   if (!down)
     return true;
+  TRACE_BLOCK (TRACE_DOWN, (uint64_t) i);
   return gpu_stream_wait_event (ring->down, compute_end, fault)
       && (has_rows (no_rows, before)
           || mark (slot, MARK_DOWN_START, ring->down, fault))
@@ -518,6 +530,7 @@ static bool
 submit_compute (Ring *ring, RingSlot *slot, int i, const int *before,
     const int *ready, int *done, Fault *fault)
 {
+  TRACE_BLOCK (TRACE_COMPUTE, (uint64_t) i);
   const RingFrame *frame = &slot->frame;
   const Image nothing = { .n_memories = 0 };
   RingPart part = { .src = &slot->source,
@@ -608,6 +621,7 @@ stage_source (Ring *ring, RingSlot *slot, Fault *fault)
   if (frame->src_place == RING_HOST && frame->transfer != RING_PAGEABLE) {
     if (!slot_image (&ring->src_layout, true, &slot->host_src, fault))
       return false;
+    TRACE_BLOCK (TRACE_COPY_IN, 0);
     copy_on_host (ring->copy_in, &slot->host_src, &frame->src);
     slot->up = slot->source = slot->host_src;
   }
@@ -657,6 +671,7 @@ stage_result (Ring *ring, RingSlot *slot, Fault *fault)
 static bool
 submit_on_host (RingSlot *slot, Fault *fault)
 {
+  TRACE_BLOCK (TRACE_COMPUTE, 0);
   const double start = host_clock_ns ();
   const RingFrame *frame = &slot->frame;
   const Image nothing = { .n_memories = 0 };
@@ -693,10 +708,11 @@ check_frame (const Ring *ring, const RingFrame *frame, Fault *fault)
   return true;
 }
 
-/* Decides on the slot's images and queues the work of frame n. */
+/* Decides on the slot's images and queues the work of its frame. */
 static bool
-submit_frame (Ring *ring, RingSlot *slot, uint64_t n, Fault *fault)
+submit_frame (Ring *ring, RingSlot *slot, Fault *fault)
 {
+  TRACE_BLOCK (TRACE_SUBMIT, slot->number);
   unsigned every;
 
   slot->parts = 0;
@@ -711,24 +727,23 @@ submit_frame (Ring *ring, RingSlot *slot, uint64_t n, Fault *fault)
     slot->frame.slices = 1;
   slot->order = order_of (ring, slot);
   every = slot->order == GPU_BESIDE_KERNELS ? TIMED_EVERY_BESIDE : TIMED_EVERY;
-  slot->timed = n < TIMED_FIRST || n % every == 0;
+  slot->timed = slot->number < TIMED_FIRST || slot->number % every == 0;
   return submit_to_gpu (ring, slot, fault);
 }
 
 bool
 ring_submit (Ring *ring, RingSlot *slot, const RingFrame *frame, Fault *fault)
 {
-  uint64_t n;
-
   if (!check_frame (ring, frame, fault))
     return false;
   slot->frame = *frame;
   pthread_mutex_lock (&ring->lock);
-  n = ring->stats.frames_in;
+  slot->number = ring->stats.frames_in;
   slot->alone = ring->used == 1;
   pthread_mutex_unlock (&ring->lock);
+  slot->trace = trace_frame_begin (slot->number, (int) (slot - ring->slots));
   slot->submit_ns = host_clock_ns ();
-  if (!submit_frame (ring, slot, n, fault)) {
+  if (!submit_frame (ring, slot, fault)) {
     if (ring->gpu != NULL)
       quiesce (ring);
     return false;
@@ -831,6 +846,7 @@ static bool
 wait_for_gpu (Ring *ring, RingSlot *slot, double *up, double *compute,
     double *down, Fault *fault)
 {
+  TRACE_BLOCK (TRACE_WAIT, slot->number);
   bool first;
 
   pthread_mutex_lock (&ring->lock);
@@ -861,8 +877,10 @@ ring_wait (Ring *ring, RingSlot *slot, Fault *fault)
       quiesce (ring);
       return false;
     }
-    if (slot->copy_out)
+    if (slot->copy_out) {
+      TRACE_BLOCK (TRACE_COPY_OUT, 0);
       copy_on_host (ring->copy_out, &slot->frame.dst, &slot->host_dst);
+    }
   }
 
   pthread_mutex_lock (&ring->lock);
@@ -878,7 +896,7 @@ ring_wait (Ring *ring, RingSlot *slot, Fault *fault)
 void
 ring_release (Ring *ring, RingSlot *slot)
 {
-  (void) slot;
+  trace_frame_end (&slot->trace);
   pthread_mutex_lock (&ring->lock);
   ring->used--;
   pthread_cond_signal (&ring->freed);

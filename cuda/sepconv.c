@@ -3,6 +3,7 @@
 
 #include "sepconv/box.h"
 #include "sepconv/method.h"
+#include "trace.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -785,6 +786,7 @@ advance (SepconvPlan *plan, SepconvPart *part,
     const ImageRows fresh[IMAGE_MAX_MEMORIES], int done[IMAGE_MAX_MEMORIES],
     Fault *fault)
 {
+  TRACE_BLOCK (TRACE_FILTER, 0);
   const Image *src = part->src, *dst = part->dst;
   bool all = true;
 

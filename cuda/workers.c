@@ -3,10 +3,12 @@
 #include "workers.h"
 
 #include "hostclock.h"
+#include "trace.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A thread that has just worked looks for the next job so long, and one that has handed out a
@@ -71,6 +73,7 @@ look_for_end (const Workers *workers)
 static void
 take_parts (Workers *workers, int index)
 {
+  TRACE_BLOCK (TRACE_PASS, 0);
   for (;;) {
     const long long first = atomic_fetch_add (&workers->next, workers->grain);
     const long long last = first + workers->grain;
@@ -88,7 +91,10 @@ worker_main (void *data)
   Worker *worker = data;
   Workers *workers = worker->workers;
   unsigned seen = 0;
+  char name[32];
 
+  snprintf (name, sizeof name, "gst-cudasepconv worker %d", worker->index);
+  trace_name_thread (name);
   pthread_mutex_lock (&workers->lock);
   for (;;) {
     while (workers->round == seen && !workers->quit)

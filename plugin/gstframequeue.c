@@ -2,6 +2,7 @@
 #include "gstframequeue.h"
 
 #include "gstgpulog.h"
+#include "trace.h"
 
 #define GST_CAT_DEFAULT gst_gpu_log_flight
 
@@ -159,8 +160,10 @@ push (GstFrameQueue *self, Entry *entry)
       (gpointer) buffer);
   if (drop)
     gst_buffer_unref (buffer);
-  else
+  else {
+    TRACE_BLOCK (TRACE_PUSH, 0);
     flow = gst_pad_push (self->pad, buffer);
+  }
   g_mutex_lock (&self->lock);
   /* A custom success concerns one push only, and the next frame is pushed. */
   if (flow < GST_FLOW_OK && !self->flushing && epoch == self->epoch
@@ -309,6 +312,7 @@ static void
 on_enter (GstTask *task, GThread *thread, gpointer user_data)
 {
   (void) thread;
+  trace_name_thread (GST_OBJECT_NAME (task));
   post_stream_status (user_data, task, GST_STREAM_STATUS_TYPE_ENTER);
 }
 
@@ -407,8 +411,10 @@ gst_frame_queue_wait_for_room (GstFrameQueue *self, guint depth)
   g_mutex_lock (&self->lock);
   if (!handled_within_push (self))
     while (self->pending - self->events >= depth && self->flow == GST_FLOW_OK
-        && !self->flushing)
+        && !self->flushing) {
+      TRACE_BLOCK (TRACE_ROOM, 0);
       wait_on (self, &self->room);
+    }
   flow = self->flushing ? GST_FLOW_FLUSHING : self->flow;
   g_mutex_unlock (&self->lock);
   return flow;

@@ -4,6 +4,7 @@
 #include "gstgpulog.h"
 #include "gstgpumemory.h"
 #include "gstpinnedallocator.h"
+#include "trace.h"
 
 #define GST_CAT_DEFAULT gst_gpu_log_device
 
@@ -57,6 +58,9 @@ use_gpu (GstGpuDevice *self, Gpu *gpu)
     self->allocator = gst_pinned_allocator_new (gpu);
   if (self->context != NULL)
     self->stream = gst_gpu_memory_stream_new (self->context);
+  if (self->stream != NULL)
+    trace_name_stream (
+        gst_gpu_memory_stream_handle (self->stream), "gst-cudasepconv compute");
   if (gpu != NULL)
     GST_DEBUG_OBJECT (self->element, "GPU memory of this element %s",
         self->stream != NULL

@@ -6,6 +6,7 @@
 #include "gstgpulog.h"
 #include "gstgpumemory.h"
 #include "gstpinnedallocator.h"
+#include "trace.h"
 
 #define GST_CAT_DEFAULT gst_gpu_log_flight
 
@@ -474,6 +475,7 @@ push_early (GstGpuFlight *flight, GstBuffer *out, gboolean was_early)
     }
   }
   gst_frame_queue_put (self->queue, NULL, flight);
+  TRACE_BLOCK (TRACE_PUSH, 0);
   return gst_pad_push (GST_BASE_TRANSFORM_SRC_PAD (self->filter), out);
 }
 

@@ -867,10 +867,17 @@ python_tests() {
     || skip "$1: python" "there is no Python 3.11 with its headers, numpy, scipy and pytest"
 }
 
+# trace_tests FOLDER NAME: says where a build's tests lack this one of what profilers see.
+trace_tests() {
+  meson test -C "$1" --list --no-rebuild 2>/dev/null | grep -qE "(^|/ )$2\$" \
+    || skip "$1: $2" "there is no header nvtx3/nvToolsExt.h, or no nvcc"
+}
+
 # Of the package, and of a program that uses it, by Debian's mypy.
 python_types() {
   MYPYPATH=python mypy --strict --cache-dir "$scratch/mypy" -p cudasepconv
   MYPYPATH=python mypy --strict --cache-dir "$scratch/mypy" tests/python/typed_use.py
+  mypy --strict --cache-dir "$scratch/mypy" tests/trace/trace.py
   # Of Dask's functions only some have types.
   ! have_dask || MYPYPATH=pipelines mypy --strict --allow-untyped-calls --cache-dir "$scratch/mypy" \
     pipelines/filter-archive pipelines/archive_{files,tasks}.py
@@ -1081,6 +1088,7 @@ if $check_passed; then
     fi
   fi
   python_tests $cuda
+  trace_tests $cuda trace
   meson_tests $cuda
 fi
 
@@ -1102,6 +1110,7 @@ if $check_passed; then
   fi
   check "$nocuda: code for older GPUs" knows_old_code $nocuda
   python_tests $nocuda
+  trace_tests $nocuda trace-emulated
   for target in engine properties buffers; do
     if [[ -x $nocuda/tests/fuzz/fuzz-$target ]]; then
       check "$nocuda: fuzz-$target" fuzz_briefly $nocuda $target

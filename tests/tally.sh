@@ -78,7 +78,7 @@ skip() {
 # badly without saying what failed is one failure. Status 1 if anything failed.
 count_log() {
   local name=$1 status=$2 file=$3 tally
-  local pattern='^(kerncheck|elements|restart|bench-pipeline|python): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
+  local pattern='^(kerncheck|elements|restart|bench-pipeline|python|trace): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
   touch "$file"
   grep '^SKIP ' "$file" | sed "s|^|  |" || true
   tally=$(sed -nE "s/$pattern/\2 \3 \4/p" "$file" | tail -n 1)

@@ -3,6 +3,7 @@
 
 #include "devices.h"
 #include "faults.h"
+#include "trace.h"
 #include "workers.h"
 
 #include <stdlib.h>
@@ -134,6 +135,8 @@ make_parts (Plan *plan, Fault *fault)
   if (plan->gpu != NULL && !plan->place.foreign_stream) {
     ok = gpu_stream_new (&plan->own, fault);
     plan->stream = plan->own;
+    if (ok)
+      trace_name_stream (plan->own, "gst-cudasepconv compute");
   }
   if (ok && plan->place.staged)
     ok = make_staging (plan, fault);

@@ -870,6 +870,18 @@ spoil_strength_taps (RegionsCase *r)
   r->spec.taps = NULL;
 }
 
+/* The spec's own taps are 1, which is just possible; those of regions can be more by rounding. */
+static void
+spoil_strength_gain (RegionsCase *r)
+{
+  r->spec.strength = 0.1;
+  r->c->spec.scale = SEPCONV_MAX_GAIN;
+  for (int p = 0; p < r->c->layout.n_planes; p++) {
+    taps_gaussian (&r->c->x[p], 0.0, 0);
+    taps_gaussian (&r->c->y[p], 0.0, 0);
+  }
+}
+
 static void
 spoil_pixelate (RegionsCase *r)
 {
@@ -936,6 +948,7 @@ check_refusals (Check *check, const void *data)
     { "a strength of a derivative", spoil_strength_kernel },
     { "a strength of two terms", spoil_strength_terms },
     { "a strength of unknown taps", spoil_strength_taps },
+    { "a strength of the largest gain", spoil_strength_gain },
     { "pixels outside", spoil_pixelate },
     { "pixels of no size", spoil_sigma },
     { "a color out of range", spoil_color },
@@ -967,6 +980,52 @@ check_refusals (Check *check, const void *data)
         &fault, FAULT_SETTINGS, rows[i].what);
     case_end (r);
   }
+}
+
+/* What is accepted with nearly the largest gain runs, whatever the sizes of regions. */
+static void
+check_strength_gain (Check *check, const void *data)
+{
+  static const TapsKernel kernels[] = { TAPS_GAUSSIAN, TAPS_BOX, TAPS_BINOMIAL,
+    TAPS_UNSHARP };
+  RegionsCase *r = plain_case ("nv12");
+  Random random = { check->seed };
+  Picture src, dst;
+
+  (void) data;
+  check->cases++;
+  case_set_layout (r->c, layout_kind_by_name ("nv12"), 160, 160);
+  picture_new (&src, &r->c->layout, true, &random);
+  picture_new (&dst, &r->c->layout, true, &random);
+  r->spec.strength = 1.0;
+  r->c->spec.amount = 1.0;
+  for (size_t k = 0; k < sizeof kernels / sizeof kernels[0]; k++) {
+    const bool unsharp = kernels[k] == TAPS_UNSHARP;
+    RegionsPlan *plan;
+    Fault fault;
+
+    fault_clear (&fault);
+    r->taps.kernel = kernels[k];
+    r->c->spec.combine = unsharp ? SEPCONV_UNSHARP : SEPCONV_SUM;
+    r->c->spec.scale = (1.0 - 4e-9) * SEPCONV_MAX_GAIN / (unsharp ? 3.0 : 1.0);
+    plan = regions_plan_new (
+        &r->spec, &r->c->layout, BACKEND_CPU, NULL, NULL, &fault);
+    EXPECT (check, plan != NULL, "kernel %d is refused: %s", (int) kernels[k],
+        fault.message);
+    for (int side = 1; plan != NULL && side <= 160; side++) {
+      const Region region = { 0, 0, side, side };
+
+      EXPECT (check,
+          regions_plan_run (plan, &region, 1, &src.image, &dst.image, 1, NULL,
+              GPU_AFTER_KERNELS, &fault),
+          "kernel %d, a region of %d pixels: %s", (int) kernels[k], side,
+          fault.message);
+    }
+    regions_plan_free (plan);
+  }
+  picture_clear (&src);
+  picture_clear (&dst);
+  case_end (r);
 }
 
 /* Runs with wrong regions or images, which must leave dst as it is. */
@@ -1082,6 +1141,7 @@ check_regions_add (void)
         check_oracle, &subjects[i], method, "regions/%s/oracle", method->name);
   }
   kerncheck_add (check_refusals, NULL, NULL, "regions/refusals");
+  kerncheck_add (check_strength_gain, NULL, NULL, "regions/strength-gain");
   kerncheck_add (check_wrong_runs, NULL, NULL, "regions/wrong-runs");
   kerncheck_add (check_wrong_methods, NULL, NULL, "regions/wrong-methods");
 }
