@@ -212,19 +212,20 @@ class Input:
             if self._stopping.wait(pause):
                 return
             self.restarts += 1
-            self._show(state="trying again")
+            self._show(state="starting" if ended else "trying again")
 
     def _play(self) -> str:
         """One attempt. Returns the reason of its end."""
-        playing = None
+        begun_with = self.frames
         try:
             playing = Playing(self._source, self._settings)
-            return self._follow(playing)
         except GLib.Error as error:
-            return str(error.message)
+            return self._for_viewers(error.message)
+        try:
+            return self._follow(playing)
         finally:
-            if playing is not None:
-                playing.close()
+            self.frames = begun_with + playing.frames()
+            playing.close()
 
     def _follow(self, playing: Playing) -> str:
         begun_with, seen, counted = self.frames, 0, time.monotonic()

@@ -25,7 +25,7 @@ from prometheus_client.registry import Collector
 HEARTBEAT = 10.0  # s without news, after which a viewer is looked after
 STALLED = 30.0  # s, after which a viewer who takes nothing is disconnected
 SEND_BUFFER = 128 * 1024  # bytes that the system keeps for a viewer
-LOCAL = ("localhost", "127.0.0.1", "::1")
+LOCAL = ("localhost", "127.0.0.1", "::1")  # names of this machine that take no token
 PAGE = Path(__file__).resolve().parent / "monitor-page.html"
 HEADERS = {
     "Cache-Control": "no-store",
