@@ -35,6 +35,8 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+PICTURE_POLICY = ("default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none';"
+                  " form-action 'none'; frame-ancestors 'none'")
 
 
 class Viewer:
@@ -176,10 +178,10 @@ class Pages:
         self.page = PAGE.read_text(encoding="utf-8")
         hashes = {tag: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
                   for tag, text in re.findall(r"<(script|style)>(.*?)</\1>", self.page, re.DOTALL)}
-        self.headers = {**HEADERS, "Content-Security-Policy": (
+        self.policy = (
             f"default-src 'none'; script-src 'sha256-{hashes['script']}';"
             f" style-src 'sha256-{hashes['style']}'; connect-src 'self'; img-src 'self' data:;"
-            " base-uri 'none'; form-action 'none'; frame-ancestors 'none'")}
+            " base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 
     def application(self) -> web.Application:
         @web.middleware
@@ -197,7 +199,10 @@ class Pages:
                 return web.Response(status=500, text="This is a fault of monitor-streams.\n")
 
         async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
-            response.headers.update(self.headers)
+            # Pictures alone are in a page that the browser makes, with a style of its own.
+            is_picture = response.content_type.startswith("multipart/")
+            response.headers.update(
+                HEADERS, **{"Content-Security-Policy": PICTURE_POLICY if is_picture else self.policy})
 
         application = web.Application(middlewares=[guarded])
         application.on_response_prepare.append(add_headers)

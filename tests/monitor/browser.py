@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from selenium import webdriver
+from selenium.common.exceptions import JavascriptException
 from selenium.webdriver.chrome.service import Service
 
 
@@ -22,6 +23,7 @@ class Browser:
                          "--disable-background-networking", "--disable-component-update",
                          f"--user-data-dir={self.profile.name}"):
             options.add_argument(argument)
+        options.page_load_strategy = "none"  # pages of pictures are never complete
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
         self.command("Emulation.setDeviceMetricsOverride", width=width, height=800,
@@ -46,11 +48,17 @@ class Browser:
         return self.driver.execute_script(f"return {expression}")
 
     def wait_for(self, expression: str, seconds: float = 60) -> None:
-        """Until the expression in JavaScript is true."""
+        """Until the expression in JavaScript is true, which may have no value before the page is there."""
         end = time.monotonic() + seconds
-        while not self.value(expression):
+        while not self._is_true(expression):
             assert time.monotonic() < end, f"{expression}\n{self.complaints()}"
             time.sleep(0.1)
+
+    def _is_true(self, expression: str) -> bool:
+        try:
+            return bool(self.value(expression))
+        except JavascriptException:
+            return False
 
     def complaints(self) -> list[str]:
         """What the browser has written to its console since the last call, but for the pixels that tests

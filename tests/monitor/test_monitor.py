@@ -9,6 +9,7 @@ import itertools
 import re
 import signal
 import socket
+import subprocess
 import time
 from pathlib import Path
 
@@ -16,6 +17,8 @@ import aiohttp
 import numpy
 import pytest
 from conftest import (
+    PATIENCE,
+    PROGRAM,
     Camera,
     Monitor,
     first_frame,
@@ -372,6 +375,10 @@ def test_refusals(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = run_program("--port", taken.getsockname()[1], "test")
     assert done.returncode == 1 and "Address already in use" in done.stderr
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        written = subprocess.run([PROGRAM, "--port", "0", "test"], stdout=full, stderr=subprocess.PIPE,
+                                 text=True, timeout=PATIENCE, check=False)
+    assert written.returncode == 1 and len(written.stderr.splitlines()) == 1
     (tmp_path / "noise.mp4").write_bytes(b"\0" * 5000)
     with Monitor(tmp_path / "noise.mp4") as monitor:
         assert monitor.state("lost")["reason"]

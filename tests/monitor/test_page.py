@@ -76,6 +76,19 @@ def test_it_takes_the_token() -> None:
         assert status == 143
 
 
+def test_a_picture_alone_is_a_click_away() -> None:
+    """The browser itself draws it, over and over."""
+    with Monitor("--picture-width", 320, "test:ball") as monitor, Browser(1280) as browser:
+        browser.open(monitor.address)
+        browser.wait_for(f"{MIDDLE % 0}.startsWith('320,')")
+        browser.value("document.querySelector('.picture').click()")
+        browser.wait_for("location.pathname === '/pictures/1' && document.images.length === 1"
+                         " && document.images[0].naturalWidth === 320")
+        first = browser.screenshot()
+        assert any(browser.screenshot() != first for _ in range(50))
+        assert not browser.complaints()
+
+
 @pytest.mark.parametrize(("inputs", "columns"), [(1, 1), (2, 2), (9, 3), (16, 4)])
 def test_sixteen_inputs_share_one_page(inputs: int, columns: int) -> None:
     """All of them live, though browsers make no more than six connections to a host."""
