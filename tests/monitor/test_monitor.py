@@ -157,7 +157,7 @@ def test_a_camera_that_freezes_is_lost(camera: Camera) -> None:
         monitor.state("playing")
         assert camera.process is not None
         camera.process.send_signal(signal.SIGSTOP)
-        monitor.state("lost")
+        assert monitor.state("lost")["reason"] == "no frame has come for 3 s"
         camera.process.send_signal(signal.SIGCONT)
         monitor.state("playing")
 
