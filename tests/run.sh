@@ -979,7 +979,7 @@ check "the drawings of the pages" drawings_are_made
 check "setup.sh shows how far a build is" build_shows_progress
 check "scripts: shellcheck" shellcheck \
   -x .ci/run cuda/*.sh docs/*.sh pipelines/{*.sh,completion.bash} debian/tests/{header,launch,tools,typelib} \
-  tests/*.sh tests/{elements,gpu}/*.sh
+  tests/*.sh tests/{elements,gpu,monitor}/*.sh
 
 if command -v mypy >/dev/null; then
   check "python: mypy --strict" python_types

@@ -81,10 +81,10 @@ class Monitor:
                     yield kind, json.loads(value)
 
     def event(self, kind: str, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The first of a kind that is as wanted."""
+        """The next one of a kind, of the first input, that is as wanted."""
         end, last = time.monotonic() + PATIENCE, None
         for name, data in self.events():
-            if name == kind:
+            if name == kind and data["input"] == 1:
                 last = data
                 if wanted(data):
                     return data
@@ -93,7 +93,7 @@ class Monitor:
 
     def state(self, *states: str) -> dict[str, Any]:
         """Waits until the first input has one of them."""
-        return self.event("input", lambda data: data["input"] == 1 and data["state"] in states)
+        return self.event("input", lambda data: data["state"] in states)
 
     def pictures(self, path: str = "/pictures") -> Iterator[tuple[int, bytes]]:
         """The number of the input and a JPEG, without end."""
