@@ -32,4 +32,4 @@ _gst_cudasepconv() {
 }
 
 complete -o filenames -F _gst_cudasepconv filter-file filter-archive histogram-lines factor-kernel \
-  hide-people histogram-view launch-line
+  hide-people histogram-view launch-line monitor-streams

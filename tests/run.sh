@@ -114,6 +114,7 @@ installs() {
   local file
   for file in gstreamer-1.0/libgstcudasepconv.so bin/filter-file bin/filter-archive \
     bin/hide-people gst-cudasepconv/archive_tasks.py gst-cudasepconv/people_finder.py \
+    bin/monitor-streams gst-cudasepconv/monitor_inputs.py gst-cudasepconv/monitor-page.html \
     bash-completion/completions/hide-people man1/histogram-lines.1; do
     find "$scratch/root" -path "*/$file" | grep .
   done
@@ -781,7 +782,7 @@ tutorial_works() {
 # manual_pages BUILD: man has nothing to complain of.
 manual_pages() {
   local page
-  [[ $(find "$1/pipelines" -name '*.1' | wc -l) = 7 ]]
+  [[ $(find "$1/pipelines" -name '*.1' | wc -l) = 8 ]]
   for page in "$1"/pipelines/*.1; do
     LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l "$page" >"$scratch/page" 2>"$scratch/warnings"
     cat "$scratch/warnings"
@@ -804,7 +805,7 @@ completions() {
   # shellcheck source=pipelines/completion.bash
   . pipelines/completion.bash
   complete -p filter-file filter-archive histogram-lines factor-kernel hide-people histogram-view \
-    launch-line
+    launch-line monitor-streams
   completes 'people faces' pipelines/hide-people --detect ''
   completes 'pixelate' pipelines/hide-people --fill = pi
   completes '--hold' pipelines/hide-people in.mp4 --ho
@@ -814,6 +815,8 @@ completions() {
   completes '--every-frame' "$1/pipelines/histogram-lines" --ev
   completes 'pipelines/factor-kernel' pipelines/factor-kernel pipelines/fac
   completes 'side-by-side' pipelines/launch-line side
+  completes '--picture-rate --picture-width' pipelines/monitor-streams test --pic
+  completes 'auto cuda cpu' pipelines/monitor-streams --backend ''
 }
 
 # Who waits for a build sees how far it is.
@@ -856,6 +859,47 @@ filter_archive() {
     /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/archive
 }
 
+# Debian's aiohttp and client of Prometheus.
+have_aiohttp() {
+  /usr/bin/python3 -c 'import aiohttp, prometheus_client' 2>/dev/null
+}
+
+# Debian's Chromium with what drives it, which are large: tests/monitor/screenshot.sh installs them.
+have_chromium() {
+  command -v chromium >/dev/null && command -v chromedriver >/dev/null \
+    && /usr/bin/python3 -c 'import selenium' 2>/dev/null
+}
+
+# monitor_tests FILE: of tests/monitor.
+monitor_tests() {
+  PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -q -p no:cacheprovider "tests/monitor/$1"
+}
+
+# Its examples serve until they are ended.
+monitor_examples() {
+  local example address program pages status
+  make_example_clip
+  pipelines/monitor-streams --help | sed -n '/^Example:$/,$s/^  //p' >"$scratch/commands"
+  [[ $(wc -l <"$scratch/commands") -ge 2 ]]
+  while read -r example; do
+    echo "$example"
+    coproc {
+      cd "$scratch/examples"
+      PATH=$OLDPWD/pipelines:$PATH exec env --default-signal=INT \
+        bash -c "exec ${example/monitor-streams/monitor-streams --port 0}"
+    }
+    program=$COPROC_PID pages=${COPROC[0]}
+    read -rt 60 _ address <&"$pages"
+    until [[ $(curl -s "${address}metrics" | grep -c '^monitor_playing.* 1.0$') = 2 ]]; do
+      sleep 0.2
+    done
+    kill -INT "$program"
+    status=0
+    wait "$program" || status=$?
+    [[ $status = 130 ]]
+  done <"$scratch/commands"
+}
+
 # has_python FOLDER: the build made the Python package.
 has_python() {
   [[ -f $1/python/cudasepconv/_engine.abi3.so ]]
@@ -881,6 +925,8 @@ python_types() {
   # Of Dask's functions only some have types.
   ! have_dask || MYPYPATH=pipelines mypy --strict --allow-untyped-calls --cache-dir "$scratch/mypy" \
     pipelines/filter-archive pipelines/archive_{files,tasks}.py
+  ! have_aiohttp || MYPYPATH=pipelines mypy --strict --allow-untyped-calls --cache-dir "$scratch/mypy" \
+    pipelines/monitor-streams pipelines/monitor_{inputs,pages}.py
 }
 
 # The package as it was installed, on another Python's path.
@@ -926,6 +972,7 @@ refuses_arguments() {
 set_up clang shellcheck man-db git python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 \
   gir1.2-gst-rtsp-server-1.0 python3-gst-1.0 python3-numpy python3-opencv opencv-data opencv-doc \
   python3-dev python3-pytest python3-scipy mypy python3-dask python3-distributed \
+  python3-aiohttp python3-prometheus-client curl \
   libgtk-3-dev gstreamer1.0-gtk3 xvfb xauth xdotool imagemagick
 
 check "run.sh refuses arguments" refuses_arguments
@@ -939,7 +986,7 @@ check "the drawings of the pages" drawings_are_made
 check "setup.sh shows how far a build is" build_shows_progress
 check "scripts: shellcheck" shellcheck \
   -x .ci/run cuda/*.sh docs/*.sh pipelines/{*.sh,completion.bash} debian/tests/{header,launch,tools,typelib} \
-  tests/*.sh tests/{elements,gpu}/*.sh
+  tests/*.sh tests/{elements,gpu,monitor}/*.sh
 
 if command -v mypy >/dev/null; then
   check "python: mypy --strict" python_types
@@ -1035,6 +1082,17 @@ if $check_passed; then
     check "$cuda: filter-archive" filter_archive $cuda
   else
     skip "$cuda: filter-archive" "there is no python3-distributed, or no python3-gi"
+  fi
+  if have_gi && have_aiohttp; then
+    check "$cuda: examples of monitor-streams" monitor_examples
+    check "$cuda: monitor-streams" monitor_tests test_monitor.py
+    if have_chromium; then
+      check "$cuda: monitor-streams' page" monitor_tests test_page.py
+    else
+      skip "$cuda: monitor-streams' page" "there is no chromium, chromium-driver or python3-selenium"
+    fi
+  else
+    skip "$cuda: monitor-streams" "there is no python3-aiohttp, python3-prometheus-client or python3-gi"
   fi
   programs+=("$PWD/pipelines/demo.sh")
   for program in "${programs[@]}"; do
