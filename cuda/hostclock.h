@@ -6,7 +6,7 @@
 extern "C" {
 #endif
 
-/* Nanoseconds since some fixed point. */
+/* Nanoseconds of CLOCK_MONOTONIC. */
 double host_clock_ns (void);
 
 /* Sleeps until that time, a few microseconds late, or shorter if a signal comes. */

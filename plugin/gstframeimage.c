@@ -95,8 +95,7 @@ add_plane (GstFrameLayout *self, const GstVideoInfo *info,
   self->subsampling_x[p] = 1 << f->w_sub[first];
   self->subsampling_y[p] = 1 << f->h_sub[first];
 
-  for (gint c = 0; c < plane->channels; c++)
-    self->channel[p][c] = (GstFrameChannel){ GST_FRAME_CHANNEL_PADDING, -1, 0 };
+  /* A slot that stays empty is padding, which is 0. */
   for (gint i = 0; i < n; i++) {
     const gint slot = padded ? (gint) f->poffset[order[i]] / bytes : i;
 
@@ -245,9 +244,7 @@ gst_frame_layout_convert_color (const GstFrameLayout *self,
     for (gint c = 0; c < plane->channels; c++) {
       const gint component = self->channel[p][c].component;
 
-      if (component < 0)
-        codes[p][c] = 0.0;
-      else if (component == GST_VIDEO_COMP_A)
+      if (component == GST_VIDEO_COMP_A)
         codes[p][c] = color_code (color.a, 0.0, full, full);
       else
         codes[p][c] = color_code (

@@ -21,7 +21,7 @@ typedef enum
 typedef struct
 {
   GstFrameChannelRole role;
-  gint component; /* in GstVideoFormatInfo's order; -1: padding */
+  gint component; /* in GstVideoFormatInfo's order; 0 for padding, too */
   gint zero;      /* the code of the zero level: black, or neutral chroma */
 } GstFrameChannel;
 

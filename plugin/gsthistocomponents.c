@@ -33,6 +33,7 @@ add_component (GstHistoComponents *self, const GstFrameLayout *layout,
     gst_histo_rgb_weights (info, weight);
   self->component[at].name = (is_rgb ? rgb : yuv)[channel->component];
   self->component[at].component = channel->component;
+  self->selected |= 1u << channel->component;
   self->component[at].plane = p;
   self->component[at].channel = c;
   self->component[at].depth = layout->layout.plane[p].depth;
@@ -90,11 +91,7 @@ gboolean
 gst_histo_components_equal (
     const GstHistoComponents *a, const GstHistoComponents *b)
 {
-  gboolean equal = a->bins == b->bins && a->n_components == b->n_components;
-
-  for (gint i = 0; i < a->n_components && equal; i++)
-    equal = a->component[i].component == b->component[i].component;
-  return equal;
+  return a->bins == b->bins && a->selected == b->selected;
 }
 
 void

@@ -12,6 +12,7 @@ typedef struct
 {
   const gchar *format; /* static */
   gint width, height, bins;
+  guint selected; /* bit i: component i of GstVideoFormatInfo */
   gint n_components;
   struct
   {

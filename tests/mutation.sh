@@ -6,14 +6,15 @@
 # Do the tests notice mistakes? Makes small ones in the C sources of engine and plugin, one at a
 # time: a comparison, an operator or a constant changed, a condition negated, a statement deleted,
 # another value returned. Each such mutant is built, without CUDA, and has to fail kerncheck or
-# elements, on the CPU or on the emulated GPU. Those that the compiler refuses, or makes the same
+# elements, on the CPU or on the emulated GPU; what kerncheck does not free fails, too, where gcc has
+# LeakSanitizer. Those that the compiler refuses, or makes the same
 # code of, do not count, nor those in lines that no test runs, which tests/coverage.sh is about.
 #
 #   --count N        until N mutants count (100)
 #   --seed S         chooses them; the same mutants for the same seed, as long as the code stays (1)
 #   --file GLOB      only of these sources, as 'plugin/*' or 'cuda/ring.c'
 #   --limit SECONDS  of tests for a mutant (600); then it has survived
-#   --jobs N         compilers at once (one a core); tests run one after the other
+#   --jobs N         compilers at once, and programs of tests (one a core)
 #   --list           print the mutants and build nothing
 #   --fresh          forget former results, in build/mutation/results.jsonl. Otherwise a mutant that
 #                    was found is not tried again while its file is the same, nor one that survived

@@ -254,6 +254,30 @@ histo_flight_forgets (void)
   filter_close (&filter);
 }
 
+/* Nor is what has other components. */
+static void
+histo_flight_forgets_components (void)
+{
+  static const char *const steps[] = { "planes=color", "planes=luma+alpha",
+    "planes=all", "planes=luma", "planes=luma+alpha" };
+  GstVideoInfo info;
+  Filter filter;
+  guint8 code = 10;
+
+  filter_start (
+      &filter, "cudahisto interval=0 planes=luma", &info, "AYUV", 16, 8, NULL);
+  expect (distance_of_grey (&filter, &info, code) == 0.0, "at first");
+  for (guint s = 0; s < G_N_ELEMENTS (steps); s++) {
+    test_context ("%s", steps[s]);
+    settings_apply (filter.element, steps[s]);
+    code = (guint8) (250 - code);
+    expect (distance_of_grey (&filter, &info, code) == 0.0, "of others");
+    code = (guint8) (250 - code);
+    expect (distance_of_grey (&filter, &info, code) == 1.0, "of the same");
+  }
+  filter_close (&filter);
+}
+
 /* Nor is what comes after frames that nobody was told of. */
 static void
 histo_flight_forgets_at_rest (void)
@@ -295,17 +319,18 @@ histo_flight_forgets_at_rest (void)
 /* A setting that is what it was, and another way to the same counts, are no
  * reason to lose the last frame. */
 static void
-histo_flight_remembers (void)
+check_remembers (const char *format, const char *planes)
 {
-  const char *const steps[] = { "bins=256", "planes=color", "interval=0",
+  const char *const steps[] = { "bins=256", planes, "interval=0",
     "ring-depth=2", "transfer=mapped", "post-messages=true",
     test_on_cuda () ? "method=global" : "method=reference", "method=auto" };
+  char *settings = g_strconcat ("cudahisto interval=0 ", planes, NULL);
   GString *forgetful = g_string_new (NULL);
   GstVideoInfo info;
   Filter filter;
   guint8 code = 10;
 
-  filter_start (&filter, "cudahisto interval=0", &info, "GRAY8", 16, 8, NULL);
+  filter_start (&filter, settings, &info, format, 16, 8, NULL);
   distance_of_grey (&filter, &info, code);
   for (guint s = 0; s < G_N_ELEMENTS (steps); s++) {
     settings_apply (filter.element, steps[s]);
@@ -313,10 +338,19 @@ histo_flight_remembers (void)
     if (distance_of_grey (&filter, &info, code) != 1.0)
       g_string_append_printf (forgetful, " %s", steps[s]);
   }
-  expect (
-      forgetful->len == 0, "the last frame is forgotten by%s", forgetful->str);
+  expect (forgetful->len == 0, "of %s the last frame is forgotten by%s", format,
+      forgetful->str);
   g_string_free (forgetful, TRUE);
   filter_close (&filter);
+  g_free (settings);
+}
+
+static void
+histo_flight_remembers (void)
+{
+  check_remembers ("GRAY8", "planes=color");
+  check_remembers ("I420", "planes=color");
+  check_remembers ("GBRA", "planes=all");
 }
 
 /* ---- who hears of a frame ------------------------------------------------ */
@@ -688,6 +722,8 @@ const Test tests_histo_flight[] = {
   { "histo-flight-flush", histo_flight_flush, VARIANT_BOTH },
   { "histo-flight-renegotiation", histo_flight_renegotiation, VARIANT_BOTH },
   { "histo-flight-forgets", histo_flight_forgets, VARIANT_BOTH },
+  { "histo-flight-forgets-components", histo_flight_forgets_components,
+      VARIANT_BOTH },
   { "histo-flight-forgets-at-rest", histo_flight_forgets_at_rest,
       VARIANT_BOTH },
   { "histo-flight-seek-at-message", histo_flight_seek_at_message,

@@ -404,6 +404,61 @@ histo_overlay_components (void)
     }
 }
 
+/* Bars have the colours that the element's page names, to the code. */
+static void
+check_colors (
+    const char *format, const char *settings, const guint32 *colors, guint n)
+{
+  char *all = g_strconcat (MODE OPAQUE
+      "overlay-width=1 overlay-height=1 overlay-margin=0 ",
+      settings, NULL);
+  guint16 *codes[GST_VIDEO_MAX_COMPONENTS];
+  GstVideoInfo info;
+  GstBuffer *out;
+  Filter filter;
+  guint n_components;
+  gsize n_pixels;
+
+  filter_start (&filter, all, &info, format, 264, 240, NULL);
+  n_components = GST_VIDEO_INFO_N_COMPONENTS (&info);
+  out = filter_process (&filter, one_code_but (&info, G_MAXUINT));
+  for (guint c = 0; c < n_components; c++)
+    codes[c] = picture_samples (out, &info, c, &n_pixels);
+  for (guint k = 0; k < n; k++) {
+    guint pixels = 0;
+
+    for (gsize i = 0; i < n_pixels; i++) {
+      gboolean same = TRUE;
+
+      for (guint c = 0; c < n_components; c++)
+        same = same
+            && codes[c][i]
+                == floor (picture_color_code (&info, c, colors[k]) + 0.5);
+      pixels += same;
+    }
+    expect (pixels > 0, "no pixel of %s has colour %06x", format, colors[k]);
+  }
+  for (guint c = 0; c < n_components; c++)
+    g_free (codes[c]);
+  gst_buffer_unref (out);
+  filter_close (&filter);
+  g_free (all);
+}
+
+static void
+histo_overlay_colors (void)
+{
+  static const guint32 rgb[] = { 0xffff4a4a, 0xff4ade5a, 0xff5a8cff };
+  static const guint32 yuv[] = { 0xffe8e8e8, 0xff5a8cff, 0xffff4a4a };
+  static const guint32 frame[] = { 0xff101014, 0xffc8c8d0 };
+
+  check_colors ("RGB", "overlay-arrangement=stacked", rgb, 3);
+  check_colors ("GBR", "overlay-arrangement=stacked", rgb, 3);
+  check_colors ("Y444", "overlay-arrangement=stacked", yuv, 3);
+  check_colors ("GRAY8", "", yuv, 1);
+  check_colors ("RGB", "", frame, 2);
+}
+
 /* Marks of clipped pixels by the thresholds, which may change while playing. */
 static void
 histo_overlay_marks (void)
@@ -669,6 +724,7 @@ const Test tests_histo_overlay[] = {
   { "histo-overlay-bars", histo_overlay_bars, VARIANT_BOTH },
   { "histo-overlay-follows", histo_overlay_follows, VARIANT_BOTH },
   { "histo-overlay-components", histo_overlay_components, VARIANT_BOTH },
+  { "histo-overlay-colors", histo_overlay_colors, VARIANT_BOTH },
   { "histo-overlay-marks", histo_overlay_marks, VARIANT_BOTH },
   { "histo-overlay-formats", histo_overlay_formats, VARIANT_BOTH },
   { "histo-overlay-settings", histo_overlay_settings, VARIANT_BOTH },

@@ -25,6 +25,9 @@ check_wrong_device (Check *check, const void *data)
   if (n == 0)
     EXPECT_FAULT (
         check, true, &fault, FAULT_NOT_FOUND, "a machine without a GPU");
+  else
+    EXPECT (check, fault.kind == FAULT_NONE, "%d devices, and a fault: %s", n,
+        fault.message);
   EXPECT (check, n >= 0 && gpu_count (NULL) == n, "%d devices", n);
   for (int i = 0; i < 4; i++) {
     const int wrong[] = { n, n + 1, -2, 2147483647 };

@@ -624,11 +624,39 @@ mean_error (const SepconvSpec *spec, const Picture *src, const Picture *dst)
   return sum / ((double) width * height);
 }
 
+/* Taps that lose up to half a unit of 2^-15 each, all in the same direction, and sum to 1. */
+static void
+make_one_way (Taps *taps)
+{
+  double rest = 1.0;
+
+  taps->n = 32;
+  for (int i = 0; i < taps->n; i++) {
+    taps->tap[i] = 100.49 / 32768.0;
+    rest -= taps->tap[i];
+  }
+  taps->tap[taps->n / 2] += rest;
+}
+
+/* Halves the distance of codes to white: that the taps' sum is off shows most where all codes
+ * are far from the middle. */
+static void
+brighten (const Image *image)
+{
+  const int full = image_full_code (&image->plane[0]);
+
+  for (int y = 0; y < image_plane_height (image, 0); y++)
+    for (int x = 0; x < image->plane[0].width; x++)
+      picture_write_code (
+          image, 0, 0, x, y, (full + picture_code (image, 0, 0, x, y)) / 2);
+}
+
 static void
 rounding_case (Check *check, Random *random, int index, const void *data)
 {
   static const char *const names[] = { "gray8", "gray10", "p010", "gray12",
     "gray16" };
+  const bool one_way = index >= 5;
   const Subject *subject = data;
   const Effort effort = { 96, 96, 1e7 };
   Case *c = case_new ();
@@ -636,7 +664,7 @@ rounding_case (Check *check, Random *random, int index, const void *data)
   Picture src, dst;
   Fault fault;
 
-  case_set_layout (c, layout_kind_by_name (names[index]), 96, 96);
+  case_set_layout (c, layout_kind_by_name (names[index % 5]), 96, 96);
   case_make_spec (c, SEPCONV_REFLECT, &effort, random);
   c->spec.scale = 1.0;
   c->spec.bias = 0.0;
@@ -647,6 +675,10 @@ rounding_case (Check *check, Random *random, int index, const void *data)
   taps_gaussian (&c->x[0], 0.7, 2);
   taps_gaussian (&c->y[0], 0.8, 2);
   c->shape = "gaussian";
+  if (one_way) {
+    make_one_way (index >= 10 ? &c->x[0] : &c->y[0]);
+    c->shape = "one-way";
+  }
   if (!suit_method (check, c, subject, random)) {
     case_free (c);
     return;
@@ -663,6 +695,8 @@ rounding_case (Check *check, Random *random, int index, const void *data)
     picture_new (&src, &c->layout, false, random);
     picture_new (&dst, &c->layout, false, random);
     picture_paint (&src, c->content, random);
+    if (one_way)
+      brighten (&src.image);
     if (device_run_cleanly (
             check, subject->device, device_sepconv, plan, &src, &dst)) {
       const double mean = mean_error (&c->spec, &src, &dst);
@@ -741,6 +775,127 @@ limit_case (Check *check, Random *random, int index, const void *data)
   set_largest_gain (c, subject->method);
   set_zeros (c, random_double (random, 0.2, 0.8) / (1.0 - c->spec.scale));
   run_one (check, c, data, random);
+  case_free (c);
+}
+
+static void
+set_gain (Taps *taps, double gain)
+{
+  const double norm = taps_norm (taps);
+
+  for (int i = 0; i < taps->n && norm > 0.0; i++)
+    taps->tap[i] *= gain / norm;
+}
+
+/* Gives all terms of a case gains by chance, and all planes a zero level in the middle of their
+ * codes or near it. */
+static void
+make_loud (Case *c, Random *random)
+{
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.0;
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    SepconvPlane *how = &c->spec.plane[p];
+    const int quarter = (image_full_code (&c->layout.plane[p]) + 1) / 4;
+    const int zero = random_chance (random, 70)
+        ? 2 * quarter
+        : random_int (random, quarter, 3 * quarter);
+
+    set_gain (&c->x[p], random_double (random, 0.7, 13.0));
+    set_gain (&c->y[p], random_double (random, 0.7, 7.0));
+    for (int t = 0; t < how->n_more; t++) {
+      set_gain (&c->more[p][t].x, random_double (random, 0.7, 13.0));
+      set_gain (&c->more[p][t].y, random_double (random, 0.7, 7.0));
+    }
+    how->unbiased = 0;
+    for (int i = 0; i < c->layout.plane[p].channels; i++)
+      how->zero[i] = how->border_value[i] = zero;
+  }
+}
+
+/* Makes all terms of a case one tap along x, which amplifies what sums along y lose. The taps
+ * themselves lose nothing where they are integers. */
+static void
+make_single_taps (Case *c, Random *random)
+{
+  for (int p = 0; p < c->layout.n_planes; p++)
+    for (int t = 0; t <= c->spec.plane[p].n_more; t++) {
+      Taps *x = t == 0 ? &c->x[p] : &c->more[p][t - 1].x;
+      Taps *y = t == 0 ? &c->y[p] : &c->more[p][t - 1].y;
+
+      x->n = 1;
+      x->tap[0] = random_int (random, 6, 13);
+      y->n = random_int (random, 2, 4);
+      for (int i = 0; i < y->n; i++)
+        y->tap[i] = random_int (random, -600, 600) / 256.0;
+    }
+}
+
+/* Noise about the zero levels, so little that most results are in range. */
+static void
+paint_quiet (const Case *c, const Image *image, Random *random)
+{
+  for (int p = 0; p < image->n_planes; p++) {
+    const SepconvPlane *how = &c->spec.plane[p];
+    const double gain =
+        how->channels != 0 ? fmax (sepconv_gain (&c->spec, how), 1.0) : 1.0;
+    const int most =
+        (int) fmax (1.0, image_full_code (&image->plane[p]) / (4.0 * gain));
+
+    for (int y = 0; y < image_plane_height (image, p); y++)
+      for (int x = 0; x < image->plane[p].width; x++)
+        for (int i = 0; i < image->plane[p].channels; i++)
+          picture_write_code (image, p, i, x, y,
+              (int) how->zero[i] + random_int (random, -most, most));
+  }
+}
+
+/* Gains that integers with few bits behind the code's do not hold any more, on pictures whose
+ * results are in range all the same and show that. */
+static void
+loud_case (Check *check, Random *random, int index, const void *data)
+{
+  static const char *const names[] = { "gray8", "gray8", "nv12", "gray10",
+    "rgb24" };
+  const Subject *subject = data;
+  const Effort effort = { 64, 24, 3e4 }; /* so little, that taps are few */
+  Case *c = case_new ();
+  Picture src, dst;
+  SepconvPlan *plan;
+  Verdict verdict;
+  Fault fault;
+
+  case_set_layout (c, layout_kind_by_name (names[index % 5]), 64, 24);
+  case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
+  if (subject->method->ops != NULL && subject->method->ops->combines
+      && random_chance (random, 80))
+    case_make_terms (c, random);
+  /* Both have two terms. Angles show little of what is lost, and magnitudes half of it. */
+  if (c->spec.combine == SEPCONV_DIRECTION
+      || (c->spec.combine == SEPCONV_MAGNITUDE && random_chance (random, 50)))
+    c->spec.combine = SEPCONV_SUM;
+  make_loud (c, random);
+  if (random_chance (random, 50))
+    make_single_taps (c, random);
+  if (!suit_method (check, c, subject, random)) {
+    case_free (c);
+    return;
+  }
+  fault_clear (&fault);
+  plan = new_plan (c, subject, random, &fault);
+  if (EXPECT (check, plan != NULL, "no plan: %s", fault.message)) {
+    picture_new (&src, &c->layout, subject->device->gpu == NULL, random);
+    picture_new (&dst, &c->layout, subject->device->gpu == NULL, random);
+    paint_quiet (c, &src.image, random);
+    if (device_run_cleanly (
+            check, subject->device, device_sepconv, plan, &src, &dst)) {
+      verdict_by_oracle (&verdict, &c->spec, &src.image, &dst.image);
+      EXPECT (check, verdict.ok, "%s", verdict.text);
+    }
+    picture_clear (&src);
+    picture_clear (&dst);
+  }
+  sepconv_plan_free (plan);
   case_free (c);
 }
 
@@ -967,7 +1122,13 @@ check_precision (Check *check, const void *data)
 static void
 check_rounding (Check *check, const void *data)
 {
-  run_subject (check, data, 5, rounding_case);
+  run_subject (check, data, 15, rounding_case);
+}
+
+static void
+check_loud (Check *check, const void *data)
+{
+  run_subject (check, data, check->quick ? 40 : 400, loud_case);
 }
 
 static void
@@ -1113,6 +1274,8 @@ check_methods_add (void)
         check_near_one, subject, method, "sepconv/%s/near-one", method->name);
     kerncheck_add (
         check_rounding, subject, method, "sepconv/%s/rounding", method->name);
+    kerncheck_add (
+        check_loud, subject, method, "sepconv/%s/loud", method->name);
     kerncheck_add (
         check_limit, subject, method, "sepconv/%s/limit", method->name);
     kerncheck_add (

@@ -1117,6 +1117,45 @@ check_wrong_methods (Check *check, const void *data)
   case_end (r);
 }
 
+/* How far from an edge a gaussian of sigma 20 sees nothing of it with the radius for 8 bits, but
+ * does with that for 16. */
+#define FAR 80
+
+/* An edge at that distance. Taps are made for the samples' depth, whatever depth those of the
+ * spec were made for. */
+static void
+deep_case (Check *check, Random *random, int index, const void *data)
+{
+  const RunningSubject *subject = data;
+  RegionsCase *r = plain_case ("gray16");
+  RegionsPlan *plan;
+  Picture src, dst;
+
+  case_set_layout (r->c, r->c->kind, FAR + 40, 40);
+  r->taps.depth = 8 * index;
+  r->spec.strength = 0.1;
+  r->regions[0] = (Region){ -10, -10, 190, 190 };
+  describe (check, r);
+  plan = new_plan (check, subject, r, random);
+  make_source (subject, r, &src, random);
+  picture_new (&dst, &r->c->layout, subject->device->gpu == NULL, random);
+  for (int y = 0; y < r->c->height; y++)
+    for (int x = 0; x < r->c->width; x++)
+      picture_write_code (&src.image, 0, 0, x, y, x < FAR + 10 ? 0 : 65535);
+  if (plan != NULL && run_cleanly (check, subject, plan, r, &src, &dst))
+    expect_result (check, r, &src, &dst);
+  picture_clear (&src);
+  picture_clear (&dst);
+  regions_plan_free (plan);
+  case_end (r);
+}
+
+static void
+check_deep (Check *check, const void *data)
+{
+  check_subject (check, data, 3, deep_case);
+}
+
 void
 check_regions_add (void)
 {
@@ -1126,8 +1165,10 @@ check_regions_add (void)
 
   kerncheck_add (check_oracle, &any, NULL, "regions/cpu/oracle");
   kerncheck_add (check_update, &any, NULL, "regions/cpu/update");
+  kerncheck_add (check_deep, &any, NULL, "regions/cpu/deep");
   kerncheck_add (check_oracle, &gpu, NULL, "regions/cuda/oracle");
   kerncheck_add (check_update, &gpu, NULL, "regions/cuda/update");
+  kerncheck_add (check_deep, &gpu, NULL, "regions/cuda/deep");
   kerncheck_add (check_flight, &gpu, NULL, "regions/cuda/in-flight");
   for (int i = 0; i < sepconv_n_methods () && i < 64; i++) {
     const SepconvMethod *method = sepconv_method (i);

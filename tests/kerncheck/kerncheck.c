@@ -479,6 +479,7 @@ main (int argc, char **argv)
   check_chains_add ();
   check_counting_add ();
   check_workers_add ();
+  check_hostclock_add ();
   check_ring_add ();
   check_ring_device_add ();
   check_slices_add ();

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 
-# Of the address space: a mutant may ask for any amount of memory.
+# A mutant may ask for any amount of memory.
 MEMORY_LIMIT = 16 << 30
 
 # Tests that take too long on the emulated GPU.
@@ -62,6 +62,27 @@ class Group:
         return f"{self.program.name} {self.name}"
 
 
+def find_leak_checker():
+    """gcc's LeakSanitizer, which programs can be started with; None: there is none, or it does not
+    work, as where processes must not trace others."""
+    done = subprocess.run(["gcc", "-print-file-name=liblsan.so"], check=False, capture_output=True,
+                          encoding="utf-8", stdin=subprocess.DEVNULL)
+    library = os.path.realpath(done.stdout.strip())
+    if done.returncode != 0 or not os.path.isfile(library):
+        return None
+    works = subprocess.run(["true"], env=dict(os.environ, LD_PRELOAD=library), check=False,
+                           capture_output=True, stdin=subprocess.DEVNULL).returncode == 0
+    return library if works else None
+
+
+LEAK_CHECKER = find_leak_checker()
+
+
+def finds_leaks(program):
+    """Those of kerncheck are its own; GStreamer keeps memory to the end of a process."""
+    return program == KERNCHECK and LEAK_CHECKER is not None
+
+
 def environment(build, program, scratch):
     plugins = "tests/emulation/plugin" if program.emulated else "plugin"
     result = dict(
@@ -73,6 +94,9 @@ def environment(build, program, scratch):
             LD_LIBRARY_PATH=os.path.join(build, os.path.dirname(DRIVER)),
             EMULATED_GPU_DEVICES="2", EMULATED_GPU_STRICT="1", FAULTS_SEED="3",
             FAULTS_STRIDE="199")
+    if finds_leaks(program):
+        result.update(LD_PRELOAD=LEAK_CHECKER,
+                      LSAN_OPTIONS=f"hard_rss_limit_mb={MEMORY_LIMIT >> 20}")
     return result
 
 
@@ -120,19 +144,47 @@ def elements_groups(program, names):
             for (variant, name), tests in groups.items()]
 
 
-def limit_resources():
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+class Halt:
+    """Ends groups that run at once, when the first of them has failed."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.running = set()
+        self.halted = False
+
+    def add(self, end):
+        with self.lock:
+            self.running.add(end)
+            if self.halted:
+                end()
+
+    def remove(self, end):
+        with self.lock:
+            self.running.remove(end)
+
+    def now(self):
+        with self.lock:
+            self.halted = True
+            for end in self.running:
+                end()
+
+
+def limit_resources(group):
+    # What finds leaks reserves more of the address space, and limits memory itself.
+    if not finds_leaks(group.program):
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def run_group(build, group, scratch, limit):
-    """Returns "passed", "failed" or "timed out", the line that says why, and the seconds."""
+def run_group(build, group, scratch, limit, halt, more=()):
+    """Returns "passed", "failed" or "timed out", the line that says why, and the seconds. `more`:
+    variables of its environment."""
     began = time.monotonic()
     with subprocess.Popen(
             [os.path.join(build, group.program.path), *group.arguments],
-            env=environment(build, group.program, scratch), stdin=subprocess.DEVNULL,
+            env=environment(build, group.program, scratch) | dict(more), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
-            start_new_session=True, preexec_fn=limit_resources) as process:
+            start_new_session=True, preexec_fn=lambda: limit_resources(group)) as process:
         late = threading.Event()
 
         def end():
@@ -147,13 +199,15 @@ def run_group(build, group, scratch, limit):
 
         timer = threading.Timer(limit, end_late)
         timer.start()
+        halt.add(end)
         why = ""
         for line in process.stdout:
-            if line.startswith(("FAIL", "not ok")):
+            if line.startswith(("FAIL", "not ok", "SUMMARY: LeakSanitizer")):
                 why = line.strip()
                 break
         if why:
             end()
+        halt.remove(end)
         status = process.wait()
         timer.cancel()
     seconds = time.monotonic() - began

@@ -2,10 +2,11 @@
 """Which groups of checks reach which lines, from gcov."""
 
 import collections
-import glob
+import concurrent.futures
 import json
 import os
 import subprocess
+import tempfile
 
 import programs
 
@@ -39,8 +40,9 @@ class Reached:
         return lines.get(at, [])
 
 
-def collect(build, groups, cache, digests, say, scratch):
-    """Runs all groups in a build with gcov; what `cache` holds of an unchanged program stays."""
+def collect(build, groups, cache, digests, jobs, say, scratch):
+    """Runs all groups in a build with gcov, as many at once as there are jobs; what `cache` holds
+    of an unchanged program stays."""
     reached = Reached()
     for program in programs.PROGRAMS:
         path = os.path.join(cache, f"reached-{program.name}.json")
@@ -48,32 +50,38 @@ def collect(build, groups, cache, digests, say, scratch):
         if kept.get("digest") != digests[program.name]:
             kept = {"digest": digests[program.name], "groups": {}}
         mine = [group for group in groups if group.program == program]
-        for index, group in enumerate(mine):
-            if group.name not in kept["groups"]:
-                say(f"which lines {group} reaches ({index + 1} of {len(mine)})")
-                kept["groups"][group.name] = measure(build, group, scratch)
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            measured = {pool.submit(measure, build, group, scratch): group for group in mine
+                        if group.name not in kept["groups"]}
+            for future in concurrent.futures.as_completed(measured):
+                kept["groups"][measured[future].name] = future.result()
                 write(path, kept)
+                say(f"which lines {measured[future]} reaches "
+                    f"({len(kept['groups'])} of {len(mine)})")
+        for group in mine:
             reached.add(group, kept["groups"][group.name])
     return reached
 
 
 def measure(build, group, scratch):
-    for name in counters(build):
-        os.unlink(name)
-    verdict, why, seconds = programs.run_group(build.folder, group, scratch, 600)
-    return {"verdict": verdict, "why": why, "seconds": seconds, "lines": lines_of(build)}
+    """In a folder of its own, as groups that run at once count in the same files otherwise."""
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+        verdict, why, seconds = programs.run_group(
+            build.folder, group, scratch, 600, programs.Halt(), {"GCOV_PREFIX": folder})
+        lines = lines_of(build, folder)
+    return {"verdict": verdict, "why": why, "seconds": seconds, "lines": lines}
 
 
-def counters(build):
-    return [name for part in ("cuda", "plugin", "tests/emulation")
-            for name in glob.glob(os.path.join(build.folder, part, "**/*.gcda"), recursive=True)]
-
-
-def lines_of(build):
-    names = counters(build)
-    if not names:
+def lines_of(build, folder):
+    # Not by glob, which leaves out names that begin with a point, as those of the emulated GPU.
+    counters = [os.path.join(place, name) for place, _, names in os.walk(folder)
+                for name in names if name.endswith(".gcda")]
+    if not counters:
         return {}
-    done = subprocess.run(["gcov", "--json-format", "--stdout", *names], cwd=build.folder,
+    for counter in counters:
+        notes = counter.removesuffix("gcda") + "gcno"
+        os.symlink(notes.removeprefix(folder), notes)
+    done = subprocess.run(["gcov", "--json-format", "--stdout", *counters], cwd=build.folder,
                           stdin=subprocess.DEVNULL, capture_output=True, check=True)
     result = {}
     tree = os.path.dirname(os.path.dirname(build.folder))

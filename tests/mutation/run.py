@@ -3,6 +3,7 @@
 
 import argparse
 import collections
+import concurrent.futures
 import fnmatch
 import glob
 import hashlib
@@ -13,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import equivalent
@@ -178,29 +180,53 @@ class Bench:
             if code == [self.original_code[name] for name in objects]:
                 continue
             differs = True
-            for group in self.in_order(mine, mutant):
-                if time.monotonic() - began > self.arguments.limit:
-                    left_out += 1
-                    continue
-                verdict, why = self.try_group(group)
-                if verdict != "passed":
-                    self.kills[mutant.path, group] += 1
-                    return {"failed": "killed"}.get(verdict, verdict), str(group), why
+            found, late = self.race(self.in_order(mine, mutant), began)
+            left_out += late
+            if found:
+                verdict, group, why = found
+                self.kills[mutant.path, group] += verdict != "not compiled"
+                return {"failed": "killed"}.get(verdict, verdict), str(group), why
         if not differs:
             return "equivalent", "", ""
         return "survived", "", f"{left_out} groups left out for time" if left_out else ""
+
+    def race(self, groups, began):
+        """Runs groups, as many at once as there are jobs, until one does not pass. Returns the
+        verdict of that one, the group and why, or None; and how many were left out for time."""
+        waiting, found, late, linked = iter(groups), [], [], set()
+        lock, halt = threading.Lock(), programs.Halt()
+
+        def work():
+            while True:
+                with lock:
+                    group = None if found else next(waiting, None)
+                    if group is None:
+                        return
+                    if time.monotonic() - began > self.arguments.limit:
+                        late.append(group)
+                        continue
+                    if group.program not in linked and not self.build.make(
+                            group.program.targets, self.arguments.jobs):
+                        found.append(("not compiled", group, "it does not link"))
+                        return
+                    linked.add(group.program)
+                limit = 20 + 4 * self.lines.seconds[group]
+                verdict, why, _ = programs.run_group(
+                    self.build.folder, group, self.scratch, limit, halt)
+                with lock:
+                    if verdict != "passed" and not found:
+                        found.append((verdict, group, why))
+                        halt.now()
+
+        with concurrent.futures.ThreadPoolExecutor(self.arguments.jobs) as pool:
+            for worker in [pool.submit(work) for _ in range(self.arguments.jobs)]:
+                worker.result()
+        return (found[0] if found else None), len(late)
 
     def in_order(self, groups, mutant):
         """Those first that have found mutants of this file, then the quick ones."""
         return sorted(groups, key=lambda group: (-self.kills[mutant.path, group],
                                                  self.lines.seconds[group]))
-
-    def try_group(self, group):
-        if not self.build.make(group.program.targets, self.arguments.jobs):
-            return "not compiled", "it does not link"
-        limit = 20 + 4 * self.lines.seconds[group]
-        verdict, why, _ = programs.run_group(self.build.folder, group, self.scratch, limit)
-        return verdict, why
 
 
 def interval(found, n):
@@ -279,7 +305,7 @@ def main():
     digests = {program.name: digest_of(program.folders) for program in programs.PROGRAMS}
     with tempfile.TemporaryDirectory() as scratch:
         groups = programs.groups_of(plain.folder, scratch)
-        lines = reached.collect(counted, groups, work, digests, say, scratch)
+        lines = reached.collect(counted, groups, work, digests, arguments.jobs, say, scratch)
         for group, why in lines.broken.items():
             say(f"left out, since it fails as it is: {group}: {why}")
         results = Results(os.path.join(work, "results.jsonl"), "".join(digests.values()),
