@@ -7,9 +7,10 @@ GType
 gst_cuda_histogram_meta_api_get_type (void)
 {
   static gsize type = 0;
-  /* A change of colours makes the counters wrong; a change of size hardly does. */
+  /* A change of colours or of size makes the counters wrong. videoscale of GStreamer 1.20 asks for
+   * the latter by its tag. */
   static const gchar *tags[] = { GST_META_TAG_VIDEO_STR,
-    GST_META_TAG_VIDEO_COLORSPACE_STR, NULL };
+    GST_META_TAG_VIDEO_COLORSPACE_STR, GST_META_TAG_VIDEO_SIZE_STR, NULL };
 
   if (g_once_init_enter (&type))
     g_once_init_leave (&type,

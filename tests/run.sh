@@ -983,6 +983,7 @@ else
   skip "links between the pages" "this is no git checkout"
 fi
 check "the drawings of the pages" drawings_are_made
+check "the table of the matrix" docs/matrix.py --check
 check "setup.sh shows how far a build is" build_shows_progress
 check "scripts: shellcheck" shellcheck \
   -x .ci/run cuda/*.sh docs/*.sh pipelines/{*.sh,completion.bash} debian/tests/{header,launch,tools,typelib} \

@@ -283,8 +283,10 @@ histo_metas_are_registered (void)
   expect (gst_meta_api_type_has_tag (
               info->api, g_quark_from_string (GST_META_TAG_VIDEO_STR))
           && gst_meta_api_type_has_tag (info->api,
-              g_quark_from_string (GST_META_TAG_VIDEO_COLORSPACE_STR)),
-      "it does not say that it depends on colours");
+              g_quark_from_string (GST_META_TAG_VIDEO_COLORSPACE_STR))
+          && gst_meta_api_type_has_tag (
+              info->api, g_quark_from_string (GST_META_TAG_VIDEO_SIZE_STR)),
+      "it does not say that it depends on colours and size");
   expect (!gst_meta_api_type_has_tag (
               info->api, g_quark_from_string (GST_META_TAG_MEMORY_STR)),
       "it says that it describes memory");

@@ -145,7 +145,8 @@ write_clip (const char *path)
       "videotestsrc num-buffers=%d ! video/x-raw,format=I420,width=96,height=64,"
       "framerate=30/1 ! jpegenc ! matroskamux ! filesink location=%s",
       FILE_FRAMES, path);
-  GstElement *pipeline = gst_parse_launch (line, NULL);
+  GstElement *pipeline = gst_parse_launch_full (
+      line, NULL, GST_PARSE_FLAG_FATAL_ERRORS, NULL);
 
   g_free (line);
   if (pipeline == NULL)
