@@ -449,9 +449,12 @@ short_blur_case (Check *check, Random *random, int index, const void *data)
     const int rx = random_int (random, 1, longest);
     const int ry = random_int (random, 1, longest);
 
-    if (random_chance (random, 25)) {
-      make_box (&c->x[p], 2 * rx + 1);
-      make_box (&c->y[p], 2 * ry + 1);
+    if (random_chance (random, 40)) {
+      /* Symmetric, but not around a sample, where the number is even. */
+      const int odd = random_int (random, 0, 1);
+
+      make_box (&c->x[p], 2 * rx + odd);
+      make_box (&c->y[p], 2 * ry + odd);
     } else {
       taps_gaussian (&c->x[p], rx / random_double (random, 1.0, 4.0), rx);
       taps_gaussian (&c->y[p], ry / random_double (random, 1.0, 4.0), ry);
