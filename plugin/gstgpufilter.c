@@ -407,8 +407,14 @@ get_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstGpuFilterUse *use,
     }
   }
   priv->copies = *use != GST_GPU_FILTER_WRITE;
-  return GST_BASE_TRANSFORM_GET_CLASS (trans)->prepare_output_buffer (
+  flow = GST_BASE_TRANSFORM_GET_CLASS (trans)->prepare_output_buffer (
       trans, in, out);
+  /* A pool that has no memory for one more buffer says so only in the log. */
+  if (flow == GST_FLOW_ERROR && gst_gpu_flights_claim_error (&priv->flights))
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
+        ("There is no buffer for a result: the pool has no memory."),
+        ("for %" GST_PTR_FORMAT, (gpointer) in));
+  return flow;
 }
 
 /* The base class updates the position only for buffers that this element returns to it. */
