@@ -11,7 +11,7 @@
 #
 #   --arch arm64    for 64-bit Arm: built in a Debian 13 under build/packages, which mmdebstrap
 #                   makes, with Debian's cross compiler, and installed in another, under qemu.
-#                   Root, an hour on two cores, and 5 GB
+#                   Root, more than an hour on two cores, and 5 GB
 #   --try FOLDER    install, use and remove the packages of that folder instead
 #   --cuda ARCHS    with kernels for these GPUs, such as 80,90, by nvcc; without it for the
 #                   CPU alone, as where nvcc is not packaged
