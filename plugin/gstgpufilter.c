@@ -380,6 +380,22 @@ suits_downstream (GstGpuFilter *self, GstBuffer *in)
           || is_laid_out_plainly (in, &format->info));
 }
 
+/* A pool that has no memory for one more buffer says so only in the log. One that could not be
+ * made active is an error of the base class already. */
+static void
+explain_missing_buffer (GstGpuFilter *self, GstBuffer *in)
+{
+  GstBufferPool *pool =
+      gst_base_transform_get_buffer_pool (GST_BASE_TRANSFORM (self));
+
+  if (pool != NULL && gst_buffer_pool_is_active (pool)
+      && gst_gpu_flights_claim_error (&PRIVATE (self)->flights))
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
+        ("There is no buffer for a result: the pool has no memory."),
+        ("for %" GST_PTR_FORMAT, (gpointer) in));
+  gst_clear_object (&pool);
+}
+
 /* Decides how the frame is used, waits for room in the queue, and gets the buffer to push, which
  * may be `in` itself. */
 static GstFlowReturn
@@ -409,11 +425,8 @@ get_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstGpuFilterUse *use,
   priv->copies = *use != GST_GPU_FILTER_WRITE;
   flow = GST_BASE_TRANSFORM_GET_CLASS (trans)->prepare_output_buffer (
       trans, in, out);
-  /* A pool that has no memory for one more buffer says so only in the log. */
-  if (flow == GST_FLOW_ERROR && gst_gpu_flights_claim_error (&priv->flights))
-    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
-        ("There is no buffer for a result: the pool has no memory."),
-        ("for %" GST_PTR_FORMAT, (gpointer) in));
+  if (flow == GST_FLOW_ERROR)
+    explain_missing_buffer (self, in);
   return flow;
 }
 
