@@ -49,6 +49,19 @@ answer_allocation (const PadRig *rig, GstQuery *query)
   return TRUE;
 }
 
+/* What of `caps`, which is taken, is in this memory. */
+static GstCaps *
+in_memory (GstCaps *caps, const gchar *memory)
+{
+  GstCaps *all = gst_caps_new_empty_simple ("video/x-raw"), *both;
+
+  gst_caps_set_features_simple (all, gst_caps_features_new (memory, NULL));
+  both = gst_caps_intersect_full (caps, all, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref (caps);
+  gst_caps_unref (all);
+  return both;
+}
+
 static gboolean
 on_query (GstPad *pad, GstObject *parent, GstQuery *query)
 {
@@ -68,7 +81,9 @@ on_query (GstPad *pad, GstObject *parent, GstQuery *query)
       return TRUE;
     case GST_QUERY_CAPS:
       gst_query_parse_caps (query, &filter);
-      caps = filter != NULL ? gst_caps_ref (filter) : gst_caps_new_any ();
+      caps = filter != NULL ? gst_caps_copy (filter) : gst_caps_new_any ();
+      if (rig->memory != NULL)
+        caps = in_memory (caps, rig->memory);
       gst_query_set_caps_result (query, caps);
       gst_caps_unref (caps);
       return TRUE;

@@ -25,6 +25,7 @@ struct PadRig
   gpointer owner;
   gboolean foreign_in;  /* input buffers are not from the element's pool */
   gboolean foreign_out; /* the sink insists on a pool of its own */
+  const gchar *memory;  /* caps feature that the sink insists on; NULL: it takes anything */
 
   /* Of the caps set last. */
   GstCaps *caps;

@@ -194,11 +194,13 @@ run_picture (PipelineBench *bench, const gchar *backend,
       pad_rig_caps (picture->format, picture->width, picture->height);
   gchar *problem = NULL;
   PushCourse course;
+  gboolean ok;
   Pace pace;
 
   gst_caps_set_features_simple (caps, gst_caps_features_new (GPU_MEMORY, NULL));
-  if (!push_course_init (&course, work->settings)
-      || !pad_rig_start (&course.rig)) {
+  ok = push_course_init (&course, work->settings);
+  course.rig.memory = GPU_MEMORY;
+  if (!ok || !pad_rig_start (&course.rig)) {
     bench_fail (bench, name, "cudasepconv cannot be made or started");
   } else if (!offers_gpu_memory (&course.rig, caps)) {
     bench_skip (bench, name,
