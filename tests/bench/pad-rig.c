@@ -81,7 +81,7 @@ on_query (GstPad *pad, GstObject *parent, GstQuery *query)
       return TRUE;
     case GST_QUERY_CAPS:
       gst_query_parse_caps (query, &filter);
-      caps = filter != NULL ? gst_caps_copy (filter) : gst_caps_new_any ();
+      caps = filter != NULL ? gst_caps_ref (filter) : gst_caps_new_any ();
       if (rig->memory != NULL)
         caps = in_memory (caps, rig->memory);
       gst_query_set_caps_result (query, caps);

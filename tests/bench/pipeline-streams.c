@@ -86,17 +86,15 @@ open_streams (
   gboolean ok = TRUE;
 
   for (guint i = 0; i < n; i++) {
-    GString *settings = g_string_new (NULL);
+    const gint device = devices > 0 ? (gint) (stream[i].index % devices) : -1;
+    gchar *settings = g_strdup_printf (
+        "backend=%s sigma=2 cuda-device-id=%d", bench->backend, device);
 
-    g_string_printf (settings, "backend=%s sigma=2", bench->backend);
-    if (devices > 0)
-      g_string_append_printf (
-          settings, " cuda-device-id=%u", stream[i].index % devices);
-    ok = push_course_init (&stream[i].course, settings->str) && ok
+    ok = push_course_init (&stream[i].course, settings) && ok
         && pad_rig_start (&stream[i].course.rig)
         && push_course_begin (&stream[i].course, caps)
         && push_course_push (&stream[i].course, 1);
-    g_string_free (settings, TRUE);
+    g_free (settings);
   }
   gst_caps_unref (caps);
   return ok;

@@ -834,10 +834,46 @@ make_single_taps (Case *c, Random *random)
     }
 }
 
+/* For run_made_case(): how the source is painted, and what is expected of the result. */
+typedef void (*PaintCase) (const Case *c, Picture *src, Random *random);
+typedef void (*JudgeCase) (
+    Check *check, const Case *c, const Picture *src, const Picture *dst);
+
+/* Runs a case that is made but for its picture, if it suits the method. Frees it. */
+static void
+run_made_case (Check *check, Case *c, const Subject *subject, bool on_host,
+    PaintCase paint, JudgeCase judge, Random *random)
+{
+  Picture src, dst;
+  SepconvPlan *plan;
+  Fault fault;
+
+  if (!suit_method (check, c, subject, random)) {
+    case_free (c);
+    return;
+  }
+  fault_clear (&fault);
+  plan = new_plan (c, subject, random, &fault);
+  if (EXPECT (check, plan != NULL, "no plan: %s", fault.message)) {
+    picture_new (&src, &c->layout, on_host, random);
+    picture_new (&dst, &c->layout, on_host, random);
+    paint (c, &src, random);
+    if (device_run_cleanly (
+            check, subject->device, device_sepconv, plan, &src, &dst))
+      judge (check, c, &src, &dst);
+    picture_clear (&src);
+    picture_clear (&dst);
+  }
+  sepconv_plan_free (plan);
+  case_free (c);
+}
+
 /* Noise about the zero levels, so little that most results are in range. */
 static void
-paint_quiet (const Case *c, const Image *image, Random *random)
+paint_quiet (const Case *c, Picture *src, Random *random)
 {
+  const Image *image = &src->image;
+
   for (int p = 0; p < image->n_planes; p++) {
     const SepconvPlane *how = &c->spec.plane[p];
     const double gain =
@@ -853,6 +889,16 @@ paint_quiet (const Case *c, const Image *image, Random *random)
   }
 }
 
+static void
+expect_by_oracle (
+    Check *check, const Case *c, const Picture *src, const Picture *dst)
+{
+  Verdict verdict;
+
+  verdict_by_oracle (&verdict, &c->spec, &src->image, &dst->image);
+  EXPECT (check, verdict.ok, "%s", verdict.text);
+}
+
 /* Gains that integers with few bits behind the code's do not hold any more, on pictures whose
  * results are in range all the same and show that. */
 static void
@@ -863,10 +909,6 @@ loud_case (Check *check, Random *random, int index, const void *data)
   const Subject *subject = data;
   const Effort effort = { 64, 24, 3e4 }; /* so little, that taps are few */
   Case *c = case_new ();
-  Picture src, dst;
-  SepconvPlan *plan;
-  Verdict verdict;
-  Fault fault;
 
   case_set_layout (c, layout_kind_by_name (names[index % 5]), 64, 24);
   case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
@@ -880,26 +922,8 @@ loud_case (Check *check, Random *random, int index, const void *data)
   make_loud (c, random);
   if (random_chance (random, 50))
     make_single_taps (c, random);
-  if (!suit_method (check, c, subject, random)) {
-    case_free (c);
-    return;
-  }
-  fault_clear (&fault);
-  plan = new_plan (c, subject, random, &fault);
-  if (EXPECT (check, plan != NULL, "no plan: %s", fault.message)) {
-    picture_new (&src, &c->layout, subject->device->gpu == NULL, random);
-    picture_new (&dst, &c->layout, subject->device->gpu == NULL, random);
-    paint_quiet (c, &src.image, random);
-    if (device_run_cleanly (
-            check, subject->device, device_sepconv, plan, &src, &dst)) {
-      verdict_by_oracle (&verdict, &c->spec, &src.image, &dst.image);
-      EXPECT (check, verdict.ok, "%s", verdict.text);
-    }
-    picture_clear (&src);
-    picture_clear (&dst);
-  }
-  sepconv_plan_free (plan);
-  case_free (c);
+  run_made_case (check, c, subject, subject->device->gpu == NULL, paint_quiet,
+      expect_by_oracle, random);
 }
 
 /* An offset that is a float, as a part of full scale, and lies next to the middle between
@@ -979,33 +1003,19 @@ expect_within_bound (
 }
 
 static void
+paint_content (const Case *c, Picture *src, Random *random)
+{
+  picture_paint (src, c->content, random);
+}
+
+static void
 offset_case (Check *check, Random *random, int index, const void *data)
 {
-  const Subject *subject = data;
   Case *c = case_new ();
-  Picture src, dst;
-  SepconvPlan *plan;
-  Fault fault;
 
   make_offset_case (c, index);
-  if (!suit_method (check, c, subject, random)) {
-    case_free (c);
-    return;
-  }
-  fault_clear (&fault);
-  plan = new_plan (c, subject, random, &fault);
-  if (EXPECT (check, plan != NULL, "no plan: %s", fault.message)) {
-    picture_new (&src, &c->layout, false, random);
-    picture_new (&dst, &c->layout, false, random);
-    picture_paint (&src, c->content, random);
-    if (device_run_cleanly (
-            check, subject->device, device_sepconv, plan, &src, &dst))
-      expect_within_bound (check, c, &src, &dst);
-    picture_clear (&src);
-    picture_clear (&dst);
-  }
-  sepconv_plan_free (plan);
-  case_free (c);
+  run_made_case (
+      check, c, data, false, paint_content, expect_within_bound, random);
 }
 
 static void
