@@ -12,7 +12,6 @@ import functools
 import json
 import os
 import re
-import sys
 import threading
 import time
 import warnings
@@ -23,6 +22,7 @@ import gi
 
 gi.require_version("Gst", "1.0")
 from gi.repository import GLib, Gst  # noqa: E402
+from own_packages import say  # noqa: E402
 
 # For structure.get_array(), which gives a GObject.ValueArray.
 warnings.simplefilter("ignore", DeprecationWarning)
@@ -151,10 +151,6 @@ def event_of(kind: str, values: dict[str, Any]) -> bytes:
 @functools.lru_cache(maxsize=100)
 def say_once(text: str) -> None:
     say(text)
-
-
-def say(text: str) -> None:
-    print(f"{os.path.basename(sys.argv[0])}: {text}", file=sys.stderr, flush=True)
 
 
 class Entry:

@@ -18,7 +18,8 @@ from typing import Any
 
 import prometheus_client
 from aiohttp import web
-from monitor_inputs import BOUNDARY, Input, Key, say
+from monitor_inputs import BOUNDARY, Input, Key
+from own_packages import say
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 

@@ -14,6 +14,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 IN_CHECKOUT = os.path.exists(os.path.join(ROOT, "pipelines/setup.sh"))
 
 
+def say(text: object) -> None:
+    print(f"{os.path.basename(sys.argv[0])}: {text}", file=sys.stderr, flush=True)
+
+
 def fail(text: str) -> NoReturn:
     sys.exit(f"{os.path.basename(sys.argv[0])}: {text}")
 

@@ -147,7 +147,7 @@ reason() {
 
 # run_cell CELL RELEASE COMPILER GSTREAMER CUDA
 run_cell() {
-  local cell=$1 log=$folder/$1.log began=$SECONDS why tally p f s
+  local cell=$1 log=$folder/$1.log began=$SECONDS why p f s
   why=$(reason "$@")
   if [[ -n $why ]]; then
     skip "$cell" "$why"
@@ -162,14 +162,8 @@ run_cell() {
   running=$!
   wait "$running" || true
   running=
-  tally=$(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' "$log" | tail -n 1)
-  read -r p f s <<<"${tally:-0 1 0}"
   # Checks that were skipped are in the log: all of CUDA's are, without a GPU.
-  grep -vE '^[0-9]+ passed, |^  SKIP ' "$log" || true
-  [[ -n $tally ]] || echo "FAIL $cell: it did not come to its end"
-  passed=$((passed + p))
-  failed=$((failed + f))
-  skipped=$((skipped + s))
+  count_script "$cell" "$log" '^  SKIP '
   [[ ! -f $folder/$cell.json ]] || docs/matrix.py --add "$folder/$cell.json" "$(date -u +%F)" "$p" "$f" "$s" $((SECONDS - began))
 }
 

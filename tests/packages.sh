@@ -141,18 +141,12 @@ arm64_system() {
 
 # This script in there, whose results are counted as those of this one.
 tries_on_arm64() {
-  local log=$scratch/arm64 tally p f s
+  local log=$scratch/arm64
   in_system "$systems/arm64" '' source/tests/packages.sh --try /packages >"$log" 2>&1 </dev/null &
   running=$!
   wait "$running" || true
   running=
-  tally=$(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' "$log")
-  read -r p f s <<<"${tally:-0 1 0}"
-  grep -vE '^[0-9]+ passed, ' "$log" || true
-  [[ -n $tally ]] || echo "FAIL arm64: it did not come to its end"
-  passed=$((passed + p))
-  failed=$((failed + f))
-  skipped=$((skipped + s))
+  count_script arm64 "$log"
 }
 
 # deb_of PACKAGE: its file.

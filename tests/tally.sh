@@ -96,6 +96,20 @@ count_log() {
   return 1
 }
 
+# count_script NAME LOG [PATTERN]: adds the last "N passed, N failed, N skipped" of a script that
+# this file was sourced by, and shows its other lines, but for those of PATTERN. One that wrote no
+# such line is one failure. Leaves the numbers in $p, $f and $s.
+count_script() {
+  local name=$1 file=$2 tally
+  tally=$(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' "$file" | tail -n 1)
+  read -r p f s <<<"${tally:-0 1 0}"
+  grep -vE "^[0-9]+ passed, ${3:+|$3}" "$file" || true
+  [[ -n $tally ]] || echo "FAIL $name: it did not come to its end"
+  passed=$((passed + p))
+  failed=$((failed + f))
+  skipped=$((skipped + s))
+}
+
 # The last line and the exit status of everything.
 finish() {
   rm -f "$check_log"
