@@ -175,15 +175,16 @@ mean_around (const Problem *problem, const Grown *region, int x, int y)
       block_start (x, (int) floor (region->left / problem->pixels_x), width);
   const int top =
       block_start (y, (int) floor (region->top / problem->pixels_y), height);
+  const int first_x = left > 0 ? left : 0, first_y = top > 0 ? top : 0;
   double sum = 0.0;
   int n = 0;
 
-  for (int j = top; j < top + height; j++)
-    for (int i = left; i < left + width; i++)
-      if (i >= 0 && i < problem->width && j >= 0 && j < problem->height) {
-        sum += code_at (problem, i, j);
-        n++;
-      }
+  /* Blocks of huge regions end far outside of the picture. */
+  for (int j = first_y; j < problem->height && j - top < height; j++)
+    for (int i = first_x; i < problem->width && i - left < width; i++) {
+      sum += code_at (problem, i, j);
+      n++;
+    }
   return floor (sum / n + 0.5);
 }
 
