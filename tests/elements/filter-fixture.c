@@ -62,15 +62,20 @@ element_count (GstElement *element, const char *stat)
 char *
 settings_get (const char *settings, const char *key)
 {
-  char **pairs = g_strsplit (settings, " ", -1), *value = NULL;
   const gsize length = strlen (key);
+  char *value = NULL;
 
-  for (int i = 0; pairs[i]; i++)
-    if (strncmp (pairs[i], key, length) == 0 && pairs[i][length] == '=') {
+  for (const char *pair = settings; pair != NULL;) {
+    const char *end = strchr (pair, ' ');
+
+    if (strncmp (pair, key, length) == 0 && pair[length] == '=') {
+      const char *text = pair + length + 1;
+
       g_free (value);
-      value = g_strdup (pairs[i] + length + 1);
+      value = end ? g_strndup (text, (gsize) (end - text)) : g_strdup (text);
     }
-  g_strfreev (pairs);
+    pair = end ? end + 1 : NULL;
+  }
   return value;
 }
 

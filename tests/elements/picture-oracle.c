@@ -586,19 +586,47 @@ correlated (const Component *c, const char *settings, const double *in)
   return out;
 }
 
-/* What the terms make of a sample of this level, as a level. */
-static double
-combined (const char *settings, const char *kernel, double full, double in,
-    double first, double second)
+/* How the sums of the terms become a sample, read from the settings once. */
+typedef struct
 {
-  if (g_str_equal (kernel, "unsharp"))
-    return fabs (in - first)
-            > setting_number (settings, "threshold", 0.0) * full
-        ? in + setting_number (settings, "amount", 1.0) * (in - first)
-        : in;
-  if (g_str_equal (kernel, "dog"))
+  enum
+  {
+    ADDED,
+    SUBTRACTED,
+    MAGNITUDE,
+    DIRECTION,
+    SHARPENED
+  } kind;
+  double threshold, amount; /* of SHARPENED; the threshold as a level */
+} Combination;
+
+static Combination
+combination_of (const char *settings, const char *kernel, double full)
+{
+  Combination r = { .kind = ADDED };
+
+  if (g_str_equal (kernel, "unsharp")) {
+    r.kind = SHARPENED;
+    r.threshold = setting_number (settings, "threshold", 0.0) * full;
+    r.amount = setting_number (settings, "amount", 1.0);
+  } else if (g_str_equal (kernel, "dog")) {
+    r.kind = SUBTRACTED;
+  } else if (is_gradient (kernel)) {
+    r.kind = gives_direction (settings) ? DIRECTION : MAGNITUDE;
+  }
+  return r;
+}
+
+/* What the terms make of a sample of this level, as a level. Not for DIRECTION. */
+static double
+combined (const Combination *how, double in, double first, double second)
+{
+  if (how->kind == SHARPENED)
+    return fabs (in - first) > how->threshold ? in + how->amount * (in - first)
+                                              : in;
+  if (how->kind == SUBTRACTED)
     return first - second;
-  return is_gradient (kernel) ? hypot (first, second) : first + second;
+  return how->kind == MAGNITUDE ? hypot (first, second) : first + second;
 }
 
 static double
@@ -622,6 +650,7 @@ filtered (const Component *c, const char *settings)
       c->kind == CHROMA ? 0.0 : setting_number (settings, "bias", 0.0);
   const gboolean neutral = c->kind == CHROMA && chroma_is_neutral (settings);
   char *kernel = setting_name (settings, "kernel", "gaussian"), *term;
+  const Combination how = combination_of (settings, kernel, full);
   double *in = g_new (double, n), *sums[2];
 
   for (int t = 0; t < 2; t++)
@@ -639,12 +668,10 @@ filtered (const Component *c, const char *settings)
     g_free (term);
   }
   for (int i = 0; i < n; i++)
-    in[i] = neutral                  ? c->zero
-        : gives_direction (settings) ? angle_code (c, sums[0][i], sums[1][i])
-                                     : c->zero + bias * full
-            + scale
-                * combined (
-                    settings, kernel, full, in[i], sums[0][i], sums[1][i]);
+    in[i] = neutral                 ? c->zero
+        : how.kind == DIRECTION ? angle_code (c, sums[0][i], sums[1][i])
+                                : c->zero + bias * full
+            + scale * combined (&how, in[i], sums[0][i], sums[1][i]);
   g_free (sums[0]);
   g_free (sums[1]);
   g_free (kernel);
