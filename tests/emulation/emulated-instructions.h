@@ -12,13 +12,15 @@
 
 #define INSTRUCTIONS_CAPABILITY 80
 
-/* What the lanes of the warp that runs give each other: matrix A by rows, B by columns, of halves
- * with their exponents, or of bytes. */
+/* What the lanes of the warp that runs give each other: matrices of bytes, A by rows and B by
+ * columns, or of halves with their exponents. A lane multiplies rows i and i + 8 of A by columns
+ * 2j and 2j + 1 of B, so four numbers of each matrix lie side by side: of A twice row i, then twice
+ * row i + 8, of B both columns, then both again. */
 struct WarpExchange
 {
   const void *row[32];
-  float a[16][16], b[8][16];
-  int a_exponent[16][16], b_exponent[8][16];
+  float a[8][16][4], b[4][16][4];
+  int16_t a_exponent[8][16][4], b_exponent[4][16][4];
   uint8_t a_bytes[16][32], b_bytes[8][32];
 };
 
@@ -172,68 +174,117 @@ emulated_exponent (float number, int least)
   return std::max ((int) (bits >> 23 & 0xff) - 127, least);
 }
 
-/* Adds 8 products to a sum as tensor cores of compute capability 8.x do, which lose more
- * than newer ones: tensor-loss.h says how, and from which sources. */
-static inline float
-emulated_add_products (float sum, const float *a, const int *a_exponent,
-    const float *b, const int *b_exponent)
-{
-  const int none = -1000;
-  int exponent = sum != 0.0f ? emulated_exponent (sum, -126) : none;
-  int total, size;
-  float product[8]; /* which holds all bits of one of halves */
-  double scale;
+/* Far below that of any product of halves, which is at least -28, also when one of a half, at most
+ * 15, is added to it. */
+#define EXPONENT_OF_ZERO (-500)
 
-  for (int k = 0; k < 8; k++) {
-    product[k] = a[k] * b[k];
-    exponent = std::max (
-        exponent, product[k] != 0.0f ? a_exponent[k] + b_exponent[k] : none);
+/* Of a half. */
+static inline int16_t
+emulated_exponent_of_half (float half)
+{
+  return (int16_t) (half == 0.0f ? EXPONENT_OF_ZERO
+                                 : emulated_exponent (half, -14));
+}
+
+static inline float
+emulated_power_of_two_as_float (int n)
+{
+  const uint32_t bits = (uint32_t) (127 + n) << 23;
+  float power;
+
+  memcpy (&power, &bits, sizeof power);
+  return power;
+}
+
+typedef float FourFloats __attribute__ ((vector_size (16)));
+typedef int32_t FourInts __attribute__ ((vector_size (16)));
+typedef int16_t EightShorts __attribute__ ((vector_size (16)));
+
+/* Adds 8 products to each of four sums as tensor cores of compute capability 8.x do, which lose
+ * more than newer ones: tensor-loss.h says how, and from which sources. */
+static inline void
+emulated_add_products (float (&sums)[4], const float (*a)[4],
+    const int16_t (*a_exponent)[4], const float (*b)[4],
+    const int16_t (*b_exponent)[4])
+{
+  EightShorts most = { EXPONENT_OF_ZERO, EXPONENT_OF_ZERO, EXPONENT_OF_ZERO,
+    EXPONENT_OF_ZERO, EXPONENT_OF_ZERO, EXPONENT_OF_ZERO, EXPONENT_OF_ZERO,
+    EXPONENT_OF_ZERO };
+  int16_t halves[8];
+  int exponent[4];
+  float scale[4];
+  FourFloats sum, scales;
+  FourInts total;
+
+  for (int k = 0; k < 8; k += 2) {
+    EightShorts x, y;
+
+    memcpy (&x, a_exponent[k], sizeof x);
+    memcpy (&y, b_exponent[k], sizeof y);
+    x += y;
+    most = x > most ? x : most;
   }
-  if (exponent == none)
-    return 0.0f;
-  /* Each number then is below 2^26. */
-  scale = emulated_power_of_two (24 - exponent);
-  total = (int) (sum * scale);
-  for (int k = 0; k < 8; k++)
-    total += (int) (product[k] * scale);
-  size = abs (total);
-  if (size >> 24 > 0)
-    size &= -(1 << (8 - __builtin_clz ((unsigned) size)));
-  return (float) ((total < 0 ? -size : size)
-      * emulated_power_of_two (exponent - 24));
+  memcpy (halves, &most, sizeof halves);
+  /* Each number then is below 2^26, and a float holds all bits of a product of halves. */
+  for (int i = 0; i < 4; i++) {
+    exponent[i] = std::max<int> (halves[i], halves[i + 4]);
+    scale[i] = emulated_power_of_two_as_float (
+        24 - std::max (exponent[i], emulated_exponent (sums[i], -64)));
+  }
+  memcpy (&scales, scale, sizeof scales);
+  memcpy (&sum, sums, sizeof sum);
+  total = __builtin_convertvector (sum * scales, FourInts);
+  for (int k = 0; k < 8; k++) {
+    FourFloats x, y;
+
+    memcpy (&x, a[k], sizeof x);
+    memcpy (&y, b[k], sizeof y);
+    total += __builtin_convertvector (x * y * scales, FourInts);
+  }
+  for (int i = 0; i < 4; i++) {
+    int size = abs (total[i]);
+
+    if (size >> 24 > 0)
+      size &= -(1 << (8 - __builtin_clz ((unsigned) size)));
+    /* Without a product the sum stays what it is. */
+    if (exponent[i] > EXPONENT_OF_ZERO / 2)
+      sums[i] = (float) (total[i] < 0 ? -size : size) / scale[i];
+  }
 }
 
 static inline void
 multiply_matrices_add (
     float (&to)[4], const uint4 &a, uint32_t low, uint32_t high)
 {
-  const int lane = emulated_lane ();
+  const int lane = emulated_lane (), line = lane / 4;
   const uint32_t left[] = { a.x, a.y, a.z, a.w }, right[] = { low, high };
   WarpExchange &exchange = emulated_exchange ();
 
   for (int i = 0; i < 8; i++) {
-    const int row = lane / 4 + i / 2 % 2 * 8,
-              k = lane % 4 * 2 + i / 4 * 8 + i % 2;
+    const int k = lane % 4 * 2 + i / 4 * 8 + i % 2, at = i / 2 % 2 * 2;
+    const float half = emulated_half (left[i / 2], i % 2);
 
-    exchange.a[row][k] = emulated_half (left[i / 2], i % 2);
-    exchange.a_exponent[row][k] = emulated_exponent (exchange.a[row][k], -14);
+    for (int twice = 0; twice < 2; twice++) {
+      exchange.a[line][k][at + twice] = half;
+      exchange.a_exponent[line][k][at + twice] =
+          emulated_exponent_of_half (half);
+    }
   }
   for (int i = 0; i < 4; i++) {
-    const int column = lane / 4, k = lane % 4 * 2 + i / 2 * 8 + i % 2;
+    const int k = lane % 4 * 2 + i / 2 * 8 + i % 2, at = line % 2;
+    const float half = emulated_half (right[i / 2], i % 2);
 
-    exchange.b[column][k] = emulated_half (right[i / 2], i % 2);
-    exchange.b_exponent[column][k]
-        = emulated_exponent (exchange.b[column][k], -14);
+    for (int twice = 0; twice < 4; twice += 2) {
+      exchange.b[line / 2][k][at + twice] = half;
+      exchange.b_exponent[line / 2][k][at + twice] =
+          emulated_exponent_of_half (half);
+    }
   }
   __syncwarp ();
-  for (int i = 0; i < 4; i++) {
-    const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
-
-    for (int k = 0; k < 16; k += 8)
-      to[i] = emulated_add_products (to[i], &exchange.a[row][k],
-          &exchange.a_exponent[row][k], &exchange.b[column][k],
-          &exchange.b_exponent[column][k]);
-  }
+  for (int k = 0; k < 16; k += 8)
+    emulated_add_products (to, &exchange.a[line][k],
+        &exchange.a_exponent[line][k], &exchange.b[lane % 4][k],
+        &exchange.b_exponent[lane % 4][k]);
   __syncwarp ();
 }
 
