@@ -10,7 +10,9 @@
 /* Of one channel, row after row. */
 typedef struct
 {
-  double *rows; /* a term's sums of rows */
+  double *codes; /* of one row with its borders, less the centre */
+  double *sums;  /* of one row, over its column's taps */
+  double *rows;  /* a term's sums of rows */
   double *term
       [2]; /* terms; those of SUM are added up in the first, and there is no other */
 } ReferenceState;
@@ -20,7 +22,7 @@ reference_prepare (SepconvPlan *plan, Fault *fault)
 {
   ReferenceState *state = calloc (1, sizeof *state);
   const int n = plan->combine == SEPCONV_SUM ? 1 : plan->most_terms;
-  size_t most = 1;
+  size_t most = 1, widest = 1;
 
   plan->state = state;
   for (int i = 0; i < plan->n_channels; i++) {
@@ -29,16 +31,23 @@ reference_prepare (SepconvPlan *plan, Fault *fault)
         * (size_t) image_plane_height (&plan->layout, channel->plane);
 
     most = samples > most ? samples : most;
+    if ((size_t) channel->width > widest)
+      widest = (size_t) channel->width;
   }
-  if (state != NULL)
+  if (state != NULL) {
+    state->codes = malloc ((widest + TAPS_MAX) * sizeof (double));
+    state->sums = malloc (widest * sizeof (double));
     state->rows = malloc (most * sizeof (double));
+  }
   for (int t = 0; state != NULL && t < n; t++)
     state->term[t] = malloc (most * sizeof (double));
-  if (state == NULL || state->rows == NULL || state->term[0] == NULL
+  if (state == NULL || state->codes == NULL || state->sums == NULL
+      || state->rows == NULL || state->term[0] == NULL
       || state->term[n - 1] == NULL)
     return fault_set (fault, FAULT_NO_SPACE,
         "Out of memory: %zu MiB for the filter's intermediate sums.",
-        (size_t) (1 + n) * most * sizeof (double) >> 20);
+        ((size_t) (1 + n) * most + 2 * widest + TAPS_MAX) * sizeof (double)
+            >> 20);
   return true;
 }
 
@@ -52,47 +61,52 @@ reference_release (SepconvPlan *plan)
   for (int t = 0; t < 2; t++)
     free (state->term[t]);
   free (state->rows);
+  free (state->sums);
+  free (state->codes);
   free (state);
 }
 
-/* sums[x] = sum over i of tap i * (code - center) of sample x + i - n / 2 */
+/* codes[x] = code of sample x - n / 2, less the centre, for all that n taps reach */
 static void
-sum_row (const SepconvChannel *channel, const Taps *taps, SepconvBorder border,
-    const uint8_t *row, double *sums)
+read_codes (const SepconvChannel *channel, int n, SepconvBorder border,
+    const uint8_t *row, double *codes)
 {
-  for (int x = 0; x < channel->width; x++) {
-    sums[x] = 0.0;
-    for (int i = 0; i < taps->n; i++) {
-      const int from =
-          border_index (x + i - taps->n / 2, channel->width, border);
-      const double code = from < 0
-          ? channel->border
-          : (image_read_raw (row + (ptrdiff_t) from * channel->pixel_stride,
-                 channel->sample_bytes)
-                >> channel->shift)
-              - channel->center;
+  for (int x = 0; x < channel->width + n - 1; x++) {
+    const int from = border_index (x - n / 2, channel->width, border);
 
-      sums[x] += taps->tap[i] * code;
-    }
+    codes[x] = from < 0
+        ? channel->border
+        : (image_read_raw (row + (ptrdiff_t) from * channel->pixel_stride,
+               channel->sample_bytes)
+              >> channel->shift)
+            - channel->center;
   }
 }
 
-/* The sum over i of tap i * the sum of row y + i - n / 2, of column x. Rows beyond a constant
- * border have the sum `outside`. */
-static double
-sum_column (const double *sums, int width, int height, const Taps *taps,
-    SepconvBorder border, double outside, int x, int y)
+/* sums[x] = sum over i of tap i * codes[x + i] */
+static void
+sum_row (const Taps *taps, const double *codes, int width, double *sums)
 {
-  double sum = 0.0;
+  memset (sums, 0, (size_t) width * sizeof *sums);
+  for (int i = 0; i < taps->n; i++)
+    for (int x = 0; x < width; x++)
+      sums[x] += taps->tap[i] * codes[x + i];
+}
 
+/* sums[x] = sum over i of tap i * sample x of row y + i - n / 2, for each column x. Rows beyond a
+ * constant border hold the value `outside`. */
+static void
+sum_columns (const double *rows, int width, int height, const Taps *taps,
+    SepconvBorder border, double outside, int y, double *sums)
+{
+  memset (sums, 0, (size_t) width * sizeof *sums);
   for (int i = 0; i < taps->n; i++) {
     const int from = border_index (y + i - taps->n / 2, height, border);
+    const double *row = rows + (from < 0 ? 0 : (size_t) from * (size_t) width);
 
-    sum += taps->tap[i]
-        * (from < 0 ? outside
-                    : sums[(size_t) from * (size_t) width + (size_t) x]);
+    for (int x = 0; x < width; x++)
+      sums[x] += taps->tap[i] * (from < 0 ? outside : row[x]);
   }
-  return sum;
 }
 
 /* Adds the term to `to`, a value for each sample. */
@@ -101,19 +115,24 @@ add_term (const SepconvPlan *plan, const SepconvChannel *channel,
     const SepconvPlaneTaps *taps, const Image *src, double *to)
 {
   const ReferenceState *state = plan->state;
+  const int width = channel->width;
   const int height = sepconv_channel_height (channel, src);
   const double outside = taps_sum (&taps->x) * channel->border;
 
-  for (int y = 0; y < height; y++)
-    sum_row (channel, &taps->x, plan->border,
+  for (int y = 0; y < height; y++) {
+    read_codes (channel, taps->x.n, plan->border,
         sepconv_channel_data (channel, src)
             + y * src->memory[channel->memory].stride,
-        state->rows + (size_t) y * (size_t) channel->width);
-  for (int y = 0; y < height; y++)
-    for (int x = 0; x < channel->width; x++)
-      to[(size_t) y * (size_t) channel->width + (size_t) x] +=
-          sum_column (state->rows, channel->width, height, &taps->y,
-              plan->border, outside, x, y);
+        state->codes);
+    sum_row (&taps->x, state->codes, width,
+        state->rows + (size_t) y * (size_t) width);
+  }
+  for (int y = 0; y < height; y++) {
+    sum_columns (state->rows, width, height, &taps->y, plan->border, outside, y,
+        state->sums);
+    for (int x = 0; x < width; x++)
+      to[(size_t) y * (size_t) width + (size_t) x] += state->sums[x];
+  }
 }
 
 /* Rounds to the nearest code, ties to even, and clamps; or goes round. */
