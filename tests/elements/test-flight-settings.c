@@ -189,7 +189,7 @@ check_ways (const char *format, int width, int height, const char *more,
 static void
 flight_ways (void)
 {
-  check_ways ("NV12", 640, 362, NULL, "sigma=2");
+  check_ways ("NV12", 322, 182, NULL, "sigma=2");
   check_ways ("I420", 61, 37, "interlace-mode=interleaved", "sigma=1.5");
   check_ways ("P010_10LE", 57, 45, NULL, "sigma=3 border=wrap");
   check_ways ("YUY2", 51, 47, NULL, "kernel=box radius=5 border=reflect");

@@ -481,7 +481,7 @@ push_many (Flight *flight, GstBuffer *in, GstBuffer *const alone[3])
 {
   char *problem = NULL;
 
-  for (guint n = 0; n < 3000 && problem == NULL; n++) {
+  for (guint n = 0; n < 1000 && problem == NULL; n++) {
     const GstFlowReturn flow =
         gst_harness_push (flight->filter.harness, gst_buffer_copy (in));
     GstMessage *message;

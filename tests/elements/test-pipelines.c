@@ -313,9 +313,9 @@ pipelines_stop_any_time (void)
   GError *error = NULL;
   GstElement *pipeline;
 
-  test_context ("format=NV12 size=320x240 stopped after 0 to 19 ms");
+  test_context ("format=NV12 size=96x72 stopped after 0 to 19 ms");
   pipeline = launch (
-      "videotestsrc ! video/x-raw,format=NV12,width=320,height=240 ! FILTER "
+      "videotestsrc ! video/x-raw,format=NV12,width=96,height=72 ! FILTER "
       "sigma=2 ! queue ! FILTER sigma=1 ! fakesink",
       &error);
   expect (pipeline && !error, "%s", error ? error->message : "no pipeline");

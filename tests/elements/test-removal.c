@@ -142,7 +142,7 @@ check_change (
 
 #define SOURCE \
   "videotestsrc num-buffers=60 ! " \
-  "video/x-raw,format=I420,width=320,height=240,framerate=1000/1 ! " \
+  "video/x-raw,format=I420,width=96,height=72,framerate=1000/1 ! " \
   "identity sleep-time=1000 name=before "
 #define SINK " ! identity name=after ! fakesink"
 
