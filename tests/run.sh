@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Builds twice and runs every test that this machine can run:
+# Builds twice, side by side, and runs every test that this machine can run:
 #
 #   build/test          gcc (or $CC), with CUDA where nvcc is
 #   build/test-nocuda   clang, without CUDA
@@ -10,6 +10,7 @@
 # The last line is "N passed, N failed, N skipped" over everything; the exit
 # status is 1 when something failed, and 2 with arguments, since there are none.
 # shellcheck disable=SC2317 # check calls functions by name
+# shellcheck disable=SC2030,SC2031 # the second build has a scratch of its own
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -969,34 +970,11 @@ refuses_arguments() {
   [[ $status = 2 && ! -s $scratch/lines && $(grep -c '^usage: ' "$scratch/error") = 1 ]]
 }
 
-set_up clang shellcheck man-db git python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 \
-  gir1.2-gst-rtsp-server-1.0 python3-gst-1.0 python3-numpy python3-opencv opencv-data opencv-doc \
-  python3-dev python3-pytest python3-scipy mypy python3-dask python3-distributed \
-  python3-aiohttp python3-prometheus-client curl \
-  libgtk-3-dev gstreamer1.0-gtk3 xvfb xauth xdotool imagemagick
-
-check "run.sh refuses arguments" refuses_arguments
-check "the changelogs have the project's version" same_versions
-if git rev-parse --verify HEAD >/dev/null 2>&1; then
-  check "links between the pages" tests/links.py
-else
-  skip "links between the pages" "this is no git checkout"
-fi
-check "the drawings of the pages" drawings_are_made
-check "the table of the matrix" docs/matrix.py --check
-check "setup.sh shows how far a build is" build_shows_progress
-check "scripts: shellcheck" shellcheck \
-  -x .ci/run cuda/*.sh docs/*.sh pipelines/{*.sh,completion.bash} debian/tests/{header,launch,tools,typelib} \
-  tests/*.sh tests/{elements,gpu,monitor}/*.sh
-
-if command -v mypy >/dev/null; then
-  check "python: mypy --strict" python_types
-else
-  skip "python: mypy --strict" "there is no mypy"
-fi
-
-check "$cuda builds without warnings" build $cuda -Dcuda-archs=75,90
-if $check_passed; then
+# Everything of one build, and what it installs.
+check_cuda_build() {
+  local plugin lines programs program page name
+  check "$cuda builds without warnings" build $cuda -Dcuda-archs=75,90
+  $check_passed || return 0
   plugin=$cuda/plugin/libgstcudasepconv.so
   if command -v nvcc >/dev/null; then
     check "$cuda: GPU kernels are in the plugin" holds_kernels $plugin
@@ -1149,11 +1127,13 @@ if $check_passed; then
   python_tests $cuda
   trace_tests $cuda trace
   meson_tests $cuda
-fi
+}
 
-CC=clang check "$nocuda builds without warnings" build $nocuda -Dcuda=disabled \
-  -Dfuzz=auto
-if $check_passed; then
+check_clang_build() {
+  local target
+  CC=clang check "$nocuda builds without warnings" build $nocuda -Dcuda=disabled \
+    -Dfuzz=auto
+  $check_passed || return 0
   check "$nocuda: no driver or CUDA library is linked" \
     only_system_libraries $nocuda/plugin/libgstcudasepconv.so
   check "$nocuda: the plugin is hardened" is_hardened $nocuda/plugin/libgstcudasepconv.so
@@ -1178,6 +1158,49 @@ if $check_passed; then
     fi
   done
   meson_tests $nocuda
+}
+
+set_up clang shellcheck man-db git python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 \
+  gir1.2-gst-rtsp-server-1.0 python3-gst-1.0 python3-numpy python3-opencv opencv-data opencv-doc \
+  python3-dev python3-pytest python3-scipy mypy python3-dask python3-distributed \
+  python3-aiohttp python3-prometheus-client curl \
+  libgtk-3-dev gstreamer1.0-gtk3 xvfb xauth xdotool imagemagick
+
+check "run.sh refuses arguments" refuses_arguments
+check "the changelogs have the project's version" same_versions
+if git rev-parse --verify HEAD >/dev/null 2>&1; then
+  check "links between the pages" tests/links.py
+else
+  skip "links between the pages" "this is no git checkout"
+fi
+check "the drawings of the pages" drawings_are_made
+check "the table of the matrix" docs/matrix.py --check
+check "setup.sh shows how far a build is" build_shows_progress
+check "scripts: shellcheck" shellcheck \
+  -x .ci/run cuda/*.sh docs/*.sh pipelines/{*.sh,completion.bash} debian/tests/{header,launch,tools,typelib} \
+  tests/*.sh tests/{elements,gpu,monitor}/*.sh
+
+if command -v mypy >/dev/null; then
+  check "python: mypy --strict" python_types
+else
+  skip "python: mypy --strict" "there is no mypy"
 fi
 
+# One build's programs seldom keep all cores busy, so both are checked at once: the second with
+# files of its own, and its results follow those of the first.
+(
+  scratch=$(mktemp -d)
+  trap 'rm -rf "$scratch"' EXIT
+  export GST_REGISTRY=$scratch/registry
+  check_log=$(mktemp)
+  passed=0 failed=0 skipped=0
+  check_clang_build
+  finish
+) >"$scratch/clang" 2>&1 &
+beside=$!
+trap 'end_processes "$beside"; rm -rf "$scratch"' EXIT
+check_cuda_build
+wait "$beside" || true
+trap 'rm -rf "$scratch"' EXIT
+count_script "$nocuda" "$scratch/clang"
 finish
