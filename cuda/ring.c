@@ -243,9 +243,8 @@ ring_new (Gpu *gpu, const Image *src_layout, const Image *dst_layout, int depth,
   return ring;
 }
 
-/* Returns when no queued work can touch a slot any more, even after errors. */
-static void
-quiesce (Ring *ring)
+void
+ring_quiesce (Ring *ring)
 {
   if (ring->up != NULL)
     gpu_stream_synchronize (ring->up, NULL);
@@ -261,7 +260,7 @@ ring_free (Ring *ring)
   if (ring == NULL)
     return;
   if (ring->gpu != NULL) {
-    quiesce (ring);
+    ring_quiesce (ring);
     for (int i = 0; i < ring->depth; i++)
       slot_clear (&ring->slots[i]);
     gpu_link_release (ring->link);
@@ -745,7 +744,7 @@ ring_submit (Ring *ring, RingSlot *slot, const RingFrame *frame, Fault *fault)
   slot->submit_ns = host_clock_ns ();
   if (!submit_frame (ring, slot, fault)) {
     if (ring->gpu != NULL)
-      quiesce (ring);
+      ring_quiesce (ring);
     return false;
   }
 
@@ -874,7 +873,7 @@ ring_wait (Ring *ring, RingSlot *slot, Fault *fault)
 
   if (ring->gpu != NULL) {
     if (!wait_for_gpu (ring, slot, &up, &compute, &down, fault)) {
-      quiesce (ring);
+      ring_quiesce (ring);
       return false;
     }
     if (slot->copy_out) {

@@ -151,13 +151,17 @@ RingSlot *ring_acquire (Ring *ring);
 /* Copies src up, has `compute` queue its work, and queues the copy down. What is
  * pinned or on the device, and all of a RING_MAPPED or RING_PAGEABLE frame, must stay
  * until ring_wait(); any other src may be reused on return. After a failure the slot
- * is idle and must be released without waiting. */
+ * is idle, but for what ring_quiesce() says, and must be released without waiting. */
 bool ring_submit (
     Ring *ring, RingSlot *slot, const RingFrame *frame, Fault *fault);
 
 /* Blocks until the slot's result is in its dst. On failure dst is undefined; nothing
- * writes to it any more. */
+ * writes to it any more, but for what ring_quiesce() says. */
 bool ring_wait (Ring *ring, RingSlot *slot, Fault *fault);
+
+/* Blocks until no queued work can touch a slot or an image any more, also after errors. Only
+ * a GPU that refuses to be waited for, as one whose context was lost, may go on for a while. */
+void ring_quiesce (Ring *ring);
 
 void ring_release (Ring *ring, RingSlot *slot);
 

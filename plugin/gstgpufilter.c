@@ -456,12 +456,18 @@ send_frame (GstGpuFilter *self, GstGpuFilterUse use, GstBuffer *in,
     GstBuffer *out, gboolean reports)
 {
   GstGpuFlights *flights = &PRIVATE (self)->flights;
+  GstBuffer *other;
   GstFlowReturn flow;
   Fault fault;
 
   flow = gst_gpu_flights_send (flights, use, in, out, reports, &fault);
   if (flow != GST_GPU_FLIGHTS_AGAIN)
     return flow;
+  /* The GPU may yet write to the memory of a lost context. */
+  if (out != in && (other = gst_buffer_copy_deep (out)) != NULL) {
+    gst_buffer_unref (out);
+    out = other;
+  }
   if (gst_gpu_prepare_fall_back (self, &fault) && gst_gpu_prepare_frame (self))
     return gst_gpu_flights_send (flights, use, in, out, reports, &fault);
   gst_buffer_unref (in);

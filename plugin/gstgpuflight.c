@@ -423,6 +423,31 @@ fail_frame (GstGpuFlight *flight, const Fault *fault, GstBuffer **buffer,
   return TRUE;
 }
 
+/* Waits for the frame's work. After a failure the GPU may go on with it for a while, if it is the
+ * context that was lost. */
+static gboolean
+wait_for_frame (GstGpuFlight *flight, Fault *fault)
+{
+  GstGpuFlights *self = flight->all;
+  gboolean ok = gst_gpu_device_push (self->device, fault);
+
+  if (ok) {
+    ok = ring_wait (self->ring, flight->slot, fault);
+    gst_gpu_device_pop (self->device);
+  } else if (gst_gpu_device_push (self->device, NULL)) {
+    ring_quiesce (self->ring);
+    gst_gpu_device_pop (self->device);
+  }
+  return ok;
+}
+
+/* Keeps a pool from handing the buffer out again: the GPU may yet write to it. */
+static void
+retire_result (GstBuffer *buffer)
+{
+  GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_TAG_MEMORY);
+}
+
 /* A GstFrameQueueFinish. */
 static gboolean
 finish_frame (gpointer frame, GstBuffer **buffer, GstMessage **message,
@@ -431,12 +456,10 @@ finish_frame (gpointer frame, GstBuffer **buffer, GstMessage **message,
   GstGpuFlights *self = user_data;
   GstGpuFlight *flight = frame;
   Fault fault;
-  gboolean ok = gst_gpu_device_push (self->device, &fault);
+  const gboolean ok = wait_for_frame (flight, &fault);
 
-  if (ok) {
-    ok = ring_wait (self->ring, flight->slot, &fault);
-    gst_gpu_device_pop (self->device);
-  }
+  if (!ok && flight->writes)
+    retire_result (flight->out_frame.buffer);
   land (flight);
   ring_release (self->ring, flight->slot);
   GST_TRACE_OBJECT (
@@ -509,6 +532,8 @@ gst_gpu_flights_send (GstGpuFlights *self, GstGpuFilterUse use, GstBuffer *in,
   return GST_FLOW_OK;
 
 not_submitted:
+  if (flight->writes)
+    retire_result (out);
   gst_buffer_ref (in);
   land (flight);
   if (gst_gpu_flights_may_fall_back (self, fault))
