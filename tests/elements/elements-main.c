@@ -189,6 +189,12 @@ time_limit (void)
   return seconds > 0 ? (unsigned) seconds : 120;
 }
 
+GstClockTime
+test_patience (void)
+{
+  return time_limit () * GST_SECOND / 2;
+}
+
 /* What GST_START_TEST and GST_END_TEST would make of it, in pedantic C. */
 static void
 run_test (int index)

@@ -51,6 +51,10 @@ extern const Test tests_control[], tests_errors[], tests_fallback[],
 const char *test_backend (void);
 gboolean test_on_cuda (void);
 
+/* How long a pipeline may take to its end: half of the seconds of CK_DEFAULT_TIMEOUT, which a
+ * test may take, or of 120. */
+GstClockTime test_patience (void);
+
 /* Says that this machine cannot run the test, and why (static); it then returns. */
 void test_skip (const char *why);
 

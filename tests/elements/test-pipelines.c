@@ -45,10 +45,10 @@ run_to_eos (GstElement *pipeline)
 
   gst_bus_set_sync_handler (bus, bus_drop_hints, NULL, NULL);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  message = gst_bus_timed_pop_filtered (bus, 60 * GST_SECOND,
+  message = gst_bus_timed_pop_filtered (bus, test_patience (),
       GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
   if (message == NULL) {
-    problem = g_strdup ("no end after 60 s");
+    problem = g_strdup ("no end in time");
   } else if (GST_MESSAGE_TYPE (message) != GST_MESSAGE_EOS) {
     problem = text_of (message);
     if (complains_again (bus, message->src)) {

@@ -13,8 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define END_SECONDS 60
-
 static guint
 number_from_environment (const char *name, guint otherwise)
 {
@@ -51,13 +49,13 @@ launch (const char *line)
   return pipeline;
 }
 
-/* The next of these messages within END_SECONDS; ends the test over errors. */
+/* The next of these messages in time; ends the test over errors. */
 static void
 await_message (GstElement *pipeline, GstMessageType type)
 {
   GstBus *bus = gst_element_get_bus (pipeline);
   GstMessage *message = gst_bus_timed_pop_filtered (
-      bus, END_SECONDS * GST_SECOND, type | GST_MESSAGE_ERROR);
+      bus, test_patience (), type | GST_MESSAGE_ERROR);
   GError *error = NULL;
   char *debug = NULL;
 
@@ -246,7 +244,7 @@ expect_whole_file (GstElement *pipeline, gint *count)
 {
   stop (pipeline);
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
-  expect (gst_element_get_state (pipeline, NULL, NULL, END_SECONDS * GST_SECOND)
+  expect (gst_element_get_state (pipeline, NULL, NULL, test_patience ())
           == GST_STATE_CHANGE_SUCCESS,
       "it does not go to PAUSED");
   g_atomic_int_set (count, 0);
