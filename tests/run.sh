@@ -28,6 +28,7 @@ fi
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
 export GST_REGISTRY=$scratch/registry
 
 cuda=build/test

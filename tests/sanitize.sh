@@ -11,9 +11,9 @@
 #   thread    ThreadSanitizer, in build/sanitize-thread; on the CPU alone, since it
 #             cannot follow the switches of the emulated GPU
 #
-# Both in turn if none is named. On two cores that had other work, too, a sixth of address
-# took 14 minutes, most of it the emulated GPU, and all of thread 16, without the builds;
-# --part K/N takes every Nth check and test, from the Kth on.
+# Both in turn if none is named. The builds take 8 and 3 minutes of two cores, what runs then one
+# core: all of thread 7 minutes, address much longer, most of it the emulated GPU; --part K/N takes
+# every Nth check and test, from the Kth on.
 #
 # Whatever a sanitizer reports fails the program that it is about; what is known and not
 # ours is in sanitize/*.supp, with reasons. GLib and GStreamer themselves are those of the
@@ -109,8 +109,7 @@ address() {
   run "address: kerncheck-emulated, gpu" \
     "$folder/tests/emulation/kerncheck-emulated" --quick --part "$part" --check gpu/
   mapfile -t slow < <(skip_each "${slow_emulated[@]}")
-  # One fault point in 199, the same ones each time: tests/faults.sh address takes more. At
-  # others, GStreamer's own pools leave buffers.
+  # One fault point in 199, the same ones each time: tests/faults.sh address takes more.
   run "address: elements-emulated" env EMULATED_GPU_DEVICES=2 EMULATED_GPU_STRICT=1 \
     FAULTS_STRIDE=199 FAULTS_SEED=3 \
     GST_PLUGIN_PATH="$PWD/$folder/tests/emulation/plugin" \

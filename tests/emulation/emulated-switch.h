@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* emulated-switch: from one stack to another and back. By jumps, since swapcontext()
- * makes two system calls, which took three quarters of a kernel's time; but as
+/* emulated-switch: from one stack to another and back. By hand on x86-64 and by jumps elsewhere,
+ * since swapcontext() makes two system calls, which took three quarters of a kernel's time; but as
  * AddressSanitizer knows it where that is used. */
 #pragma once
 
