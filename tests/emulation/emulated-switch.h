@@ -1,20 +1,102 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* emulated-switch: from one stack to another and back. By hand on x86-64 and by jumps elsewhere,
- * since swapcontext() makes two system calls, which took three quarters of a kernel's time; but as
- * AddressSanitizer knows it where that is used. */
+/* emulated-switch: from one stack to another and back. By hand on x86-64, where AddressSanitizer is
+ * told of it, and by jumps elsewhere: swapcontext() makes two system calls, which took three
+ * quarters of a kernel's time, and AddressSanitizer forgets all that it knows of a stack there. */
 #pragma once
 
+#include <stddef.h>
 #include <ucontext.h>
 
 #if defined __SANITIZE_ADDRESS__
-#define SWITCH_BY_CONTEXTS
+#define ADDRESS_SANITIZER
 #elif defined __has_feature
 #if __has_feature(address_sanitizer)
-#define SWITCH_BY_CONTEXTS
+#define ADDRESS_SANITIZER
 #endif
 #endif
 
-#ifdef SWITCH_BY_CONTEXTS
+#ifdef __x86_64__
+
+/* Where a stack ends whose top holds the registers that a function must keep, and the address to
+ * return to. setjmp() and longjmp() of the library take five times as long. */
+struct SwitchPoint
+{
+  void *stack;
+#ifdef ADDRESS_SANITIZER
+  const void *bottom;
+  size_t bytes;
+#endif
+};
+
+#define KEEP_REGISTERS \
+  "push %rbx\n\tpush %rbp\n\tpush %r12\n\tpush %r13\n\tpush %r14\n\tpush %r15\n\t" \
+  "mov %rsp, (%rdi)\n\t"
+
+__attribute__ ((naked, noinline)) static void
+switch_registers (SwitchPoint *, SwitchPoint *)
+{
+  __asm__(KEEP_REGISTERS "mov (%rsi), %rsp\n\t"
+                         "pop %r15\n\tpop %r14\n\tpop %r13\n\t"
+                         "pop %r12\n\tpop %rbp\n\tpop %rbx\n\tret");
+}
+
+__attribute__ ((naked, noinline)) static void
+switch_registers_to_start (SwitchPoint *, ucontext_t *)
+{
+  __asm__(KEEP_REGISTERS "mov %rsi, %rdi\n\tjmp setcontext@PLT");
+}
+
+#ifdef ADDRESS_SANITIZER
+#include <sanitizer/common_interface_defs.h>
+
+/* Comes back from where it went. */
+static inline void
+switch_to (SwitchPoint *from, SwitchPoint *to)
+{
+  void *fake;
+
+  __sanitizer_start_switch_fiber (&fake, to->bottom, to->bytes);
+  switch_registers (from, to);
+  __sanitizer_finish_switch_fiber (fake, &to->bottom, &to->bytes);
+}
+
+static inline void
+switch_to_start (SwitchPoint *from, SwitchPoint *to, ucontext_t *start)
+{
+  void *fake;
+
+  __sanitizer_start_switch_fiber (
+      &fake, start->uc_stack.ss_sp, start->uc_stack.ss_size);
+  switch_registers_to_start (from, start);
+  __sanitizer_finish_switch_fiber (fake, &to->bottom, &to->bytes);
+}
+
+static inline void
+switch_started (SwitchPoint *from)
+{
+  __sanitizer_finish_switch_fiber (nullptr, &from->bottom, &from->bytes);
+}
+
+#else
+
+#define switch_to switch_registers
+
+/* For the first time, to a new stack that will be left at `to`. */
+static inline void
+switch_to_start (SwitchPoint *from, SwitchPoint *, ucontext_t *start)
+{
+  switch_registers_to_start (from, start);
+}
+
+/* What runs on a new stack says first where it was started from. */
+static inline void
+switch_started (SwitchPoint *)
+{
+}
+
+#endif
+
+#elif defined ADDRESS_SANITIZER
 
 typedef ucontext_t SwitchPoint;
 
@@ -24,38 +106,15 @@ switch_to (SwitchPoint *from, SwitchPoint *to)
   swapcontext (from, to);
 }
 
-/* For the first time. */
 static inline void
-switch_to_start (SwitchPoint *from, ucontext_t *start)
+switch_to_start (SwitchPoint *from, SwitchPoint *, ucontext_t *start)
 {
   swapcontext (from, start);
 }
 
-#elif defined __x86_64__
-
-/* Where a stack ends whose top holds the registers that a function must keep, and the address to
- * return to. setjmp() and longjmp() of the library take five times as long. */
-struct SwitchPoint
+static inline void
+switch_started (SwitchPoint *)
 {
-  void *stack;
-};
-
-#define KEEP_REGISTERS \
-  "push %rbx\n\tpush %rbp\n\tpush %r12\n\tpush %r13\n\tpush %r14\n\tpush %r15\n\t" \
-  "mov %rsp, (%rdi)\n\t"
-
-__attribute__ ((naked, noinline)) static void
-switch_to (SwitchPoint *, SwitchPoint *)
-{
-  __asm__(KEEP_REGISTERS "mov (%rsi), %rsp\n\t"
-                         "pop %r15\n\tpop %r14\n\tpop %r13\n\t"
-                         "pop %r12\n\tpop %rbp\n\tpop %rbx\n\tret");
-}
-
-__attribute__ ((naked, noinline)) static void
-switch_to_start (SwitchPoint *, ucontext_t *)
-{
-  __asm__(KEEP_REGISTERS "mov %rsi, %rdi\n\tjmp setcontext@PLT");
 }
 
 #else
@@ -77,10 +136,15 @@ switch_to (SwitchPoint *from, SwitchPoint *to)
 }
 
 static inline __attribute__ ((noinline)) void
-switch_to_start (SwitchPoint *from, ucontext_t *start)
+switch_to_start (SwitchPoint *from, SwitchPoint *, ucontext_t *start)
 {
   if (_setjmp (from->registers) == 0)
     setcontext (start);
+}
+
+static inline void
+switch_started (SwitchPoint *)
+{
 }
 
 #endif

@@ -133,6 +133,7 @@ __shfl_up_sync (unsigned, unsigned value, unsigned step)
 static void
 run_thread ()
 {
+  switch_started (&scheduler);
   for (;;) {
     switch_to (&threads[running].at, &scheduler);
     (*running_kernel) ();
@@ -154,7 +155,7 @@ make_thread (int i)
   start.uc_link = nullptr;
   makecontext (&start, run_thread, 0);
   running = i;
-  switch_to_start (&scheduler, &start);
+  switch_to_start (&scheduler, &threads[i].at, &start);
 }
 
 static void
