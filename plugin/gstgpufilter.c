@@ -456,14 +456,14 @@ send_frame (GstGpuFilter *self, GstGpuFilterUse use, GstBuffer *in,
     GstBuffer *out, gboolean reports)
 {
   GstGpuFlights *flights = &PRIVATE (self)->flights;
-  GstBuffer *other;
+  GstBuffer *other; /* for the result */
   GstFlowReturn flow;
   Fault fault;
 
   flow = gst_gpu_flights_send (flights, use, in, out, reports, &fault);
   if (flow != GST_GPU_FLIGHTS_AGAIN)
     return flow;
-  /* The GPU may yet write to the memory of a lost context. */
+  /* The GPU may yet write to the memory of this one. */
   if (out != in && (other = gst_buffer_copy_deep (out)) != NULL) {
     gst_buffer_unref (out);
     out = other;

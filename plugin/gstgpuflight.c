@@ -423,8 +423,8 @@ fail_frame (GstGpuFlight *flight, const Fault *fault, GstBuffer **buffer,
   return TRUE;
 }
 
-/* Waits for the frame's work. After a failure the GPU may go on with it for a while, if it is the
- * context that was lost. */
+/* Waits for the frame's work. After a failure the GPU may go on with it for a while, if its context
+ * was lost; one that could only not be pushed is pushed again, to wait. */
 static gboolean
 wait_for_frame (GstGpuFlight *flight, Fault *fault)
 {

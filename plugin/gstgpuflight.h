@@ -95,7 +95,8 @@ gboolean gst_gpu_flights_ensure_ring (
 /* Frees the ring. No frame is in flight, and the context is pushed. */
 void gst_gpu_flights_release_ring (GstGpuFlights *self);
 
-/* The frame has not been taken: the caller falls back to the CPU and sends it again. */
+/* The frame has not been taken: the caller falls back to the CPU and sends it again, with another
+ * buffer for the result, since the GPU may yet write to this one. */
 #define GST_GPU_FLIGHTS_AGAIN GST_FLOW_CUSTOM_SUCCESS_1
 /* Submits a frame. Takes `in` and `out`, which are two references to one buffer if the frame is
  * only read. `reports`: the subclass finishes the frame. Posts what goes wrong, but for `fault`,

@@ -1202,6 +1202,5 @@ beside=$!
 trap 'end_processes "$beside"; rm -rf "$scratch"' EXIT
 check_cuda_build
 wait "$beside" || true
-trap 'rm -rf "$scratch"' EXIT
 count_script "$nocuda" "$scratch/clang"
 finish

@@ -31,8 +31,8 @@ reference_prepare (SepconvPlan *plan, Fault *fault)
         * (size_t) image_plane_height (&plan->layout, channel->plane);
 
     most = samples > most ? samples : most;
-    if ((size_t) channel->width > widest)
-      widest = (size_t) channel->width;
+    widest =
+        (size_t) channel->width > widest ? (size_t) channel->width : widest;
   }
   if (state != NULL) {
     state->codes = malloc ((widest + TAPS_MAX) * sizeof (double));

@@ -186,16 +186,6 @@ emulated_exponent_of_half (float half)
                                  : emulated_exponent (half, -14));
 }
 
-static inline float
-emulated_power_of_two_as_float (int n)
-{
-  const uint32_t bits = (uint32_t) (127 + n) << 23;
-  float power;
-
-  memcpy (&power, &bits, sizeof power);
-  return power;
-}
-
 typedef float FourFloats __attribute__ ((vector_size (16)));
 typedef int32_t FourInts __attribute__ ((vector_size (16)));
 typedef int16_t EightShorts __attribute__ ((vector_size (16)));
@@ -228,7 +218,7 @@ emulated_add_products (float (&sums)[4], const float (*a)[4],
   /* Each number then is below 2^26, and a float holds all bits of a product of halves. */
   for (int i = 0; i < 4; i++) {
     exponent[i] = std::max<int> (halves[i], halves[i + 4]);
-    scale[i] = emulated_power_of_two_as_float (
+    scale[i] = (float) emulated_power_of_two (
         24 - std::max (exponent[i], emulated_exponent (sums[i], -64)));
   }
   memcpy (&scales, scale, sizeof scales);

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* emulated-switch: from one stack to another and back. By hand on x86-64, where AddressSanitizer is
  * told of it, and by jumps elsewhere: swapcontext() makes two system calls, which took three
- * quarters of a kernel's time, and AddressSanitizer forgets all that it knows of a stack there. */
+ * quarters of a kernel's time, and AddressSanitizer forgets all that it knows of a stack there.
+ *
+ *   switch_to (from, to)               leaves at `from`, and goes on where `to` was left
+ *   switch_to_start (from, to, start)  leaves at `from` for a new stack, which leaves at `to`
+ *   switch_started (from)              what runs on a new stack calls this first, with the place
+ *                                      that it was started from */
 #pragma once
 
 #include <stddef.h>
@@ -49,7 +54,7 @@ switch_registers_to_start (SwitchPoint *, ucontext_t *)
 #ifdef ADDRESS_SANITIZER
 #include <sanitizer/common_interface_defs.h>
 
-/* Comes back from where it went. */
+/* Each comes back from where it went, and learns then which stack that is. */
 static inline void
 switch_to (SwitchPoint *from, SwitchPoint *to)
 {
@@ -71,6 +76,7 @@ switch_to_start (SwitchPoint *from, SwitchPoint *to, ucontext_t *start)
   __sanitizer_finish_switch_fiber (fake, &to->bottom, &to->bytes);
 }
 
+#define SWITCH_STARTED
 static inline void
 switch_started (SwitchPoint *from)
 {
@@ -81,17 +87,10 @@ switch_started (SwitchPoint *from)
 
 #define switch_to switch_registers
 
-/* For the first time, to a new stack that will be left at `to`. */
 static inline void
 switch_to_start (SwitchPoint *from, SwitchPoint *, ucontext_t *start)
 {
   switch_registers_to_start (from, start);
-}
-
-/* What runs on a new stack says first where it was started from. */
-static inline void
-switch_started (SwitchPoint *)
-{
 }
 
 #endif
@@ -110,11 +109,6 @@ static inline void
 switch_to_start (SwitchPoint *from, SwitchPoint *, ucontext_t *start)
 {
   swapcontext (from, start);
-}
-
-static inline void
-switch_started (SwitchPoint *)
-{
 }
 
 #else
@@ -142,6 +136,9 @@ switch_to_start (SwitchPoint *from, SwitchPoint *, ucontext_t *start)
     setcontext (start);
 }
 
+#endif
+
+#ifndef SWITCH_STARTED
 static inline void
 switch_started (SwitchPoint *)
 {

@@ -312,12 +312,12 @@ def test_names_are_no_markup_and_passwords_stay_here() -> None:
                 if len(seen) == len(wanted) and seen[len(wanted)][1] == "lost":
                     break
         assert [name for _, (name, _) in sorted(seen.items())] == wanted
-        for _ in range(300):  # until all have counted a frame
-            counted = {labels[1] for labels in monitor.metrics() if labels[0] == "monitor_level"}
-            if len(counted) == len(wanted) - 1:
-                break
-            time.sleep(0.1)
-        assert counted == set(wanted[:-1])
+
+        def counted() -> set[str]:
+            return {labels[1] for labels in monitor.metrics() if labels[0] == "monitor_level"}
+
+        wait_for(lambda: len(counted()) >= len(wanted) - 1)
+        assert counted() == set(wanted[:-1])
         assert "secret" not in monitor.get("/metrics")[2]
         _, _, errors = monitor.end(signal.SIGINT)
         assert "secret" not in errors
