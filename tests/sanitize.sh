@@ -67,8 +67,7 @@ export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS=suppressions=$supp/threads.supp:ignore_noninstrumented_modules=1
 TSAN_OPTIONS+=:history_size=7:second_deadlock_stack=1
 
-# Those that take minutes each here. What they compute is checked by kerncheck.
-slow_elements=(histo-equalize-changes)
+# Those that take long. What they compute is checked by kerncheck.
 mapfile -t slow_emulated < <(grep -v '^#' tests/emulation/slow-elements)
 
 # build FOLDER SANITIZERS TARGET...
@@ -125,7 +124,7 @@ build_glib_for_tsan() {
 }
 
 thread() {
-  local folder=build/sanitize-thread slow
+  local folder=build/sanitize-thread
   check "$folder builds without warnings" build "$folder" thread \
     plugin/libgstcudasepconv.so tests/kerncheck/kerncheck tests/elements/elements
   $check_passed || return 0
@@ -134,9 +133,8 @@ thread() {
   $check_passed || return 0
   export GST_PLUGIN_PATH=$PWD/$folder/plugin
   run "thread: kerncheck" "$folder/tests/kerncheck/kerncheck" --quick --part "$part"
-  mapfile -t slow < <(skip_each "${slow_elements[@]}")
   run "thread: elements" env LD_PRELOAD="$PWD/$folder/glib-for-tsan.so" \
-    "$folder/tests/elements/elements" "${slow[@]}" --part "$part"
+    "$folder/tests/elements/elements" --part "$part"
   skip "thread: the emulated GPU" "ThreadSanitizer cannot follow its switches"
 }
 
