@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# sanitize.sh [address|thread] [--part K/N]
+# sanitize.sh [address|thread|memory]... [--part K/N]
 #
 # Builds without CUDA and runs kerncheck and the gst-check suite under sanitizers:
 #
@@ -10,10 +10,12 @@
 #             GPU
 #   thread    ThreadSanitizer, in build/sanitize-thread; on the CPU alone, since it
 #             cannot follow the switches of the emulated GPU
+#   memory    valgrind, which knows of memory that was never written; in build/sanitize-memory, on
+#             the CPU alone and without AVX-512, which it does not know
 #
-# Both in turn if none is named. The builds take 8 and 3 minutes of two cores, what runs then one
-# core: all of thread 7 minutes, address much longer, most of it the emulated GPU; --part K/N takes
-# every Nth check and test, from the Kth on.
+# All in turn if none is named. The builds take 8, 3 and 2 minutes of two cores, what runs then one
+# core: all of thread 7 minutes, of memory 40, address much longer, most of it the emulated GPU;
+# --part K/N takes every Nth check and test, from the Kth on.
 #
 # Whatever a sanitizer reports fails the program that it is about; what is known and not
 # ours is in sanitize/*.supp, with reasons. GLib and GStreamer themselves are those of the
@@ -29,7 +31,7 @@ cd "$(dirname "$0")/.."
 . tests/tally.sh
 
 usage() {
-  echo "usage: ${0##*/} [address|thread] [--part K/N]" >&2
+  echo "usage: ${0##*/} [address|thread|memory]... [--part K/N]" >&2
   exit 2
 }
 
@@ -37,7 +39,7 @@ sanitizers=()
 part=1/1
 while [[ $# -gt 0 ]]; do
   case $1 in
-    address | thread) sanitizers+=("$1") ;;
+    address | thread | memory) sanitizers+=("$1") ;;
     --part)
       [[ ${2:-} =~ ^[1-9][0-9]*/[1-9][0-9]*$ && ${2%/*} -le ${2#*/} ]] || usage
       part=$2
@@ -47,7 +49,7 @@ while [[ $# -gt 0 ]]; do
   esac
   shift
 done
-[[ ${#sanitizers[@]} -gt 0 ]] || sanitizers=(address thread)
+[[ ${#sanitizers[@]} -gt 0 ]] || sanitizers=(address thread memory)
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -138,8 +140,23 @@ thread() {
   skip "thread: the emulated GPU" "ThreadSanitizer cannot follow its switches"
 }
 
-# shellcheck disable=SC2119 # the arguments were for this script
-set_up
+memory() {
+  local folder=build/sanitize-memory
+  # Leaks are found by address.
+  local valgrind=(valgrind --quiet --error-exitcode=1
+    --suppressions="$(pkg-config --variable=prefix glib-2.0)/share/glib-2.0/valgrind/glib.supp")
+  check "$folder builds without warnings" build "$folder" none \
+    plugin/libgstcudasepconv.so tests/kerncheck/kerncheck tests/elements/elements
+  $check_passed || return 0
+  export GST_PLUGIN_PATH=$PWD/$folder/plugin
+  run "memory: kerncheck" "${valgrind[@]}" "$folder/tests/kerncheck/kerncheck" --quick \
+    --iterations 4 --part "$part"
+  run "memory: elements" "${valgrind[@]}" "$folder/tests/elements/elements" --backend cpu \
+    --part "$part"
+  skip "memory: the emulated GPU" "valgrind cannot follow its switches"
+}
+
+set_up valgrind
 env -u GST_PLUGIN_PATH -u GST_REGISTRY_FORK gst-inspect-1.0 >/dev/null 2>&1
 for sanitizer in "${sanitizers[@]}"; do
   "$sanitizer"

@@ -319,10 +319,12 @@ make_strips (State *state, const SepconvPlan *plan, Fault *fault)
     return fault_set (fault, FAULT_NO_SPACE,
         "Out of memory: %zu MiB for the filter's lines.", bytes >> 20);
   /* What lies behind a line's end is read, and thrown away. */
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < n; i++) {
+    memset (state->strips[i].in, 0, sizeof state->strips[i].in);
     for (int t = 0; t < plan->most_terms; t++)
       memset (state->strips[i].term[t].line, 0,
           sizeof state->strips[i].term[t].line);
+  }
   return true;
 }
 

@@ -16,7 +16,7 @@ static const Test *const tables[] = { tests_restart };
 static const Test *const tables[] = { tests_templates, tests_properties,
   tests_control, tests_errors, tests_fallback, tests_faults, tests_negotiation,
   tests_kernels, tests_terms, tests_layouts, tests_light, tests_log, tests_crop,
-  tests_interlace, tests_metas, tests_flow, tests_flight, tests_flight_events,
+  tests_interlace, tests_memory, tests_metas, tests_flow, tests_flight, tests_flight_events,
   tests_flight_flow, tests_flight_states, tests_flight_settings, tests_pools,
   tests_flight_soak, tests_stats, tests_formats, tests_pipelines, tests_regions,
   tests_removal, tests_stress,

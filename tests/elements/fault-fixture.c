@@ -14,6 +14,7 @@ fault_points (void)
   *(void **) &points.arm = dlsym (driver, "emulated_faults_arm");
   *(void **) &points.fired = dlsym (driver, "emulated_faults_fired");
   *(void **) &points.live = dlsym (driver, "emulated_live");
+  *(void **) &points.most_memory = dlsym (driver, "emulated_most_memory");
   dlclose (driver); /* the plugin holds it */
   return points.arm != NULL ? &points : NULL;
 }

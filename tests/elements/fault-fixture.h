@@ -12,6 +12,7 @@ typedef struct
   void (*arm) (unsigned kinds, long n, int lasting);
   const char *(*fired) (unsigned *kind);
   void (*live) (EmulatedLive *live);
+  void (*most_memory) (size_t *device, size_t *pinned);
 } FaultPoints;
 
 /* NULL: the driver is not the emulated one. It must be loaded. */

@@ -87,6 +87,15 @@ stop (GstElement *pipeline)
       "going to NULL failed");
 }
 
+static void
+await_state (GstElement *pipeline, GstState state)
+{
+  gst_element_set_state (pipeline, state);
+  expect (gst_element_get_state (pipeline, NULL, NULL, test_patience ())
+          == GST_STATE_CHANGE_SUCCESS,
+      "it does not go to %s", gst_element_state_get_name (state));
+}
+
 /* ---- at once -------------------------------------------------------------- */
 
 #define AT_ONCE 32
@@ -135,7 +144,13 @@ stress_at_once (void)
 #define FILE_FRAMES 60
 #define FILE_STEPS 150
 
-/* Writes a clip; FALSE: this machine has no elements for it. */
+/* A clip in a folder of its own. */
+typedef struct
+{
+  char *folder, *path;
+} Clip;
+
+/* FALSE: this machine has no elements for it. */
 static gboolean
 write_clip (const char *path)
 {
@@ -154,6 +169,27 @@ write_clip (const char *path)
   stop (pipeline);
   gst_object_unref (pipeline);
   return TRUE;
+}
+
+/* FALSE, and the test is skipped: it cannot be made here. To be removed in any case. */
+static gboolean
+clip_make (Clip *clip)
+{
+  clip->folder = g_dir_make_tmp ("stress-XXXXXX", NULL);
+  clip->path = g_build_filename (clip->folder, "clip.mkv", NULL);
+  if (write_clip (clip->path))
+    return TRUE;
+  test_skip ("there is no jpegenc or matroskamux");
+  return FALSE;
+}
+
+static void
+clip_remove (Clip *clip)
+{
+  unlink (clip->path);
+  rmdir (clip->folder);
+  g_free (clip->path);
+  g_free (clip->folder);
 }
 
 /* Each time that the demuxer finds the stream anew, which gst_parse_launch() does once only. */
@@ -243,10 +279,7 @@ static void
 expect_whole_file (GstElement *pipeline, gint *count)
 {
   stop (pipeline);
-  gst_element_set_state (pipeline, GST_STATE_PAUSED);
-  expect (gst_element_get_state (pipeline, NULL, NULL, test_patience ())
-          == GST_STATE_CHANGE_SUCCESS,
-      "it does not go to PAUSED");
+  await_state (pipeline, GST_STATE_PAUSED);
   g_atomic_int_set (count, 0);
   expect (gst_element_seek_simple (
               pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0),
@@ -262,12 +295,11 @@ static void
 stress_file (void)
 {
   GRand *random = g_rand_new_with_seed (seed ());
-  char *folder = g_dir_make_tmp ("stress-XXXXXX", NULL);
-  char *path = g_build_filename (folder, "clip.mkv", NULL);
   gint count = 0;
+  Clip clip;
 
-  if (write_clip (path)) {
-    GstElement *pipeline = play_clip (path);
+  if (clip_make (&clip)) {
+    GstElement *pipeline = play_clip (clip.path);
 
     watch_sink (pipeline, count_buffer, &count);
     for (guint step = 1; step <= FILE_STEPS * factor (); step++) {
@@ -278,14 +310,126 @@ stress_file (void)
     }
     stop (pipeline);
     gst_object_unref (pipeline);
-  } else {
-    test_skip ("there is no jpegenc or matroskamux");
   }
-  unlink (path);
-  rmdir (folder);
-  g_free (path);
-  g_free (folder);
+  clip_remove (&clip);
   g_rand_free (random);
+}
+
+/* ---- a player ------------------------------------------------------------- */
+
+#define PLAYER_SEEKS 30
+
+/* With the elements as its video filter; NULL, and the test is skipped: there is no playbin. */
+static GstElement *
+player_new (const char *path)
+{
+  GstElement *player = gst_element_factory_make ("playbin", NULL);
+  GstElement *sink = gst_element_factory_make ("fakesink", "sink");
+  char *line = g_strdup_printf ("cudasepconv name=filter backend=%s sigma=1 ! "
+                                "cudahisto backend=%s mode=equalize",
+      test_backend (), test_backend ());
+  char *uri = gst_filename_to_uri (path, NULL);
+
+  if (player == NULL) {
+    test_skip ("there is no playbin");
+    gst_object_unref (gst_object_ref_sink (sink));
+  } else {
+    gst_util_set_object_arg (G_OBJECT (player), "flags", "video");
+    g_object_set (player, "uri", uri, "video-sink", sink, "video-filter",
+        gst_parse_bin_from_description (line, TRUE, NULL), NULL);
+  }
+  g_free (uri);
+  g_free (line);
+  return player;
+}
+
+/* The frame that the sink shows is the one of this time. The container rounds times to
+ * milliseconds. */
+static void
+expect_frame_of (GstElement *sink, GstClockTime at)
+{
+  GstSample *sample = NULL;
+  GstBuffer *buffer;
+
+  g_object_get (sink, "last-sample", &sample, NULL);
+  expect (sample != NULL, "the sink shows nothing");
+  buffer = gst_sample_get_buffer (sample);
+  expect (GST_BUFFER_PTS (buffer) <= at + GST_MSECOND
+          && GST_BUFFER_PTS (buffer) + GST_SECOND / 30 + GST_MSECOND >= at,
+      "it shows the frame of %" GST_TIME_FORMAT " instead of %" GST_TIME_FORMAT,
+      GST_TIME_ARGS (GST_BUFFER_PTS (buffer)), GST_TIME_ARGS (at));
+  gst_sample_unref (sample);
+}
+
+static void
+forget_messages (GstElement *player)
+{
+  GstBus *bus = gst_element_get_bus (player);
+
+  gst_bus_set_flushing (bus, TRUE);
+  gst_bus_set_flushing (bus, FALSE);
+  gst_object_unref (bus);
+}
+
+static void
+seek_accurately (GstElement *player, GstClockTime at)
+{
+  expect (gst_element_seek_simple (player, GST_FORMAT_TIME,
+              GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE, (gint64) at),
+      "it does not seek");
+  await_state (player, GST_STATE_PAUSED);
+}
+
+/* Each seek shows the frame that was sought, wherever the player was, and then the file plays to
+ * its end. */
+static void
+seek_and_play (GstElement *player)
+{
+  GRand *random = g_rand_new_with_seed (seed ());
+  GstElement *sink;
+  gint count = 0;
+
+  await_state (player, GST_STATE_PAUSED);
+  sink = gst_bin_get_by_name (GST_BIN (player), "sink");
+  for (guint i = 0; i < PLAYER_SEEKS * factor (); i++) {
+    const GstClockTime at =
+        (GstClockTime) g_rand_int_range (random, 0, FILE_FRAMES) * GST_SECOND
+        / 30;
+
+    test_context ("seed %u seek %u", seed (), i);
+    seek_accurately (player, at);
+    expect_frame_of (sink, at);
+    if (i % 4 == 0) {
+      gst_element_set_state (player, GST_STATE_PLAYING);
+      g_usleep ((gulong) g_rand_int_range (random, 0, 4000));
+    }
+  }
+  seek_accurately (player, 0);
+  forget_messages (player); /* it may have come to its end before */
+  watch_sink (player, count_buffer, &count);
+  gst_element_set_state (player, GST_STATE_PLAYING);
+  await_message (player, GST_MESSAGE_EOS);
+  /* The first one came in PAUSED. */
+  expect (count == FILE_FRAMES - 1, "%d frames came", count);
+  gst_object_unref (sink);
+  g_rand_free (random);
+}
+
+static void
+stress_playbin (void)
+{
+  Clip clip;
+
+  if (clip_make (&clip)) {
+    GstElement *player = player_new (clip.path);
+
+    if (player != NULL) {
+      seek_and_play (player);
+      stop (player);
+      gst_object_unref (player);
+    }
+  }
+  clip_remove (&clip);
 }
 
 /* ---- caps ----------------------------------------------------------------- */
@@ -535,6 +679,7 @@ stress_fork (void)
 const Test tests_stress[] = {
   { "stress-at-once", stress_at_once, VARIANT_BOTH },
   { "stress-file", stress_file, VARIANT_BOTH },
+  { "stress-playbin", stress_playbin, VARIANT_BOTH },
   { "stress-caps", stress_caps, VARIANT_BOTH },
   { "stress-cycles", stress_cycles, VARIANT_BOTH },
   { "stress-frames", stress_frames, VARIANT_BOTH },

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# run.sh [--quick] [--no-sanitizer] [--only NAME[,NAME]...] [--jobs N]
-#        [--limit SECONDS] [OUTPUT-DIR]
+# run.sh [--quick | --full] [--no-sanitizer] [--only NAME[,NAME]...]
+#        [--jobs N] [--limit SECONDS] [OUTPUT-DIR]
 #
 # Runs the tests of the bundle that it lies in. OUTPUT-DIR takes logs, a filtered
 # clip and a picture; without one, a new folder of /tmp does.
@@ -16,13 +16,16 @@
 #   memcheck, racecheck, initcheck, synccheck
 #               the tools of compute-sanitizer, where it is installed, over all of
 #               kerncheck that uses the GPU, and over the elements on it
+#   stress      what deployments do to the elements, on every backend, 20 times as
+#               long as among the elements: runs only if named, and with --full
 #   bench       what docs/performance.md tells of, as JSON; runs only if named
 #
-# --quick takes fewer cases, --only some of those above. The sanitizer's tools share
-# their work among N jobs at once (default: as many as cores), each with a log of its
-# own in a folder named after the tool; a job that takes longer than SECONDS (default:
-# 600) fails. Without a GPU, what needs one is named with "SKIP". The last line is
-# "N passed, N failed, N skipped"; the exit status is 1 when something failed.
+# --quick takes fewer cases, --full all but bench, --only some of those above. The
+# sanitizer's tools share their work among N jobs at once (default: as many as cores),
+# each with a log of its own in a folder named after the tool; a job that takes longer
+# than SECONDS (default: 600) fails. Without a GPU, what needs one is named with "SKIP".
+# The last line is "N passed, N failed, N skipped"; the exit status is 1 when something
+# failed.
 # shellcheck disable=SC2317 # check calls functions by name
 set -euo pipefail
 
@@ -34,9 +37,10 @@ fi
 # shellcheck source=tests/tally.sh
 . "$here/tally.sh"
 
-sections=(kerncheck elements clip decode memcheck racecheck initcheck synccheck bench)
+sections=(kerncheck elements clip decode memcheck racecheck initcheck synccheck stress bench)
 tools=(memcheck racecheck initcheck synccheck)
 quick=()
+full=no
 sanitizer=yes
 only=
 jobs=$(nproc)
@@ -45,11 +49,12 @@ output=
 while [[ $# -gt 0 ]]; do
   case $1 in
     --quick) quick=(--quick) ;;
+    --full) full=yes ;;
     --no-sanitizer) sanitizer=no ;;
     --only) only=${2:?--only takes names}; shift ;;
     --jobs) jobs=${2:?--jobs takes a number}; shift ;;
     --limit) limit=${2:?--limit takes seconds}; shift ;;
-    -*) sed -n '4,25s/^#[ ]\{0,1\}//p' "$0"; exit 2 ;;
+    -*) sed -n '4,28s/^#[ ]\{0,1\}//p' "$0"; exit 2 ;;
     *) output=$1 ;;
   esac
   shift
@@ -97,7 +102,7 @@ fi
 # wanted SECTION
 wanted() {
   if [[ ${#wanted_sections[@]} = 0 ]]; then
-    [[ $1 != bench ]]
+    [[ $1 != bench && ($1 != stress || $full = yes) ]]
   else
     [[ " ${wanted_sections[*]} " = *" $1 "* ]]
   fi
@@ -140,6 +145,10 @@ run_kerncheck() {
 
 run_elements() {
   binary elements elements
+}
+
+run_stress() {
+  STRESS_FACTOR=20 CK_DEFAULT_TIMEOUT=1000 binary stress elements stress-
 }
 
 # What the sanitizer goes over, one a line: the number of checks, and the command.
@@ -488,6 +497,7 @@ section elements run_elements
 section clip run_clip
 section decode run_decode
 run_sanitizer
+section stress run_stress
 section bench run_bench
 
 echo "Results in $output"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "device-memory.h"
 
+#include "emulated-faults.h"
+
+#include <algorithm>
 #include <map>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +19,8 @@
 static std::map<uintptr_t, Allocation> &allocations =
     *new std::map<uintptr_t, Allocation>;
 static size_t used[EMULATED_MAX_DEVICES];
+/* Bytes at once, of all devices and of pinned memory. */
+static size_t on_devices, most_on_devices, pinned, most_pinned;
 
 Found
 find_allocation (uintptr_t at, size_t bytes, Allocation *allocation)
@@ -51,8 +56,12 @@ allocate (void **memory, size_t bytes, CUmemorytype type)
           != 0)
     return CUDA_ERROR_OUT_OF_MEMORY;
   memset (*memory, GARBAGE, bytes);
-  if (on_device)
+  if (on_device) {
     *total += bytes;
+    most_on_devices = std::max (most_on_devices, on_devices += bytes);
+  } else {
+    most_pinned = std::max (most_pinned, pinned += bytes);
+  }
   allocations[(uintptr_t) *memory] = { (uintptr_t) *memory, bytes, type,
     context };
   return CUDA_SUCCESS;
@@ -62,8 +71,12 @@ allocate (void **memory, size_t bytes, CUmemorytype type)
 static void
 forget (const Allocation &allocation)
 {
-  if (allocation.type == CU_MEMORYTYPE_DEVICE)
+  if (allocation.type == CU_MEMORYTYPE_DEVICE) {
     used[allocation.context->device] -= allocation.bytes;
+    on_devices -= allocation.bytes;
+  } else {
+    pinned -= allocation.bytes;
+  }
   free ((void *) allocation.start);
 }
 
@@ -122,6 +135,17 @@ count_memory (long *device, long *pinned)
 
   for (const auto &entry : allocations)
     (*(entry.second.type == CU_MEMORYTYPE_DEVICE ? device : pinned))++;
+}
+
+void
+emulated_most_memory (size_t *device, size_t *host)
+{
+  const std::lock_guard<std::mutex> guard (state_lock);
+
+  *device = most_on_devices;
+  *host = most_pinned;
+  most_on_devices = on_devices;
+  most_pinned = pinned;
 }
 
 CUresult

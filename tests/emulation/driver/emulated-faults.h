@@ -6,6 +6,8 @@
  * point by its number: that call does nothing and reports an error. Any thread. */
 #pragma once
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -53,6 +55,9 @@ typedef struct
 
 void emulated_live (EmulatedLive *live);
 void emulated_live_count (EmulatedFaultKind kind, int n); /* heap or threads */
+
+/* The most bytes of devices, and of pinned memory, at once since the last call. */
+void emulated_most_memory (size_t *device, size_t *pinned);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus
