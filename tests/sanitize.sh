@@ -150,7 +150,7 @@ memory() {
   $check_passed || return 0
   export GST_PLUGIN_PATH=$PWD/$folder/plugin
   run "memory: kerncheck" "${valgrind[@]}" "$folder/tests/kerncheck/kerncheck" --quick \
-    --iterations 4 --part "$part"
+    --part "$part"
   run "memory: elements" "${valgrind[@]}" "$folder/tests/elements/elements" --backend cpu \
     --part "$part"
   skip "memory: the emulated GPU" "valgrind cannot follow its switches"

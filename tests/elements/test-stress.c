@@ -371,9 +371,11 @@ forget_messages (GstElement *player)
   gst_object_unref (bus);
 }
 
+/* In PAUSED: a sink that plays would show more than the frame that is sought. */
 static void
 seek_accurately (GstElement *player, GstClockTime at)
 {
+  await_state (player, GST_STATE_PAUSED);
   expect (gst_element_seek_simple (player, GST_FORMAT_TIME,
               GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE, (gint64) at),
       "it does not seek");
