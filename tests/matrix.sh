@@ -37,7 +37,7 @@ debian13-clang trixie    clang     -          -
 sid-gcc        sid       gcc       -          -
 sid-clang      sid       clang     -          -
 gstreamer1.20  bookworm  gcc       1.20       -
-gstreamer1.24  bookworm  gcc       1.24       -
+gstreamer1.24  trixie    gcc       1.24       -
 cuda11         bookworm  gcc       -          release/61
 cuda12         trixie    gcc       -          release/90
 cuda13         trixie    gcc       -          local/120
