@@ -472,6 +472,87 @@ stress_caps (void)
   check_changing_caps ("kernel=box radius=4 border=reflect");
 }
 
+/* ---- sizes ---------------------------------------------------------------- */
+
+#define WIDEST 16384
+#define SAMPLES_LOOKED_AT 4000
+
+static const double size_taps[] = { 0.125, 0.5, 0.25, 0.125 };
+
+/* Of row y from x on, with what stands for samples beyond its ends, weighed along x. */
+static double
+weighed_row (const guint8 *row, int width, int x)
+{
+  double sum = 0.0;
+
+  for (int i = 0; i < (int) G_N_ELEMENTS (size_taps); i++)
+    sum += size_taps[i] * row[CLAMP (x + i - 2, 0, width - 1)];
+  return sum;
+}
+
+static void
+expect_filtered_at (const guint8 *in, const guint8 *out,
+    const GstVideoInfo *info, int x, int y)
+{
+  const int width = GST_VIDEO_INFO_WIDTH (info);
+  const int height = GST_VIDEO_INFO_HEIGHT (info);
+  const gsize stride = (gsize) GST_VIDEO_INFO_PLANE_STRIDE (info, 0);
+  const int got = out[(gsize) y * stride + (gsize) x];
+  double want = 0.0;
+
+  for (int j = 0; j < (int) G_N_ELEMENTS (size_taps); j++)
+    want += size_taps[j]
+        * weighed_row (
+            in + (gsize) CLAMP (y + j - 2, 0, height - 1) * stride, width, x);
+  expect (ABS (got - want) < 0.75, "(%d,%d) is %d instead of %.3f", x, y, got,
+      want);
+}
+
+/* One frame of GRAY8, of which samples are looked at here and there, and in the corners. */
+static void
+check_size (int width, int height)
+{
+  GRand *random = g_rand_new_with_seed (seed ());
+  GstMapInfo from, to;
+  GstBuffer *in, *out;
+  GstVideoInfo info;
+  Filter filter;
+
+  test_context ("seed %u, %dx%d", seed (), width, height);
+  filter_start (&filter, "kernel=custom taps-x=<0.125,0.5,0.25,0.125>", &info,
+      "GRAY8", width, height, NULL);
+  in = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (&info), NULL);
+  gst_buffer_map (in, &from, GST_MAP_WRITE);
+  for (gsize i = 0; i < from.size; i++)
+    from.data[i] = (guint8) ((i * 2654435761u) >> 13);
+  gst_buffer_unmap (in, &from);
+  out = filter_process (&filter, gst_buffer_ref (in));
+  gst_buffer_map (in, &from, GST_MAP_READ);
+  gst_buffer_map (out, &to, GST_MAP_READ);
+  for (int i = 0; i < SAMPLES_LOOKED_AT; i++)
+    expect_filtered_at (from.data, to.data, &info,
+        i < 4 ? i % 2 * (width - 1) : g_rand_int_range (random, 0, width),
+        i < 4 ? i / 2 * (height - 1) : g_rand_int_range (random, 0, height));
+  gst_buffer_unmap (out, &to);
+  gst_buffer_unmap (in, &from);
+  gst_buffer_unref (out);
+  gst_buffer_unref (in);
+  filter_close (&filter);
+  g_rand_free (random);
+}
+
+/* The emulated GPU takes minutes for the largest one. */
+static void
+stress_sizes (void)
+{
+  check_size (1, 1);
+  check_size (WIDEST, 1);
+  check_size (1, WIDEST);
+  check_size (WIDEST, 3);
+  if (fault_points () == NULL)
+    check_size (WIDEST, WIDEST);
+}
+
 /* ---- nothing grows -------------------------------------------------------- */
 
 /* Threads of GStreamer and GLib come and go, and keep something each. */
@@ -683,6 +764,7 @@ const Test tests_stress[] = {
   { "stress-file", stress_file, VARIANT_BOTH },
   { "stress-playbin", stress_playbin, VARIANT_BOTH },
   { "stress-caps", stress_caps, VARIANT_BOTH },
+  { "stress-sizes", stress_sizes, VARIANT_BOTH },
   { "stress-cycles", stress_cycles, VARIANT_BOTH },
   { "stress-frames", stress_frames, VARIANT_BOTH },
   { "stress-fork", stress_fork, VARIANT_CUDA },
