@@ -155,9 +155,10 @@ deb_of() {
 }
 
 # Without a word, hints of mere information included, but for the version of Debian's policy:
-# the packages keep to that of the oldest Debian that they are for.
+# the packages keep to that of the oldest Debian that they are for. And what pyproject.toml
+# names is for pip: the packages do not have the Python module.
 lintian_clean() {
-  local user=() unfit=out-of-date-standards-version
+  local user=() unfit=out-of-date-standards-version,missing-prerequisite-for-pyproject-backend
   [[ $(id -u) != 0 ]] || user=(--allow-root)
   # In compressed kernels any letters occur.
   [[ -z ${CUDA_ARCHS-} ]] || unfit+=,spelling-error-in-binary
