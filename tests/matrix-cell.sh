@@ -20,7 +20,7 @@ check_limit=5400
 jobs=$(nproc)
 export CC=$compiler GST_REGISTRY=/tmp/registry
 packages=("$compiler")
-[[ $cuda != release/* ]] || packages+=(nvidia-cuda-toolkit)
+[[ $cuda != release/* ]] || packages+=(nvidia-cuda-toolkit-gcc)
 [[ $cuda != local/* ]] || PATH=/usr/local/cuda/bin:$PATH
 [[ $gstreamer = - ]] || packages+=(flex bison)
 
