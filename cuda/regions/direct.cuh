@@ -130,7 +130,16 @@ struct DirectJob
 __device__ __forceinline__ const DirectRegion *
 direct_regions (const DirectFrame &frame)
 {
+#if defined __CUDACC_VER_MAJOR__ && __CUDACC_VER_MAJOR__ < 12
+  const void *table = frame.table;
+
+  /* Without this, nvcc 11.8 ends with "Instruction does not dominate all uses!". With it, each
+   * thread has a copy of the frame. */
+  asm ("" : "+l"(table));
+  return (const DirectRegion *) (frame.sent != NULL ? frame.sent : table);
+#else
   return (const DirectRegion *) (frame.sent != NULL ? frame.sent : frame.table);
+#endif
 }
 
 /* Of memory m. */

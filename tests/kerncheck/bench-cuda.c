@@ -63,7 +63,7 @@ bench_graph_end (GpuStream stream, BenchGraph *executable, Fault *fault)
 
   *executable = NULL;
   GPU_CHECK (cudaStreamEndCapture (stream, &graph), fault);
-  GPU_CHECK (cudaGraphInstantiate (executable, graph, 0), fault);
+  GPU_CHECK (cudaGraphInstantiateWithFlags (executable, graph, 0), fault);
   ok = true;
 done:
   if (graph != NULL)

@@ -2,12 +2,20 @@
 #include "bench-histo-peer.h"
 #include "bench-npp-library.h"
 
+#include <cuda_runtime_api.h>
 #include <math.h>
 #include <nppi_statistics_functions.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define STATISTICS BENCH_NPP_FILE ("nppist")
+
+/* Sizes of buffers depend on a context since version 12. */
+#if CUDART_VERSION < 12000
+#define CONTEXT_OF(npp)
+#else
+#define CONTEXT_OF(npp) , (npp)->library.context
+#endif
 
 typedef union
 {
@@ -155,10 +163,10 @@ scratch_bytes (const void *library, const BenchHistoCase *c, int p,
   *bytes = 0;
   if (index == U8_FOUR)
     status = npp->buffer_size[index].four (
-        size, channels.levels, (void *) bytes, npp->library.context);
+        size, channels.levels, (void *) bytes CONTEXT_OF (npp));
   else
     status = npp->buffer_size[index].one (
-        size, channels.levels[0], (void *) bytes, npp->library.context);
+        size, channels.levels[0], (void *) bytes CONTEXT_OF (npp));
   return bench_npp_check (status, fault);
 }
 
