@@ -62,12 +62,18 @@ def formats_of(structure):
     return re.findall(r"\w+", fields_of(structure)["format"])
 
 
+def structure_of(caps, i):
+    """The overrides of GStreamer 1.26 for Python wrap it, for `with`."""
+    found = caps.get_structure(i)
+    return found.__enter__() if hasattr(found, "__enter__") else found
+
+
 def all_formats(element):
     """The formats in system memory."""
     caps = caps_of(element)
     for i in range(caps.get_size()):
         if caps.get_features(i).contains("memory:SystemMemory"):
-            return formats_of(caps.get_structure(i))
+            return formats_of(structure_of(caps, i))
     sys.exit(f"{PROGRAM}: no caps of system memory")
 
 
@@ -101,7 +107,7 @@ def text_of(value):
 def caps_table(element):
     caps, system, rows = caps_of(element), all_formats(element), []
     for i in range(caps.get_size()):
-        structure = caps.get_structure(i)
+        structure = structure_of(caps, i)
         formats = formats_of(structure)
         others = [f"{name} {text_of(value)}" for name, value in fields_of(structure).items()
                   if name != "format"]

@@ -57,6 +57,12 @@ class Pipeline:
         return message.type == Gst.MessageType.EOS
 
 
+def structure_of(caps):
+    """Of fixed caps. The overrides of GStreamer 1.26 for Python wrap it, for `with`."""
+    found = caps.get_structure(0)
+    return found.__enter__() if hasattr(found, "__enter__") else found
+
+
 def frames_of(path, say):
     """The frames of the first video as buffers, and their caps."""
     reading = Pipeline("filesrc name=input ! decodebin ! videoconvert"
@@ -88,7 +94,7 @@ class Streams:
         pad.add_probe(Gst.PadProbeType.BUFFER, self.on_begin)
         stream = pad.get_stream()
         caps = pad.get_current_caps() or stream and stream.get_caps() or pad.query_caps(None)
-        name = caps.get_structure(0).get_name()
+        name = structure_of(caps).get_name()
         decoder = self.at("decoder").get_static_pad("sink")
         is_sound = name.startswith("audio/")
         if not is_sound and (decoder.is_linked() or not name.startswith(("video/", "image/"))):
@@ -128,7 +134,8 @@ class Streams:
 
     def on_decoded(self, _decoder, pad):
         """4:2:0 H.264 has even sizes: an odd one loses a column or row."""
-        size = (pad.get_current_caps() or pad.query_caps(None)).get_structure(0)
+        caps = pad.get_current_caps() or pad.query_caps(None)
+        size = structure_of(caps)
         for side, length in (("right", "width"), ("bottom", "height")):
             self.at("even").set_property(side, size.get_int(length).value & 1)
         pad.link(self.at("head").get_static_pad("sink"))

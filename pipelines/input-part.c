@@ -42,12 +42,14 @@ input_part_begin (struct input_part *part, GstPad *pad)
   return part->from > 0;
 }
 
+/* To the key frame before, since decoders drop the first one of an open group of pictures: libav of
+ * FFmpeg 7 does. The frames up to the part are decoded, and dropped. */
 gboolean
 input_part_seek (const struct input_part *part, GstPad *pad)
 {
   return gst_pad_send_event (pad,
       gst_event_new_seek (1.0, GST_FORMAT_TIME, SEEK_FLAGS, GST_SEEK_TYPE_SET,
-          (gint64) part->from, GST_SEEK_TYPE_NONE, -1));
+          (gint64) part->from - 1, GST_SEEK_TYPE_NONE, -1));
 }
 
 static GstPadProbeReturn

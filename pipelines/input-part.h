@@ -29,7 +29,7 @@ gboolean input_part_parse (struct input_part *part, const gchar *text);
 /* Before the first buffer of the video flows through `pad`. Whether it has to wait for a seek. */
 gboolean input_part_begin (struct input_part *part, GstPad *pad);
 
-/* Seeks to the part's first frame, while a probe blocks `pad`, and nothing is linked to it: a
+/* Seeks to where the part's first frame can be decoded from, while a probe blocks `pad`, and nothing is linked to it: a
  * decoder that is being set up does not bear a flush. FALSE: the file has no such place. */
 gboolean input_part_seek (const struct input_part *part, GstPad *pad);
 

@@ -102,12 +102,21 @@ leaves_nothing() {
   ! grep 'object-alive.*(gpointer)0x' "$scratch/traced"
 }
 
-# GStreamer's own latency tracer finds each frame again behind the elements that hold it in flight.
-latency_is_attributed() {
+# latency_of ELEMENT...: what GStreamer's own latency tracer says of these.
+latency_of() {
   GST_DEBUG_NO_COLOR=1 GST_TRACERS="latency(flags=element+pipeline)" GST_DEBUG=GST_TRACER:7 \
-    gst-launch-1.0 -q videotestsrc num-buffers=60 ! video/x-raw,format=NV12,width=640,height=480 \
-    ! cudasepconv name=blur sigma=5 ! cudahisto name=count mode=equalize ! identity sleep-time=4000 \
-    ! fakesink 2>&1 | tests/latency.py 60
+    timeout 30 gst-launch-1.0 -q videotestsrc num-buffers=60 ! video/x-raw,format=NV12,width=640,height=480 \
+    ! "$@" ! identity sleep-time=4000 ! fakesink 2>&1
+}
+
+# That of GStreamer 1.26.2 waits for itself.
+tracer_works() {
+  latency_of identity >/dev/null
+}
+
+# It finds each frame again behind the elements that hold it in flight.
+latency_is_attributed() {
+  latency_of cudasepconv name=blur sigma=5 ! cudahisto name=count mode=equalize | tests/latency.py 60
 }
 
 installs() {
@@ -636,10 +645,11 @@ examples_work() {
 # page_works PAGE: its commands for a terminal work, as they stand there; with a clip in.mp4, without
 # windows, and with pictures that end. The demo itself has a check of its own.
 page_works() {
-  local folder=$scratch/examples
+  local folder=$scratch/examples left_out='^pipelines/demo.sh$'
   make_example_clip
+  tracer_works || left_out+='|^GST_TRACERS='
   sed -nE 's/^ {4,}((GST_[A-Z_]+=("[^"]*"|[^ ]+) )*(gst-[a-z]+-1\.0 |pipelines\/|build\/demo\/|export ).*)/\1/p' "$1" \
-    | grep -v '^pipelines/demo.sh$' \
+    | grep -vE "$left_out" \
     | sed -E "s#in\\.mp4#$folder/in.mp4#g; s# (results|out\\.[a-z0-9]+)\$# $scratch/\\1#
       s#autovideosink#fakesink#; s#videotestsrc !#videotestsrc num-buffers=30 !#" >"$scratch/commands"
   cat "$scratch/commands"
@@ -992,7 +1002,11 @@ check_cuda_build() {
     cudasepconv sigma=3 histogram=true
   check "$cuda: cudahisto leaves nothing" leaves_nothing \
     cudahisto attach-meta=true ! cudahisto mode=equalize ! cudahisto mode=overlay
-  check "$cuda: the latency tracer" latency_is_attributed
+  if tracer_works; then
+    check "$cuda: the latency tracer" latency_is_attributed
+  else
+    skip "$cuda: the latency tracer" "that of this GStreamer hangs"
+  fi
   check "$cuda: filter-file" filter_file $cuda
   check "$cuda: own-frames" own_frames $cuda
   check "$cuda: play" player_is_controlled $cuda
