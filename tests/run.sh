@@ -548,8 +548,13 @@ make_street_clip() {
 # with its sound as it was.
 hide_people() {
   local clip=$scratch/street.mkv result=$scratch/hidden.mkv program=pipelines/hide-people
+  local frames
   make_street_clip
-  "$program" --every 5 "$clip" "$result" | grep -E '^frames +30, [1-9][0-9] times person'
+  # Versions of GStreamer differ by one in how many there are.
+  frames=$("$1/pipelines/filter-file" --filter identity "$clip" "$scratch/street.raw" \
+    | sed -nE 's/^frames +(29|30),.*/\1/p')
+  rm "$scratch/street.raw"
+  "$program" --every 5 "$clip" "$result" | grep -E "^frames +$frames, [1-9][0-9] times person"
   [[ ! -e $result.part ]]
   "$program" --every 5 --verify "$result" "$clip" >"$scratch/lines"
   cat "$scratch/lines"
@@ -557,7 +562,7 @@ hide_people() {
   grep -E '^again +0 of' "$scratch/lines"
   [[ $(stream_bytes "$result" audio/x-vorbis) = $(stream_bytes "$clip" audio/x-vorbis) ]]
   "$1/pipelines/filter-file" --filter identity "$result" "$scratch/hidden.raw" \
-    | grep -E '^frames +30,'
+    | grep -E "^frames +$frames,"
   rm "$scratch/hidden.raw"
 
   # A clip in which nothing is hidden does not pass.
