@@ -703,8 +703,11 @@ rounding_case (Check *check, Random *random, int index, const void *data)
     if (device_run_cleanly (
             check, subject->device, device_sepconv, plan, &src, &dst)) {
       const double mean = mean_error (&c->spec, &src, &dst);
+      /* A box over extremes has few results: with 32 x 5 taps and 16 bits, every 32nd lies halfway
+       * between two codes, which alone is 0.016. */
+      const double most = c->content == CONTENT_EXTREMES ? 0.05 : 0.03;
 
-      EXPECT (check, fabs (mean) < 0.03,
+      EXPECT (check, fabs (mean) < most,
           "results are off by %.4f in the mean: not rounded to nearest", mean);
     }
     picture_clear (&src);
