@@ -14,7 +14,7 @@
 #             the CPU alone and without AVX-512, which it does not know
 #
 # All in turn if none is named. The builds take 8, 3 and 2 minutes of two cores, what runs then one
-# core: all of thread 7 minutes, of memory 40, address much longer, most of it the emulated GPU;
+# core: all of thread 7 minutes, of memory 17, address much longer, most of it the emulated GPU;
 # --part K/N takes every Nth check and test, from the Kth on.
 #
 # Whatever a sanitizer reports fails the program that it is about; what is known and not

@@ -385,6 +385,18 @@ count_buffer (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
 }
 
 void
+watch_sink (GstElement *pipeline, const char *name,
+    GstPadProbeCallback callback, gpointer user)
+{
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  GstPad *pad = gst_element_get_static_pad (sink, "sink");
+
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, callback, user, NULL);
+  gst_object_unref (pad);
+  gst_object_unref (sink);
+}
+
+void
 message_parse (GstMessage *message, GError **error, char **debug)
 {
   if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)

@@ -83,6 +83,9 @@ void filter_restart (Filter *filter);
 /* A probe that adds 1 to the gint at `user`. */
 GstPadProbeReturn count_buffer (
     GstPad *pad, GstPadProbeInfo *probe, gpointer user);
+/* Has `callback` called with `user` for each buffer that reaches the sink of this name. */
+void watch_sink (GstElement *pipeline, const char *name,
+    GstPadProbeCallback callback, gpointer user);
 /* The error, and the debug text or NULL, both to be freed, of an error or a warning. */
 void message_parse (GstMessage *message, GError **error, char **debug);
 /* Counts messages of a type that have arrived, and drops every other one with

@@ -436,16 +436,10 @@ look_at_buffer (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
 }
 
 static void
-watch_sink (GstElement *pipeline, const char *name, Arrivals *arrivals)
+await_arrivals (GstElement *pipeline, const char *name, Arrivals *arrivals)
 {
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), name);
-  GstPad *pad = gst_element_get_static_pad (sink, "sink");
-
   g_mutex_init (&arrivals->lock);
-  gst_pad_add_probe (
-      pad, GST_PAD_PROBE_TYPE_BUFFER, look_at_buffer, arrivals, NULL);
-  gst_object_unref (pad);
-  gst_object_unref (sink);
+  watch_sink (pipeline, name, look_at_buffer, arrivals);
 }
 
 /* So many frames, and so many metas on them. */
@@ -512,9 +506,9 @@ histo_metas_through_tee (void)
         "t. ! queue ! identity ! queue ! fakesink name=sink1 "
         "t. ! queue ! cudahisto backend=cpu interval=0 ! fakesink name=sink2");
 
-    watch_sink (pipeline, "sink0", &arrivals[0]);
-    watch_sink (pipeline, "sink1", &arrivals[1]);
-    watch_sink (pipeline, "sink2", &arrivals[2]);
+    await_arrivals (pipeline, "sink0", &arrivals[0]);
+    await_arrivals (pipeline, "sink1", &arrivals[1]);
+    await_arrivals (pipeline, "sink2", &arrivals[2]);
     play (pipeline);
     for (int i = 0; i < 3; i++)
       expect_arrivals (&arrivals[i], 12, 12);
@@ -540,7 +534,7 @@ histo_metas_of_changed_frames (void)
     Arrivals arrivals = { 0 };
     GstElement *pipeline = launch ("format=NV12", line);
 
-    watch_sink (pipeline, "sink0", &arrivals);
+    await_arrivals (pipeline, "sink0", &arrivals);
     play (pipeline);
     expect_arrivals (&arrivals, 12, 0);
     g_free (line);
@@ -557,7 +551,7 @@ histo_metas_of_untouched_frames (void)
   GstElement *pipeline = launch ("format=NV12", rest);
   Arrivals arrivals = { 0 };
 
-  watch_sink (pipeline, "sink0", &arrivals);
+  await_arrivals (pipeline, "sink0", &arrivals);
   play (pipeline);
   expect_arrivals (&arrivals, 12, 12);
   g_free (rest);

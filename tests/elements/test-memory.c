@@ -84,14 +84,11 @@ play (const Case *c, const GstVideoInfo *info)
       GST_VIDEO_INFO_HEIGHT (info), c->settings, DEPTH, test_backend ());
   const struct mallinfo2 before = mallinfo2 ();
   GstElement *pipeline = gst_parse_launch (line, NULL);
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
-  GstPad *pad = gst_element_get_static_pad (sink, "sink");
   GstBus *bus = gst_element_get_bus (pipeline);
   gsize most = 0;
   GstMessage *message;
 
-  gst_pad_add_probe (
-      pad, GST_PAD_PROBE_TYPE_BUFFER, measure_heap, &most, NULL);
+  watch_sink (pipeline, "sink", measure_heap, &most);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   message = gst_bus_timed_pop_filtered (
       bus, test_patience (), GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
@@ -100,8 +97,6 @@ play (const Case *c, const GstVideoInfo *info)
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_message_unref (message);
   gst_object_unref (bus);
-  gst_object_unref (pad);
-  gst_object_unref (sink);
   gst_object_unref (pipeline);
   g_free (line);
   return most - MIN (most, before.uordblks + before.hblkhd);

@@ -95,13 +95,8 @@ check_pipeline (const char *line, int sinks, int frames)
   expect (pipeline && !error, "%s", error ? error->message : "no pipeline");
   for (int s = 0; s < sinks; s++) {
     char *name = g_strdup_printf ("sink%d", s);
-    GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), name);
-    GstPad *pad = gst_element_get_static_pad (sink, "sink");
 
-    gst_pad_add_probe (
-        pad, GST_PAD_PROBE_TYPE_BUFFER, count_buffer, &counts[s], NULL);
-    gst_object_unref (pad);
-    gst_object_unref (sink);
+    watch_sink (pipeline, name, count_buffer, &counts[s]);
     g_free (name);
   }
   problem = run_to_eos (pipeline);
@@ -393,23 +388,16 @@ pipelines_seek_from_push (void)
   for (guint i = 0; i < G_N_ELEMENTS (lines); i++) {
     GError *error = NULL;
     GstElement *pipeline = launch (lines[i], &error);
-    GstElement *sink;
-    GstPad *pad;
     int frames = 0;
     char *problem;
 
     test_context ("%s", lines[i]);
     expect (pipeline != NULL, "%s", error ? error->message : "?");
-    sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
-    pad = gst_element_get_static_pad (sink, "sink");
-    gst_pad_add_probe (
-        pad, GST_PAD_PROBE_TYPE_BUFFER, seek_from_push, &frames, NULL);
+    watch_sink (pipeline, "sink", seek_from_push, &frames);
     problem = run_to_eos (pipeline);
     expect (problem == NULL, "%s", problem);
     /* The source makes 100 in all; what was in flight is flushed. */
     expect (frames >= 90, "%d frames came", frames);
-    gst_object_unref (pad);
-    gst_object_unref (sink);
     gst_object_unref (pipeline);
   }
 }

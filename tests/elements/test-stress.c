@@ -67,18 +67,6 @@ await_message (GstElement *pipeline, GstMessageType type)
   gst_object_unref (bus);
 }
 
-/* Has `callback` called with `user` for each buffer that reaches the element named "sink". */
-static void
-watch_sink (GstElement *pipeline, GstPadProbeCallback callback, gpointer user)
-{
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
-  GstPad *pad = gst_element_get_static_pad (sink, "sink");
-
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, callback, user, NULL);
-  gst_object_unref (pad);
-  gst_object_unref (sink);
-}
-
 static void
 stop (GstElement *pipeline)
 {
@@ -122,7 +110,7 @@ stress_at_once (void)
     memset (counts, 0, sizeof counts);
     for (guint i = 0; i < AT_ONCE; i++) {
       pipelines[i] = launch (lines[i % G_N_ELEMENTS (lines)]);
-      watch_sink (pipelines[i], count_buffer, &counts[i]);
+      watch_sink (pipelines[i], "sink", count_buffer, &counts[i]);
     }
     for (guint i = 0; i < AT_ONCE; i++)
       gst_element_set_state (pipelines[i], GST_STATE_PLAYING);
@@ -301,7 +289,7 @@ stress_file (void)
   if (clip_make (&clip)) {
     GstElement *pipeline = play_clip (clip.path);
 
-    watch_sink (pipeline, count_buffer, &count);
+    watch_sink (pipeline, "sink", count_buffer, &count);
     for (guint step = 1; step <= FILE_STEPS * factor (); step++) {
       test_context ("seed %u step %u", seed (), step);
       disturb (pipeline, random);
@@ -408,7 +396,7 @@ seek_and_play (GstElement *player)
   }
   seek_accurately (player, 0);
   forget_messages (player); /* it may have come to its end before */
-  watch_sink (player, count_buffer, &count);
+  watch_sink (player, "sink", count_buffer, &count);
   gst_element_set_state (player, GST_STATE_PLAYING);
   await_message (player, GST_MESSAGE_EOS);
   /* The first one came in PAUSED. */
@@ -689,7 +677,7 @@ stress_frames (void)
   GstElement *pipeline = launch (line);
 
   test_context ("%u frames", frames);
-  watch_sink (pipeline, measure, &watch);
+  watch_sink (pipeline, "sink", measure, &watch);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   await_message (pipeline, GST_MESSAGE_EOS);
   stop (pipeline);

@@ -4,7 +4,9 @@
 #include "emulated-faults.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +22,13 @@ static std::map<uintptr_t, Allocation> &allocations =
     *new std::map<uintptr_t, Allocation>;
 static size_t used[EMULATED_MAX_DEVICES];
 /* Bytes at once, of all devices and of pinned memory. */
-static size_t on_devices, most_on_devices, pinned, most_pinned;
+static size_t most_on_devices, pinned, most_pinned;
+
+static size_t
+used_on_devices ()
+{
+  return std::accumulate (std::begin (used), std::end (used), (size_t) 0);
+}
 
 Found
 find_allocation (uintptr_t at, size_t bytes, Allocation *allocation)
@@ -58,7 +66,7 @@ allocate (void **memory, size_t bytes, CUmemorytype type)
   memset (*memory, GARBAGE, bytes);
   if (on_device) {
     *total += bytes;
-    most_on_devices = std::max (most_on_devices, on_devices += bytes);
+    most_on_devices = std::max (most_on_devices, used_on_devices ());
   } else {
     most_pinned = std::max (most_pinned, pinned += bytes);
   }
@@ -71,12 +79,10 @@ allocate (void **memory, size_t bytes, CUmemorytype type)
 static void
 forget (const Allocation &allocation)
 {
-  if (allocation.type == CU_MEMORYTYPE_DEVICE) {
+  if (allocation.type == CU_MEMORYTYPE_DEVICE)
     used[allocation.context->device] -= allocation.bytes;
-    on_devices -= allocation.bytes;
-  } else {
+  else
     pinned -= allocation.bytes;
-  }
   free ((void *) allocation.start);
 }
 
@@ -144,7 +150,7 @@ emulated_most_memory (size_t *device, size_t *host)
 
   *device = most_on_devices;
   *host = most_pinned;
-  most_on_devices = on_devices;
+  most_on_devices = used_on_devices ();
   most_pinned = pinned;
 }
 
