@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstgpuenums.h"
 
+/* The library of GstCudaFrameFilter has another. */
+#ifndef GST_GPU_ENUM_PREFIX
+#define GST_GPU_ENUM_PREFIX "GstGpu"
+#endif
+
 GType
 gst_gpu_filter_backend_get_type (void)
 {
@@ -15,7 +20,8 @@ gst_gpu_filter_backend_get_type (void)
 
   if (g_once_init_enter (&type))
     g_once_init_leave (
-        &type, g_enum_register_static ("GstGpuFilterBackend", values));
+        &type, g_enum_register_static (
+                   GST_GPU_ENUM_PREFIX "FilterBackend", values));
   return type;
 }
 
@@ -44,7 +50,8 @@ gst_gpu_filter_transfer_get_type (void)
 
   if (g_once_init_enter (&type))
     g_once_init_leave (
-        &type, g_enum_register_static ("GstGpuFilterTransfer", values));
+        &type, g_enum_register_static (
+                   GST_GPU_ENUM_PREFIX "FilterTransfer", values));
   return type;
 }
 

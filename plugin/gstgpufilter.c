@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstgpufilter.h"
 
+#include "gstcudahistogrammeta.h"
 #include "gstframecrop.h"
 #include "gstgpucaps.h"
 #include "gstgpuevents.h"
@@ -8,7 +9,6 @@
 #include "gstgpufilter-private.h"
 #include "gstgpulog.h"
 #include "gstgpuprepare.h"
-#include "gsthistogrammeta.h"
 
 #define GST_CAT_DEFAULT gst_gpu_log_base
 
@@ -855,6 +855,14 @@ gst_gpu_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 
 /* Metas */
 
+static gboolean
+is_histogram (const GstMeta *meta)
+{
+  return g_strcmp0 (g_type_name (meta->info->api),
+             GST_CUDA_HISTOGRAM_META_API_NAME)
+      == 0;
+}
+
 /* Copies all metas, since frames keep their size and time, but not the histogram of an input that
  * is changed, nor the crop that selects the part of the input which is the frame. The base class
  * has left out the metas that describe memory. */
@@ -865,8 +873,7 @@ gst_gpu_filter_transform_meta (
   const GstVideoInfo *info = gst_gpu_filter_get_info (GST_GPU_FILTER (trans));
 
   (void) outbuf;
-  return (PRIVATE (GST_GPU_FILTER (trans))->copies
-             || meta->info->api != gst_cuda_histogram_meta_api_get_type ())
+  return (PRIVATE (GST_GPU_FILTER (trans))->copies || !is_histogram (meta))
       && (const GstMeta *) gst_frame_crop_find (inbuf, info) != meta;
 }
 

@@ -142,11 +142,21 @@ gst_pinned_allocator_new (Gpu *gpu)
   return gst_object_ref_sink (self);
 }
 
+/* The allocator of the plugin, and that of the library of GstCudaFrameFilter: elements of both
+ * copy nothing between them. Another allocator may use the same name for its memory type, but
+ * not for its GType. */
+static gboolean
+is_pinned_allocator (GstAllocator *allocator)
+{
+  const gchar *type = G_OBJECT_TYPE_NAME (allocator);
+
+  return strcmp (type, "GstPinnedAllocator") == 0
+      || strcmp (type, "GstCudaFrameAllocator") == 0;
+}
+
 gboolean
 gst_pinned_buffer_is_one_block (GstBuffer *buffer)
 {
-  /* Another allocator may use the same name for its memory type, but not the same GType. */
   return gst_buffer_n_memory (buffer) == 1
-      && GST_IS_PINNED_ALLOCATOR (
-          gst_buffer_peek_memory (buffer, 0)->allocator);
+      && is_pinned_allocator (gst_buffer_peek_memory (buffer, 0)->allocator);
 }

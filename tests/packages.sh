@@ -82,7 +82,7 @@ trap clean_up EXIT
 trap 'exit 143' TERM
 trap 'exit 130' INT
 version=$(project_version)
-packages=(gstreamer1.0-cudasepconv libgstcudasepconv-meta-1.0-0
+packages=(gstreamer1.0-cudasepconv libgstcudasepconv-filter-1.0-0 libgstcudasepconv-meta-1.0-0
   gir1.2-gstcudasepconv-1.0 libgstcudasepconv-dev gst-cudasepconv-tools)
 tree=$scratch/gst-cudasepconv-$version
 [[ -z $given ]] || tree=$root

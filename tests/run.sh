@@ -400,8 +400,9 @@ builds_for_this_machine() {
 staged_pkgconfig() {
   local file
   mkdir -p "$scratch/pkgconfig"
-  file=$(find "$scratch/root" -name gst-cudasepconv-1.0.pc)
-  sed "s|^prefix=|&$scratch/root|" "$file" >"$scratch/pkgconfig/${file##*/}"
+  while read -r file; do
+    sed "s|^prefix=|&$scratch/root|" "$file" >"$scratch/pkgconfig/${file##*/}"
+  done < <(find "$scratch/root" -name 'gst-cudasepconv-*.pc')
   echo "$scratch/pkgconfig"
 }
 
@@ -433,6 +434,27 @@ outside_element_runs() {
   done
   [[ $(stat -c %s "$folder/0") = $((10 * 100 * 21)) ]]
   [[ $(stat -c %s "$folder/0.5") = $((5 * 100 * 21)) ]]
+}
+
+# A plugin outside of this build has an element on the installed base class, between two elements
+# of this one, too. Two levels are left of grey: black below the middle, white above.
+outside_filter_runs() {
+  local folder=$scratch/cudaposterize levels
+  local -x PKG_CONFIG_PATH GST_PLUGIN_PATH LD_LIBRARY_PATH
+  local source=(videotestsrc pattern=gradient num-buffers=20 ! "video/x-raw,format=GRAY8,width=36,height=301")
+  PKG_CONFIG_PATH=$(staged_pkgconfig)
+  GST_PLUGIN_PATH=$(pkg-config --variable=pluginsdir gst-cudasepconv-filter-1.0):$folder/build
+  LD_LIBRARY_PATH=$(pkg-config --variable=libdir gst-cudasepconv-filter-1.0)
+  cp -r examples/element "$folder"
+  meson setup "$folder/build" "$folder" -Dwerror=true -Dgpu-architecture=sm_80
+  ninja -C "$folder/build"
+  for levels in 256 2; do
+    gst-launch-1.0 -q "${source[@]}" ! cudasepconv ! cudaposterize backend=cpu levels=$levels \
+      ! cudahisto ! filesink location="$folder/$levels"
+  done
+  [[ $(stat -c %s "$folder/256") = $((20 * 36 * 301)) ]]
+  LC_ALL=C tr '\000-\177\200-\377' '[\000*128][\377*]' <"$folder/256" | cmp - "$folder/2"
+  if cmp "$folder/256" "$folder/2"; then return 1; fi
 }
 
 # A project that has this one as a subproject, by the wrap file of docs/cudahisto.md, finds
@@ -1140,6 +1162,7 @@ check_cuda_build() {
   if $check_passed; then
     check "$cuda: the installed header reads the meta" installed_meta_reads
     check "$cuda: an element outside of the build reads the meta" outside_element_runs
+    check "$cuda: an element outside of the build computes frames" outside_filter_runs
     if has_python $cuda; then
       check "$cuda: the installed Python package runs" installed_python_runs
     else

@@ -13,6 +13,8 @@
 #               apart, since each is within 0.75 of the exact result
 #   decode      frames that the GPU decodes, filtered and counted where they are: none
 #               crosses the bus, and they are as those that do
+#   element     the example of an element outside of this tree, on every backend and beside
+#               elements of the plugin
 #   memcheck, racecheck, initcheck, synccheck
 #               the tools of compute-sanitizer, where it is installed, over all of
 #               kerncheck that uses the GPU, and over the elements on it
@@ -37,7 +39,7 @@ fi
 # shellcheck source=tests/tally.sh
 . "$here/tally.sh"
 
-sections=(kerncheck elements clip decode memcheck racecheck initcheck synccheck stress bench)
+sections=(kerncheck elements clip decode element memcheck racecheck initcheck synccheck stress bench)
 tools=(memcheck racecheck initcheck synccheck)
 quick=()
 full=no
@@ -54,7 +56,7 @@ while [[ $# -gt 0 ]]; do
     --only) only=${2:?--only takes names}; shift ;;
     --jobs) jobs=${2:?--jobs takes a number}; shift ;;
     --limit) limit=${2:?--limit takes seconds}; shift ;;
-    -*) sed -n '4,28s/^#[ ]\{0,1\}//p' "$0"; exit 2 ;;
+    -*) sed -n '4,30s/^#[ ]\{0,1\}//p' "$0"; exit 2 ;;
     *) output=$1 ;;
   esac
   shift
@@ -441,6 +443,38 @@ run_decode() {
   done
 }
 
+# posterized FILE ELEMENT...: some frames, through these elements.
+posterized() {
+  local file=$scratch/$1
+  shift
+  timeout 300 launch-stats videotestsrc pattern=smpte num-buffers=60 \
+    ! video/x-raw,format=NV12,width=1922,height=1082 ! "$@" ! filesink location="$file" | tee "$file.stats"
+}
+
+# The frames of each backend are the same.
+posterizes_alike() {
+  posterized cpu cudaposterize backend=cpu levels=5
+  posterized cuda cudaposterize backend=cuda levels=5
+  cmp "$scratch/cpu" "$scratch/cuda"
+}
+
+# Between two elements of the plugin, frames cross the bus once in each direction.
+posterizes_on_gpu() {
+  posterized chain cudasepconv name=filter sigma=2 ! cudaposterize name=between levels=5 \
+    ! cudahisto name=histo interval=0
+  expect_counts chain filter "frames-out=60" bytes-down=0
+  expect_counts chain between "frames-out=60" bytes-up=0 bytes-down=0
+  expect_counts chain histo "frames-out=60" bytes-up=0
+}
+
+run_element() {
+  local name="element: the same on both backends"
+  needs_gpu "$name" || return 0
+  check "$name" posterizes_alike
+  check "element: beside others in the GPU's memory" posterizes_on_gpu
+  rm -f "$scratch"/{cpu,cuda,chain}
+}
+
 # bench_part NAME FILE OPTION...: of kerncheck --bench.
 bench_part() {
   local name=$1 file=$2
@@ -496,6 +530,7 @@ section kerncheck run_kerncheck
 section elements run_elements
 section clip run_clip
 section decode run_decode
+section element run_element
 run_sanitizer
 section stress run_stress
 section bench run_bench
