@@ -831,6 +831,39 @@ gst_gpu_filter_propose_allocation (
               + (priv->may_pass ? kept_by_downstream (decide_query) : 0));
 }
 
+static void
+remove_pools (GstQuery *query)
+{
+  while (gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_remove_nth_allocation_pool (query, 0);
+}
+
+/* The base class would configure a pool that gst_gpu_pools_decide() has configured again, which may
+ * allocate GPU memory, and post an error of its own if that fails. */
+static gboolean
+decide_the_rest (
+    GstBaseTransform *trans, GstQuery *query, const GstGpuPools *pools)
+{
+  GstBaseTransformClass *parent_class =
+      GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class);
+  GstBufferPool *pool;
+  guint size, min, max;
+  GstCaps *caps;
+  gboolean ok;
+
+  gst_query_parse_allocation (query, &caps, NULL);
+  if (!gst_gpu_caps_are_on_gpu (caps) || pools->context == NULL)
+    return parent_class->decide_allocation (trans, query);
+  gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
+  remove_pools (query);
+  ok = parent_class->decide_allocation (trans, query);
+  /* GstVideoFilter adds one of system memory. */
+  remove_pools (query);
+  gst_query_add_allocation_pool (query, pool, size, min, max);
+  gst_object_unref (pool);
+  return ok;
+}
+
 static gboolean
 gst_gpu_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 {
@@ -842,8 +875,7 @@ gst_gpu_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
       gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   if (gst_gpu_pools_decide (&pools, query,
           (guint) GST_VIDEO_INFO_SIZE (&PRIVATE (self)->flights.format.info)))
-    return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
-        ->decide_allocation (trans, query);
+    return decide_the_rest (trans, query, &pools);
   /* Upstream would only report that it was not negotiated. */
   if (gst_gpu_flights_claim_error (&PRIVATE (self)->flights))
     GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,

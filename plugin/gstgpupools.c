@@ -132,16 +132,44 @@ decide_pinned (const GstGpuPools *self, GstQuery *query, GstBufferPool *offered,
   }
 }
 
+/* Configures a pool that downstream offers, as the base class would. FALSE: it cannot be used. */
 static gboolean
-decide_gpu (const GstGpuPools *self, GstQuery *query, GstCaps *caps, guint size,
-    guint min)
+configure (
+    GstBufferPool *pool, GstCaps *caps, guint *size, guint min, guint max)
 {
-  GstBufferPool *pool =
-      gst_gpu_memory_pool_new (self->context, self->stream, caps, min, &size);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  gboolean ok;
 
+  gst_buffer_pool_config_set_params (config, caps, *size, min, max);
+  ok = gst_buffer_pool_set_config (pool, config);
+  config = gst_buffer_pool_get_config (pool);
+  if (!ok
+      && gst_buffer_pool_config_validate_params (
+          config, caps, *size, min, max))
+    ok = gst_buffer_pool_set_config (pool, gst_structure_copy (config));
+  if (ok)
+    gst_buffer_pool_config_get_params (config, NULL, size, NULL, NULL);
+  gst_structure_free (config);
+  return ok;
+}
+
+/* Answers with the pool that downstream offers in this element's context, or a new one. */
+static gboolean
+decide_gpu (const GstGpuPools *self, GstQuery *query, GstCaps *caps,
+    GstBufferPool *offered, guint size, guint min, guint max)
+{
+  GstBufferPool *pool;
+
+  if (offered != NULL && gst_gpu_memory_is_pool (offered, self->context)
+      && configure (offered, caps, &size, min, max)) {
+    gst_query_set_nth_allocation_pool (query, 0, offered, size, min, max);
+    return TRUE;
+  }
+  pool = gst_gpu_memory_pool_new (
+      self->context, self->stream, caps, min + 1, &size);
   if (pool == NULL)
     return FALSE;
-  set_first_pool (query, pool, size, min);
+  set_first_pool (query, pool, size, min + 1);
   gst_object_unref (pool);
   return TRUE;
 }
@@ -182,19 +210,18 @@ gst_gpu_pools_decide (const GstGpuPools *self, GstQuery *query, guint size)
 {
   GstBufferPool *offered = NULL;
   GstCaps *caps;
-  guint min = 0;
+  guint min = 0, max = 0;
   gboolean ok = TRUE;
 
   gst_query_parse_allocation (query, &caps, NULL);
   if (gst_query_get_n_allocation_pools (query) > 0)
-    gst_query_parse_nth_allocation_pool (query, 0, &offered, &size, &min, NULL);
+    gst_query_parse_nth_allocation_pool (query, 0, &offered, &size, &min, &max);
   log_decision (self, query, caps, offered);
   if (!gst_gpu_caps_are_on_gpu (caps)) {
     if (self->pinned != NULL && is_plain_pool (query, offered))
       decide_pinned (self, query, offered, size, min + 1);
   } else if (self->context != NULL) {
-    if (offered == NULL || !gst_gpu_memory_is_pool (offered, self->context))
-      ok = decide_gpu (self, query, caps, size, min + 1);
+    ok = decide_gpu (self, query, caps, offered, size, min, max);
   } else {
     ok = offered != NULL;
   }

@@ -25,8 +25,9 @@ gboolean gst_gpu_pools_propose (
     const GstGpuPools *self, GstQuery *query, guint min);
 
 /* Replaces the pool that downstream offers for the query's caps, of frames of `size` bytes, if
- * a pool of this element is better and downstream does not need its own. FALSE: neither side
- * has memory for such frames. */
+ * a pool of this element is better and downstream does not need its own. A pool of GPU memory in
+ * this element's context is configured afterwards, others are left to the base class. FALSE:
+ * neither side has memory for such frames. */
 gboolean gst_gpu_pools_decide (
     const GstGpuPools *self, GstQuery *query, guint size);
 
