@@ -458,19 +458,21 @@ outside_filter_runs() {
 }
 
 # A project that has this one as a subproject, by the wrap file of docs/cudahisto.md, finds
-# the header; the plugin of BUILD is the one that its program runs with.
+# the headers; the plugin of BUILD is the one that its program runs with.
 subproject_meta_reads() {
   local project=$scratch/application wrap=subprojects/gst-cudasepconv.wrap
   mkdir -p "$project/subprojects"
   sed -n '/^    \[wrap-git\]/,/^    dependency_names/s/^ *//p' docs/cudahisto.md \
     | sed "s|^url = .*|url = $PWD|; /^depth/d" >"$project/$wrap"
-  cp tests/installed-meta.c "$project"
+  cp tests/installed-meta.c examples/element/{gstcudaposterize.c,posterize.h} "$project"
   printf '%s\n' "project('application', 'c')" \
     "executable('application', 'installed-meta.c', dependencies: dependency('gst-cudasepconv-1.0'))" \
+    "shared_module('gstcudaposterize', 'gstcudaposterize.c', dependencies: dependency('gst-cudasepconv-filter-1.0'))" \
     >"$project/meson.build"
-  meson setup "$project/build" "$project" --force-fallback-for=gst-cudasepconv-1.0 \
+  meson setup "$project/build" "$project" --force-fallback-for=gst-cudasepconv-1.0,gst-cudasepconv-filter-1.0 \
     -Dgst-cudasepconv:cuda=disabled
-  ninja -C "$project/build" application
+  # An object of the module: the library would take the whole engine to build.
+  ninja -C "$project/build" application libgstcudaposterize.so.p/gstcudaposterize.c.o
   GST_PLUGIN_PATH=$PWD/$1/plugin "$project/build/application"
 }
 
