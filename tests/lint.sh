@@ -53,8 +53,8 @@ sort -u "$scratch/sources" | xargs -P "$(nproc)" -n 4 clang-tidy -p build/lint-c
 
 CC=gcc configure build/lint-gcc -Dtests=disabled -Dc_args=-fanalyzer
 ninja -C build/lint-gcc -t clean >/dev/null
-ninja -k 0 -C build/lint-gcc plugin/libgstcudasepconv.so pipelines/filter-file \
-  pipelines/histogram-lines </dev/null >"$scratch/analyzer" 2>&1 || {
+ninja -k 0 -C build/lint-gcc plugin/libgstcudasepconv.so plugin/libgstcudasepconv-filter-1.0.so.0 \
+  pipelines/filter-file pipelines/histogram-lines </dev/null >"$scratch/analyzer" 2>&1 || {
   tail -n 20 "$scratch/analyzer"
   exit 1
 }

@@ -74,6 +74,14 @@ is_hardened() {
   ! grep -E 'GNU_STACK.* RWE' "$scratch/elf"
 }
 
+# shows_its_functions LIBRARY: what it exports is in the list of its Debian package. Some linkers
+# add three symbols of their own.
+shows_its_functions() {
+  nm --dynamic --defined-only --format=posix "$1" | cut -d ' ' -f 1 \
+    | grep -vxE '__bss_start|_edata|_end' \
+    | diff - <(sed -nE 's/^ ([a-z_]+)@.*/\1/p' debian/libgstcudasepconv-filter-1.0-0.symbols)
+}
+
 holds_kernels() {
   readelf --sections --wide "$1" | grep nv_fatbin
 }
@@ -449,7 +457,7 @@ outside_filter_runs() {
   meson setup "$folder/build" "$folder" -Dwerror=true -Dgpu-architecture=sm_80
   ninja -C "$folder/build"
   for levels in 256 2; do
-    gst-launch-1.0 -q "${source[@]}" ! cudasepconv ! cudaposterize backend=cpu levels=$levels \
+    gst-launch-1.0 -q "${source[@]}" ! cudasepconv ! cudaposterize backend=cpu levels="$levels" \
       ! cudahisto ! filesink location="$folder/$levels"
   done
   [[ $(stat -c %s "$folder/256") = $((20 * 36 * 301)) ]]
@@ -1013,7 +1021,7 @@ refuses_arguments() {
 
 # Everything of one build, and what it installs.
 check_cuda_build() {
-  local plugin lines programs program page name
+  local plugin file lines programs program page name
   check "$cuda builds without warnings" build $cuda -Dcuda-archs=75,90
   $check_passed || return 0
   plugin=$cuda/plugin/libgstcudasepconv.so
@@ -1022,8 +1030,11 @@ check_cuda_build() {
   else
     skip "$cuda: GPU kernels are in the plugin" "there is no nvcc"
   fi
-  check "$cuda: no driver or CUDA library is linked" only_system_libraries $plugin
-  check "$cuda: the plugin is hardened" is_hardened $plugin
+  for file in $plugin $cuda/plugin/libgstcudasepconv-filter-1.0.so.0; do
+    check "$cuda: no driver or CUDA library is linked with ${file##*/}" only_system_libraries "$file"
+    check "$cuda: ${file##*/} is hardened" is_hardened "$file"
+  done
+  check "$cuda: ${file##*/} shows its own functions alone" shows_its_functions "$file"
   export GST_PLUGIN_PATH=$PWD/$cuda/plugin
   check "$cuda: gst-inspect-1.0" inspect gst-inspect-1.0
   check "$cuda: gst-launch-1.0" launch
