@@ -86,13 +86,13 @@ kind_of_error (const GError *error)
 /* Makes a fault of the subclass's error, which it takes; `fault` may be NULL. Returns FALSE. */
 static gboolean
 take_error (GstCudaFrameFilter *self, GError *error, const gchar *task,
-    FaultKind kind, Fault *fault)
+    Fault *fault)
 {
   if (error == NULL)
-    return fault_set (fault, kind, "%s could not %s, and does not say why.",
-        G_OBJECT_TYPE_NAME (self), task);
-  fault_set (fault, kind == FAULT_FORMAT ? kind : kind_of_error (error), "%s",
-      error->message);
+    return fault_set (fault, FAULT_FAILED,
+        "%s could not %s, and does not say why.", G_OBJECT_TYPE_NAME (self),
+        task);
+  fault_set (fault, kind_of_error (error), "%s", error->message);
   fault_detail (
       fault, "%s, code %d", g_quark_to_string (error->domain), error->code);
   g_error_free (error);
@@ -113,7 +113,10 @@ gst_cuda_frame_filter_takes_format (
     g_clear_error (&error);
     return TRUE;
   }
-  return take_error (self, error, "take this format", FAULT_FORMAT, why);
+  take_error (self, error, "take this format", why);
+  if (why != NULL)
+    why->kind = FAULT_FORMAT;
+  return FALSE;
 }
 
 static GstGpuFilterBackend
@@ -153,10 +156,23 @@ prepare (GstCudaFrameFilter *self, Fault *fault)
         && gst_gpu_filter_awaits_caps (GST_GPU_FILTER (self));
   priv->use = GST_CUDA_FRAME_WRITE;
   if (klass->prepare != NULL && !klass->prepare (self, info, &priv->use, &error))
-    return take_error (self, error, "prepare", FAULT_FAILED, fault);
+    return take_error (self, error, "prepare", fault);
   g_clear_error (&error);
   priv->prepared = TRUE;
   return TRUE;
+}
+
+static GstGpuFilterUse
+use_of_base (GstCudaFrameUse use)
+{
+  switch (use) {
+    case GST_CUDA_FRAME_READ:
+      return GST_GPU_FILTER_READ;
+    case GST_CUDA_FRAME_PASS:
+      return GST_GPU_FILTER_PASS;
+    default:
+      return GST_GPU_FILTER_WRITE;
+  }
 }
 
 static gboolean
@@ -165,31 +181,18 @@ gst_cuda_frame_filter_prepare (
 {
   GstCudaFrameFilter *self = GST_CUDA_FRAME_FILTER (filter);
   GstElementFactory *factory = gst_element_get_factory (GST_ELEMENT (self));
-  const GstCudaFrameUse wanted = prepare (self, fault)
-      ? PRIVATE (self)->use
-      : (GstCudaFrameUse) G_MAXINT;
 
-  switch (wanted) {
-    case GST_CUDA_FRAME_WRITE:
-      *use = GST_GPU_FILTER_WRITE;
-      break;
-    case GST_CUDA_FRAME_READ:
-      *use = GST_GPU_FILTER_READ;
-      break;
-    case GST_CUDA_FRAME_PASS:
-      *use = GST_GPU_FILTER_PASS;
-      break;
-    default:
-      return FALSE;
-  }
+  if (!prepare (self, fault))
+    return FALSE;
+  *use = use_of_base (PRIVATE (self)->use);
   /* Frames that are only read are computed for the sake of a report. */
   gst_gpu_filter_set_reports (filter,
       GST_CUDA_FRAME_FILTER_GET_CLASS (self)->finish != NULL
-          || wanted == GST_CUDA_FRAME_READ);
+          || *use == GST_GPU_FILTER_READ);
   gst_gpu_filter_set_active_method (filter,
-      wanted == GST_CUDA_FRAME_PASS ? "none"
-          : factory != NULL         ? g_intern_string (GST_OBJECT_NAME (factory))
-                                    : G_OBJECT_TYPE_NAME (self));
+      *use == GST_GPU_FILTER_PASS ? "none"
+          : factory != NULL       ? g_intern_string (GST_OBJECT_NAME (factory))
+                                  : G_OBJECT_TYPE_NAME (self));
   return TRUE;
 }
 
@@ -228,7 +231,7 @@ gst_cuda_frame_filter_compute (
       ? klass->compute_cuda (self, &src, dst, slot_index, part->stream, &error)
       : klass->compute_cpu (self, &src, dst, slot_index, &error);
   if (!ok)
-    return take_error (self, error, "compute a frame", FAULT_FAILED, fault);
+    return take_error (self, error, "compute a frame", fault);
   g_clear_error (&error);
   return TRUE;
 }

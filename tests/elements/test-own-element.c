@@ -367,6 +367,67 @@ own_element_refuses_later (void)
   filter_close (&filter);
 }
 
+static GstPadProbeReturn
+refuse_at_tenth (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
+{
+  GstElement *pipeline = user;
+  GstElement *own = gst_bin_get_by_name (GST_BIN (pipeline), "own");
+
+  (void) pad;
+  if (GST_BUFFER_OFFSET (GST_PAD_PROBE_INFO_BUFFER (probe)) == 10)
+    g_object_set (own, "refuse", "NV12", NULL);
+  gst_object_unref (own);
+  return GST_PAD_PROBE_OK;
+}
+
+/* Where upstream can send another format, it does, and no frame is lost: those of the old format
+ * that still arrive are computed as before. */
+static void
+own_element_changes_format (void)
+{
+  char *description = g_strdup_printf (
+      "videotestsrc num-buffers=60 ! video/x-raw,format=(string){NV12,I420},width=32,height=16"
+      " ! ownelement name=own backend=%s ! fakesink name=sink",
+      test_backend ());
+  GstElement *pipeline, *sink;
+  GstMessage *message;
+  GstStructure *stats;
+  GstCaps *caps;
+  GstPad *pad;
+  GstBus *bus;
+  guint64 rendered = 0;
+  char *text;
+
+  own_element_register ();
+  pipeline = gst_parse_launch (description, NULL);
+  expect (pipeline != NULL, "%s", description);
+  watch_sink (pipeline, "sink", refuse_at_tenth, pipeline);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  bus = gst_element_get_bus (pipeline);
+  message = gst_bus_timed_pop_filtered (bus, test_patience (),
+      GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
+  expect (message != NULL && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS,
+      "%" GST_PTR_FORMAT, (gpointer) message);
+  sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_object_get (sink, "stats", &stats, NULL);
+  gst_structure_get_uint64 (stats, "rendered", &rendered);
+  expect (rendered == 60, "%" G_GUINT64_FORMAT " frames", rendered);
+  pad = gst_element_get_static_pad (sink, "sink");
+  caps = gst_pad_get_current_caps (pad);
+  text = gst_caps_to_string (caps);
+  expect (strstr (text, "format=(string)I420") != NULL, "%s", text);
+  g_free (text);
+  gst_caps_unref (caps);
+  gst_object_unref (pad);
+  gst_structure_free (stats);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (sink);
+  gst_object_unref (pipeline);
+  g_free (description);
+}
+
 /* An error of the subclass ends the stream with its own sentence, once; a restart heals it. */
 static void
 own_element_errors (void)
@@ -520,6 +581,7 @@ const Test tests_own_element[] = {
       VARIANT_BOTH },
   { "own-element-refuses-formats", own_element_refuses_formats, VARIANT_BOTH },
   { "own-element-refuses-later", own_element_refuses_later, VARIANT_BOTH },
+  { "own-element-changes-format", own_element_changes_format, VARIANT_BOTH },
   { "own-element-errors", own_element_errors, VARIANT_BOTH },
   { "own-element-falls-back", own_element_falls_back, VARIANT_CUDA },
   { "own-element-one-backend", own_element_one_backend, VARIANT_BOTH },
