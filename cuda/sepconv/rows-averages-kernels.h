@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The way of rows-kernels.h for blurs: see rows-averages.h. There is none for 64-bit Arm, which
- * takes as many instructions for a high half as for two products.
+/* The way of rows-kernels.h for blurs, and with SHARPENS that of terms-kernels.h for what is left
+ * of a picture without its blur: see rows-averages.h. There is none for 64-bit Arm, which takes as
+ * many instructions for a high half as for two products.
  *
  * A strip of columns is marched down, AVERAGED_ROWS rows of the result at a time, as in
  * rows-lines.h. What lies beyond the ends of a row is put into the lines of sums: a column there
  * is a copy of a column of the picture. */
 #include "rows-averages.h"
+
+/* Up to how many taps this way is faster than products in pairs: these catch up where one
+ * instruction adds them, but not with three channels. */
+#ifdef __AVX512VNNI__
+#define MOST_AVERAGES 27
+#else
+#define MOST_AVERAGES (2 * ROWS_AVERAGES_RADIUS + 1)
+#endif
+#define MOST_AVERAGES_OF_THREE (2 * ROWS_AVERAGES_RADIUS + 1)
 
 #if VECTOR_BYTES == 64
 #define AVERAGE(a, b) _mm512_avg_epu16 (a, b)
@@ -14,6 +24,14 @@
 #define ADD_SHORTS(a, b) _mm512_add_epi16 (a, b)
 #define SHIFT_SHORTS(a, bits) _mm512_srli_epi16 (a, bits)
 #define AND(a, b) _mm512_and_si512 (a, b)
+#define SUBTRACT_SHORTS(a, b) _mm512_sub_epi16 (a, b)
+#define ADD_WITHIN(a, b) _mm512_adds_epi16 (a, b)
+#define ROUNDED_PRODUCTS(a, b) _mm512_mulhrs_epi16 (a, b)
+#define SHIFT_SIGNED(a, count) _mm512_sra_epi16 (a, count)
+#define SHIFT_UNSIGNED(a, count) _mm512_srl_epi16 (a, count)
+#define WHERE_ABOVE(a, b, c) \
+  _mm512_maskz_mov_epi16 (_mm512_cmpgt_epi16_mask (a, b), c)
+#define ABSOLUTE(a) _mm512_abs_epi16 (a)
 #elif VECTOR_BYTES == 32
 #define AVERAGE(a, b) _mm256_avg_epu16 (a, b)
 #define HIGH_HALVES(a, b) _mm256_mulhi_epu16 (a, b)
@@ -21,6 +39,13 @@
 #define ADD_SHORTS(a, b) _mm256_add_epi16 (a, b)
 #define SHIFT_SHORTS(a, bits) _mm256_srli_epi16 (a, bits)
 #define AND(a, b) _mm256_and_si256 (a, b)
+#define SUBTRACT_SHORTS(a, b) _mm256_sub_epi16 (a, b)
+#define ADD_WITHIN(a, b) _mm256_adds_epi16 (a, b)
+#define ROUNDED_PRODUCTS(a, b) _mm256_mulhrs_epi16 (a, b)
+#define SHIFT_SIGNED(a, count) _mm256_sra_epi16 (a, count)
+#define SHIFT_UNSIGNED(a, count) _mm256_srl_epi16 (a, count)
+#define WHERE_ABOVE(a, b, c) AND (_mm256_cmpgt_epi16 (a, b), c)
+#define ABSOLUTE(a) _mm256_abs_epi16 (a)
 #else
 #define AVERAGE(a, b) _mm_avg_epu16 (a, b)
 #define HIGH_HALVES(a, b) _mm_mulhi_epu16 (a, b)
@@ -213,14 +238,48 @@ average_rows (const RowsJob *job, const int16_t *line, Ints *sum, const int n,
     sum[k] = ADD_SHORTS (sum[k], bias);
 }
 
-/* Writes n vectors of samples, an even constant number. */
+#ifdef SHARPENS
+/* Makes n vectors of samples of their blurs. */
 static inline __attribute__ ((always_inline)) void
-write_averages (const RowsJob *job, const int16_t *line, uint8_t *to,
-    const int n, const int radius, const int bytes)
+sharpen (const RowsJob *job, const uint8_t *from, Ints *sum, const int n)
+{
+  const RowsSharpen *sharpen = &job->averages->sharpen;
+  const __m128i down = _mm_cvtsi32_si128 (sharpen->fraction);
+  const __m128i to_fraction = _mm_cvtsi32_si128 (8 - sharpen->fraction);
+  const Ints amount = SPREAD (sharpen->amount);
+  const Ints threshold = SPREAD (sharpen->threshold);
+  const Ints half = SPREAD (sharpen->half);
+
+  for (int k = 0; k < n; k++) {
+    const Ints in = load_widened (from + k * SHORTS, (Widening){ half, half }, 1);
+    const Ints difference =
+        SUBTRACT_SHORTS (SHIFT_SHORTS (in, 1), SHIFT_SHORTS (sum[k], 1));
+    const Ints added = ROUNDED_PRODUCTS (
+        WHERE_ABOVE (ABSOLUTE (difference), threshold, difference), amount);
+
+    sum[k] = SHIFT_SIGNED (
+        ADD_WITHIN (
+            ADD_WITHIN (SHIFT_UNSIGNED (in, to_fraction), added), half),
+        down);
+  }
+}
+#endif
+
+/* Writes n vectors of samples, an even constant number; `from`: those of the picture. */
+static inline __attribute__ ((always_inline)) void
+write_averages (const RowsJob *job, const int16_t *line, const uint8_t *from,
+    uint8_t *to, const int n, const int radius, const int bytes)
 {
   Ints sum[AVERAGED_VECTORS];
 
   average_rows (job, line, sum, n, radius);
+#ifdef SHARPENS
+  sharpen (job, from, sum, n);
+  for (int k = 0; k < n; k += 2)
+    store_bytes (to + k * SHORTS, sum[k], sum[k + 1]);
+  return;
+#endif
+  (void) from;
   if (bytes == 1) {
     for (int k = 0; k < n; k += 2)
       store_bytes (to + k * SHORTS, SHIFT_SHORTS (sum[k], 8),
@@ -237,20 +296,22 @@ write_averages (const RowsJob *job, const int16_t *line, uint8_t *to,
 
 /* Writes n samples, two vectors or more, of a row of the result from its line. */
 static inline __attribute__ ((always_inline)) void
-write_averaged_row_of (const RowsJob *job, const int16_t *line, uint8_t *to,
-    int n, const int radius, const int bytes)
+write_averaged_row_of (const RowsJob *job, const int16_t *line,
+    const uint8_t *from, uint8_t *to, int n, const int radius, const int bytes)
 {
   int i = 0;
 
   for (; i + AVERAGED_VECTORS * SHORTS <= n; i += AVERAGED_VECTORS * SHORTS)
-    write_averages (
-        job, line + i, to + i * bytes, AVERAGED_VECTORS, radius, bytes);
+    write_averages (job, line + i, from + i * bytes, to + i * bytes,
+        AVERAGED_VECTORS, radius, bytes);
   for (; i + 2 * SHORTS <= n; i += 2 * SHORTS)
-    write_averages (job, line + i, to + i * bytes, 2, radius, bytes);
+    write_averages (
+        job, line + i, from + i * bytes, to + i * bytes, 2, radius, bytes);
   /* The last vectors are whole ones, too. */
   if (i < n) {
     i = n - 2 * SHORTS;
-    write_averages (job, line + i, to + i * bytes, 2, radius, bytes);
+    write_averages (
+        job, line + i, from + i * bytes, to + i * bytes, 2, radius, bytes);
   }
 }
 
@@ -283,14 +344,15 @@ average_columns (
 }
 
 static void
-write_averaged_row (const RowsJob *job, const int16_t *line, uint8_t *to, int n)
+write_averaged_row (const RowsJob *job, const int16_t *line,
+    const uint8_t *from, uint8_t *to, int n)
 {
   const int radius = job->averages->x.radius;
 
   if (job->channel->sample_bytes == 1)
-    WITH_RADIUS (write_averaged_row_of, radius, 1, job, line, to, n)
+    WITH_RADIUS (write_averaged_row_of, radius, 1, job, line, from, to, n)
   else
-    WITH_RADIUS (write_averaged_row_of, radius, 2, job, line, to, n)
+    WITH_RADIUS (write_averaged_row_of, radius, 2, job, line, from, to, n)
 }
 #undef WITH_RADIUS
 
@@ -384,6 +446,7 @@ filter_averaged_rows (const AveragedStrip *strip, int y, int bottom)
   for (int j = 0; j < min_int (AVERAGED_ROWS, bottom - y); j++) {
     fill_averaged_edges (strip, line + j * ROWS_LINE);
     write_averaged_row (job, line + j * ROWS_LINE,
+        job->src + (y + j) * job->src_stride + (ptrdiff_t) strip->begin * bytes,
         job->dst + (y + j) * job->dst_stride + (ptrdiff_t) strip->begin * bytes,
         strip->n);
   }
@@ -393,12 +456,16 @@ filter_averaged_rows (const AveragedStrip *strip, int y, int bottom)
 static void
 filter_averages_bands (void *user, int worker, int first, int last)
 {
+  const RowsAveragesRun *run = user;
+
   for (int i = first; i < last; i++) {
     int item = i;
-    const RowsJob *job = rows_averages_job (user, &item);
+    const RowsJob *job = rows_averages_job (run, &item);
     const int top = rows_averages_band (job, item % job->bands);
     const int bottom = rows_averages_band (job, item % job->bands + 1);
-    AveragedStrip strip = { .job = job, .memory = job->state->strips + worker };
+    AveragedStrip strip = { .job = job,
+      .memory =
+          (RowsStrip *) (run->strips + (size_t) worker * run->strip_bytes) };
 
     begin_averaged_strip (&strip, rows_averages_strip (job, item / job->bands),
         rows_averages_strip (job, item / job->bands + 1));

@@ -15,6 +15,9 @@
 #define LEAST_SHARED 2000000
 #define AVERAGES_OF_SAMPLE 8
 
+/* Bits of a sharpened sample behind the code's, at most: more do not fit 16 bits. */
+#define MOST_FRACTION 7
+
 /* What an axis loses, in units of the last of 16 bits. */
 typedef struct
 {
@@ -105,27 +108,37 @@ sum_of_flat (const RowsAveragesTaps *taps, unsigned sample)
 
 /* Finds the integers with so many more bits for far taps; false: more is lost than is allowed. */
 static bool
-plan_axes (const RowsJob *job, RowsAverages *averages, int far_bits)
+plan_axes (const RowsJob *job, const RowsAveragesAim *aim,
+    RowsAverages *averages, int far_bits)
 {
   /* Rows are to sum to 1: sums of columns fill 16 bits as samples do. */
   const double gain = taps_sum (job->x);
   const double code = ldexp (1.0, 16 - averages->depth);
   AxisLoss x, y;
-  double up, bias, offset = 0.0;
+  double up, bias;
 
   if (!round_averages (job->x, 1.0 / gain, far_bits, &averages->x, &x)
       || !round_averages (job->y, gain, far_bits, &averages->y, &y))
     return false;
   /* An average of two sums of columns is rounded up. */
   up = 0.25 * (1.0 - job->x->tap[job->x->n / 2] / gain);
-  bias = x.mean + y.mean - up + 0.5 * code;
+  bias = fmax (x.mean + y.mean - up + (aim->rounds ? 0.5 * code : 0.0), 0.0);
   averages->bias = (uint16_t) lrint (bias);
+  return x.lost + y.lost + up + fabs (bias - averages->bias)
+      + aim->offset * code
+      <= aim->most_lost * code;
+}
+
+double
+rows_averages_offset (const RowsJob *job)
+{
+  const double gain = taps_sum (job->x) * taps_sum (job->y);
+  double offset = 0.0;
+
   for (int c = 0; c < job->step; c++)
     offset = fmax (offset,
-        fabs (job->channel[c].offset
-            - gain * taps_sum (job->y) * job->channel[c].center));
-  return x.lost + y.lost + up + fabs (bias - averages->bias) + offset * code
-      <= ROWS_MOST_LOST * code;
+        fabs (job->channel[c].offset - gain * job->channel[c].center));
+  return offset;
 }
 
 bool
@@ -138,7 +151,8 @@ rows_suit_averages (const RowsJob *job)
 }
 
 bool
-rows_plan_averages (const RowsJob *job, RowsAverages *averages)
+rows_plan_averages (
+    const RowsJob *job, const RowsAveragesAim *aim, RowsAverages *averages)
 {
   const SepconvChannel *channel = job->channel;
 
@@ -150,13 +164,55 @@ rows_plan_averages (const RowsJob *job, RowsAverages *averages)
     return false;
   while (channel->max_code >> averages->depth > 0)
     averages->depth++;
-  for (int bits = 0; !plan_axes (job, averages, bits); bits++)
+  for (int bits = 0; !plan_axes (job, aim, averages, bits); bits++)
     if (bits == ROWS_AVERAGES_FAR_BITS)
       return false;
   for (int c = 0; c < job->step; c++)
     averages->outside[c] = sum_of_flat (&averages->y,
         (unsigned) averages->border[c] >> channel->shift
                 << (16 - averages->depth));
+  return true;
+}
+
+/* A 16-bit integer in both halves. */
+static int32_t
+in_both_halves (double x)
+{
+  return (int32_t) ((uint32_t) (uint16_t) (int16_t) lrint (x) * 0x10001u);
+}
+
+bool
+rows_plan_sharpen (const RowsJob *job, double amount, double threshold,
+    double offset, RowsAverages *averages)
+{
+  /* Of a difference, in codes: half of it is cut off to whole units of 16 bits. */
+  const double cut = ldexp (1.0, -8);
+  RowsAveragesAim aim = { .rounds = false, .offset = offset };
+  RowsSharpen sharpen = { .fraction = MOST_FRACTION };
+  double factor, lost;
+
+  if (job->channel->sample_bytes != 1)
+    return false;
+  /* So that the amount and its products fit 16 bits. */
+  while (sharpen.fraction > 0
+      && ldexp (fabs (amount), sharpen.fraction + 8) > INT16_MAX)
+    sharpen.fraction--;
+  factor = ldexp (amount, sharpen.fraction + 8);
+  if (fabs (factor) > INT16_MAX || sharpen.fraction == 0)
+    return false;
+  sharpen.amount = in_both_halves (factor);
+  sharpen.threshold = in_both_halves (
+      fmin (floor (ldexp (threshold, 7)), INT16_MAX));
+  sharpen.half = in_both_halves (ldexp (0.5, sharpen.fraction));
+  /* The product is rounded, and a difference is 255 codes at most. */
+  lost = ldexp (0.5, -sharpen.fraction)
+      + 255.0 * ldexp (fabs (factor - rint (factor)), -sharpen.fraction - 8);
+  aim.most_lost =
+      fmin ((ROWS_MOST_LOST - lost) / fmax (fabs (amount), 1e-3), ROWS_MOST_LOST)
+      - cut;
+  if (!rows_plan_averages (job, &aim, averages))
+    return false;
+  averages->sharpen = sharpen;
   return true;
 }
 

@@ -33,21 +33,45 @@ typedef struct
   int32_t tap[ROWS_AVERAGES_RADIUS + 1]; /* the 16-bit integer in both halves */
 } RowsAveragesTaps;
 
+/* How a blur is taken away from its picture, of samples of a byte:
+ *
+ *   difference = (in - blur) / 2, of what fills 16 bits; 0 unless it is above the threshold
+ *   result = ((in >> 8 << fraction) + difference * amount / 2^15 + half) >> fraction
+ *
+ * The product is rounded, and sums are held within 16 bits: only what is clamped anyway is
+ * beyond. 16-bit integers are in both halves. */
+typedef struct
+{
+  int fraction;
+  int32_t amount, threshold, half;
+} RowsSharpen;
+
 /* Samples are codes shifted left until they fill 16 bits, in sums of columns, too. */
 struct RowsAverages
 {
   RowsAveragesTaps x, y;
   int depth; /* bits of a code */
-  uint16_t
-      bias; /* to the sums of rows: what was cut off, on average, and half a code */
+  uint16_t bias; /* to the sums of rows: what was cut off, on average, and half a code unless the
+                  * sums are taken away from the picture */
+  RowsSharpen sharpen;
   /* Where the border is constant, by channel: the sample beyond it, and the sum of a column
    * of them. */
   uint16_t border[IMAGE_MAX_CHANNELS], outside[IMAGE_MAX_CHANNELS];
 };
 
+/* What sums of averages are for. */
+typedef struct
+{
+  double most_lost; /* codes, before the last rounding to whole ones */
+  bool rounds;      /* whether that rounding is the next step */
+  double offset;    /* what the blur of a flat picture is off, codes */
+} RowsAveragesAim;
+
 /* The jobs of a frame, which the workers share together. */
 typedef struct
 {
+  uint8_t *strips; /* the workers' RowsStrips, so many bytes apart */
+  size_t strip_bytes;
   int n;
   RowsJob job[SEPCONV_MAX_CHANNELS];
   int end[SEPCONV_MAX_CHANNELS]; /* items of the jobs up to this one */
@@ -68,9 +92,15 @@ struct RowsAveragesState
 
 /* Whether a job's samples lie so that filter_averages() takes them. */
 bool rows_suit_averages (const RowsJob *job);
-/* Finds the integers for a job; false: they do not suit it, or more than ROWS_MOST_LOST would
- * be lost. */
-bool rows_plan_averages (const RowsJob *job, RowsAverages *averages);
+/* Finds the integers for a job; false: they do not suit it, or more would be lost. */
+bool rows_plan_averages (
+    const RowsJob *job, const RowsAveragesAim *aim, RowsAverages *averages);
+/* The same for what comes out if `amount` times the difference from the blur is added to the
+ * picture where it is above `threshold`, codes. `offset`: as RowsAveragesAim's. */
+bool rows_plan_sharpen (const RowsJob *job, double amount, double threshold,
+    double offset, RowsAverages *averages);
+/* What the blur of a flat picture is off by, codes, if channels' offsets are those of sums. */
+double rows_averages_offset (const RowsJob *job);
 
 /* Divides the run's jobs into strips and bands, and runs them all. */
 void rows_run_averages (

@@ -43,13 +43,6 @@
 
 #ifdef __SSE2__
 #define HAS_AVERAGES
-/* Products in pairs catch up where one instruction adds them. */
-#ifdef __AVX512VNNI__
-#define MOST_AVERAGES 27
-#else
-#define MOST_AVERAGES (2 * ROWS_AVERAGES_RADIUS + 1)
-#endif
-#define MOST_AVERAGES_OF_THREE (2 * ROWS_AVERAGES_RADIUS + 1)
 #include "rows-averages-kernels.h"
 #endif
 

@@ -378,8 +378,12 @@ find_averages (const SepconvPlan *plan, const RowsJob *job)
       || !rows_suit_averages (job))
     return NULL;
   if (averages->planned[index].revision != plan->revision) {
+    const RowsAveragesAim aim = { .most_lost = ROWS_MOST_LOST,
+      .rounds = true,
+      .offset = rows_averages_offset (job) };
+
     averages->planned[index].hold =
-        rows_plan_averages (job, &averages->planned[index].integers);
+        rows_plan_averages (job, &aim, &averages->planned[index].integers);
     averages->planned[index].revision = plan->revision;
   }
   return averages->planned[index].hold ? &averages->planned[index].integers
@@ -510,7 +514,8 @@ rows_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   const RowsState *state = plan->state;
 
   (void) fault;
-  state->averages->run.n = 0;
+  state->averages->run = (RowsAveragesRun){ .strips = (uint8_t *) state->strips,
+    .strip_bytes = sizeof *state->strips };
   rows_run_planes (plan, part, state->workers, filter_plane);
   rows_run_averages (
       &state->averages->run, state->workers, state->kernels->filter_averages);

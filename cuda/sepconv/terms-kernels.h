@@ -42,10 +42,21 @@
 #include "terms-pixels.h"
 #endif
 
+#ifdef __AVX2__
+#define HAS_AVERAGES
+#define SHARPENS
+#include "rows-averages-kernels.h"
+#endif
+
 const TermsKernels TERMS_KERNELS = {
   .filter_float = filter_bands_float,
   .filter_double = filter_bands_double,
 #ifdef HAS_CODES
   .filter_codes = filter_codes_bands,
+#endif
+#ifdef HAS_AVERAGES
+  .filter_averages = filter_averages_bands,
+  .most_averages = MOST_AVERAGES,
+  .most_averages_of_three = MOST_AVERAGES_OF_THREE,
 #endif
 };

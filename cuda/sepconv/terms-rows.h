@@ -7,7 +7,7 @@
  * with the row's own samples, and stored. */
 #pragma once
 
-#include "rows.h"
+#include "rows-averages.h"
 
 /* What the combination adds to the terms of a sample, by channel, in turn: as many as a run of
  * samples that begins with any channel needs. */
@@ -125,4 +125,7 @@ typedef struct
 {
   WorkersJob filter_float, filter_double;
   WorkersJob filter_codes; /* NULL: there is none */
+  WorkersJob filter_averages; /* of a RowsAveragesRun; NULL: there is none */
+  /* Up to how many taps that is faster than filter_codes(), or where there are three channels. */
+  int most_averages, most_averages_of_three;
 } TermsKernels;

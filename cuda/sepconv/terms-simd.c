@@ -55,6 +55,7 @@ typedef struct
   TermsCodes codes[SEPCONV_MAX_CHANNELS]; /* by the first of the channels */
   TermsStrips
       *strips; /* [workers_count()]; NULL: there are no kernels for codes */
+  struct RowsAveragesState averages;
 } State;
 
 /* Finds how far the terms reach. */
@@ -180,13 +181,65 @@ take_codes (TermsJob *job, const SepconvPlan *plan)
   return codes->hold;
 }
 
+/* Codes by which the difference of a sample from a blur whose taps sum to 1, and the sum with the
+ * sample, are off. */
+static double
+sharpen_offset (const RowsJob *rows)
+{
+  double offset = fabs (taps_sum (rows->x) * taps_sum (rows->y) - 1.0) * 255.0;
+
+  for (int c = 0; c < rows->step; c++) {
+    const SepconvChannel *channel = &rows->channel[c];
+
+    offset = fmax (offset,
+        fabs (channel->zero_offset - channel->term_offset[0])
+            + fabs (channel->offset + channel->zero_offset - channel->center));
+  }
+  return offset;
+}
+
+/* The integers by which a blur is taken away from the picture; NULL: another way is faster, or they
+ * are not exact enough. */
+static const RowsAverages *
+find_averages (const SepconvPlan *plan, RowsJob *rows)
+{
+  State *state = plan->state;
+  const int i = (int) (rows->channel - plan->channel);
+
+  if (state->kernels->filter_averages == NULL || state->strips == NULL
+      || plan->combine != SEPCONV_UNSHARP || plan->scale != 1.0)
+    return NULL;
+  rows->x = &sepconv_plan_term (plan, rows->channel->plane, 0)->x;
+  rows->y = &sepconv_plan_term (plan, rows->channel->plane, 0)->y;
+  if (rows->x->n + rows->y->n > 2
+              * (rows->step == 3 ? state->kernels->most_averages_of_three
+                                 : state->kernels->most_averages)
+      || !rows_suit_averages (rows))
+    return NULL;
+  if (state->averages.planned[i].revision != plan->revision) {
+    state->averages.planned[i].hold =
+        rows_plan_sharpen (rows, plan->amount, rows->channel->threshold,
+            sharpen_offset (rows), &state->averages.planned[i].integers);
+    state->averages.planned[i].revision = plan->revision;
+  }
+  return state->averages.planned[i].hold ? &state->averages.planned[i].integers
+                                         : NULL;
+}
+
 static void
 filter_plane (const SepconvPlan *plan, RowsJob *rows)
 {
   State *state = plan->state;
-  TermsJob job = plan_job (plan, rows);
-  const int parts = count_parts (&job, state);
-  int items;
+  TermsJob job;
+  int parts, items;
+
+  rows->averages = find_averages (plan, rows);
+  if (rows->averages != NULL) {
+    state->averages.run.job[state->averages.run.n++] = *rows;
+    return;
+  }
+  job = plan_job (plan, rows);
+  parts = count_parts (&job, state);
 
   divide (&job, plan, parts);
   job.edges = state->edges;
@@ -287,7 +340,11 @@ terms_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 
   if (!adopt_taps (plan, fault))
     return false;
+  state->averages.run = (RowsAveragesRun){ .strips = (uint8_t *) state->strips,
+    .strip_bytes = sizeof *state->strips };
   rows_run_planes (plan, part, state->workers, filter_plane);
+  rows_run_averages (
+      &state->averages.run, state->workers, state->kernels->filter_averages);
   return true;
 }
 
