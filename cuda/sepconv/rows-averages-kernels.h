@@ -274,11 +274,11 @@ write_averages (const RowsJob *job, const int16_t *line, const uint8_t *from,
 
   average_rows (job, line, sum, n, radius);
 #ifdef SHARPENS
+  (void) bytes; /* one */
   sharpen (job, from, sum, n);
   for (int k = 0; k < n; k += 2)
     store_bytes (to + k * SHORTS, sum[k], sum[k + 1]);
-  return;
-#endif
+#else
   (void) from;
   if (bytes == 1) {
     for (int k = 0; k < n; k += 2)
@@ -292,6 +292,7 @@ write_averages (const RowsJob *job, const int16_t *line, const uint8_t *from,
     for (int k = 0; k < n; k++)
       STORE (to + 2 * k * SHORTS, LOW_HALVES (HIGH_HALVES (sum[k], down), up));
   }
+#endif
 }
 
 /* Writes n samples, two vectors or more, of a row of the result from its line. */
