@@ -191,7 +191,7 @@ gst_cuda_frame_filter_prepare (
           || *use == GST_GPU_FILTER_READ);
   gst_gpu_filter_set_active_method (filter,
       *use == GST_GPU_FILTER_PASS ? "none"
-          : factory != NULL       ? g_intern_string (GST_OBJECT_NAME (factory))
+          : factory != NULL       ? GST_OBJECT_NAME (factory) /* the class holds it */
                                   : G_OBJECT_TYPE_NAME (self));
   return TRUE;
 }

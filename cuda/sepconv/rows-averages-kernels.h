@@ -8,15 +8,6 @@
  * is a copy of a column of the picture. */
 #include "rows-averages.h"
 
-/* Up to how many taps this way is faster than products in pairs: these catch up where one
- * instruction adds them, but not with three channels. */
-#ifdef __AVX512VNNI__
-#define MOST_AVERAGES 27
-#else
-#define MOST_AVERAGES (2 * ROWS_AVERAGES_RADIUS + 1)
-#endif
-#define MOST_AVERAGES_OF_THREE (2 * ROWS_AVERAGES_RADIUS + 1)
-
 #if VECTOR_BYTES == 64
 #define AVERAGE(a, b) _mm512_avg_epu16 (a, b)
 #define HIGH_HALVES(a, b) _mm512_mulhi_epu16 (a, b)
@@ -251,7 +242,7 @@ sharpen (const RowsJob *job, const uint8_t *from, Ints *sum, const int n)
   const Ints half = SPREAD (sharpen->half);
 
   for (int k = 0; k < n; k++) {
-    const Ints in = load_widened (from + k * SHORTS, (Widening){ half, half }, 1);
+    const Ints in = load_widened (from + k * SHORTS, widening_of (job), 1);
     const Ints difference =
         SUBTRACT_SHORTS (SHIFT_SHORTS (in, 1), SHIFT_SHORTS (sum[k], 1));
     const Ints added = ROUNDED_PRODUCTS (
@@ -475,3 +466,14 @@ filter_averages_bands (void *user, int worker, int first, int last)
     rows_copy_kept (job, top, bottom, strip.begin, strip.n);
   }
 }
+
+/* Products in pairs catch up where one instruction adds them, but not with three channels. */
+static const RowsAveragesKernels averages_kernels = {
+  .filter = filter_averages_bands,
+#ifdef __AVX512VNNI__
+  .most_taps = 27,
+#else
+  .most_taps = 2 * ROWS_AVERAGES_RADIUS + 1,
+#endif
+  .most_taps_of_three = 2 * ROWS_AVERAGES_RADIUS + 1,
+};

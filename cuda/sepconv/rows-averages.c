@@ -142,9 +142,13 @@ rows_averages_offset (const RowsJob *job)
 }
 
 bool
-rows_suit_averages (const RowsJob *job)
+rows_suit_averages (const RowsJob *job, const RowsAveragesKernels *kernels)
 {
-  return job->distance == job->channel->sample_bytes
+  return kernels != NULL
+      && job->x->n + job->y->n <= 2
+              * (job->step == 3 ? kernels->most_taps_of_three
+                                : kernels->most_taps)
+      && job->distance == job->channel->sample_bytes
       && job->n_samples >= ROWS_RUN
       /* What stands for the samples beyond one end of a row lies at the other. */
       && (job->border != SEPCONV_WRAP || job->n_samples <= ROWS_MAX_STRIP);
@@ -241,7 +245,8 @@ work_of (const RowsJob *job)
 }
 
 void
-rows_run_averages (RowsAveragesRun *run, Workers *workers, WorkersJob filter)
+rows_run_averages (RowsAveragesRun *run, Workers *workers,
+    const RowsAveragesKernels *kernels)
 {
   double work = 0.0;
   int items = 0;
@@ -259,5 +264,5 @@ rows_run_averages (RowsAveragesRun *run, Workers *workers, WorkersJob filter)
     run->end[i] = items;
   }
   if (items > 0)
-    workers_run (workers, items, shared ? 1 : items, filter, run);
+    workers_run (workers, items, shared ? 1 : items, kernels->filter, run);
 }

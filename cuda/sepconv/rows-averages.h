@@ -77,7 +77,16 @@ typedef struct
   int end[SEPCONV_MAX_CHANNELS]; /* items of the jobs up to this one */
 } RowsAveragesRun;
 
-/* What a plan keeps for filter_averages(). */
+/* The inner loops for one instruction set. */
+typedef struct RowsAveragesKernels
+{
+  WorkersJob filter; /* of a RowsAveragesRun */
+  /* Up to how many taps that is faster than products in pairs, or where there are three
+   * channels. */
+  int most_taps, most_taps_of_three;
+} RowsAveragesKernels;
+
+/* What a plan keeps for them. */
 struct RowsAveragesState
 {
   /* Of each job, by the first of its channels. */
@@ -90,8 +99,10 @@ struct RowsAveragesState
   RowsAveragesRun run;
 };
 
-/* Whether a job's samples lie so that filter_averages() takes them. */
-bool rows_suit_averages (const RowsJob *job);
+/* Whether kernels, which may be NULL, take a job's samples as they lie, and are the faster way for
+ * so many taps. */
+bool rows_suit_averages (
+    const RowsJob *job, const RowsAveragesKernels *kernels);
 /* Finds the integers for a job; false: they do not suit it, or more would be lost. */
 bool rows_plan_averages (
     const RowsJob *job, const RowsAveragesAim *aim, RowsAverages *averages);
@@ -102,9 +113,9 @@ bool rows_plan_sharpen (const RowsJob *job, double amount, double threshold,
 /* What the blur of a flat picture is off by, codes, if channels' offsets are those of sums. */
 double rows_averages_offset (const RowsJob *job);
 
-/* Divides the run's jobs into strips and bands, and runs them all. */
-void rows_run_averages (
-    RowsAveragesRun *run, Workers *workers, WorkersJob filter);
+/* Divides the run's jobs into strips and bands, and runs them all. Without kernels there are none. */
+void rows_run_averages (RowsAveragesRun *run, Workers *workers,
+    const RowsAveragesKernels *kernels);
 
 /* The first row of a band; that of the one behind the last band is the height. All others are
  * multiples of ROWS_MAX_AT_ONCE. */

@@ -55,8 +55,6 @@ const RowsKernels ROWS_KERNELS = {
   .filter_codes = filter_codes_bands,
 #endif
 #ifdef HAS_AVERAGES
-  .filter_averages = filter_averages_bands,
-  .most_averages = MOST_AVERAGES,
-  .most_averages_of_three = MOST_AVERAGES_OF_THREE,
+  .averages = &averages_kernels,
 #endif
 };

@@ -361,21 +361,16 @@ find_codes (const SepconvPlan *plan, const RowsJob *job)
   return codes->hold ? &codes->taps : NULL;
 }
 
-/* The integers that filter_averages() takes for a job; NULL: another way is faster, or they are
+/* The integers by which averages are taken for a job; NULL: another way is faster, or they are
  * not exact enough. */
 static const RowsAverages *
 find_averages (const SepconvPlan *plan, const RowsJob *job)
 {
   const RowsState *state = plan->state;
-  const RowsKernels *kernels = state->kernels;
   struct RowsAveragesState *averages = state->averages;
   const int index = (int) (job->channel - plan->channel);
 
-  if (kernels->filter_averages == NULL
-      || job->x->n + job->y->n > 2
-              * (job->step == 3 ? kernels->most_averages_of_three
-                                : kernels->most_averages)
-      || !rows_suit_averages (job))
+  if (!rows_suit_averages (job, state->kernels->averages))
     return NULL;
   if (averages->planned[index].revision != plan->revision) {
     const RowsAveragesAim aim = { .most_lost = ROWS_MOST_LOST,
@@ -514,11 +509,10 @@ rows_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   const RowsState *state = plan->state;
 
   (void) fault;
-  state->averages->run = (RowsAveragesRun){ .strips = (uint8_t *) state->strips,
-    .strip_bytes = sizeof *state->strips };
+  state->averages->run.n = 0;
   rows_run_planes (plan, part, state->workers, filter_plane);
   rows_run_averages (
-      &state->averages->run, state->workers, state->kernels->filter_averages);
+      &state->averages->run, state->workers, state->kernels->averages);
   return true;
 }
 
@@ -604,5 +598,7 @@ rows_prepare (SepconvPlan *plan, const RowsKernels *kernels, Fault *fault)
     return fault_set (fault, FAULT_NO_SPACE,
         "Out of memory: %zu MiB for the filter's intermediate sums.",
         (size_t) workers * state->sums_bytes >> 20);
+  state->averages->run.strips = (uint8_t *) state->strips;
+  state->averages->run.strip_bytes = sizeof *state->strips;
   return true;
 }

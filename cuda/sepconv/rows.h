@@ -129,7 +129,7 @@ typedef struct
   int step;      /* channels: samples from one tap's to the next one's */
   int n_samples; /* of a row */
   int slab;      /* samples of a slab or strip, a multiple of ROWS_RUN */
-  int strips;    /* for filter_averages(): that samples are divided into */
+  int strips;    /* for averages: that samples are divided into */
   int bands;     /* that a strip's rows are divided into */
   const SepconvChannel *channel; /* [step]; what they do not share is below */
   int distance;                  /* bytes from sample to sample */
@@ -138,7 +138,7 @@ typedef struct
   uint8_t *dst;
   ptrdiff_t dst_stride;
   const RowsCodeTaps *codes;    /* for filter_codes() */
-  const RowsAverages *averages; /* for filter_averages() */
+  const RowsAverages *averages; /* for RowsAveragesKernels */
 } RowsJob;
 
 /* The inner loops for one instruction set. Each is a WorkersJob. */
@@ -148,10 +148,7 @@ struct RowsKernels
   void (*prepare_double) (const RowsJob *job);
   WorkersJob filter_float, filter_double; /* items are slabs */
   WorkersJob filter_codes; /* items are bands of strips; NULL: there is none */
-  /* The same for a RowsAveragesRun, and up to how many taps it is faster than filter_codes(), or
-   * where there are three channels. */
-  WorkersJob filter_averages;
-  int most_averages, most_averages_of_three;
+  const struct RowsAveragesKernels *averages; /* rows-averages.h; NULL: there are none */
 };
 
 bool rows_prepare (SepconvPlan *plan, const RowsKernels *kernels, Fault *fault);

@@ -125,7 +125,5 @@ typedef struct
 {
   WorkersJob filter_float, filter_double;
   WorkersJob filter_codes; /* NULL: there is none */
-  WorkersJob filter_averages; /* of a RowsAveragesRun; NULL: there is none */
-  /* Up to how many taps that is faster than filter_codes(), or where there are three channels. */
-  int most_averages, most_averages_of_three;
+  const RowsAveragesKernels *averages; /* of UNSHARP; NULL: there are none */
 } TermsKernels;

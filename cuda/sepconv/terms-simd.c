@@ -206,15 +206,11 @@ find_averages (const SepconvPlan *plan, RowsJob *rows)
   State *state = plan->state;
   const int i = (int) (rows->channel - plan->channel);
 
-  if (state->kernels->filter_averages == NULL || state->strips == NULL
-      || plan->combine != SEPCONV_UNSHARP || plan->scale != 1.0)
+  if (state->strips == NULL || plan->combine != SEPCONV_UNSHARP || plan->scale != 1.0)
     return NULL;
   rows->x = &sepconv_plan_term (plan, rows->channel->plane, 0)->x;
   rows->y = &sepconv_plan_term (plan, rows->channel->plane, 0)->y;
-  if (rows->x->n + rows->y->n > 2
-              * (rows->step == 3 ? state->kernels->most_averages_of_three
-                                 : state->kernels->most_averages)
-      || !rows_suit_averages (rows))
+  if (!rows_suit_averages (rows, state->kernels->averages))
     return NULL;
   if (state->averages.planned[i].revision != plan->revision) {
     state->averages.planned[i].hold =
@@ -340,11 +336,10 @@ terms_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 
   if (!adopt_taps (plan, fault))
     return false;
-  state->averages.run = (RowsAveragesRun){ .strips = (uint8_t *) state->strips,
-    .strip_bytes = sizeof *state->strips };
+  state->averages.run.n = 0;
   rows_run_planes (plan, part, state->workers, filter_plane);
   rows_run_averages (
-      &state->averages.run, state->workers, state->kernels->filter_averages);
+      &state->averages.run, state->workers, state->kernels->averages);
   return true;
 }
 
@@ -382,6 +377,8 @@ make_strips (State *state, const SepconvPlan *plan, Fault *fault)
       memset (state->strips[i].term[t].line, 0,
           sizeof state->strips[i].term[t].line);
   }
+  state->averages.run.strips = (uint8_t *) state->strips;
+  state->averages.run.strip_bytes = sizeof *state->strips;
   return true;
 }
 

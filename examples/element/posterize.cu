@@ -5,6 +5,7 @@
 
 static const unsigned threads = 256;
 
+/* One thread for each byte of a row; a block goes on to the rows that the grid does not have. */
 static __global__ void
 posterize (const PosterizeTable table, const uint8_t *src, ptrdiff_t src_stride,
     uint8_t *dst, ptrdiff_t dst_stride, size_t row_bytes, int rows)

@@ -14,8 +14,10 @@ typedef struct
   uint8_t code[256];
 } PosterizeTable;
 
-/* Queues the kernel for one plane on the stream; 256 rows at most are in a grid, whose threads go
- * on to the next ones. Returns the name of CUDA's error, or NULL. */
+/* The type behind cudaStream_t. */
+struct CUstream_st;
+
+/* Queues the kernel for one plane on the stream. Returns the name of CUDA's error, or NULL. */
 const char *posterize_plane (const PosterizeTable *table, const uint8_t *src,
     ptrdiff_t src_stride, uint8_t *dst, ptrdiff_t dst_stride, size_t row_bytes,
     int rows, struct CUstream_st *stream);

@@ -397,6 +397,26 @@ watch_sink (GstElement *pipeline, const char *name,
 }
 
 void
+pipeline_run_to_end (
+    GstElement *pipeline, GstClockTime patience, GstMessageType complaints)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+  GError *error = NULL;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  message =
+      gst_bus_timed_pop_filtered (bus, patience, GST_MESSAGE_EOS | complaints);
+  expect (message != NULL, "no end after %" G_GUINT64_FORMAT " s",
+      (guint64) (patience / GST_SECOND));
+  if (GST_MESSAGE_TYPE (message) != GST_MESSAGE_EOS)
+    message_parse (message, &error, NULL);
+  expect (error == NULL, "%s", error->message);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+}
+
+void
 message_parse (GstMessage *message, GError **error, char **debug)
 {
   if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)

@@ -86,6 +86,10 @@ GstPadProbeReturn count_buffer (
 /* Has `callback` called with `user` for each buffer that reaches the sink of this name. */
 void watch_sink (GstElement *pipeline, const char *name,
     GstPadProbeCallback callback, gpointer user);
+/* Sets a pipeline to PLAYING and waits for its end, which must come in time and before any message of
+ * the types of `complaints`: errors, warnings, or both. */
+void pipeline_run_to_end (
+    GstElement *pipeline, GstClockTime patience, GstMessageType complaints);
 /* The error, and the debug text or NULL, both to be freed, of an error or a warning. */
 void message_parse (GstMessage *message, GError **error, char **debug);
 /* Counts messages of a type that have arrived, and drops every other one with

@@ -506,24 +506,6 @@ parse_pipeline (const char *text)
   return pipeline;
 }
 
-static void
-run_to_end (GstElement *pipeline)
-{
-  GstBus *bus = gst_element_get_bus (pipeline);
-  GstMessage *message;
-  GError *error = NULL;
-
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  message = gst_bus_timed_pop_filtered (
-      bus, 60 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
-  expect (message != NULL, "it does not end");
-  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
-    gst_message_parse_error (message, &error, NULL);
-  expect (error == NULL, "%s", error->message);
-  gst_message_unref (message);
-  gst_object_unref (bus);
-}
-
 static gboolean
 pad_is_on_gpu (GstElement *pipeline, const char *element, const char *name)
 {
@@ -556,7 +538,7 @@ gpu_memory_row (void)
   const guint64 bytes = 6 * 64 * 48 * 3 / 2;
   GstObject *contexts[3];
 
-  run_to_end (pipeline);
+  pipeline_run_to_end (pipeline, 60 * GST_SECOND, GST_MESSAGE_ERROR);
   expect (pad_is_on_gpu (pipeline, "a", "src")
           && pad_is_on_gpu (pipeline, "b", "src")
           && pad_is_on_gpu (pipeline, "c", "sink"),

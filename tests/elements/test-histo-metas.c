@@ -475,21 +475,9 @@ launch (const char *caps, const char *rest)
 static void
 play (GstElement *pipeline)
 {
-  GstBus *bus = gst_element_get_bus (pipeline);
-  GstMessage *message;
-  GError *error = NULL;
-
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  message = gst_bus_timed_pop_filtered (bus, 30 * GST_SECOND,
-      GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
+  pipeline_run_to_end (
+      pipeline, 30 * GST_SECOND, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  expect (message != NULL, "no end after 30 s");
-  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
-    gst_message_parse_error (message, &error, NULL);
-  expect (GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS, "%s",
-      error ? error->message : "a warning");
-  gst_message_unref (message);
-  gst_object_unref (bus);
   gst_object_unref (pipeline);
 }
 

@@ -97,17 +97,11 @@ mapfile -t libraries < <(libraries_of "$output"/{bin,lib,plugin,gstreamer-1.0}/*
 cp -L "${libraries[@]}" "$output/lib"
 strip --strip-unneeded "$output"/{bin,lib,plugin,gstreamer-1.0}/*
 # The example of an element outside of this tree, on the library that was copied above.
-mkdir -p build/gpu/element
-rm -rf build/gpu/element/{root,build}
-DESTDIR=$root/build/gpu/element/root quietly meson install -C build/gpu --no-rebuild
-mkdir build/gpu/element/root/pkgconfig
-while read -r file; do
-  sed "s|^prefix=|&$root/build/gpu/element/root|" "$file" >"build/gpu/element/root/pkgconfig/${file##*/}"
-done < <(find build/gpu/element/root -name '*-filter-1.0.pc')
-PKG_CONFIG_PATH=$root/build/gpu/element/root/pkgconfig quietly meson setup build/gpu/element/build examples/element \
+rm -rf build/gpu/element
+PKG_CONFIG_PATH=$root/build/gpu/meson-uninstalled quietly meson setup build/gpu/element examples/element \
   -Dcuda=enabled -Dgpu-architecture=all-major
-quietly ninja -C build/gpu/element/build
-cp build/gpu/element/build/libgstcudaposterize.so "$output/plugin"
+quietly ninja -C build/gpu/element
+cp build/gpu/element/libgstcudaposterize.so "$output/plugin"
 # What is linked was copied above.
 ldd "$output/plugin/libgstcudasepconv.so" | grep 'libgstcuda-1\.0\.so' >/dev/null \
   || die "the plugin is built without GStreamer's CUDA library"
