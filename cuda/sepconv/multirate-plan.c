@@ -366,7 +366,16 @@ suits_bytes (int factor)
   return factor <= 16 && (factor & (factor - 1)) == 0;
 }
 
-/* Takes the largest factor with which the axis leaves enough of the accuracy to the other. */
+static double
+loss (const MultirateAxis *x, const MultirateAxis *y, int depth, double gain)
+{
+  return center_code (depth) * gain
+      * (x->error + y->error + x->error * y->error)
+      + rounding_loss (x, y, depth, gain);
+}
+
+/* Takes the largest factor with which the axis leaves enough of the accuracy to another one that
+ * loses as much. */
 static void
 plan_axis (MultirateAxis *axis, const Taps *wanted, int depth, double gain,
     MultirateWindows windows)
@@ -381,9 +390,7 @@ plan_axis (MultirateAxis *axis, const Taps *wanted, int depth, double gain,
         || (bytes && !suits_bytes (axis->factor)))
       continue;
     fit (axis, wanted);
-    if (2.0 * center_code (depth) * gain * axis->error
-            + rounding_loss (axis, axis, depth, gain)
-        <= allowed_loss (depth))
+    if (loss (axis, axis, depth, gain) <= allowed_loss (depth))
       return;
   }
   keep (axis, wanted);
@@ -392,11 +399,7 @@ plan_axis (MultirateAxis *axis, const Taps *wanted, int depth, double gain,
 double
 multirate_loss (const MultiratePlane *plane, int depth, double gain)
 {
-  const MultirateAxis *x = &plane->x, *y = &plane->y;
-
-  return center_code (depth) * gain
-      * (x->error + y->error + x->error * y->error)
-      + rounding_loss (x, y, depth, gain);
+  return loss (&plane->x, &plane->y, depth, gain);
 }
 
 static bool

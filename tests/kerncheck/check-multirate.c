@@ -103,6 +103,8 @@ plan_case (Check *check, Random *random, int index, const void *data)
                                  : MULTIRATE_BYTE_WINDOWS);
   expect_axis (check, &plane->x, &c->x[0]);
   expect_axis (check, &plane->y, &c->y[0]);
+  EXPECT (check, can || c->x[0].n != c->y[0].n || plane->x.factor == 1,
+      "a factor of %d is too large for both axes together", plane->x.factor);
   EXPECT (check,
       !can || multirate_loss (plane, depth, gain) < (depth <= 12 ? 0.25 : 0.5),
       "a plan loses %g codes", multirate_loss (plane, depth, gain));
@@ -128,6 +130,9 @@ check_factor (Check *check, const void *data)
     { 8, 8, 4 },
     { 8, 10, 3 },
     { 16, 8, 8 },
+    /* Just too narrow for a larger factor. */
+    { 26.162, 8, 8 },
+    { 39.198, 8, 16 },
     { 64, 8, 32 },
     { 64, 10, 24 },
     { 64, 12, 12 },
