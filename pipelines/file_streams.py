@@ -91,7 +91,7 @@ class Streams:
         self.at("muxer").sinkpads[0].add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self.on_muxed)
 
     def on_stream(self, _parser, pad):
-        pad.add_probe(Gst.PadProbeType.BUFFER, self.on_begin)
+        pad.add_probe(Gst.PadProbeType.DATA_DOWNSTREAM, self.on_begin)
         stream = pad.get_stream()
         caps = pad.get_current_caps() or stream and stream.get_caps() or pad.query_caps(None)
         name = structure_of(caps).get_name()
@@ -109,8 +109,11 @@ class Streams:
         else:
             source.link(decoder)
 
-    def on_begin(self, _pad, _info):
-        """The parser adds all pads of a file before data flows through any."""
+    def on_begin(self, _pad, info):
+        """The parser adds all pads of a file before data flows through any, or ends without any."""
+        if (info.type & Gst.PadProbeType.EVENT_DOWNSTREAM
+                and info.get_event().type != Gst.EventType.EOS):
+            return Gst.PadProbeReturn.OK
         if not self.at("decoder").get_static_pad("sink").is_linked():
             self.pipeline.failure = NO_VIDEO
         return Gst.PadProbeReturn.REMOVE

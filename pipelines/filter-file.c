@@ -287,19 +287,23 @@ warn_of_losses (const struct app *app)
         tracks - app->streams.n_audio, tracks, app->input);
 }
 
-/* The parser adds all pads of a file before data flows through any. */
+/* The parser adds all pads of a file before data flows through any, or ends without any. */
 static GstPadProbeReturn
 on_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   struct app *app = data;
+  const gboolean have_video =
+      app->part ? app->waiting != NULL : app->streams.have_video;
 
-  (void) info;
-  if (!g_atomic_int_compare_and_exchange (&app->begun, FALSE, TRUE))
-    return GST_PAD_PROBE_REMOVE;
-  if (!app->streams.have_video)
+  if (!input_streams_begin (info))
+    return GST_PAD_PROBE_OK;
+  if (!have_video)
     GST_ELEMENT_ERROR (GST_OBJECT_PARENT (pad), STREAM, WRONG_TYPE,
-        ("There is no video in it that can be decoded."), (NULL));
-  else
+        (INPUT_STREAMS_NO_VIDEO), (NULL));
+  if (app->part
+      || !g_atomic_int_compare_and_exchange (&app->begun, FALSE, TRUE))
+    return GST_PAD_PROBE_REMOVE;
+  if (have_video)
     warn_of_losses (app);
   if (app->joined)
     gst_pad_remove_probe (app->waiting, app->waiting_probe);
@@ -354,13 +358,11 @@ on_stream (GstElement *parser, GstPad *pad, gpointer data)
         app->input);
     return;
   }
-  if (app->part) {
+  if (app->part)
     on_part_stream (app, pad);
-    return;
-  }
-  input_streams_link (&app->streams, pad);
-  gst_pad_add_probe (pad,
-      GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST, on_begin, app,
+  else
+    input_streams_link (&app->streams, pad);
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_DATA_DOWNSTREAM, on_begin, app,
       NULL);
 }
 
@@ -457,7 +459,7 @@ static gboolean
 on_termination (gpointer data)
 {
   fail (data, "ended by a signal");
-  return G_SOURCE_REMOVE;
+  return G_SOURCE_CONTINUE; /* timeout(1) sends two: the second is not to kill */
 }
 
 static gdouble

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "input-part.h"
+#include "input-streams.h"
 
 #define SEEK_FLAGS \
   (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_KEY_UNIT | GST_SEEK_FLAG_SNAP_BEFORE)
@@ -142,6 +143,26 @@ on_data (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_OK;
 }
 
+/* Data flows through a pad, or it ends without any. If the sink has got no pad, it is told that this
+ * is the end: who waits for its first frame finds the error instead. */
+static GstPadProbeReturn
+on_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstPad *takes;
+
+  if (!input_streams_begin (info))
+    return GST_PAD_PROBE_OK;
+  takes = gst_element_get_static_pad (data, "sink");
+  if (!gst_pad_is_linked (takes)) {
+    GST_ELEMENT_ERROR (GST_OBJECT_PARENT (pad), STREAM, WRONG_TYPE,
+        (INPUT_STREAMS_NO_VIDEO), (NULL));
+    gst_pad_send_event (takes, gst_event_new_stream_start ("none"));
+    gst_pad_send_event (takes, gst_event_new_eos ());
+  }
+  gst_object_unref (takes);
+  return GST_PAD_PROBE_REMOVE;
+}
+
 static void
 on_pad (GstElement *parser, GstPad *pad, gpointer data)
 {
@@ -154,6 +175,8 @@ on_pad (GstElement *parser, GstPad *pad, gpointer data)
       && g_str_has_prefix (
           gst_structure_get_name (gst_caps_get_structure (caps, 0)), "video/"))
     gst_pad_link (pad, takes);
+  gst_pad_add_probe (
+      pad, GST_PAD_PROBE_TYPE_DATA_DOWNSTREAM, on_begin, sink, NULL);
   gst_caps_unref (caps);
   gst_object_unref (takes);
 }

@@ -224,6 +224,13 @@ input_streams_is_video (GstPad *pad)
   return found;
 }
 
+gboolean
+input_streams_begin (const GstPadProbeInfo *info)
+{
+  return !(info->type & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM)
+      || GST_EVENT_TYPE (info->data) == GST_EVENT_EOS;
+}
+
 void
 input_streams_link (struct input_streams *streams, GstPad *pad)
 {

@@ -4,6 +4,9 @@
 
 #include <gst/gst.h>
 
+/* The error of a file whose streams, all of which are known, are none of these. */
+#define INPUT_STREAMS_NO_VIDEO "There is no video in it that can be decoded."
+
 /* The streams of a file as parsebin finds them. The first video goes to a decoder.
  * Sound and subtitles go to a muxer as they are. What it cannot take is left out, and
  * so is other video, since it would pass without the filter. */
@@ -21,6 +24,10 @@ struct input_streams
 
 /* Whether the stream of a parsebin's pad is video or a picture. */
 gboolean input_streams_is_video (GstPad *pad);
+
+/* Of a parsebin's pad, for a probe of GST_PAD_PROBE_TYPE_DATA_DOWNSTREAM: whether data flows, or
+ * the stream ends without any. All pads have been added then. */
+gboolean input_streams_begin (const GstPadProbeInfo *info);
 
 /* Links one stream. For the "pad-added" of a parsebin. */
 void input_streams_link (struct input_streams *streams, GstPad *pad);

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 import signal
 import subprocess
 import time
@@ -49,14 +50,15 @@ def make_clip(path: Path, frames: int, open_gop: bool = False) -> None:
 
 @pytest.fixture(scope="session")
 def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Short and long files, with one among them that is none."""
+    """Short and long files, and among them two without video: noise, and subtitles that are none."""
     Gst.init(None)
     folder = tmp_path_factory.mktemp("clips")
     make_clip(folder / "short.mp4", 20)
     make_clip(folder / "sub/a short.mkv", 20)
     make_clip(folder / "long.mp4", 200)
     make_clip(folder / "sub/long.mkv", 200, open_gop=True)
-    (folder / "corrupt.mp4").write_bytes(os.urandom(20000))
+    (folder / "corrupt.mp4").write_bytes(random.Random(1).randbytes(20000))
+    (folder / "sub/titles.mkv").write_text("WEBVTT\n\nNOTE subtitles to come\n")
     (folder / "notes.txt").write_text("no video")
     return folder
 
@@ -79,8 +81,12 @@ def start(*arguments: object, pipeline: str = FILTER) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str], status: int) -> tuple[str, str]:
-    """Its stdout and stderr."""
-    out, errors = process.communicate(timeout=100)
+    """Its stdout and stderr. One that hangs is not left to the tests behind."""
+    try:
+        out, errors = process.communicate(timeout=100)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     print(out, errors)
     assert process.returncode == status
     return out, errors
