@@ -292,11 +292,14 @@ static GstPadProbeReturn
 on_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   struct app *app = data;
-  const gboolean have_video =
-      app->part ? app->waiting != NULL : app->streams.have_video;
+  gboolean have_video = app->streams.have_video;
 
   if (!input_streams_begin (info))
     return GST_PAD_PROBE_OK;
+  /* The video that a part is of is linked when its data flows. */
+  if (app->part)
+    have_video = app->waiting
+        && (app->waiting != pad || g_atomic_int_get (&app->begun));
   if (!have_video)
     GST_ELEMENT_ERROR (GST_OBJECT_PARENT (pad), STREAM, WRONG_TYPE,
         (INPUT_STREAMS_NO_VIDEO), (NULL));

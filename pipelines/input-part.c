@@ -143,8 +143,7 @@ on_data (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_OK;
 }
 
-/* Data flows through a pad, or it ends without any. If the sink has got no pad, it is told that this
- * is the end: who waits for its first frame finds the error instead. */
+/* Data flows through a pad, or it ends without any, and the sink has got no pad. */
 static GstPadProbeReturn
 on_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
@@ -153,12 +152,9 @@ on_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   if (!input_streams_begin (info))
     return GST_PAD_PROBE_OK;
   takes = gst_element_get_static_pad (data, "sink");
-  if (!gst_pad_is_linked (takes)) {
+  if (!gst_pad_is_linked (takes))
     GST_ELEMENT_ERROR (GST_OBJECT_PARENT (pad), STREAM, WRONG_TYPE,
         (INPUT_STREAMS_NO_VIDEO), (NULL));
-    gst_pad_send_event (takes, gst_event_new_stream_start ("none"));
-    gst_pad_send_event (takes, gst_event_new_eos ());
-  }
   gst_object_unref (takes);
   return GST_PAD_PROBE_REMOVE;
 }
@@ -203,22 +199,38 @@ seeks_exactly (GstElement *parser)
   return found;
 }
 
+/* Whether the first frame comes, or the end. */
+static gboolean
+prerolls (GstElement *pipeline, GError **error)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message = gst_bus_timed_pop_filtered (
+      bus, PREROLL_LIMIT, GST_MESSAGE_ASYNC_DONE | GST_MESSAGE_ERROR);
+  const gboolean ok =
+      message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_ASYNC_DONE;
+
+  if (message && !ok)
+    gst_message_parse_error (message, error, NULL);
+  g_clear_pointer (&message, gst_message_unref);
+  gst_object_unref (bus);
+  return ok;
+}
+
 /* Seeks and waits for the first frame there. FALSE: it is no key frame, or does not come. */
 static gboolean
-arrives (GstElement *pipeline, GstClockTime at, const struct arrival *arrival)
+arrives (GstElement *pipeline, GstClockTime at, const struct arrival *arrival,
+    GError **error)
 {
   return gst_element_seek_simple (
              pipeline, GST_FORMAT_TIME, SEEK_FLAGS, (gint64) at)
-      && gst_element_get_state (pipeline, NULL, NULL, PREROLL_LIMIT)
-      == GST_STATE_CHANGE_SUCCESS
-      && arrival->here && arrival->is_key;
+      && prerolls (pipeline, error) && arrival->here && arrival->is_key;
 }
 
 /* Adds the times of the key frames to cut at. None where one shows that times of this file do not
  * keep their distance, as with lists of edits. */
 static void
 find_cuts (GstElement *pipeline, const struct arrival *arrival,
-    GstClockTime length, GArray *cuts)
+    GstClockTime length, GArray *cuts, GError **error)
 {
   const GstClockTimeDiff shift = arrival->shift;
   GstClockTime last = 0;
@@ -229,7 +241,7 @@ find_cuts (GstElement *pipeline, const struct arrival *arrival,
   /* A last part of less than half the length is not worth a cut. */
   for (GstClockTime wanted = length; wanted + length / 2 < (guint64) duration;
        wanted += length) {
-    if (!arrives (pipeline, wanted, arrival))
+    if (!arrives (pipeline, wanted, arrival, error))
       return;
     if (arrival->shift != shift) {
       g_array_set_size (cuts, 0);
@@ -254,28 +266,13 @@ input_part_print_all (const GArray *cuts)
   g_print ("\n");
 }
 
-static GError *
-first_error (GstElement *pipeline)
-{
-  GstBus *bus = gst_element_get_bus (pipeline);
-  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
-  GError *error = NULL;
-
-  if (message) {
-    gst_message_parse_error (message, &error, NULL);
-    gst_message_unref (message);
-  }
-  gst_object_unref (bus);
-  return error;
-}
-
 GArray *
 input_part_find_cuts (const gchar *path, GstClockTime length, GError **error)
 {
   GArray *cuts = g_array_new (FALSE, FALSE, sizeof (GstClockTime));
   struct arrival arrival = { 0 };
   GstElement *pipeline, *parser, *source, *sink;
-  GError *found;
+  GError *found = NULL;
   GstPad *pad;
 
   pipeline = gst_parse_launch (
@@ -296,11 +293,8 @@ input_part_find_cuts (const gchar *path, GstClockTime length, GError **error)
   g_object_set (source, "location", path, NULL);
   g_signal_connect (parser, "pad-added", G_CALLBACK (on_pad), sink);
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
-  if (gst_element_get_state (pipeline, NULL, NULL, PREROLL_LIMIT)
-          == GST_STATE_CHANGE_SUCCESS
-      && arrival.here && seeks_exactly (parser))
-    find_cuts (pipeline, &arrival, length, cuts);
-  found = first_error (pipeline);
+  if (prerolls (pipeline, &found) && arrival.here && seeks_exactly (parser))
+    find_cuts (pipeline, &arrival, length, cuts, &found);
   if (found) {
     g_propagate_error (error, found);
     g_clear_pointer (&cuts, g_array_unref);

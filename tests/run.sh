@@ -985,6 +985,7 @@ python_types() {
   MYPYPATH=python mypy --strict --cache-dir "$scratch/mypy" -p cudasepconv
   MYPYPATH=python mypy --strict --cache-dir "$scratch/mypy" tests/python/typed_use.py
   mypy --strict --cache-dir "$scratch/mypy" tests/trace/trace.py
+  mypy --strict --cache-dir "$scratch/mypy" tests/damaged-files.py
   # Of Dask's functions only some have types.
   ! have_dask || MYPYPATH=pipelines mypy --strict --allow-untyped-calls --cache-dir "$scratch/mypy" \
     pipelines/filter-archive pipelines/archive_{files,tasks}.py
@@ -1102,6 +1103,7 @@ check_cuda_build() {
     check "$cuda: hide-people and sound" hide_people_sound $cuda
     check "$cuda: hide-people refuses" hide_people_refuses
     check "$cuda: hide-people and Ctrl-C" hide_people_interrupted
+    check "$cuda: damaged files" tests/damaged-files.py --count 100 $cuda
     if have_gst_overrides; then
       check "$cuda: numpy-frames.py" example_filters_frames examples/numpy-frames.py
     else
