@@ -8,7 +8,8 @@ from gi.repository import Gst  # noqa: E402
 
 # For Streams: the elements before the video's filter. Detectors want people upright.
 INPUT = ("filesrc name=input ! parsebin name=parser multiqueue name=streams max-size-time=0"
-         " decodebin name=decoder videoconvert name=head ! videocrop name=even"
+         " decodebin name=decoder videoconvert name=head ! videoscale add-borders=true"
+         " ! capsfilter name=size ! videocrop name=even"
          " ! videoflip video-direction=auto ! video/x-raw,format=I420")
 # Ways of sound to a muxer that does not take it as it is.
 ENCODE = "decodebin name=first ! audioconvert ! audioresample ! avenc_aac ! aacparse name=last"
@@ -136,9 +137,16 @@ class Streams:
         sink.add_probe(PROBED, self.on_muxed)
 
     def on_decoded(self, _decoder, pad):
-        """4:2:0 H.264 has even sizes: an odd one loses a column or row."""
+        """Muxers take one size and shape of pixels: frames behind the first get those of that one.
+        4:2:0 H.264 has even sizes: an odd one loses a column or row."""
         caps = pad.get_current_caps() or pad.query_caps(None)
         size = structure_of(caps)
+        shape = size.get_fraction("pixel-aspect-ratio")
+        colors = size.get_string("colorimetry")
+        self.at("size").props.caps = Gst.Caps.from_string(
+            f"video/x-raw,width={size.get_int('width').value},height={size.get_int('height').value}"
+            + f",pixel-aspect-ratio={shape.value_numerator}/{shape.value_denominator}" * shape[0]
+            + f",colorimetry={colors}" * bool(colors))
         for side, length in (("right", "width"), ("bottom", "height")):
             self.at("even").set_property(side, size.get_int(length).value & 1)
         pad.link(self.at("head").get_static_pad("sink"))

@@ -43,14 +43,20 @@
 
 /* What muxers get; parts of a video are of it, too. */
 #define H264 "video/x-h264,stream-format=avc,alignment=au"
+/* Muxers take one size and shape of pixels: "size" is set to those of the first frame. */
+#define I420 \
+  "videoconvert ! video/x-raw,format=I420" \
+  " ! videoscale add-borders=true ! capsfilter name=size"
 #define X264 \
-  "videoconvert ! video/x-raw,format=I420 ! videocrop name=even" \
+  I420 \
+  " ! videocrop name=even" \
   " ! x264enc speed-preset=veryfast pass=qual quantizer=21 ! h264parse"
 #define OPENH264 \
-  "videoconvert ! video/x-raw,format=I420 ! videocrop name=even" \
+  I420 \
+  " ! videocrop name=even" \
   " ! openh264enc rate-control=quality ! h264parse"
 #define VP8 \
-  "videoconvert ! video/x-raw,format=I420" \
+  I420 \
   " ! vp8enc deadline=1 cpu-used=4 end-usage=cq cq-level=20" \
   " target-bitrate=20000000 threads=4"
 
@@ -255,18 +261,43 @@ on_frame_out (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_OK;
 }
 
-/* Frames of 4:2:0 H.264 have even sizes: an odd one loses a column or row. */
-static void
-crop_to_even (struct app *app, GstCaps *caps)
+/* Before the first frame reaches the encoder: those behind it get its size, shape of pixels and colours.
+ * Frames of 4:2:0 H.264 have even sizes: an odd one loses a column or row. */
+static GstPadProbeReturn
+on_encoder_event (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
-  GstElement *crop = gst_bin_get_by_name (GST_BIN (app->encoder), "even");
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT (info);
+  struct app *app = data;
+  GstElement *crop, *size;
   GstVideoInfo video;
+  GstCaps *caps;
 
-  if (crop && gst_caps_is_fixed (caps)
-      && gst_video_info_from_caps (&video, caps))
+  (void) pad;
+  if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
+    return GST_PAD_PROBE_OK;
+  gst_event_parse_caps (event, &caps);
+  if (!gst_video_info_from_caps (&video, caps))
+    return GST_PAD_PROBE_OK;
+  crop = gst_bin_get_by_name (GST_BIN (app->encoder), "even");
+  size = gst_bin_get_by_name (GST_BIN (app->encoder), "size");
+  if (crop)
     g_object_set (
         crop, "right", video.width & 1, "bottom", video.height & 1, NULL);
+  if (size) {
+    gchar *colors = gst_video_colorimetry_to_string (&video.colorimetry);
+
+    caps = gst_caps_new_simple ("video/x-raw", "width", G_TYPE_INT, video.width,
+        "height", G_TYPE_INT, video.height, "pixel-aspect-ratio",
+        GST_TYPE_FRACTION, video.par_n, video.par_d, NULL);
+    if (colors)
+      gst_caps_set_simple (caps, "colorimetry", G_TYPE_STRING, colors, NULL);
+    g_object_set (size, "caps", caps, NULL);
+    g_free (colors);
+    gst_caps_unref (caps);
+  }
+  gst_clear_object (&size);
   gst_clear_object (&crop);
+  return GST_PAD_PROBE_REMOVE;
 }
 
 /* One sentence for each kind of stream that OUTPUT will not have. */
@@ -374,17 +405,12 @@ on_decoded (GstElement *decoder, GstPad *pad, gpointer data)
 {
   struct app *app = data;
   GstPad *sink = gst_element_get_static_pad (app->head, "sink");
-  GstCaps *caps = gst_pad_get_current_caps (pad);
 
   (void) decoder;
-  if (!caps)
-    caps = gst_pad_query_caps (pad, NULL);
-  crop_to_even (app, caps);
   if (!gst_pad_is_linked (sink)
       && GST_PAD_LINK_FAILED (gst_pad_link (pad, sink)))
     GST_ELEMENT_ERROR (decoder, STREAM, WRONG_TYPE,
         ("There is no video in it that can be filtered."), (NULL));
-  gst_caps_unref (caps);
   gst_object_unref (sink);
 }
 
@@ -540,13 +566,13 @@ show_backends (const struct app *app)
 
 static gboolean
 add_probe (struct app *app, GstElement *element, const gchar *pad_name,
-    GstPadProbeCallback callback)
+    GstPadProbeType type, GstPadProbeCallback callback)
 {
   GstPad *pad = gst_element_get_static_pad (element, pad_name);
 
   if (!pad)
     return FALSE;
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, callback, app, NULL);
+  gst_pad_add_probe (pad, type, callback, app, NULL);
   gst_object_unref (pad);
   return TRUE;
 }
@@ -621,8 +647,12 @@ add_filtering (struct app *app, const gchar *filter)
     gst_object_unref (pad);
   }
   if (gst_element_link_many (app->head, app->filter, queue, app->encoder, NULL)
-      && add_probe (app, app->filter, "sink", on_frame_in)
-      && add_probe (app, app->filter, "src", on_frame_out))
+      && add_probe (app, app->filter, "sink", GST_PAD_PROBE_TYPE_BUFFER,
+          on_frame_in)
+      && add_probe (app, app->filter, "src", GST_PAD_PROBE_TYPE_BUFFER,
+          on_frame_out)
+      && add_probe (app, app->encoder, "sink",
+          GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_encoder_event))
     return TRUE;
   fail (app, "\"%s\" does not filter raw video", filter);
   return FALSE;
@@ -642,7 +672,8 @@ add_joining (struct app *app)
         GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER, on_waiting, NULL,
         NULL);
     ok = joined_parts_add (GST_BIN (app->encoder), parts, app->joined)
-        && add_probe (app, parts, "src", on_frame_out);
+        && add_probe (app, parts, "src", GST_PAD_PROBE_TYPE_BUFFER,
+            on_frame_out);
     if (!ok)
       fail (app, "the element gdpdepay is not installed");
   }
@@ -837,7 +868,8 @@ describe_options (struct settings *settings)
       " *.mkv\n(H.264 or VP8) or *.raw (the bare frames as they leave the filter)."
       " Any other name gets\nthe suffix of the first of these that can be written"
       " here. Sound and subtitles pass\nuntouched where OUTPUT can hold them;"
-      " streams that it cannot hold are named at the start.\n\n"
+      " streams that it cannot hold are named at the start.\n"
+      "Frames whose size changes on the way get that of the first one, but for bare frames.\n\n"
       "Ctrl-C ends OUTPUT early, as a playable file, with exit status 130.");
   g_option_context_set_description (context,
       "Example:\n"

@@ -288,6 +288,36 @@ starts_writing() {
 }
 
 # filter_file_ends_with SIGNAL PROGRAM: while it writes.
+# A recording whose frames change their size, shape and colours on the way, to odd sizes, too.
+make_changing_clip() {
+  local caps
+  : >"$scratch/sizes.ts"
+  for caps in width=322,height=242 width=160,height=120,pixel-aspect-ratio=4/3 \
+    width=320,height=240,colorimetry=bt709; do
+    gst-launch-1.0 -q videotestsrc num-buffers=20 ! "video/x-raw,format=I420,framerate=25/1,$caps" \
+      ! x264enc ! mpegtsmux ! filesink location="$scratch/size.ts"
+    cat "$scratch/size.ts" >>"$scratch/sizes.ts"
+  done
+}
+
+# All frames are in the result, in the size of the first one, but for bare frames.
+filter_file_changes_sizes() {
+  local suffix sizes
+  make_changing_clip
+  for suffix in mp4 mkv webm raw; do
+    rm -f "$scratch/sizes.$suffix"
+    "$1/pipelines/filter-file" --filter "cudasepconv ! videocrop right=1" "$scratch/sizes.ts" \
+      "$scratch/sizes.$suffix" | grep -E '^frames +60,'
+    [[ $suffix != raw ]] || continue
+    sizes=$(gst-launch-1.0 -v filesrc location="$scratch/sizes.$suffix" ! decodebin ! fakesink name=end \
+      | sed -nE '/FakeSink:end/s/.*width=\(int\)([0-9]+).*/\1/p' | sort -u)
+    [[ $sizes = $([[ $suffix = webm ]] && echo 321 || echo 320) ]]
+  done
+  # Rows are whole words.
+  [[ $(stat -c %s "$scratch/sizes.raw") = \
+    $((20 * (324 * 242 + 2 * 164 * 121 + 160 * 120 + 2 * 80 * 60 + 320 * 240 + 2 * 160 * 120))) ]]
+}
+
 filter_file_ends_with() {
   local status=0 program
   "$2" --filter 'identity sleep-time=200000' "$scratch/odd clip.mkv" \
@@ -637,6 +667,13 @@ hide_people_sound() {
     ! filesink location="$scratch/tone"
   # A second, but for the blocks of 1024 samples that it is coded in.
   [[ $(stat -c %s "$scratch/tone") -gt 84000 && $(stat -c %s "$scratch/tone") -lt 96000 ]]
+}
+
+# The same of hide-people.
+hide_people_changes_sizes() {
+  make_changing_clip
+  rm -f "$scratch/sizes.mkv"
+  pipelines/hide-people --every 10 "$scratch/sizes.ts" "$scratch/sizes.mkv" | grep -E '^frames +60,'
 }
 
 hide_people_refuses() {
@@ -1077,6 +1114,7 @@ check_cuda_build() {
   check "$cuda: filter-file loses nothing" filter_file_loses_nothing $cuda
   check "$cuda: filter-file keeps sound and subtitles" filter_file_keeps_streams $cuda
   check "$cuda: filter-file keeps SubRip subtitles" filter_file_keeps_subrip $cuda
+  check "$cuda: filter-file and sizes that change" filter_file_changes_sizes $cuda
   check "$cuda: filter-file and signals" filter_file_signals $cuda
   check "$cuda: filter-file and Ctrl-C" filter_file_interrupted $cuda
   check "$cuda: gst-inspect-1.0 by task" found_by_task
@@ -1101,6 +1139,7 @@ check_cuda_build() {
     programs+=("$PWD/pipelines/"{histogram-lines.py,factor-kernel,hide-people,histogram-view,launch-line})
     check "$cuda: hide-people" hide_people $cuda
     check "$cuda: hide-people and sound" hide_people_sound $cuda
+    check "$cuda: hide-people and sizes that change" hide_people_changes_sizes
     check "$cuda: hide-people refuses" hide_people_refuses
     check "$cuda: hide-people and Ctrl-C" hide_people_interrupted
     check "$cuda: damaged files" tests/damaged-files.py --count 60 $cuda
