@@ -27,7 +27,11 @@ PAGES = {"cudasepconv": "cudasepconv.md", "cudahisto": "cudahisto.md"}
 PART = re.compile(r"(<!-- reference: (\w+) -->\n).*?(<!-- end of reference -->)", re.DOTALL)
 
 # Formats that the elements take with newer versions of GStreamer than they need at least.
-NEWER = {"A422": (1, 24), "A444": (1, 24), "GRAY10_LE16": (1, 26)}
+NEWER = {
+    (1, 24): ("A422", "A444", "RBGA", "A420_12LE", "A422_12LE", "A444_12LE", "A420_16LE", "A422_16LE",
+              "A444_16LE", "GBR_16LE"),
+    (1, 26): ("GRAY10_LE16", "Y216_LE"),
+}
 
 FLAGS = GstVideo.VideoFormatFlags
 COLUMNS = {"YUV": FLAGS.YUV, "RGB": FLAGS.RGB, "grey": FLAGS.GRAY}
@@ -78,7 +82,7 @@ def all_formats(element):
 
 
 def missing_formats(formats):
-    return [name for name, version in NEWER.items()
+    return [name for version, names in NEWER.items() for name in names
             if Gst.version()[:2] >= version and name not in formats]
 
 
@@ -90,13 +94,14 @@ def formats_table(element):
     for name in formats:
         info = GstVideo.VideoFormat.get_info(GstVideo.VideoFormat.from_string(name))
         column = next(column for column, flag in COLUMNS.items() if info.flags & flag)
-        if name not in NEWER:
+        if not any(name in names for names in NEWER.values()):
             cells.setdefault(info.depth[0], {}).setdefault(column, []).append(name)
-    newer = ", ".join(f"{name} with {major}.{minor}" for name, (major, minor) in NEWER.items())
+    newer = "".join(f"\nBuilt with GStreamer {major}.{minor} or later also: {', '.join(names)}.\n"
+                    for (major, minor), names in NEWER.items())
     return (table(["bits", *COLUMNS],
                   [[str(bits), *(", ".join(row.get(column, [])) for column in COLUMNS)]
                    for bits, row in sorted(cells.items())])
-            + f"\nBuilt with newer versions of GStreamer also: {newer} or later.\n")
+            + newer)
 
 
 def text_of(value):

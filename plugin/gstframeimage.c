@@ -13,6 +13,9 @@ true_format (const GstVideoInfo *info)
   switch (GST_VIDEO_INFO_FORMAT (info)) {
     case GST_VIDEO_FORMAT_Y210:
     case GST_VIDEO_FORMAT_Y212_LE:
+#if GST_CHECK_VERSION(1, 26, 0)
+    case GST_VIDEO_FORMAT_Y216_LE:
+#endif
       format.poffset[GST_VIDEO_COMP_Y] = 0;
       format.poffset[GST_VIDEO_COMP_U] = 2;
       format.poffset[GST_VIDEO_COMP_V] = 6;

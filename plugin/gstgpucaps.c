@@ -6,25 +6,39 @@
 /* Formats that newer versions of GStreamer have. */
 #if GST_CHECK_VERSION(1, 24, 0)
 #define YUV_8_OF_1_24 "A422, A444, "
+#define RGB_8_OF_1_24 "RBGA, "
+#define YUV_12_OF_1_24 "A420_12LE, A422_12LE, A444_12LE, "
+#define YUV_16_OF_1_24 "A420_16LE, A422_16LE, A444_16LE, "
+#define RGB_16_OF_1_24 "GBR_16LE, "
 #else
 #define YUV_8_OF_1_24 ""
+#define RGB_8_OF_1_24 ""
+#define YUV_12_OF_1_24 ""
+#define YUV_16_OF_1_24 ""
+#define RGB_16_OF_1_24 ""
 #endif
 #if GST_CHECK_VERSION(1, 26, 0)
 #define GRAY_10 "GRAY10_LE16, "
+#define YUV_16_OF_1_26 "Y216_LE, "
 #else
 #define GRAY_10 ""
+#define YUV_16_OF_1_26 ""
 #endif
 
 /* Formats that the elements take. Sources without a preference choose the first, so that the
  * order is by bits, and YUV before RGB before grey: the cheapest and most usual come first. */
 #define FORMATS \
-  "{ I420, NV12, YV12, NV21, YUY2, UYVY, Y42B, NV16, NV61, Y444, NV24, " \
-  "A420, " YUV_8_OF_1_24 "AYUV, VUYA, " \
-  "BGRx, RGBx, xRGB, xBGR, BGRA, RGBA, ARGB, ABGR, RGB, BGR, " \
-  "RGBP, BGRP, GBR, GBRA, GRAY8, " \
-  "P010_10LE, I420_10LE, I422_10LE, Y210, Y444_10LE, GBR_10LE, " GRAY_10 \
-  "P012_LE, I420_12LE, I422_12LE, Y212_LE, Y444_12LE, GBR_12LE, " \
-  "P016_LE, Y444_16LE, AYUV64, ARGB64, RGBA64_LE, GRAY16_LE }"
+  "{ I420, NV12, YV12, NV21, YUY2, UYVY, YVYU, VYUY, Y42B, NV16, NV61, " \
+  "Y444, NV24, Y41B, YUV9, YVU9, A420, AV12, " YUV_8_OF_1_24 "AYUV, VUYA, " \
+  "BGRx, RGBx, xRGB, xBGR, BGRA, RGBA, ARGB, ABGR, " RGB_8_OF_1_24 \
+  "RGB, BGR, RGBP, BGRP, GBR, GBRA, GRAY8, " \
+  "P010_10LE, I420_10LE, I422_10LE, Y210, Y444_10LE, " \
+  "A420_10LE, A422_10LE, A444_10LE, GBR_10LE, GBRA_10LE, " GRAY_10 \
+  "P012_LE, I420_12LE, I422_12LE, Y212_LE, Y444_12LE, " YUV_12_OF_1_24 \
+  "GBR_12LE, GBRA_12LE, " \
+  "P016_LE, Y444_16LE, AYUV64, " YUV_16_OF_1_24 YUV_16_OF_1_26 \
+  "ARGB64, ARGB64_LE, ABGR64_LE, RGBA64_LE, BGRA64_LE, " RGB_16_OF_1_24 \
+  "GRAY16_LE }"
 
 /* Those formats of them that GPU memory can hold with the newest known GStreamer. */
 #define DOCUMENTED_GPU_FORMATS \
@@ -32,6 +46,9 @@
   "BGRA, ARGB, ABGR, RGB, BGR, RGBP, BGRP, GBR, GBRA, P010_10LE, I420_10LE, " \
   "I422_10LE, Y444_10LE, GBR_10LE, P012_LE, I420_12LE, I422_12LE, Y444_12LE, " \
   "GBR_12LE, P016_LE, Y444_16LE, ARGB64 }"
+
+/* Formats of these that neighbours take in common if they have no preference, at least. */
+#define ANY_FORMAT 24
 
 /* Modes that store each field or view as a picture of its own, which the elements do not
  * take. Caps queries leave them out. The templates cannot: if they listed the other modes,
@@ -367,14 +384,13 @@ gst_gpu_caps_prefer_system (GstCaps *caps)
   return prefer (caps, FALSE);
 }
 
-/* Whether the list has more than half of the elements' formats: the neighbours have no
- * preference. */
+/* Whether the neighbours have no preference, as converters and scalers. Encoders and sinks name
+ * fewer formats. */
 static gboolean
 is_any_format (const GValue *formats)
 {
   return formats != NULL && GST_VALUE_HOLDS_LIST (formats)
-      && 2 * gst_value_list_get_size (formats)
-      > gst_value_list_get_size (all_formats ());
+      && gst_value_list_get_size (formats) >= ANY_FORMAT;
 }
 
 GstCaps *

@@ -4,17 +4,20 @@
 #include <string.h>
 
 const char *const video_formats[] = { "GRAY8", "GRAY16_LE", "I420", "YV12",
-  "NV12", "NV21", "Y42B", "NV16", "NV61", "Y444", "NV24", "YUY2", "UYVY",
-  "A420", "AYUV", "VUYA", "I420_10LE", "I422_10LE", "Y444_10LE", "Y210",
-  "I420_12LE", "I422_12LE", "Y444_12LE", "Y212_LE", "P010_10LE", "P012_LE",
-  "P016_LE", "Y444_16LE", "AYUV64", "RGB", "BGR", "RGBA", "BGRA", "ARGB",
-  "ABGR", "RGBx", "BGRx", "xRGB", "xBGR", "RGBP", "BGRP", "GBR", "GBRA",
-  "GBR_10LE", "GBR_12LE", "ARGB64", "RGBA64_LE",
+  "NV12", "NV21", "Y42B", "NV16", "NV61", "Y444", "NV24", "Y41B", "YUV9",
+  "YVU9", "YUY2", "UYVY", "YVYU", "VYUY", "A420", "AV12", "AYUV", "VUYA",
+  "I420_10LE", "I422_10LE", "Y444_10LE", "A420_10LE", "A422_10LE", "A444_10LE",
+  "Y210", "I420_12LE", "I422_12LE", "Y444_12LE", "Y212_LE", "P010_10LE",
+  "P012_LE", "P016_LE", "Y444_16LE", "AYUV64", "RGB", "BGR", "RGBA", "BGRA",
+  "ARGB", "ABGR", "RGBx", "BGRx", "xRGB", "xBGR", "RGBP", "BGRP", "GBR", "GBRA",
+  "GBR_10LE", "GBRA_10LE", "GBR_12LE", "GBRA_12LE", "ARGB64", "ARGB64_LE",
+  "ABGR64_LE", "RGBA64_LE", "BGRA64_LE",
 #if GST_CHECK_VERSION(1, 24, 0)
-  "A422", "A444",
+  "A422", "A444", "RBGA", "A420_12LE", "A422_12LE", "A444_12LE", "A420_16LE",
+  "A422_16LE", "A444_16LE", "GBR_16LE",
 #endif
 #if GST_CHECK_VERSION(1, 26, 0)
-  "GRAY10_LE16",
+  "GRAY10_LE16", "Y216_LE",
 #endif
   NULL };
 

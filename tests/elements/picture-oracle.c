@@ -71,8 +71,16 @@ border_code (const GstVideoInfo *info, int c, int kind, int depth, guint32 argb)
 static gboolean
 is_high_yuyv (const GstVideoInfo *info)
 {
-  return GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_Y210
-      || GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_Y212_LE;
+  switch (GST_VIDEO_INFO_FORMAT (info)) {
+    case GST_VIDEO_FORMAT_Y210:
+    case GST_VIDEO_FORMAT_Y212_LE:
+#if GST_CHECK_VERSION(1, 26, 0)
+    case GST_VIDEO_FORMAT_Y216_LE:
+#endif
+      return TRUE;
+    default:
+      return FALSE;
+  }
 }
 
 /* The same for all components of a format that the elements take. */

@@ -9,8 +9,8 @@
 #define WIDTH 48
 #define HEIGHT 36
 
-static const char *const formats[] = { "I420", "NV12", "YUY2", "RGBA", "RGB",
-  "GRAY8", "GRAY16_LE", "AYUV" };
+static const char *const formats[] = { "I420", "NV12", "YUY2", "Y41B", "RGBA",
+  "RGB", "GRAY8", "GRAY16_LE", "AYUV" };
 
 /* The part as a buffer of its own, by GStreamer's converter. */
 static GstBuffer *

@@ -503,15 +503,19 @@ histo_overlay_marks (void)
 
 /* ---- what is left alone -------------------------------------------------- */
 
-/* Samples that stand for pixels around the rectangle, also one that begins up to
- * a pixel earlier to lie on a pixel of all planes, are as they were; within, some
- * of the first component are not. */
+/* Samples that stand for pixels around the rectangle, also one that begins earlier to lie on a
+ * sample of all planes, are as they were; within, some of the first component are not. */
 static void
 expect_outside (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
     const Box *rectangle)
 {
   GstBuffer *copy = gst_buffer_copy_deep (out);
+  int most_x = 1, most_y = 1;
 
+  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (info); c++) {
+    most_x = MAX (most_x, 1 << GST_VIDEO_FORMAT_INFO_W_SUB (info->finfo, c));
+    most_y = MAX (most_y, 1 << GST_VIDEO_FORMAT_INFO_H_SUB (info->finfo, c));
+  }
   for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (info); c++) {
     const int sub_x = 1 << GST_VIDEO_FORMAT_INFO_W_SUB (info->finfo, c);
     const int sub_y = 1 << GST_VIDEO_FORMAT_INFO_H_SUB (info->finfo, c);
@@ -521,9 +525,9 @@ expect_outside (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
 
     expect (c > 0 || n > 0, "nothing is drawn");
     expect (n == 0
-            || (box.left >= MAX (rectangle->left - 1, 0) / sub_x
+            || (box.left >= MAX (rectangle->left - most_x + 1, 0) / sub_x
                 && box.right <= (rectangle->right + sub_x - 1) / sub_x
-                && box.top >= MAX (rectangle->top - 1, 0) / sub_y
+                && box.top >= MAX (rectangle->top - most_y + 1, 0) / sub_y
                 && box.bottom <= (rectangle->bottom + sub_y - 1) / sub_y),
         "component %u is drawn from %d,%d to %d,%d", c, box.left, box.top,
         box.right, box.bottom);

@@ -452,8 +452,8 @@ light_colorimetries (void)
 static void
 light_fields (void)
 {
-  static const char *const formats[] = { "I420", "NV12", "AYUV", "RGB",
-    "P010_10LE" };
+  static const char *const formats[] = { "I420", "NV12", "Y41B", "AYUV",
+    "RGB", "P010_10LE", "A420_10LE", "GBRA_12LE" };
   static const int heights[] = { 2, 3, 9, 14 };
 
   for (guint f = 0; f < G_N_ELEMENTS (formats); f++)

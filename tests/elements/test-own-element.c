@@ -327,22 +327,15 @@ own_element_refuses_formats (void)
 {
   GstVideoInfo info;
   Filter filter;
-  GstCaps *caps;
+  GstCaps *caps, *nv12;
 
   own_open (
       &filter, "ownelement refuse=NV12", &info, "I420", 32, 16, NULL);
   process (&filter, &info, 1, 3);
   caps = gst_pad_peer_query_caps (filter.harness->srcpad, NULL);
-  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
-    const GValue *formats = gst_structure_get_value (
-        gst_caps_get_structure (caps, i), "format");
-
-    for (guint f = 0; f < gst_value_list_get_size (formats); f++)
-      expect (strcmp (g_value_get_string (gst_value_list_get_value (formats, f)),
-                  "NV12")
-              != 0,
-          "the caps have NV12");
-  }
+  nv12 = gst_caps_from_string ("video/x-raw(ANY), format=NV12");
+  expect (!gst_caps_can_intersect (caps, nv12), "the caps have NV12");
+  gst_caps_unref (nv12);
   gst_caps_unref (caps);
   expect (!filter_caps (&filter, video_caps ("NV12", 32, 16, NULL)),
       "caps accepted");
