@@ -164,16 +164,12 @@ on_pad (GstElement *parser, GstPad *pad, gpointer data)
 {
   GstElement *sink = data;
   GstPad *takes = gst_element_get_static_pad (sink, "sink");
-  GstCaps *caps = gst_pad_query_caps (pad, NULL);
 
   (void) parser;
-  if (!gst_pad_is_linked (takes) && gst_caps_get_size (caps) > 0
-      && g_str_has_prefix (
-          gst_structure_get_name (gst_caps_get_structure (caps, 0)), "video/"))
+  if (!gst_pad_is_linked (takes) && input_streams_is_video (pad))
     gst_pad_link (pad, takes);
   gst_pad_add_probe (
       pad, GST_PAD_PROBE_TYPE_DATA_DOWNSTREAM, on_begin, sink, NULL);
-  gst_caps_unref (caps);
   gst_object_unref (takes);
 }
 

@@ -48,6 +48,14 @@ def make_clip(path: Path, frames: int, open_gop: bool = False) -> None:
                     f" filesink location='{path}' {sound} {text}"], check=True, timeout=60)
 
 
+def make_pictures(path: Path) -> None:
+    """A video of JPEG pictures."""
+    muxer = "avimux" if path.suffix == ".avi" else "matroskamux"
+    subprocess.run(["bash", "-c", "gst-launch-1.0 -q videotestsrc pattern=ball num-buffers=150"
+                    " ! video/x-raw,width=160,height=120,framerate=25/1"
+                    f" ! jpegenc ! {muxer} ! filesink location='{path}'"], check=True, timeout=60)
+
+
 @pytest.fixture(scope="session")
 def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Short and long files, and among them two without video: noise, and subtitles that are none."""

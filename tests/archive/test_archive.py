@@ -18,6 +18,7 @@ from conftest import (
     finish,
     frames,
     interrupt,
+    make_pictures,
     results,
     sound,
     start,
@@ -60,6 +61,16 @@ def test_parts_have_the_frames_of_the_whole(clips: Path, tmp_path: Path, name: s
     archive(*TWO, "--segment", 2, "--suffix", ".raw", tmp_path / "in", tmp_path / "out")
     filter_file(clips / name, tmp_path / "whole.raw")
     assert (tmp_path / "out/clip.raw").read_bytes() == (tmp_path / "whole.raw").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["pictures.avi", "pictures.mkv"])
+def test_pictures_are_video(tmp_path: Path, name: str) -> None:
+    """Whole, or in parts where files of their kind are cut."""
+    (tmp_path / "in").mkdir()
+    make_pictures(tmp_path / "in" / name)
+    archive(*TWO, "--segment", 2, "--suffix", ".raw", tmp_path / "in", tmp_path / "out")
+    filter_file(tmp_path / "in" / name, tmp_path / "whole.raw")
+    assert (tmp_path / "out/pictures.raw").read_bytes() == (tmp_path / "whole.raw").read_bytes()
 
 
 def test_filters_with_memory_are_not_cut(clips: Path, tmp_path: Path) -> None:
