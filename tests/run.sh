@@ -74,6 +74,30 @@ is_hardened() {
   ! grep -E 'GNU_STACK.* RWE' "$scratch/elf"
 }
 
+# instructions_beyond LEVEL OBJECT: how many lines of its code a processor of that level does not have.
+instructions_beyond() {
+  local beyond='%zmm|%k[0-7]\>|%[xy]mm(1[6-9]|2[0-9]|3[01])'
+  [[ $1 != baseline ]] || beyond="$beyond|\\sv[a-z0-9]+ .*%[xy]mm"
+  objdump -d --no-show-raw-insn "$2" | grep -cE "$beyond" || true
+}
+
+# Only what is named after an instruction set is compiled for one: the rest of FOLDER runs on every
+# x86-64. kerncheck --isa cannot tell, as long as this machine has the instructions.
+keeps_instructions_apart() {
+  local object
+  find "$1"/{cuda,plugin} -name '*.o' >"$scratch/objects"
+  while read -r object; do
+    case $object in
+      *-avx512*) ;;
+      *-avx2*)
+        [[ $(instructions_beyond baseline "$object") -gt 0 ]]
+        [[ $(instructions_beyond avx2 "$object") = 0 ]] ;;
+      *) [[ $(instructions_beyond baseline "$object") = 0 ]] ;;
+    esac
+  done <"$scratch/objects"
+  grep -e -avx2 "$scratch/objects"
+}
+
 # shows_its_functions LIBRARY: what it exports is in the list of its Debian package. Some linkers
 # add three symbols of their own.
 shows_its_functions() {
@@ -1249,6 +1273,11 @@ check_clang_build() {
   check "$nocuda: no driver or CUDA library is linked" \
     only_system_libraries $nocuda/plugin/libgstcudasepconv.so
   check "$nocuda: the plugin is hardened" is_hardened $nocuda/plugin/libgstcudasepconv.so
+  if [[ $(uname -m) = x86_64 ]]; then
+    check "$nocuda: instruction sets are kept apart" keeps_instructions_apart $nocuda
+  else
+    skip "$nocuda: instruction sets are kept apart" "this is no x86-64"
+  fi
   export GST_PLUGIN_PATH=$PWD/$nocuda/plugin
   check "$nocuda: gst-inspect-1.0" inspect gst-inspect-1.0
   check "$nocuda: gst-launch-1.0" launch
