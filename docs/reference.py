@@ -30,7 +30,7 @@ PART = re.compile(r"(<!-- reference: (\w+) -->\n).*?(<!-- end of reference -->)"
 NEWER = {
     (1, 24): ("A422", "A444", "RBGA", "A420_12LE", "A422_12LE", "A444_12LE", "A420_16LE", "A422_16LE",
               "A444_16LE", "GBR_16LE"),
-    (1, 26): ("GRAY10_LE16", "Y216_LE"),
+    (1, 26): ("GRAY10_LE16", "Y216_LE", "Y416_LE"),
 }
 
 FLAGS = GstVideo.VideoFormatFlags

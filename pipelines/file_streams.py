@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The streams of a video file on their way into another one."""
 
+import time
+
 import gi
 
 gi.require_version("Gst", "1.0")
@@ -18,6 +20,9 @@ PROBED = Gst.PadProbeType.BUFFER | Gst.PadProbeType.EVENT_DOWNSTREAM
 
 
 NO_VIDEO = "there is no video in it that can be decoded"
+# Seconds that a file may take until its first data flows. parsebin may lose a demuxer's error, and a
+# read may never return: no state can be changed then, and the pipeline is left to the end of the process.
+LIMIT = 30
 
 
 class Failure(Exception):
@@ -30,6 +35,7 @@ class Pipeline:
     def __init__(self, description, path, say):
         self.bin, self.path, self.say = Gst.parse_launch(description), path, say
         self.failure = None  # a sentence from another thread
+        self.late = None     # when no data has come yet that should have
         self.at("input").props.location = path
 
     def at(self, name):
@@ -39,13 +45,16 @@ class Pipeline:
         self.bin.set_state(Gst.State.PLAYING)
 
     def __exit__(self, *_):
-        self.bin.set_state(Gst.State.NULL)
+        if self.late is None:
+            self.bin.set_state(Gst.State.NULL)
 
     def reaches_end(self, milliseconds):
         """Waits so long for one message; true for that at the end."""
         message = self.bin.get_bus().timed_pop(milliseconds * Gst.MSECOND)
         if self.failure:
             raise Failure(f"{self.path}: {self.failure}")
+        if self.late is not None and time.monotonic() >= self.late:
+            raise Failure(f"{self.path}: no data of it has come within {LIMIT} s")
         if message is None:
             return False
         if message.type == Gst.MessageType.ERROR:
@@ -86,6 +95,7 @@ class Streams:
 
     def __init__(self, pipeline):
         self.pipeline, self.at = pipeline, pipeline.at
+        pipeline.late = time.monotonic() + LIMIT
         self.end = None  # time after which no sound is taken
         self.at("parser").connect("pad-added", self.on_stream)
         self.at("decoder").connect("pad-added", self.on_decoded)
@@ -115,6 +125,7 @@ class Streams:
         if (info.type & Gst.PadProbeType.EVENT_DOWNSTREAM
                 and info.get_event().type != Gst.EventType.EOS):
             return Gst.PadProbeReturn.OK
+        self.pipeline.late = None
         if not self.at("decoder").get_static_pad("sink").is_linked():
             self.pipeline.failure = NO_VIDEO
         return Gst.PadProbeReturn.REMOVE

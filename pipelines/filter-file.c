@@ -99,6 +99,7 @@ struct app
   gboolean terminal;
   gboolean interrupted;
   gboolean failed;
+  gboolean stuck; /* no data has come: the pipeline cannot be stopped */
 
   gint begun; /* data flows; atomic */
   /* The parser's thread writes these before that, the main thread reads
@@ -469,13 +470,33 @@ on_message (GstBus *bus, GstMessage *message, gpointer data)
   return G_SOURCE_CONTINUE;
 }
 
+/* No data has come, and perhaps none will. */
+static gboolean
+is_stuck (struct app *app)
+{
+  app->stuck = !g_atomic_int_get (&app->begun);
+  return app->stuck;
+}
+
+static gboolean
+on_late (gpointer data)
+{
+  struct app *app = data;
+
+  if (is_stuck (app))
+    fail (app, "%s: " INPUT_STREAMS_LATE, app->input);
+  return G_SOURCE_REMOVE;
+}
+
 /* The first Ctrl-C ends the file so that it can be played, the second at once. */
 static gboolean
 on_interrupt (gpointer data)
 {
   struct app *app = data;
 
-  if (app->part || app->joined)
+  if (is_stuck (app))
+    fail (app, "%s: interrupted before the first frame", app->input);
+  else if (app->part || app->joined)
     fail (app, "interrupted: nothing of %s is kept", app->output);
   else if (app->interrupted)
     fail (app, "interrupted twice: nothing of %s is kept", app->output);
@@ -487,6 +508,7 @@ on_interrupt (gpointer data)
 static gboolean
 on_termination (gpointer data)
 {
+  (void) is_stuck (data);
   fail (data, "ended by a signal");
   return G_SOURCE_CONTINUE; /* timeout(1) sends two: the second is not to kill */
 }
@@ -737,6 +759,7 @@ run_pipeline (struct app *app)
   g_unix_signal_add (SIGINT, on_interrupt, app);
   g_unix_signal_add (SIGTERM, on_termination, app);
   g_unix_signal_add (SIGHUP, on_termination, app);
+  g_timeout_add_seconds (INPUT_STREAMS_LIMIT, on_late, app);
   app->loop = g_main_loop_new (NULL, FALSE);
   gst_element_set_state (app->pipeline, GST_STATE_PLAYING);
   g_main_loop_run (app->loop);
@@ -955,7 +978,8 @@ make_file (struct app *app, const struct settings *settings,
         app->input, settings->part);
   if (!app->failed && !app->interrupted && !app->joined)
     show_backends (app);
-  gst_element_set_state (app->pipeline, GST_STATE_NULL);
+  if (!app->stuck)
+    gst_element_set_state (app->pipeline, GST_STATE_NULL);
   if (!app->failed && app->interrupted) {
     keep_beginning (app, unfinished);
   } else if (!app->failed) {
@@ -1009,9 +1033,10 @@ clear (struct app *app, struct settings *settings)
   g_clear_pointer (&app->candidate, gst_sample_unref);
   g_clear_pointer (&app->before, gst_sample_unref);
   g_clear_pointer (&app->after, gst_sample_unref);
-  if (app->pipeline)
+  if (app->pipeline && !app->stuck) {
     gst_element_set_state (app->pipeline, GST_STATE_NULL);
-  gst_clear_object (&app->pipeline);
+    gst_object_unref (app->pipeline);
+  }
   gst_clear_object (&app->waiting);
   input_streams_clear (&app->streams);
   g_free (app->missing);

@@ -5,7 +5,7 @@
 
 #define SEEK_FLAGS \
   (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_KEY_UNIT | GST_SEEK_FLAG_SNAP_BEFORE)
-#define PREROLL_LIMIT (60 * GST_SECOND)
+#define PREROLL_LIMIT (INPUT_STREAMS_LIMIT * GST_SECOND)
 
 gboolean
 input_part_parse (struct input_part *part, const gchar *text)
@@ -195,7 +195,7 @@ seeks_exactly (GstElement *parser)
   return found;
 }
 
-/* Whether the first frame comes, or the end. */
+/* Whether the first frame comes, or the end. Without an error none does in time. */
 static gboolean
 prerolls (GstElement *pipeline, GError **error)
 {
@@ -268,6 +268,7 @@ input_part_find_cuts (const gchar *path, GstClockTime length, GError **error)
   GArray *cuts = g_array_new (FALSE, FALSE, sizeof (GstClockTime));
   struct arrival arrival = { 0 };
   GstElement *pipeline, *parser, *source, *sink;
+  gboolean stuck = FALSE;
   GError *found = NULL;
   GstPad *pad;
 
@@ -289,16 +290,24 @@ input_part_find_cuts (const gchar *path, GstClockTime length, GError **error)
   g_object_set (source, "location", path, NULL);
   g_signal_connect (parser, "pad-added", G_CALLBACK (on_pad), sink);
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
-  if (prerolls (pipeline, &found) && arrival.here && seeks_exactly (parser))
+  if (!prerolls (pipeline, &found)) {
+    stuck = !found;
+    if (stuck)
+      g_set_error_literal (&found, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+          INPUT_STREAMS_LATE);
+  } else if (arrival.here && seeks_exactly (parser)) {
     find_cuts (pipeline, &arrival, length, cuts, &found);
+  }
   if (found) {
     g_propagate_error (error, found);
     g_clear_pointer (&cuts, g_array_unref);
   }
-  gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (sink);
   gst_object_unref (parser);
   gst_object_unref (source);
-  gst_object_unref (pipeline);
+  if (!stuck) {
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (pipeline);
+  }
   return cuts;
 }

@@ -7,6 +7,12 @@
 /* The error of a file whose streams, all of which are known, are none of these. */
 #define INPUT_STREAMS_NO_VIDEO "There is no video in it that can be decoded."
 
+/* How many seconds a file may take until its first data flows. parsebin may lose a demuxer's error,
+ * and a read may never return: no state can be changed then, and the pipeline is left to the end of
+ * the process. */
+#define INPUT_STREAMS_LIMIT 30
+#define INPUT_STREAMS_LATE "no data of it has come within 30 s"
+
 /* The streams of a file as parsebin finds them. The first video goes to a decoder.
  * Sound and subtitles go to a muxer as they are. What it cannot take is left out, and
  * so is other video, since it would pass without the filter. */

@@ -4,7 +4,7 @@
 #include "color.h"
 
 /* Returns GStreamer's info of a format, corrected to agree with its pack and unpack functions:
- * the table has wrong offsets for packed 4:2:2 of more than 8 bits, and wrong shifts for Y210. */
+ * the table has wrong offsets for packed YUV of more than 8 bits, and wrong shifts for Y210. */
 static GstVideoFormatInfo
 true_format (const GstVideoInfo *info)
 {
@@ -21,6 +21,15 @@ true_format (const GstVideoInfo *info)
       format.poffset[GST_VIDEO_COMP_V] = 6;
       for (guint c = 0; c < format.n_components; c++)
         format.shift[c] = 16 - format.depth[c];
+      break;
+    case GST_VIDEO_FORMAT_Y412_LE:
+#if GST_CHECK_VERSION(1, 26, 0)
+    case GST_VIDEO_FORMAT_Y416_LE:
+#endif
+      format.poffset[GST_VIDEO_COMP_U] = 0;
+      format.poffset[GST_VIDEO_COMP_Y] = 2;
+      format.poffset[GST_VIDEO_COMP_V] = 4;
+      format.poffset[GST_VIDEO_COMP_A] = 6;
       break;
     default:
       break;
@@ -141,32 +150,53 @@ gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info)
   return image_validate (layout, NULL);
 }
 
-/* In every format that has luma and chroma in one plane, they are the two halves of a pixel. */
+static gboolean
+has_role (
+    const GstFrameChannel *channel, gint n, GstFrameChannelRole role)
+{
+  for (gint c = 0; c < n; c++)
+    if (channel[c].role == role)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+mixes (const GstFrameChannel *channel, gint n)
+{
+  return has_role (channel, n, GST_FRAME_CHANNEL_LUMA)
+      && has_role (channel, n, GST_FRAME_CHANNEL_CHROMA);
+}
+
+/* Luma and chroma of one plane are the two halves of a pixel, or each channel gets a plane: formats
+ * that have both in one plane have no other. */
 void
 gst_frame_layout_split_chroma (GstFrameLayout *self)
 {
   Image *layout = &self->layout;
-  const gint n = layout->n_planes;
+  const gint n_planes = layout->n_planes;
 
-  for (gint p = 0; p < n; p++) {
-    const gint half = layout->plane[p].channels / 2, q = layout->n_planes;
-    gboolean luma = FALSE, chroma = FALSE;
+  for (gint p = 0; p < n_planes; p++) {
+    const ImagePlane plane = layout->plane[p];
+    const gint n = plane.channels;
+    GstFrameChannel channel[IMAGE_MAX_CHANNELS];
+    gint each = n / 2;
 
-    for (gint c = 0; c < layout->plane[p].channels; c++) {
-      luma = luma || self->channel[p][c].role == GST_FRAME_CHANNEL_LUMA;
-      chroma = chroma || self->channel[p][c].role == GST_FRAME_CHANNEL_CHROMA;
-    }
-    if (!luma || !chroma)
+    if (!mixes (self->channel[p], n))
       continue;
-    g_assert (2 * half == layout->plane[p].channels && q < IMAGE_MAX_PLANES);
-    layout->plane[q] = layout->plane[p];
-    layout->plane[p].channels = layout->plane[q].channels = half;
-    layout->plane[q].offset += half * layout->plane[p].channel_stride;
-    memcpy (self->channel[q], &self->channel[p][half],
-        sizeof self->channel[p][0] * (gsize) half);
-    self->subsampling_x[q] = self->subsampling_x[p];
-    self->subsampling_y[q] = self->subsampling_y[p];
-    layout->n_planes++;
+    memcpy (channel, self->channel[p], sizeof channel);
+    if (n % 2 != 0 || mixes (channel, each) || mixes (channel + each, each))
+      each = 1;
+    for (gint c = 0; c < n; c += each) {
+      const gint q = c == 0 ? p : layout->n_planes++;
+
+      g_assert (q < IMAGE_MAX_PLANES);
+      layout->plane[q] = plane;
+      layout->plane[q].channels = each;
+      layout->plane[q].offset += c * plane.channel_stride;
+      memcpy (self->channel[q], channel + c, sizeof *channel * (gsize) each);
+      self->subsampling_x[q] = self->subsampling_x[p];
+      self->subsampling_y[q] = self->subsampling_y[p];
+    }
   }
 }
 

@@ -42,8 +42,8 @@ typedef struct
  * distances, as they are in every format of the templates. */
 gboolean gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info);
 
-/* Splits planes that hold both luma and chroma, as in AYUV, into one image plane for each, so
- * that they can be filtered with different taps. The memories stay the same. */
+/* Splits planes that hold both luma and chroma, as in AYUV, into image planes that hold one of
+ * them, so that they can be filtered with different taps. The memories stay the same. */
 void gst_frame_layout_split_chroma (GstFrameLayout *self);
 
 /* Whether the frame holds two fields of different times, row by row. Where each field comes in a

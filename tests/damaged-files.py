@@ -24,7 +24,7 @@ EXAMPLE = """Example:
 """
 
 ROOT = Path(__file__).parents[1]
-LIMIT = 60  # s for a file of 20 frames
+LIMIT = 90  # s for a file of 20 frames: programs wait 30 s for the first data
 VIDEO = "videotestsrc pattern=ball num-buffers=20 ! video/x-raw,width=160,height=120,framerate=25/1"
 SOUND = "audiotestsrc num-buffers=34"
 H264 = "x264enc key-int-max=5 ! h264parse"

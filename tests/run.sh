@@ -342,6 +342,38 @@ filter_file_changes_sizes() {
     $((20 * (324 * 242 + 2 * 164 * 121 + 160 * 120 + 2 * 80 * 60 + 320 * 240 + 2 * 160 * 120))) ]]
 }
 
+# A file whose reads do not return, as on a network that is gone: all programs wait for it at once.
+files_that_never_come() {
+  local never=$scratch/never.mkv processes=() process
+  mkfifo "$never"
+  sleep 100 >"$never" &
+  local reader=$!
+  ends_late "$1/pipelines/filter-file" "$never" "$scratch/none.mkv" >"$scratch/late-1" 2>&1 &
+  processes+=($!)
+  ends_late "$1/pipelines/filter-file" --part 0: "$never" "$scratch/none.mkv.gdp" >"$scratch/late-2" 2>&1 &
+  processes+=($!)
+  ends_late "$1/pipelines/filter-file" --list-parts 2 "$never" >"$scratch/late-3" 2>&1 &
+  processes+=($!)
+  if have_gi; then
+    ends_late pipelines/hide-people "$never" "$scratch/none.mp4" >"$scratch/late-4" 2>&1 &
+    processes+=($!)
+  fi
+  for process in "${processes[@]}"; do
+    wait "$process"
+  done
+  kill "$reader"
+  cat "$scratch"/late-*
+  [[ $(cat "$scratch"/late-* | grep -c 'no data of it has come within 30 s') = "${#processes[@]}" ]]
+  [[ -z $(find "$scratch" -name 'none.m*') ]]
+}
+
+# ends_late COMMAND...: with status 1 and a sentence.
+ends_late() {
+  local status=0
+  timeout 80 "$@" || status=$?
+  [[ $status = 1 ]]
+}
+
 filter_file_ends_with() {
   local status=0 program
   "$2" --filter 'identity sleep-time=200000' "$scratch/odd clip.mkv" \
@@ -1281,6 +1313,7 @@ check_clang_build() {
   export GST_PLUGIN_PATH=$PWD/$nocuda/plugin
   check "$nocuda: gst-inspect-1.0" inspect gst-inspect-1.0
   check "$nocuda: gst-launch-1.0" launch
+  check "$nocuda: files that never come" files_that_never_come $nocuda
   unset GST_PLUGIN_PATH
   check "$nocuda: own-frames copies nothing" example_copies_nothing $nocuda $nocuda/examples/own-frames
   if have_gst_overrides; then

@@ -83,6 +83,21 @@ is_high_yuyv (const GstVideoInfo *info)
   }
 }
 
+/* U Y V A in the high bits, which it does not have either. */
+static gboolean
+is_high_uyva (const GstVideoInfo *info)
+{
+  switch (GST_VIDEO_INFO_FORMAT (info)) {
+    case GST_VIDEO_FORMAT_Y412_LE:
+#if GST_CHECK_VERSION(1, 26, 0)
+    case GST_VIDEO_FORMAT_Y416_LE:
+#endif
+      return TRUE;
+    default:
+      return FALSE;
+  }
+}
+
 /* The same for all components of a format that the elements take. */
 int
 picture_shift (const GstVideoInfo *info)
@@ -116,6 +131,11 @@ component_of (const GstVideoFrame *frame, int c, guint32 argb)
     offset++;
   if (is_high_yuyv (&frame->info)) {
     static const int offsets[] = { 0, 2, 6 };
+
+    offset = offsets[c];
+  }
+  if (is_high_uyva (&frame->info)) {
+    static const int offsets[] = { 2, 0, 4, 6 };
 
     offset = offsets[c];
   }
