@@ -99,6 +99,7 @@ class Streams:
         self.end = None  # time after which no sound is taken
         self.at("parser").connect("pad-added", self.on_stream)
         self.at("decoder").connect("pad-added", self.on_decoded)
+        self.at("head").get_static_pad("sink").add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self.on_video)
         self.at("muxer").sinkpads[0].add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self.on_muxed)
 
     def on_stream(self, _parser, pad):
@@ -148,10 +149,14 @@ class Streams:
         sink.add_probe(PROBED, self.on_muxed)
 
     def on_decoded(self, _decoder, pad):
+        pad.link(self.at("head").get_static_pad("sink"))
+
+    def on_video(self, _pad, info):
         """Muxers take one size and shape of pixels: frames behind the first get those of that one.
         4:2:0 H.264 has even sizes: an odd one loses a column or row."""
-        caps = pad.get_current_caps() or pad.query_caps(None)
-        size = structure_of(caps)
+        if info.get_event().type != Gst.EventType.CAPS:
+            return Gst.PadProbeReturn.OK
+        size = structure_of(info.get_event().parse_caps())
         shape = size.get_fraction("pixel-aspect-ratio")
         colors = size.get_string("colorimetry")
         self.at("size").props.caps = Gst.Caps.from_string(
@@ -160,7 +165,7 @@ class Streams:
             + f",colorimetry={colors}" * bool(colors))
         for side, length in (("right", "width"), ("bottom", "height")):
             self.at("even").set_property(side, size.get_int(length).value & 1)
-        pad.link(self.at("head").get_static_pad("sink"))
+        return Gst.PadProbeReturn.REMOVE
 
     def on_muxed(self, _pad, info):
         if info.type & Gst.PadProbeType.BUFFER:

@@ -183,7 +183,8 @@ file_begins() {
   [[ $(head -c 4 "$1" | od -An -tx1 | tr -d ' ') = "$2" ]]
 }
 
-# Files that hold no video: sound, noise, and subtitles that are none, whose stream ends without data.
+# Files that hold no video: sound, noise, subtitles that are none, whose stream ends without data, and
+# pictures that cannot be decoded.
 make_files_without_video() {
   gst-launch-1.0 -q audiotestsrc num-buffers=20 ! vorbisenc ! oggmux \
     ! filesink location="$scratch/sound.ogg"
@@ -191,14 +192,19 @@ make_files_without_video() {
   python3 -c 'import random, sys; sys.stdout.buffer.write(random.Random(1).randbytes(5000))' \
     >"$scratch/noise"
   printf 'WEBVTT\n\nNOTE subtitles to come\n' >"$scratch/titles.vtt"
+  gst-launch-1.0 -q videotestsrc num-buffers=3 ! video/x-raw,format=GRAY8,width=32,height=24,framerate=25/1 \
+    ! capssetter replace=true join=false caps=image/jpeg,width=32,height=24,framerate=25/1 \
+    ! matroskamux ! filesink location="$scratch/broken.mkv"
 }
 
 # One sentence, a status that tells, and no result.
 filter_file_refuses() {
   local input arguments status
   make_files_without_video
-  for input in "$scratch"/{absent,sound.ogg,noise,titles.vtt}; do
+  for input in "$scratch"/{absent,sound.ogg,noise,titles.vtt,broken.mkv}; do
     for arguments in "$scratch/none.mp4" "--part 0: $scratch/none.mp4.gdp" "--list-parts 2"; do
+      # Parts are looked for without decoding.
+      [[ $input != *broken.mkv || $arguments != --list* ]] || continue
       status=0
       # shellcheck disable=SC2086 # words
       timeout 30 "$1/pipelines/filter-file" "$input" $arguments || status=$?
@@ -738,7 +744,8 @@ hide_people_refuses() {
   make_files_without_video
   echo old >"$scratch/old.mp4"
   for arguments in "absent none.mp4" "noise none.mp4" "sound.ogg none.mp4" \
-    "titles.vtt none.mp4" "street.mkv street.mkv --force" "street.mkv old.mp4" "street.mkv none.avi" \
+    "titles.vtt none.mp4" "broken.mkv none.mp4" \
+    "street.mkv street.mkv --force" "street.mkv old.mp4" "street.mkv none.avi" \
     "street.mkv no-folder/none.mp4" "street.mkv none.mp4 --strength=0" \
     "street.mkv none.mp4 --detect=cats"; do
     status=0
