@@ -330,8 +330,8 @@ on_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
     return GST_PAD_PROBE_OK;
   /* The video that a part is of is linked when its data flows. */
   if (app->part)
-    have_video = app->waiting
-        && (app->waiting != pad || g_atomic_int_get (&app->begun));
+    have_video =
+        app->waiting && (app->waiting != pad || gst_pad_is_linked (pad));
   if (!have_video)
     GST_ELEMENT_ERROR (GST_OBJECT_PARENT (pad), STREAM, WRONG_TYPE,
         (INPUT_STREAMS_NO_VIDEO), (NULL));

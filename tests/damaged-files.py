@@ -91,9 +91,7 @@ def command(build: Path, source: Path, results: Path, chance: random.Random) -> 
         [*filter_file, "--part", "400000000:", source, f"{result}.gdp"],
         [ROOT / "pipelines/hide-people", "--every", "10", source, result],
     ]
-    # Parts are of files that --list-parts cuts.
-    cut = source.suffix in (".mp4", ".mkv", ".webm")
-    return chance.choice([line for line in every if cut or "--part" not in line])
+    return chance.choice(every)
 
 
 def complaint(status: int | None, errors: str, left: list[Path]) -> str | None:
