@@ -4,14 +4,15 @@
 
 #include <gst/gst.h>
 
-/* The error of a file whose streams, all of which are known, are none of these. */
+/* The error of a file without video, once all of its streams are known. */
 #define INPUT_STREAMS_NO_VIDEO "There is no video in it that can be decoded."
 
 /* How many seconds a file may take until its first data flows. parsebin may lose a demuxer's error,
  * and a read may never return: no state can be changed then, and the pipeline is left to the end of
  * the process. */
 #define INPUT_STREAMS_LIMIT 30
-#define INPUT_STREAMS_LATE "no data of it has come within 30 s"
+#define INPUT_STREAMS_LATE \
+  "no data of it has come within " G_STRINGIFY (INPUT_STREAMS_LIMIT) " s"
 
 /* The streams of a file as parsebin finds them. The first video goes to a decoder.
  * Sound and subtitles go to a muxer as they are. What it cannot take is left out, and

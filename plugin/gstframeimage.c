@@ -8,7 +8,9 @@
 static GstVideoFormatInfo
 true_format (const GstVideoInfo *info)
 {
+  static const guint yuyv[] = { 0, 2, 6 }, uyva[] = { 2, 0, 4, 6 };
   GstVideoFormatInfo format = *info->finfo;
+  const guint *offset = NULL;
 
   switch (GST_VIDEO_INFO_FORMAT (info)) {
     case GST_VIDEO_FORMAT_Y210:
@@ -16,23 +18,20 @@ true_format (const GstVideoInfo *info)
 #if GST_CHECK_VERSION(1, 26, 0)
     case GST_VIDEO_FORMAT_Y216_LE:
 #endif
-      format.poffset[GST_VIDEO_COMP_Y] = 0;
-      format.poffset[GST_VIDEO_COMP_U] = 2;
-      format.poffset[GST_VIDEO_COMP_V] = 6;
-      for (guint c = 0; c < format.n_components; c++)
-        format.shift[c] = 16 - format.depth[c];
+      offset = yuyv;
       break;
     case GST_VIDEO_FORMAT_Y412_LE:
 #if GST_CHECK_VERSION(1, 26, 0)
     case GST_VIDEO_FORMAT_Y416_LE:
 #endif
-      format.poffset[GST_VIDEO_COMP_U] = 0;
-      format.poffset[GST_VIDEO_COMP_Y] = 2;
-      format.poffset[GST_VIDEO_COMP_V] = 4;
-      format.poffset[GST_VIDEO_COMP_A] = 6;
+      offset = uyva;
       break;
     default:
       break;
+  }
+  for (guint c = 0; offset != NULL && c < format.n_components; c++) {
+    format.poffset[c] = offset[c];
+    format.shift[c] = 16 - format.depth[c];
   }
   return format;
 }

@@ -317,7 +317,6 @@ starts_writing() {
   [[ -s $2 ]]
 }
 
-# filter_file_ends_with SIGNAL PROGRAM: while it writes.
 # A recording whose frames change their size, shape and colours on the way, to odd sizes, too.
 make_changing_clip() {
   local caps
@@ -348,22 +347,26 @@ filter_file_changes_sizes() {
     $((20 * (324 * 242 + 2 * 164 * 121 + 160 * 120 + 2 * 80 * 60 + 320 * 240 + 2 * 160 * 120))) ]]
 }
 
+# waits_beside COMMAND...: one of `processes`, with status 1 in time.
+waits_beside() {
+  {
+    local status=0
+    timeout 80 "$@" || status=$?
+    [[ $status = 1 ]]
+  } >"$scratch/late-${#processes[@]}" 2>&1 &
+  processes+=($!)
+}
+
 # A file whose reads do not return, as on a network that is gone: all programs wait for it at once.
 files_that_never_come() {
-  local never=$scratch/never.mkv processes=() process
+  local never=$scratch/never.mkv processes=() process reader
   mkfifo "$never"
   sleep 100 >"$never" &
-  local reader=$!
-  ends_late "$1/pipelines/filter-file" "$never" "$scratch/none.mkv" >"$scratch/late-1" 2>&1 &
-  processes+=($!)
-  ends_late "$1/pipelines/filter-file" --part 0: "$never" "$scratch/none.mkv.gdp" >"$scratch/late-2" 2>&1 &
-  processes+=($!)
-  ends_late "$1/pipelines/filter-file" --list-parts 2 "$never" >"$scratch/late-3" 2>&1 &
-  processes+=($!)
-  if have_gi; then
-    ends_late pipelines/hide-people "$never" "$scratch/none.mp4" >"$scratch/late-4" 2>&1 &
-    processes+=($!)
-  fi
+  reader=$!
+  waits_beside "$1/pipelines/filter-file" "$never" "$scratch/none.mkv"
+  waits_beside "$1/pipelines/filter-file" --part 0: "$never" "$scratch/none.mkv.gdp"
+  waits_beside "$1/pipelines/filter-file" --list-parts 2 "$never"
+  ! have_gi || waits_beside pipelines/hide-people "$never" "$scratch/none.mp4"
   for process in "${processes[@]}"; do
     wait "$process"
   done
@@ -373,13 +376,7 @@ files_that_never_come() {
   [[ -z $(find "$scratch" -name 'none.m*') ]]
 }
 
-# ends_late COMMAND...: with status 1 and a sentence.
-ends_late() {
-  local status=0
-  timeout 80 "$@" || status=$?
-  [[ $status = 1 ]]
-}
-
+# filter_file_ends_with SIGNAL PROGRAM: while it writes.
 filter_file_ends_with() {
   local status=0 program
   "$2" --filter 'identity sleep-time=200000' "$scratch/odd clip.mkv" \

@@ -67,34 +67,27 @@ border_code (const GstVideoInfo *info, int c, int kind, int depth, guint32 argb)
   return (limited ? 224.0 * step : full) * difference + 128.0 * step;
 }
 
-/* Y0 U Y1 V in the high bits, which GStreamer's table of formats does not have. */
-static gboolean
-is_high_yuyv (const GstVideoInfo *info)
+/* Where the components of packed YUV in the high bits of 16 begin, which GStreamer's table of formats
+ * has wrong; NULL: this format is another. */
+static const int *
+high_offsets (const GstVideoInfo *info)
 {
+  static const int yuyv[] = { 0, 2, 6 }, uyva[] = { 2, 0, 4, 6 };
+
   switch (GST_VIDEO_INFO_FORMAT (info)) {
     case GST_VIDEO_FORMAT_Y210:
     case GST_VIDEO_FORMAT_Y212_LE:
 #if GST_CHECK_VERSION(1, 26, 0)
     case GST_VIDEO_FORMAT_Y216_LE:
 #endif
-      return TRUE;
-    default:
-      return FALSE;
-  }
-}
-
-/* U Y V A in the high bits, which it does not have either. */
-static gboolean
-is_high_uyva (const GstVideoInfo *info)
-{
-  switch (GST_VIDEO_INFO_FORMAT (info)) {
+      return yuyv;
     case GST_VIDEO_FORMAT_Y412_LE:
 #if GST_CHECK_VERSION(1, 26, 0)
     case GST_VIDEO_FORMAT_Y416_LE:
 #endif
-      return TRUE;
+      return uyva;
     default:
-      return FALSE;
+      return NULL;
   }
 }
 
@@ -102,7 +95,7 @@ is_high_uyva (const GstVideoInfo *info)
 int
 picture_shift (const GstVideoInfo *info)
 {
-  return is_high_yuyv (info)
+  return high_offsets (info) != NULL
       ? 16 - (int) GST_VIDEO_FORMAT_INFO_DEPTH (info->finfo, 0)
       : (int) GST_VIDEO_FORMAT_INFO_SHIFT (info->finfo, 0);
 }
@@ -129,16 +122,8 @@ component_of (const GstVideoFrame *frame, int c, guint32 argb)
    * formats have it one sample of two bytes behind. */
   if (offset % 2 == 1 && r.depth > 8)
     offset++;
-  if (is_high_yuyv (&frame->info)) {
-    static const int offsets[] = { 0, 2, 6 };
-
-    offset = offsets[c];
-  }
-  if (is_high_uyva (&frame->info)) {
-    static const int offsets[] = { 2, 0, 4, 6 };
-
-    offset = offsets[c];
-  }
+  if (high_offsets (&frame->info) != NULL)
+    offset = high_offsets (&frame->info)[c];
   r.data = (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (frame, plane) + offset;
   if (r.kind == CHROMA)
     r.zero = 1 << (r.depth - 1);
