@@ -384,7 +384,7 @@ add_taps (SepconvWork *work, SepconvTerm term, double samples)
 SepconvWork
 sepconv_work (const SepconvSpec *spec, const Image *layout, GpuOrder order)
 {
-  SepconvWork work = { .order = order, .packed = true };
+  SepconvWork work = { .border = spec->border, .order = order, .packed = true };
 
   for (int p = 0; p < layout->n_planes; p++) {
     const ImagePlane *plane = &layout->plane[p];

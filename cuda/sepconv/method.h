@@ -99,6 +99,7 @@ typedef struct
   int sample_bytes;      /* at most */
   int depth;             /* at most */
   bool packed;           /* the samples of all planes follow each other */
+  SepconvBorder border;
   int capability;        /* of the GPU; 0: not known */
   GpuOrder order; /* of most runs; only a method that overlaps has two times */
 } SepconvWork;

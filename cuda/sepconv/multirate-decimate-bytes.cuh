@@ -61,9 +61,11 @@ multirate_share_pitch (int tiles)
   (MULTIRATE_BYTES_LOW_ROWS / 2 \
       * multirate_share_pitch (MULTIRATE_MOST_SLOT_TILES))
 
-/* CELLS: of a group, along x. */
-template <int CHANNELS, int CELLS> struct MultirateDecimation
+/* CELLS: of a group, along x. GATHERS: chunks may have to be gathered, as borders mirror or wrap, or rows
+ * are not aligned. Without that, fewer registers are spilled. */
+template <int CHANNELS, int CELLS, bool GATHERS> struct MultirateDecimation
 {
+  static constexpr bool gathers = GATHERS;
   static constexpr int channels = CHANNELS, cells = CELLS;
   static constexpr int pixels = MULTIRATE_CHUNK / CHANNELS;  /* of a chunk */
   static constexpr int slots = CELLS + MULTIRATE_REACH - 1;  /* of a channel */
@@ -177,6 +179,14 @@ multirate_write_byte_windows (
   }
 }
 
+/* Whether chunks of a plane may have to be gathered. */
+static inline bool
+multirate_gathers_bytes (SepconvBorder border, int src_unit)
+{
+  return src_unit < MULTIRATE_CHUNK
+      || (border != SEPCONV_REPLICATE && border != SEPCONV_CONSTANT);
+}
+
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
 /* The low columns of a block, and the cells under their windows. */
@@ -245,18 +255,20 @@ __device__ __forceinline__ MultirateBytesReading
 multirate_choose_reading (const MultiratePart &plane, SepconvBorder border,
     const MultirateBytesTile &tile, int x)
 {
-  const bool one = border == SEPCONV_REPLICATE || border == SEPCONV_CONSTANT;
   const bool outside = x + D::pixels <= 0 || x >= plane.width;
+  const bool inside = x >= 0 && x + D::pixels <= plane.width;
 
   /* What no window needs may be anything. */
   if (x >= multirate_bytes_end (plane, tile)
       || (outside && border == SEPCONV_CONSTANT))
     return MULTIRATE_BYTES_BORDER;
-  if (x >= 0 && x + D::pixels <= plane.width && plane.src_unit > 1)
-    return plane.src_unit == MULTIRATE_CHUNK ? MULTIRATE_BYTES_CHUNK
-                                             : MULTIRATE_BYTES_WORDS;
+  if (D::gathers && plane.src_unit < MULTIRATE_CHUNK)
+    return inside && plane.src_unit > 1 ? MULTIRATE_BYTES_WORDS
+                                        : MULTIRATE_BYTES_GATHERED;
+  if (inside)
+    return MULTIRATE_BYTES_CHUNK;
   /* No chunk lies across the left edge. */
-  if (one && plane.src_unit == MULTIRATE_CHUNK)
+  if (!D::gathers || border == SEPCONV_REPLICATE || border == SEPCONV_CONSTANT)
     return outside ? MULTIRATE_BYTES_PIXEL : MULTIRATE_BYTES_EDGE;
   return MULTIRATE_BYTES_GATHERED;
 }
@@ -281,21 +293,59 @@ multirate_find_bytes (const MultiratePart &plane, SepconvBorder border,
   return place;
 }
 
-/* Byte by byte, as the border has them. */
-template <typename D>
-__device__ __forceinline__ void
-multirate_gather_bytes (const MultiratePart &plane, SepconvBorder border,
-    const uint8_t *row, int pixel, uint8_t *to)
+/* The bytes of a chunk whose pixels are `delta` bytes apart from each other in memory. All loads are
+ * in flight together. */
+template <int CHANNELS>
+__device__ __forceinline__ uint4
+multirate_gather_line (const uint8_t *first, int delta)
 {
-#pragma unroll 1
-  for (int j = 0; j < D::pixels; j++) {
-    const int at = border_index (pixel + j, plane.width, border);
+  uint32_t byte[MULTIRATE_CHUNK], word[MULTIRATE_CHUNK_WORDS];
 
 #pragma unroll
-    for (int c = 0; c < D::channels; c++)
-      *to++ = at < 0 ? (uint8_t) (plane.border_bytes >> 8 * c)
-                     : gpu_load (row + at * D::channels + c);
+  for (int j = 0; j < MULTIRATE_CHUNK; j++)
+    byte[j] = gpu_load (first + j / CHANNELS * delta + j % CHANNELS);
+#pragma unroll
+  for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++)
+    word[w] = byte[4 * w] | byte[4 * w + 1] << 8 | byte[4 * w + 2] << 16
+        | byte[4 * w + 3] << 24;
+  return make_uint4 (word[0], word[1], word[2], word[3]);
+}
+
+/* Any chunk of a row, as the border has it. Inline, it would double the kernel. All is by value, so that
+ * what the caller has stays in registers. */
+template <int CHANNELS>
+static __device__ __noinline__ uint4
+multirate_gather_bytes (const uint8_t *row, int width, SepconvBorder border,
+    uint32_t border_bytes, int pixel)
+{
+  constexpr int steps = MULTIRATE_CHUNK / CHANNELS - 1;
+  const int first = border_index (pixel, width, border);
+  const int last = border_index (pixel + steps, width, border);
+  const bool onward = last - first == steps;
+  const bool back = first - last == steps && border != SEPCONV_WRAP;
+  uint4 chunk = {};
+
+  if (first >= 0 && last >= 0 && (onward || back))
+    return multirate_gather_line<CHANNELS> (
+        row + first * CHANNELS, onward ? CHANNELS : -CHANNELS);
+  /* A border turns back in the middle of it, or does not read the row. */
+#pragma unroll 1
+  for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++) {
+    uint32_t word = 0;
+
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      const int c = j % CHANNELS;
+      const int at =
+          border_index (pixel + (4 * w + j) / CHANNELS, width, border);
+
+      word |= (at < 0 ? border_bytes >> 8 * c & 0xff
+                      : (uint32_t) gpu_load (row + at * CHANNELS + c))
+          << 8 * j;
+    }
+    chunk = make_uint4 (chunk.y, chunk.z, chunk.w, word);
   }
+  return chunk;
 }
 
 /* Asks for a lane's chunk of a row, which begins at `at`, or NULL for the constant border. */
@@ -309,14 +359,14 @@ multirate_ask_for_bytes (const MultiratePart &plane, SepconvBorder border,
 
   if (at == NULL || place.reading == MULTIRATE_BYTES_BORDER)
     *to = make_uint4 (fill, fill, fill, fill);
-  else if (place.reading <= MULTIRATE_BYTES_EDGE)
+  else if (!D::gathers || place.reading <= MULTIRATE_BYTES_EDGE)
     strip_copy_chunk ((uint8_t *) to, at, place.bytes);
   else if (place.reading == MULTIRATE_BYTES_WORDS)
     *to = make_uint4 (gpu_load (word), gpu_load (word + 1), gpu_load (word + 2),
         gpu_load (word + 3));
   else
-    multirate_gather_bytes<D> (
-        plane, border, at - place.byte, place.pixel, (uint8_t *) to);
+    *to = multirate_gather_bytes<D::channels> (at - place.byte, plane.width,
+        border, plane.border_bytes, place.pixel);
 }
 
 struct MultirateBytes
@@ -633,12 +683,13 @@ multirate_decimate_strips (const MultirateFrame &frame,
 
 #define MULTIRATE_DECIMATION_CASE(channels, cells) \
   case channels << 8 | cells: \
-    multirate_decimate_strips<MultirateDecimation<channels, cells>> ( \
+    multirate_decimate_strips<MultirateDecimation<channels, cells, GATHERS>> ( \
         frame, plane, block, memory); \
     break
 
 #endif
 
+template <bool GATHERS>
 static __global__ void
 __launch_bounds__ (
     MULTIRATE_BYTES_THREADS, MULTIRATE_BYTES_AT_ONCE / MULTIRATE_BYTES_THREADS)

@@ -61,6 +61,7 @@ struct MultirateLaunch
   int blocks[MULTIRATE_N_KERNELS];
   int threads[MULTIRATE_N_KERNELS];
   size_t shared[MULTIRATE_N_KERNELS];
+  bool gathers_bytes;
 };
 
 /* Cells of a strip, at least. */
@@ -562,6 +563,9 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
       plane->tables = (const MultirateTables *) state->tables.device + p;
       if (goes_by_bytes (plan, p, &state->axes[p]))
         describe_bytes (plan, p, &state->axes[p], plane);
+      if (plane->bytes
+          && multirate_gathers_bytes (plan->border, plane->src_unit))
+        launch.gathers_bytes = true;
       lay_out (plane, &state->axes[p], plan->border);
       plane->parts = state->memory + state->share[p].parts;
       plane->sums_x = state->memory + state->share[p].sums_x;
@@ -588,16 +592,17 @@ template <int BYTES>
 static bool
 run_planes (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
+  const MultirateLaunch launch = prepare_launch (plan, part, BYTES);
   void (*const kernels[MULTIRATE_N_KERNELS]) (MultirateFrame) = {
     multirate_decimate<BYTES>,
-    multirate_decimate_bytes,
+    launch.gathers_bytes ? multirate_decimate_bytes<true>
+                         : multirate_decimate_bytes<false>,
     multirate_along_x,
     multirate_along_y,
     multirate_along_both,
     multirate_interpolate<BYTES>,
     multirate_interpolate_bytes,
   };
-  const MultirateLaunch launch = prepare_launch (plan, part, BYTES);
   bool ok = false;
 
   for (int k = 0; k < MULTIRATE_N_KERNELS; k++)
@@ -618,28 +623,36 @@ multirate_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
       && run_planes<1> (plan, part, fault) && run_planes<2> (plan, part, fault);
 }
 
-/* Loads the kernels. */
+template <bool GATHERS>
 static bool
-load_kernels (const SepconvPlan *plan, Fault *fault)
+load_decimate_bytes (const SepconvPlan *plan, Fault *fault)
 {
+  const void *const kernel = (const void *) multirate_decimate_bytes<GATHERS>;
   bool ok = false;
 
   if (gpu_capability (plan->gpu) >= INSTRUCTIONS_CAPABILITY)
-    GPU_CHECK (cudaFuncSetAttribute ((const void *) multirate_decimate_bytes,
+    GPU_CHECK (cudaFuncSetAttribute (kernel,
                    cudaFuncAttributeMaxDynamicSharedMemorySize,
                    (int) sizeof (MultirateBytesMemory)),
         fault);
-  ok = twopass_load_kernel ((const void *) multirate_decimate<1>, fault)
+  ok = twopass_load_kernel (kernel, fault);
+done:
+  return ok;
+}
+
+static bool
+load_kernels (const SepconvPlan *plan, Fault *fault)
+{
+  return load_decimate_bytes<false> (plan, fault)
+      && load_decimate_bytes<true> (plan, fault)
+      && twopass_load_kernel ((const void *) multirate_decimate<1>, fault)
       && twopass_load_kernel ((const void *) multirate_decimate<2>, fault)
-      && twopass_load_kernel ((const void *) multirate_decimate_bytes, fault)
       && twopass_load_kernel ((const void *) multirate_interpolate_bytes, fault)
       && twopass_load_kernel ((const void *) multirate_along_x, fault)
       && twopass_load_kernel ((const void *) multirate_along_y, fault)
       && twopass_load_kernel ((const void *) multirate_along_both, fault)
       && twopass_load_kernel ((const void *) multirate_interpolate<1>, fault)
       && twopass_load_kernel ((const void *) multirate_interpolate<2>, fault);
-done:
-  return ok;
 }
 
 static bool
@@ -700,6 +713,16 @@ bytes_cost (const SepconvWork *work)
   return 3.4; /* an axis is not decimated: the general kernels */
 }
 
+/* Microseconds by which a frame of bytes takes longer if its border mirrors or wraps: docs/performance.md has
+ * the times. */
+static double
+gathering_cost (const SepconvWork *work)
+{
+  return work->border == SEPCONV_REPLICATE || work->border == SEPCONV_CONSTANT
+      ? 0.0
+      : 5.0 + 1.75 * work->samples;
+}
+
 /* Three or four launches, one after the other, whatever the size: times of frames in order, which are
  * taken for those of frames that overlap, too. All but packed bytes go by the
  * general kernels; more than 12 bits are decimated less than fewer. From 340 taps on there are more
@@ -714,7 +737,7 @@ multirate_cost (const SepconvWork *work)
   if (work->channels == 3 || !work->packed)
     return 15.0 + 0.005 * n + work->samples * 3.0;
   return 11.3 + 0.0115 * fmax (work->longest - 340, 0.0)
-      + work->samples * bytes_cost (work);
+      + work->samples * bytes_cost (work) + gathering_cost (work);
 }
 
 static bool

@@ -267,6 +267,11 @@ bench_npp_measure (const BenchNpp *npp, const Device *device,
         "NPP has no filter that combines kernels like %s.", c->kernel->name);
     return true;
   }
+  if (c->spec.border != SEPCONV_REPLICATE) {
+    snprintf (peer->why, sizeof peer->why,
+        "NPP is only asked for borders that repeat the edge.");
+    return true;
+  }
   for (int p = 0; p < c->layout.n_planes; p++) {
     run.filters[p] = filters_for (npp, &c->layout.plane[p]);
     if (run.filters[p] == NULL) {

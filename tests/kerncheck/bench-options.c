@@ -3,6 +3,7 @@
 
 #include "bench-arguments.h"
 #include "bench-timer.h"
+#include "cases.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,17 @@ parse_seconds (const char *text, double *seconds)
 }
 
 static bool
+parse_border (const char *name, SepconvBorder *border)
+{
+  for (int i = 0; i < N_BORDERS; i++)
+    if (strcmp (name, border_name ((SepconvBorder) i)) == 0) {
+      *border = (SepconvBorder) i;
+      return true;
+    }
+  return false;
+}
+
+static bool
 take_value (void *user, const char *name, const char *value)
 {
   BenchOptions *options = user;
@@ -48,6 +60,8 @@ take_value (void *user, const char *name, const char *value)
     return bench_grid_add_taps (&options->grid, value);
   if (strcmp (name, "--kernel") == 0)
     return (options->kernel = bench_kernel_by_name (value)) != NULL;
+  if (strcmp (name, "--border") == 0)
+    return parse_border (value, &options->border);
   if (strcmp (name, "--backend") == 0)
     return bench_on_parse (&options->on, value);
   if (strcmp (name, "--sustained") == 0)
@@ -63,7 +77,7 @@ usage (void)
       "                 [--backend auto|cuda|cpu] [--method NAME]...\n"
       "                 [--format NAME]... [--size WIDTHxHEIGHT]...\n"
       "                 [--taps N]... [--kernel NAME] [--isa NAME]\n"
-      "                 [--sustained SECONDS]\n"
+      "                 [--border NAME] [--sustained SECONDS]\n"
       "       kerncheck --bench --histo [OPTION]..., for histograms; --bench\n"
       "                 --histo --help tells more\n"
       "       kerncheck --bench --modes [OPTION]..., for equaliser, overlay and light\n"
@@ -82,6 +96,9 @@ usage (void)
   fprintf (stderr, "\n  --kernel NAME ");
   for (int i = 0; i < bench_n_kernels (); i++)
     fprintf (stderr, " %s", bench_kernel (i)->name);
+  fprintf (stderr, "\n  --border NAME ");
+  for (int i = 0; i < N_BORDERS; i++)
+    fprintf (stderr, " %s", border_name ((SepconvBorder) i));
   fprintf (stderr,
       "\n"
       "  --sustained SECONDS\n"

@@ -13,6 +13,7 @@ typedef struct
   const SepconvMethod *method[BENCH_MAX_CHOICES]; /* none: all */
   BenchOn on;
   const BenchKernel *kernel;
+  SepconvBorder border;
   double sustained_s; /* that each sustained figure takes; 0: there is none */
   bool quick, verbose;
   const char *json_path; /* or NULL */

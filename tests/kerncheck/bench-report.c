@@ -13,12 +13,14 @@ bench_report_begin (BenchReport *report, const Device *device,
   const char *npp = npp_version == NULL ? report->no_peer : npp_version;
 
   bench_output_begin (report->json, "kerncheck --bench", device, facts);
-  printf ("; kernel %s", report->kernel);
+  printf ("; kernel %s; border %s", report->kernel, report->border);
   bench_json_string (report->json, "kernel", report->kernel);
+  bench_json_string (report->json, "border", report->border);
   if (device->gpu != NULL) {
-    printf ("; NPP: %s\n", npp);
+    printf ("; NPP: %s", npp);
     bench_json_string (report->json, "npp", npp);
   }
+  printf ("\n");
   bench_json_end (report->json);
   bench_json_array (report->json, "rows");
   printf ("us: a frame's share of a series that may overlap; in order: of one "

@@ -20,6 +20,7 @@ typedef struct
   BenchJson *json;
   bool verbose;
   const char *kernel;  /* its name */
+  const char *border;  /* likewise */
   const char *no_peer; /* why no column of NPP's can have a number, or NULL */
   int rows;
   /* Time of auto over that of the fastest method, in order and in series. */

@@ -7,6 +7,7 @@
 #include "bench-output.h"
 #include "bench-regions-run.h"
 #include "bench-report.h"
+#include "cases.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -262,6 +263,8 @@ measure_frames (Bench *bench, const BenchFormat *format, BenchSize size)
     BenchCase *c = bench_case_new (
         format, size, bench->options.kernel, grid->taps[i], &bench->fault);
 
+    if (c != NULL)
+      c->spec.border = bench->options.border;
     ok = c != NULL && measure_case (bench, c);
     free (c);
   }
@@ -332,6 +335,7 @@ bench_run (int argc, char **argv)
   path = bench.options.json_path;
   bench.report.verbose = bench.options.verbose;
   bench.report.kernel = bench.options.kernel->name;
+  bench.report.border = border_name (bench.options.border);
   if (!bench_begin_json (path, &bench.report.json))
     return 1;
   bench.rows =

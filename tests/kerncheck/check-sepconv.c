@@ -588,27 +588,31 @@ check_auto (Check *check, const void *data)
     int width, height, nx, ny;
     double cut;
     const char *method;
+    SepconvBorder border;
   } rows[] = {
-    { "gray8", 1920, 1080, 1, 33, 3.0, "tensor" },
-    { "gray8", 1920, 1080, 33, 1, 3.0, "tensor" },
-    { "gray8", 1920, 1080, 3, 129, 3.0, "tensor" },
-    { "nv12", 3840, 2160, 3, 129, 3.0, "tensor" },
-    { "rgbx", 1920, 1080, 129, 3, 3.0, "tensor" },
-    { "gray8", 960, 540, 3, 257, 3.0, "multirate" },
-    { "gray8", 1920, 1080, 3, 257, 3.0, "multirate" },
-    { "gray8", 7680, 4320, 65, 65, 3.0, "tensor" },
-    { "gray8", 7680, 4320, 257, 257, 3.0, "multirate" },
-    { "gray8", 7680, 4320, 87, 87, 4.0, "tensor" },
-    { "gray8", 7680, 4320, 129, 129, 4.0, "multirate" },
-    { "rgbx", 3840, 2160, 129, 129, 4.0, "multirate" },
-    { "gray8", 1920, 1080, 129, 129, 4.0, "tensor" },
-    { "gray8", 1920, 1080, 169, 169, 4.0, "multirate" },
+    { "gray8", 1920, 1080, 1, 33, 3.0, "tensor", SEPCONV_REPLICATE },
+    { "gray8", 1920, 1080, 33, 1, 3.0, "tensor", SEPCONV_REPLICATE },
+    { "gray8", 1920, 1080, 3, 129, 3.0, "tensor", SEPCONV_REPLICATE },
+    { "nv12", 3840, 2160, 3, 129, 3.0, "tensor", SEPCONV_REPLICATE },
+    { "rgbx", 1920, 1080, 129, 3, 3.0, "tensor", SEPCONV_REPLICATE },
+    { "gray8", 960, 540, 3, 257, 3.0, "multirate", SEPCONV_REPLICATE },
+    { "gray8", 1920, 1080, 3, 257, 3.0, "multirate", SEPCONV_REPLICATE },
+    { "gray8", 7680, 4320, 65, 65, 3.0, "tensor", SEPCONV_REPLICATE },
+    { "gray8", 7680, 4320, 257, 257, 3.0, "multirate", SEPCONV_REPLICATE },
+    { "gray8", 7680, 4320, 87, 87, 4.0, "tensor", SEPCONV_REPLICATE },
+    { "gray8", 7680, 4320, 129, 129, 4.0, "multirate", SEPCONV_REPLICATE },
+    { "rgbx", 3840, 2160, 129, 129, 4.0, "multirate", SEPCONV_REPLICATE },
+    { "gray8", 7680, 4320, 129, 129, 4.0, "multirate", SEPCONV_CONSTANT },
+    { "gray8", 7680, 4320, 129, 129, 4.0, "tensor", SEPCONV_REFLECT },
+    { "rgbx", 3840, 2160, 129, 129, 4.0, "tensor", SEPCONV_WRAP },
+    { "gray8", 1920, 1080, 129, 129, 4.0, "tensor", SEPCONV_REPLICATE },
+    { "gray8", 1920, 1080, 169, 169, 4.0, "multirate", SEPCONV_REPLICATE },
     /* Cut so early, it allows a factor of 2 only. */
-    { "gray8", 7680, 4320, 129, 129, 3.0, "tensor" },
-    { "gray16", 1920, 1080, 1, 33, 3.0, "fused" },
+    { "gray8", 7680, 4320, 129, 129, 3.0, "tensor", SEPCONV_REPLICATE },
+    { "gray16", 1920, 1080, 1, 33, 3.0, "fused", SEPCONV_REPLICATE },
     /* fused would do all of 9 x 9 taps. */
-    { "p010", 320, 240, 1, 9, 3.0, "tensor" },
-    { "p010", 320, 240, 9, 1, 3.0, "tensor" },
+    { "p010", 320, 240, 1, 9, 3.0, "tensor", SEPCONV_REPLICATE },
+    { "p010", 320, 240, 9, 1, 3.0, "tensor", SEPCONV_REPLICATE },
   };
   Device device;
 
@@ -625,6 +629,7 @@ check_auto (Check *check, const void *data)
     case_set_layout (
         c, layout_kind_by_name (rows[i].kind), rows[i].width, rows[i].height);
     c->spec.scale = 1.0;
+    c->spec.border = rows[i].border;
     for (int p = 0; p < c->layout.n_planes; p++) {
       SepconvPlane *plane = &c->spec.plane[p];
 
