@@ -2,6 +2,7 @@
 #include "equalize.h"
 
 #include "equalize/plan.h"
+#include "isa.h"
 #include "trace.h"
 
 #include <math.h>
@@ -316,7 +317,8 @@ equalize_plan_new (const EqualizeSpec *spec, const Image *layout,
   const EqualizeOps *ops = backend_ops (backend);
   EqualizePlan *plan;
 
-  if (!equalize_validate (spec, layout, fault))
+  if (!equalize_validate (spec, layout, fault)
+      || (backend == BACKEND_CPU && !isa_check_environment (fault)))
     return NULL;
   if (ops == NULL) {
     fault_set (fault, FAULT_UNSUPPORTED,

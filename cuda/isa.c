@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,8 @@ static const char *const names[ISA_N] = {
 };
 
 static atomic_int cap = ISA_N - 1;
+/* The value of CUDASEPCONV_ISA, as far as it fits, if it is no name. */
+static char refused[32];
 static pthread_once_t environment_once = PTHREAD_ONCE_INIT;
 
 const char *
@@ -66,8 +69,8 @@ read_environment (void)
 {
   const char *name = getenv ("CUDASEPCONV_ISA");
 
-  if (name != NULL)
-    (void) set_cap (name);
+  if (name != NULL && name[0] != '\0' && !set_cap (name))
+    snprintf (refused, sizeof refused, "%s", name);
 }
 
 bool
@@ -75,6 +78,17 @@ isa_cap (const char *name)
 {
   pthread_once (&environment_once, read_environment);
   return set_cap (name);
+}
+
+bool
+isa_check_environment (Fault *fault)
+{
+  pthread_once (&environment_once, read_environment);
+  return refused[0] == '\0'
+      || fault_set (fault, FAULT_SETTINGS,
+          "The environment variable CUDASEPCONV_ISA is \"%s\", and may be "
+          "baseline, avx2, avx512, avx512-vnni or avx512-vbmi.",
+          refused);
 }
 
 Isa

@@ -2,6 +2,8 @@
 /* isa: which of the processor's instruction sets the CPU's methods may use. */
 #pragma once
 
+#include "fault.h"
+
 #include <stdbool.h>
 
 #ifdef __cplusplus
@@ -29,9 +31,13 @@ bool isa_is_there (Isa isa);
 Isa isa_best (void);
 
 /* No more than this is used from now on, by plans that are made later. The environment
- * variable CUDASEPCONV_ISA, a name, says so from the start; other values are ignored.
+ * variable CUDASEPCONV_ISA, a name, says so from the start, if it is not empty.
  * Returns false if there is no such name. Any thread. */
 bool isa_cap (const char *name);
+
+/* Whether CUDASEPCONV_ISA is a name, or not set; plans of the CPU's methods are refused otherwise. Any
+ * thread. */
+bool isa_check_environment (Fault *fault);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sepconv.h"
 
+#include "isa.h"
 #include "sepconv/box.h"
 #include "sepconv/method.h"
 #include "trace.h"
@@ -624,7 +625,8 @@ sepconv_plan_new (const SepconvSpec *spec, const Image *layout, Backend backend,
     return NULL;
   method = sepconv_choose_method (
       spec, layout, backend, method, gpu, GPU_AFTER_KERNELS, fault);
-  if (method == NULL)
+  if (method == NULL
+      || (method->backend == BACKEND_CPU && !isa_check_environment (fault)))
     return NULL;
 
   plan = sepconv_plan_new_bare (spec, layout, fault);

@@ -124,6 +124,16 @@ launch() {
     ! video/x-raw,format=P010_10LE,width=321,height=241 ! fakesink
 }
 
+# refuses_instruction_set ELEMENT...: a name that CUDASEPCONV_ISA cannot be ends the pipeline with a sentence; a
+# known one and none do not.
+refuses_instruction_set() {
+  local source=(gst-launch-1.0 -q videotestsrc num-buffers=2)
+  ! CUDASEPCONV_ISA=fast timeout 30 "${source[@]}" ! "$@" ! fakesink 2>"$scratch/instructions" \
+    && grep 'CUDASEPCONV_ISA is "fast", and may be baseline' "$scratch/instructions" \
+    && CUDASEPCONV_ISA=baseline "${source[@]}" ! "$@" ! fakesink \
+    && CUDASEPCONV_ISA='' "${source[@]}" ! "$@" ! fakesink
+}
+
 # leaves_nothing ELEMENT...: what GStreamer's own tracer finds alive at the end.
 leaves_nothing() {
   G_DEBUG=fatal-criticals GST_TRACERS=leaks GST_DEBUG=GST_TRACER:7 \
@@ -1149,6 +1159,9 @@ check_cuda_build() {
   export GST_PLUGIN_PATH=$PWD/$cuda/plugin
   check "$cuda: gst-inspect-1.0" inspect gst-inspect-1.0
   check "$cuda: gst-launch-1.0" launch
+  check "$cuda: cudasepconv refuses unknown instruction sets" refuses_instruction_set cudasepconv backend=cpu
+  check "$cuda: cudahisto refuses unknown instruction sets" refuses_instruction_set \
+    cudahisto backend=cpu mode=equalize
   check "$cuda: gst-launch-1.0 and Ctrl-C at any moment" tests/stress.sh interrupts $cuda 12
   check "$cuda: cudasepconv leaves nothing" leaves_nothing \
     cudasepconv sigma=3 histogram=true
