@@ -290,6 +290,8 @@ paint_worst (const Image *image, const Scene *scene, const Case *c,
 
 static const double sigmas[] = { 4, 5.3, 8, 10.8, 16, 21.3, 32, 42.5, 64, 100,
   170, 500 };
+/* Pixels of a narrow row, at most: two chunks of 16 bytes and a part, or more. */
+#define MOST_NARROW 36
 #define N_SIGMAS ((int) (sizeof sigmas / sizeof sigmas[0]))
 
 /* One sigma and one border, and some of the patterns: all of them, and all periods, come in
@@ -481,6 +483,28 @@ wide_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
+/* Rows of every width up to a few chunks, so that borders turn back anywhere in a chunk, and often. */
+static void
+narrow_case (Check *check, Random *random, int index, const void *data)
+{
+  const MethodSubject *subject = data;
+  static const char *const kinds[] = { "gray8", "two8", "rgbx" };
+  const int number = index / 3;
+  Case *c = case_new ();
+
+  case_set_layout (c, layout_kind_by_name (kinds[index % 3]),
+      1 + number % MOST_NARROW, random_int (random, 10, 20));
+  case_make_spec (c,
+      (SepconvBorder) ((number + number / MOST_NARROW) % N_BORDERS), &(Effort){ MOST_NARROW, MOST_NARROW, 1e6 }, random);
+  c->shape = "gaussian of a narrow picture";
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.0;
+  set_gaussians (c, random_double (random, 9.0, 20.0));
+  case_describe (check, c);
+  expect_extremes (check, subject, c, random);
+  case_free (c);
+}
+
 /* Taps of one axis that stay at their own rate, next to others that are few, and planes of both
  * kinds in one frame: the kernels that take many fitted taps, and those that take few. */
 static void
@@ -508,6 +532,13 @@ static void
 check_wide (Check *check, const void *data)
 {
   device_check_method (check, data, check->quick ? 4 : 20, wide_case);
+}
+
+static void
+check_narrow (Check *check, const void *data)
+{
+  device_check_method (check, data,
+      (check->quick ? 1 : N_BORDERS) * 3 * MOST_NARROW, narrow_case);
 }
 
 static void
@@ -546,6 +577,8 @@ check_multirate_add (void)
     kerncheck_add (
         check_glide, method, method, "sepconv/%s/glide", method->name);
     kerncheck_add (check_wide, method, method, "sepconv/%s/wide", method->name);
+    kerncheck_add (
+        check_narrow, method, method, "sepconv/%s/narrow", method->name);
     kerncheck_add (
         check_mixed, method, method, "sepconv/%s/mixed", method->name);
   }
