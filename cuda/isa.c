@@ -83,12 +83,22 @@ isa_cap (const char *name)
 bool
 isa_check_environment (Fault *fault)
 {
+  char choice[160] = "";
+  size_t length = 0;
+
   pthread_once (&environment_once, read_environment);
-  return refused[0] == '\0'
-      || fault_set (fault, FAULT_SETTINGS,
-          "The environment variable CUDASEPCONV_ISA is \"%s\", and may be "
-          "baseline, avx2, avx512, avx512-vnni or avx512-vbmi.",
-          refused);
+  if (refused[0] == '\0')
+    return true;
+  for (int isa = 0; isa < ISA_N && length < sizeof choice; isa++)
+    length += (size_t) snprintf (choice + length, sizeof choice - length,
+        "%s%s",
+        isa == 0               ? ""
+            : isa == ISA_N - 1 ? " or "
+                               : ", ",
+        names[isa]);
+  return fault_set (fault, FAULT_SETTINGS,
+      "The environment variable CUDASEPCONV_ISA is \"%s\", and may be %s.",
+      refused, choice);
 }
 
 Isa

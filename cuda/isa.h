@@ -35,8 +35,8 @@ Isa isa_best (void);
  * Returns false if there is no such name. Any thread. */
 bool isa_cap (const char *name);
 
-/* Whether CUDASEPCONV_ISA is a name, or not set; plans of the CPU's methods are refused otherwise. Any
- * thread. */
+/* Whether CUDASEPCONV_ISA is a name, empty or not set. With any other value the CPU's filters and
+ * equalisers cannot be planned: FAULT_SETTINGS. Any thread. */
 bool isa_check_environment (Fault *fault);
 
 #ifdef __cplusplus

@@ -50,6 +50,13 @@ border_index (int i, int n, SepconvBorder border)
   }
 }
 
+/* Whether all samples beyond an end of a line are the same one: no more of the line is read for them. */
+BORDER_FUNCTION bool
+border_is_flat (SepconvBorder border)
+{
+  return border == SEPCONV_REPLICATE || border == SEPCONV_CONSTANT;
+}
+
 /* How many of n samples from `first` on lie in [0, size). */
 BORDER_FUNCTION int
 border_count_inside (int first, int n, int size)

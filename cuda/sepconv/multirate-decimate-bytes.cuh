@@ -183,8 +183,7 @@ multirate_write_byte_windows (
 static inline bool
 multirate_gathers_bytes (SepconvBorder border, int src_unit)
 {
-  return src_unit < MULTIRATE_CHUNK
-      || (border != SEPCONV_REPLICATE && border != SEPCONV_CONSTANT);
+  return src_unit < MULTIRATE_CHUNK || !border_is_flat (border);
 }
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "multirate-plan.h"
 
+#include "border.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -459,7 +461,7 @@ multirate_distinct_lows (const MultirateAxis *axis, int n, SepconvBorder border)
   int last = lows.first + lows.n - 1;
 
   /* Windows beyond these borders all have the same sum: one at either side is enough. */
-  if (border == SEPCONV_REPLICATE || border == SEPCONV_CONSTANT) {
+  if (border_is_flat (border)) {
     const int behind = (n - 1) / axis->factor + 3;
 
     lows.first = lows.first > -2 ? lows.first : -2;

@@ -561,11 +561,11 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
     *plane = describe (plan, part, p);
     if (plan->taps[p].x.n > 0) {
       plane->tables = (const MultirateTables *) state->tables.device + p;
-      if (goes_by_bytes (plan, p, &state->axes[p]))
+      if (goes_by_bytes (plan, p, &state->axes[p])) {
         describe_bytes (plan, p, &state->axes[p], plane);
-      if (plane->bytes
-          && multirate_gathers_bytes (plan->border, plane->src_unit))
-        launch.gathers_bytes = true;
+        launch.gathers_bytes = launch.gathers_bytes
+            || multirate_gathers_bytes (plan->border, plane->src_unit);
+      }
       lay_out (plane, &state->axes[p], plan->border);
       plane->parts = state->memory + state->share[p].parts;
       plane->sums_x = state->memory + state->share[p].sums_x;
@@ -718,9 +718,7 @@ bytes_cost (const SepconvWork *work)
 static double
 gathering_cost (const SepconvWork *work)
 {
-  return work->border == SEPCONV_REPLICATE || work->border == SEPCONV_CONSTANT
-      ? 0.0
-      : 5.0 + 1.75 * work->samples;
+  return border_is_flat (work->border) ? 0.0 : 5.0 + 1.75 * work->samples;
 }
 
 /* Three or four launches, one after the other, whatever the size: times of frames in order, which are

@@ -290,8 +290,6 @@ paint_worst (const Image *image, const Scene *scene, const Case *c,
 
 static const double sigmas[] = { 4, 5.3, 8, 10.8, 16, 21.3, 32, 42.5, 64, 100,
   170, 500 };
-/* Pixels of a narrow row, at most: two chunks of 16 bytes and a part, or more. */
-#define MOST_NARROW 36
 #define N_SIGMAS ((int) (sizeof sigmas / sizeof sigmas[0]))
 
 /* One sigma and one border, and some of the patterns: all of them, and all periods, come in
@@ -372,6 +370,16 @@ set_gaussians (Case *c, double sigma)
     taps_gaussian (&c->x[p], sigma, (int) ceil (4.0 * sigma));
     c->y[p] = c->x[p];
   }
+}
+
+/* A plain blur of some width, under that name. */
+static void
+set_blur (Case *c, const char *shape, Random *random)
+{
+  c->shape = shape;
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.0;
+  set_gaussians (c, random_double (random, 9.0, 20.0));
 }
 
 /* The sigma of run i; 0: there are no more. Jumps, by which taps are decimated less and less
@@ -474,14 +482,14 @@ wide_case (Check *check, Random *random, int index, const void *data)
       random_int (random, most / 2, most), random_int (random, 10, 50));
   case_make_spec (c, (SepconvBorder) (index % N_BORDERS),
       &(Effort){ most, most, 1e6 }, random);
-  c->shape = "gaussian of a wide picture";
-  c->spec.scale = 1.0;
-  c->spec.bias = 0.0;
-  set_gaussians (c, random_double (random, 9.0, 20.0));
+  set_blur (c, "gaussian of a wide picture", random);
   case_describe (check, c);
   expect_extremes (check, subject, c, random);
   case_free (c);
 }
+
+/* Pixels of a narrow row, at most: two chunks of 16 bytes and a part, or more. */
+#define MOST_NARROW 36
 
 /* Rows of every width up to a few chunks, so that borders turn back anywhere in a chunk, and often. */
 static void
@@ -495,11 +503,9 @@ narrow_case (Check *check, Random *random, int index, const void *data)
   case_set_layout (c, layout_kind_by_name (kinds[index % 3]),
       1 + number % MOST_NARROW, random_int (random, 10, 20));
   case_make_spec (c,
-      (SepconvBorder) ((number + number / MOST_NARROW) % N_BORDERS), &(Effort){ MOST_NARROW, MOST_NARROW, 1e6 }, random);
-  c->shape = "gaussian of a narrow picture";
-  c->spec.scale = 1.0;
-  c->spec.bias = 0.0;
-  set_gaussians (c, random_double (random, 9.0, 20.0));
+      (SepconvBorder) ((number + number / MOST_NARROW) % N_BORDERS),
+      &(Effort){ MOST_NARROW, MOST_NARROW, 1e6 }, random);
+  set_blur (c, "gaussian of a narrow picture", random);
   case_describe (check, c);
   expect_extremes (check, subject, c, random);
   case_free (c);
@@ -518,10 +524,7 @@ mixed_case (Check *check, Random *random, int index, const void *data)
       random_int (random, 80, 200) * 2, random_int (random, 40, 90) * 2);
   case_make_spec (c, (SepconvBorder) (index / 2 % N_BORDERS),
       &(Effort){ 400, 400, 1e6 }, random);
-  c->shape = "gaussian and box";
-  c->spec.scale = 1.0;
-  c->spec.bias = 0.0;
-  set_gaussians (c, random_double (random, 9.0, 20.0));
+  set_blur (c, "gaussian and box", random);
   taps_box (index % 3 ? &c->x[0] : &c->y[0], 2 * radius + 1, radius);
   case_describe (check, c);
   expect_extremes (check, subject, c, random);
