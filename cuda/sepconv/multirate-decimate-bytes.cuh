@@ -267,7 +267,7 @@ multirate_choose_reading (const MultiratePart &plane, SepconvBorder border,
   if (inside)
     return MULTIRATE_BYTES_CHUNK;
   /* No chunk lies across the left edge. */
-  if (!D::gathers || border == SEPCONV_REPLICATE || border == SEPCONV_CONSTANT)
+  if (!D::gathers || border_is_flat (border))
     return outside ? MULTIRATE_BYTES_PIXEL : MULTIRATE_BYTES_EDGE;
   return MULTIRATE_BYTES_GATHERED;
 }
