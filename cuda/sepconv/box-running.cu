@@ -54,19 +54,16 @@ choose_kernel (int sample_bytes, int rows)
   return rows > BOX_NARROW_ROWS ? box_strips<1, true> : box_strips<1, false>;
 }
 
-/* A raw sample of the border in all places of a word. */
+/* Pixels of the border, as many as go into eight bytes. */
 static uint2
 border_group (const StripPlane *plane)
 {
+  const int pixel = plane->channels * plane->sample_bytes;
   uint8_t bytes[8];
   uint32_t words[2];
 
-  for (int i = 0; i < 8; i++) {
-    const int sample = i / plane->sample_bytes;
-    const int raw = plane->border[sample % plane->channels];
-
-    bytes[i] = (uint8_t) (raw >> 8 * (i % plane->sample_bytes));
-  }
+  for (int i = 0; i < 8; i++)
+    bytes[i] = plane->border[i % pixel];
   memcpy (words, bytes, sizeof words);
   return make_uint2 (words[0], words[1]);
 }

@@ -12,17 +12,6 @@
 #include "border.h"
 #include "instructions.cuh"
 
-/* Writes one pixel of the constant border. */
-__device__ __forceinline__ void
-strip_put_border (const StripPlane &plane, uint8_t *to)
-{
-  for (int c = 0; c < plane.channels; c++)
-    if (plane.sample_bytes == 1)
-      to[c] = (uint8_t) plane.border[c];
-    else
-      ((uint16_t *) to)[c] = plane.border[c];
-}
-
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
 /* Starts a copy of the first `bytes` of 16, and zeroes the rest. */
@@ -85,17 +74,24 @@ strip_gather (const StripPlane &plane, SepconvBorder border, int x0, int y0,
     const int y = border_index (y0 + r, plane.height, border);
     uint8_t *to = stage + r * size.pitch + p * pixel;
 
-    if (x < 0 || y < 0)
-      strip_put_border (plane, to);
-    else
-      strip_copy_bytes (
-          to, plane.src + y * plane.src_stride + x * pixel, pixel);
+    strip_copy_bytes (to,
+        x < 0 || y < 0 ? plane.border
+                       : plane.src + y * plane.src_stride + x * pixel,
+        pixel);
   }
 }
 
+/* Whether chunks beyond one end of a row are whole chunks at its other end. */
+__device__ __forceinline__ bool
+strip_wraps_chunks (SepconvBorder border, int row_bytes)
+{
+  return border == SEPCONV_WRAP && row_bytes % 16 == 0;
+}
+
 /* Starts to load a stage whose first row is y0, where some rows lie outside, or chunks
- * are cut. `from` is this lane's first chunk of the warp's first row, byte `first` of it.
- * All by value: to read from a plane in here takes longer than the copies. */
+ * are cut or wrapped. `from` is this lane's first chunk of the warp's first row, byte
+ * `first` of it. All by value: to read from a plane in here takes longer than the
+ * copies. */
 static __device__ __noinline__ void
 strip_load_edge (const uint8_t *from, ptrdiff_t stride, int height,
     int row_bytes, SepconvBorder border, int first, int y0, uint8_t *stage,
@@ -105,17 +101,19 @@ strip_load_edge (const uint8_t *from, ptrdiff_t stride, int height,
   /* How far below `from` the warp's rows are in the image: a lane finds that for each. */
   const int y = y0 + warp + min (lane * STRIP_WARPS, size.rows - STRIP_WARPS);
   const int below = max (border_index (y, height, border), 0) - y0 - warp;
+  const int wrapped = strip_wraps_chunks (border, row_bytes) ? row_bytes : 0;
 
   stage += warp * size.pitch + 16 * lane;
 #pragma unroll 1
   for (int c = lane; c - lane < size.chunks; c += 32) {
-    const int n =
-        c < size.chunks && first >= 0 ? min (row_bytes - first, 16) : 0;
+    const int over = first < 0 ? wrapped : first >= row_bytes ? -wrapped : 0;
+    const int at = first + over;
+    const int n = c < size.chunks && at >= 0 ? min (row_bytes - at, 16) : 0;
 
 #pragma unroll
     for (int r = 0; r < STRIP_ROWS; r += STRIP_WARPS) {
-      const uint8_t *chunk =
-          from + __shfl_sync (0xffffffffu, below, r / STRIP_WARPS) * stride;
+      const uint8_t *chunk = from + over
+          + __shfl_sync (0xffffffffu, below, r / STRIP_WARPS) * stride;
 
       if (n > 0 && r < size.rows)
         strip_copy_chunk (stage + r * size.pitch, chunk, n);
@@ -192,7 +190,7 @@ strip_fill (const StripPlane &plane, SepconvBorder border, int x0, int y0,
       uint8_t *to = stage + r * size.pitch + p * PIXEL;
 
       if (x < 0 || y < 0)
-        strip_put_border (plane, to);
+        strip_copy_pixel<PIXEL> (to, plane.border);
       else if (x >= x0 && x < x0 + n)
         strip_copy_pixel<PIXEL> (to, to + (x - x0 - p) * PIXEL);
       else
@@ -200,6 +198,32 @@ strip_fill (const StripPlane &plane, SepconvBorder border, int x0, int y0,
             to, plane.src + y * plane.src_stride + x * PIXEL, PIXEL);
     }
   }
+}
+
+/* Whether what lies left and right of the image is whole chunks of the border's colour: no
+ * load touches those. */
+__device__ __forceinline__ bool
+strip_can_color_sides (const StripPlane &plane, SepconvBorder border)
+{
+  return border == SEPCONV_CONSTANT && plane.src_aligned
+      && plane.row_bytes % 16 == 0;
+}
+
+/* Puts these in, once for all stages, if they are such chunks. The first pixel of each row is
+ * x0; `size` has the rows of all stages. The whole block; a barrier must come after. */
+template <int PIXEL>
+static __device__ __noinline__ void
+strip_color_sides (
+    const StripPlane &plane, int x0, uint8_t *stages, StripStage size)
+{
+  const StripOutside outside (plane, x0, size.chunks * 16 / PIXEL);
+
+  if (!strip_can_color_sides (plane, SEPCONV_CONSTANT))
+    return;
+  for (int k = threadIdx.x % 32; k < outside.count (); k += 32)
+    for (int r = threadIdx.x / 32; r < size.rows; r += STRIP_WARPS)
+      strip_copy_pixel<PIXEL> (
+          stages + r * size.pitch + outside.at (k) * PIXEL, plane.border);
 }
 
 /* Puts one pixel outside in, of all rows of a stage; `which` is where it lies in a row
@@ -253,7 +277,7 @@ template <int PIXEL, int MIRRORS = 1> struct StripReader
   int first;     /* byte of a row that `from` is */
   int row_bytes; /* of the plane */
   bool whole;    /* the block's chunks are whole ones, or wholly outside */
-  bool sides;    /* the block has pixels left or right of the image */
+  bool sides;    /* pixels left or right of the image are left to fill() */
   bool mirrored; /* each of them is one of the stage's */
   bool fills;    /* some stages have something to put in */
   bool many;     /* a lane has more than MIRRORS pixels outside */
@@ -261,10 +285,11 @@ template <int PIXEL, int MIRRORS = 1> struct StripReader
   int mirror[MIRRORS];
 
   /* For stages whose first pixel is (x0, y0) and so on; x0 is at a multiple of 16
-   * bytes. */
+   * bytes. `colored`: with a constant border, strip_color_sides() was called, and nothing
+   * else is put into the stages. */
   __device__ __forceinline__ void
   begin (const StripPlane &plane, SepconvBorder border, int x0, int y0,
-      StripStage size)
+      StripStage size, bool colored = false)
   {
     const int n = size.chunks * 16 / PIXEL, end = (x0 + n) * PIXEL;
 
@@ -274,7 +299,11 @@ template <int PIXEL, int MIRRORS = 1> struct StripReader
     first = x0 * PIXEL + 16 * ((int) threadIdx.x % 32);
     from = plane.src + (y0 + (int) threadIdx.x / 32) * stride + first;
     whole = plane.src_aligned && (row_bytes % 16 == 0 || end <= row_bytes);
-    sides = plane.src_aligned && (x0 < 0 || end > row_bytes);
+    sides = plane.src_aligned && (x0 < 0 || end > row_bytes)
+        && !(colored && strip_can_color_sides (plane, border));
+    if (sides && strip_wraps_chunks (border, row_bytes)
+        && x0 >= -plane.width && x0 + n <= 2 * plane.width)
+      whole = sides = false; /* as strip_load_edge() loads them */
     mirrored = border != SEPCONV_CONSTANT && border != SEPCONV_WRAP
         && plane.width > plane.margin && x0 + n > plane.margin
         && x0 < plane.width - plane.margin;

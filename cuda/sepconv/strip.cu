@@ -50,6 +50,15 @@ mark_kept (StripPlane *plane, int channel)
       keep[i] = 0xff;
 }
 
+static void
+put_border (StripPlane *plane, int channel, int sample)
+{
+  if (plane->sample_bytes == 1)
+    plane->border[channel] = (uint8_t) sample;
+  else
+    ((uint16_t *) plane->border)[channel] = (uint16_t) sample;
+}
+
 void
 strip_describe (
     const SepconvPlan *plan, const SepconvPart *part, int p, StripPlane *plane)
@@ -80,8 +89,8 @@ strip_describe (
       plane->filter = true;
     else
       mark_kept (plane, c);
-    plane->border[c] = (uint16_t) ((int) (channel[c].border + channel[c].center)
-        << layout->shift);
+    put_border (plane, c,
+        (int) (channel[c].border + channel[c].center) << layout->shift);
   }
   /* A plane of none is copied as it is. */
   if (!plane->filter)

@@ -91,7 +91,10 @@ template <typename S, typename Sink> struct March
   __device__ __forceinline__ void
   begin (const TensorFrame &frame)
   {
-    reader.begin (plane.strip, border, x - plane.reach, y, SIZE);
+    if (border == SEPCONV_CONSTANT)
+      strip_color_sides<S::PIXEL> (plane.strip, x - plane.reach, shared,
+          StripStage{ STRIP_STAGES * STRIP_ROWS, S::CHUNKS, S::PITCH });
+    reader.begin (plane.strip, border, x - plane.reach, y, SIZE, true);
     /* Fragments came by a copy, which is not overtaken. */
     strip.fetch (
         plane, (uint4 *) (outs + 2 * S::OUT_BYTES), threadIdx.x % TENSOR_LANES);

@@ -82,7 +82,10 @@ template <typename S> struct TermsMarch
   __device__ __forceinline__ void
   begin ()
   {
-    reader.begin (plane.strip, frame.border, x - plane.reach, y, SIZE);
+    if (frame.border == SEPCONV_CONSTANT)
+      strip_color_sides<S::PIXEL> (plane.strip, x - plane.reach, shared,
+          StripStage{ S::STAGES * STRIP_ROWS, S::CHUNKS, S::PITCH });
+    reader.begin (plane.strip, frame.border, x - plane.reach, y, SIZE, true);
     /* Fragments came by a copy, which is not overtaken. */
     strip.begin (
         (uint4 *) (outs + 2 * S::OUT_BYTES), threadIdx.x % TENSOR_LANES);

@@ -358,6 +358,39 @@ usual_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
+/* Rows of whole 16 bytes, few to many, which some methods read as such beyond their ends, too. */
+static void
+whole_row_case (Check *check, Random *random, int index, const void *data)
+{
+  static const char *const kinds[] = { "gray8", "nv12", "rgbx", "p010" };
+  const int chunks = index < 16 * N_BORDERS ? 1 + index / N_BORDERS
+                                            : random_int (random, 17, 60);
+  const LayoutKind *kind =
+      layout_kind_by_name (kinds[random_int (random, 0, 3)]);
+  Case *c = case_new ();
+
+  case_set_layout (c, kind, 1, 1);
+  case_set_layout (c, kind, 16 * chunks / c->layout.plane[0].pixel_stride,
+      random_int (random, 1, 40));
+  case_make_spec (c, (SepconvBorder) (index % N_BORDERS),
+      &(Effort){ c->width, c->height, 1e6 }, random);
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    SepconvPlane *plane = &c->spec.plane[p];
+    const int radius =
+        random_int (random, 1, random_chance (random, 50) ? 16 : 64);
+
+    taps_gaussian (&c->x[p], radius / 3.0, radius);
+    taps_gaussian (&c->y[p], radius / 3.0, random_int (random, 1, radius));
+    for (int i = 0; i < c->layout.plane[p].channels; i++)
+      plane->border_value[i] = rint (plane->border_value[i]);
+  }
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.0;
+  c->shape = "gaussian of whole rows";
+  run_one (check, c, data, random);
+  case_free (c);
+}
+
 /* Small pictures under the longest taps: the borders repeat many times. */
 static void
 long_case (Check *check, Random *random, int index, const void *data)
@@ -430,8 +463,6 @@ box_length (int size, bool quick, Random *random)
   }
 }
 
-/* Plain boxes of any lengths, which may have ways of their own: without ends that differ, and of
- * usual weights. */
 /* Symmetric taps of a few pixels, of rows of some vectors: what simd takes averages for. */
 static void
 short_blur_case (Check *check, Random *random, int index, const void *data)
@@ -470,6 +501,8 @@ short_blur_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
+/* Plain boxes of any lengths, which may have ways of their own: without ends that differ, and of
+ * usual weights. */
 static void
 box_case (Check *check, Random *random, int index, const void *data)
 {
@@ -1063,6 +1096,13 @@ check_long (Check *check, const void *data)
 }
 
 static void
+check_whole_rows (Check *check, const void *data)
+{
+  run_subject (
+      check, data, (check->quick ? 20 : 60) * N_BORDERS, whole_row_case);
+}
+
+static void
 check_wide_blurs (Check *check, const void *data)
 {
   run_subject (check, data, (check->quick ? 3 : 8) * N_BORDERS, wide_blur_case);
@@ -1269,6 +1309,8 @@ check_methods_add (void)
     kerncheck_add (
         check_long, subject, method, "sepconv/%s/long-taps", method->name);
     kerncheck_add (check_wide_blurs, subject, method, "sepconv/%s/wide-blurs",
+        method->name);
+    kerncheck_add (check_whole_rows, subject, method, "sepconv/%s/whole-rows",
         method->name);
     if (strcmp (method->name, "simd") == 0)
       kerncheck_add (check_short_blurs, subject, method,
