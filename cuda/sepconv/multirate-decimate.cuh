@@ -209,8 +209,7 @@ multirate_cell (const MultiratePart &plane, SepconvBorder border, int index)
 
   cell.first = index * plane.factor_y;
   outside = cell.first + plane.factor_y <= 0 || cell.first >= plane.height;
-  cell.same =
-      outside && border_is_flat (border);
+  cell.same = outside && border_is_flat (border);
   cell.rows = !cell.same ? plane.factor_y : border == SEPCONV_REPLICATE ? 1 : 0;
   return cell;
 }

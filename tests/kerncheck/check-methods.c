@@ -358,6 +358,16 @@ usual_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
+/* To integers, as some methods want it. */
+static void
+round_border (Case *c, int p)
+{
+  SepconvPlane *plane = &c->spec.plane[p];
+
+  for (int i = 0; i < c->layout.plane[p].channels; i++)
+    plane->border_value[i] = rint (plane->border_value[i]);
+}
+
 /* Rows of whole 16 bytes, few to many, which some methods read as such beyond their ends, too. */
 static void
 whole_row_case (Check *check, Random *random, int index, const void *data)
@@ -375,14 +385,12 @@ whole_row_case (Check *check, Random *random, int index, const void *data)
   case_make_spec (c, (SepconvBorder) (index % N_BORDERS),
       &(Effort){ c->width, c->height, 1e6 }, random);
   for (int p = 0; p < c->layout.n_planes; p++) {
-    SepconvPlane *plane = &c->spec.plane[p];
     const int radius =
         random_int (random, 1, random_chance (random, 50) ? 16 : 64);
 
     taps_gaussian (&c->x[p], radius / 3.0, radius);
     taps_gaussian (&c->y[p], radius / 3.0, random_int (random, 1, radius));
-    for (int i = 0; i < c->layout.plane[p].channels; i++)
-      plane->border_value[i] = rint (plane->border_value[i]);
+    round_border (c, p);
   }
   c->spec.scale = 1.0;
   c->spec.bias = 0.0;
@@ -490,9 +498,7 @@ short_blur_case (Check *check, Random *random, int index, const void *data)
       taps_gaussian (&c->x[p], rx / random_double (random, 1.0, 4.0), rx);
       taps_gaussian (&c->y[p], ry / random_double (random, 1.0, 4.0), ry);
     }
-    for (int i = 0; i < c->layout.plane[p].channels; i++)
-      c->spec.plane[p].border_value[i] =
-          rint (c->spec.plane[p].border_value[i]);
+    round_border (c, p);
   }
   c->spec.scale = random_chance (random, 80) ? 1.0 : 0.3;
   c->spec.bias = 0.0;
@@ -522,14 +528,11 @@ box_case (Check *check, Random *random, int index, const void *data)
     case_set_layout (c, c->kind, (c->width + 15) / 16 * 16, c->height);
   case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
   for (int p = 0; p < c->layout.n_planes; p++) {
-    SepconvPlane *plane = &c->spec.plane[p];
-
     make_box (
         &c->x[p], box_length (c->layout.plane[p].width, check->quick, random));
     make_box (&c->y[p],
         box_length (image_plane_height (&c->layout, p), check->quick, random));
-    for (int i = 0; i < c->layout.plane[p].channels; i++)
-      plane->border_value[i] = rint (plane->border_value[i]);
+    round_border (c, p);
   }
   c->spec.scale = random_chance (random, 70) ? 1.0 : -0.7;
   c->spec.bias = c->spec.scale > 0.0 ? 0.0 : 1.0;
