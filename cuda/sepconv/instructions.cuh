@@ -38,6 +38,16 @@ copy_async (void *shared, const void *global, int bytes)
                : "memory");
 }
 
+/* The same of a word. */
+__device__ __forceinline__ void
+copy_async_word (void *shared, const void *global, int bytes)
+{
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(
+                   gpu_shared_address (shared)),
+               "l"(global), "r"(bytes)
+               : "memory");
+}
+
 /* Ends a group of copies that this thread has started. */
 __device__ __forceinline__ void
 copy_async_commit ()

@@ -19,25 +19,15 @@
  *
  * A strip has up to 13 cells, and so 16 low rows at most, the sums of which stay in registers to its
  * end. Only then the shares of neighbouring groups meet in shared memory. A block takes several
- * strips one after the other.
- *
- * Rows come by asynchronous copies into shared memory, where each lane finds its own chunk: so many
- * are on their way without a register, and no warp waits for another. At a border, too, nothing
- * waits for memory, but for borders that mirror or wrap. */
+ * strips one after the other. */
 #pragma once
 
-#include "multirate-bytes.cuh"
+#include "multirate-bytes-reader.cuh"
 #include "multirate-decimate.cuh"
-#include "strip-reader.cuh"
 
 #define MULTIRATE_BYTES_ROWS 8
-#define MULTIRATE_BYTES_WARPS 16
-#define MULTIRATE_BYTES_THREADS (MULTIRATE_BYTES_WARPS * MULTIRATE_WARP)
 /* Registers for two blocks a multiprocessor. */
 #define MULTIRATE_BYTES_AT_ONCE (2 * MULTIRATE_BYTES_THREADS)
-
-/* Rows on their way, by MULTIRATE_BYTES_ROWS. */
-#define MULTIRATE_BYTES_AHEAD 4
 
 /* Low rows of a strip, at most. */
 #define MULTIRATE_BYTES_LOW_ROWS 16
@@ -61,22 +51,22 @@ multirate_share_pitch (int tiles)
   (MULTIRATE_BYTES_LOW_ROWS / 2 \
       * multirate_share_pitch (MULTIRATE_MOST_SLOT_TILES))
 
-/* CELLS: of a group, along x. GATHERS: chunks may have to be gathered, as borders mirror or wrap, or rows
- * are not aligned. Without that, fewer registers are spilled. */
-template <int CHANNELS, int CELLS, bool GATHERS> struct MultirateDecimation
+/* CELLS: of a group, along x. */
+template <int CHANNELS, int CELLS, MultirateBytesWay WAY>
+struct MultirateDecimation
 {
-  static constexpr bool gathers = GATHERS;
+  typedef MultirateBytesReader<CHANNELS, WAY> Reader;
+  static constexpr MultirateBytesWay way = WAY;
   static constexpr int channels = CHANNELS, cells = CELLS;
-  static constexpr int pixels = MULTIRATE_CHUNK / CHANNELS;  /* of a chunk */
   static constexpr int slots = CELLS + MULTIRATE_REACH - 1;  /* of a channel */
   static constexpr int tiles = (CHANNELS * slots + 15) / 16; /* of 16 slots */
   static constexpr int pitch = multirate_share_pitch (tiles);
   static constexpr bool windows_shared = tiles == MULTIRATE_MOST_SLOT_TILES;
 };
 
-struct MultirateBytesMemory
+template <MultirateBytesWay WAY> struct MultirateBytesMemory
 {
-  uint4 row[MULTIRATE_BYTES_AHEAD][MULTIRATE_BYTES_THREADS];
+  MultirateBytesRows<WAY> rows;
   uint4 window_x[MULTIRATE_MOST_SLOT_TILES][2][MULTIRATE_WARP];
   uint2 window_y[MULTIRATE_WINDOW_PAIRS];
   /* Half of the low rows at a time. */
@@ -179,11 +169,17 @@ multirate_write_byte_windows (
   }
 }
 
-/* Whether chunks of a plane may have to be gathered. */
-static inline bool
-multirate_gathers_bytes (SepconvBorder border, int src_unit)
+/* How chunks of a plane, which is laid out, are read. */
+static inline MultirateBytesWay
+multirate_plane_way (const MultiratePart *plane, SepconvBorder border)
 {
-  return src_unit < MULTIRATE_CHUNK || !border_is_flat (border);
+  const int cells = multirate_group_cells (plane->factor_x, plane->channels);
+  const int first = plane->first_column - 2;
+  const int last = plane->first_column + plane->low_columns;
+
+  return multirate_bytes_way (plane, border,
+      (first - (first & (cells - 1))) * plane->factor_x,
+      (last + 1) * plane->factor_x + MULTIRATE_CHUNK / plane->channels);
 }
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
@@ -229,205 +225,19 @@ multirate_group_pixel (
       * (4 * MULTIRATE_CHUNK / plane.channels);
 }
 
-/* How a lane gets its chunk of a row. The first three are copied while others are summed. */
-enum MultirateBytesReading
-{
-  MULTIRATE_BYTES_CHUNK, /* as it lies there */
-  MULTIRATE_BYTES_PIXEL, /* the chunk with the pixel at the edge, which stands for all */
-  MULTIRATE_BYTES_EDGE, /* what is there, then the pixel at the edge or the constant border */
-  MULTIRATE_BYTES_WORDS,  /* four words */
-  MULTIRATE_BYTES_BORDER, /* the constant border's */
-  MULTIRATE_BYTES_GATHERED
-};
-
-/* A lane's chunk: where it begins in a row, and how many bytes of it are read there. */
-struct MultirateBytesPlace
-{
-  MultirateBytesReading reading;
-  int pixel;
-  int byte, bytes;
-  int edge; /* of PIXEL and EDGE: the byte in the chunk where the pixel at the edge begins */
-};
-
-template <typename D>
-__device__ __forceinline__ MultirateBytesReading
-multirate_choose_reading (const MultiratePart &plane, SepconvBorder border,
-    const MultirateBytesTile &tile, int x)
-{
-  const bool outside = x + D::pixels <= 0 || x >= plane.width;
-  const bool inside = x >= 0 && x + D::pixels <= plane.width;
-
-  /* What no window needs may be anything. */
-  if (x >= multirate_bytes_end (plane, tile)
-      || (outside && border == SEPCONV_CONSTANT))
-    return MULTIRATE_BYTES_BORDER;
-  if (D::gathers && plane.src_unit < MULTIRATE_CHUNK)
-    return inside && plane.src_unit > 1 ? MULTIRATE_BYTES_WORDS
-                                        : MULTIRATE_BYTES_GATHERED;
-  if (inside)
-    return MULTIRATE_BYTES_CHUNK;
-  /* No chunk lies across the left edge. */
-  if (!D::gathers || border_is_flat (border))
-    return outside ? MULTIRATE_BYTES_PIXEL : MULTIRATE_BYTES_EDGE;
-  return MULTIRATE_BYTES_GATHERED;
-}
-
-template <typename D>
-__device__ __forceinline__ MultirateBytesPlace
-multirate_find_bytes (const MultiratePart &plane, SepconvBorder border,
-    const MultirateBytesTile &tile)
-{
-  const int x =
-      multirate_group_pixel (plane, tile) + (int) threadIdx.x % 4 * D::pixels;
-  const int edge = x < 0 ? 0 : (plane.width - 1) * D::channels;
-  MultirateBytesPlace place;
-
-  place.reading = multirate_choose_reading<D> (plane, border, tile, x);
-  place.pixel = x;
-  place.byte = place.reading == MULTIRATE_BYTES_PIXEL
-      ? edge / MULTIRATE_CHUNK * MULTIRATE_CHUNK
-      : x * D::channels;
-  place.bytes = min (plane.n_samples - place.byte, MULTIRATE_CHUNK);
-  place.edge = edge - place.byte;
-  return place;
-}
-
-/* The bytes of a chunk whose pixels are `delta` bytes apart from each other in memory. All loads are
- * in flight together. */
-template <int CHANNELS>
-__device__ __forceinline__ uint4
-multirate_gather_line (const uint8_t *first, int delta)
-{
-  uint32_t byte[MULTIRATE_CHUNK], word[MULTIRATE_CHUNK_WORDS];
-
-#pragma unroll
-  for (int j = 0; j < MULTIRATE_CHUNK; j++)
-    byte[j] = gpu_load (first + j / CHANNELS * delta + j % CHANNELS);
-#pragma unroll
-  for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++)
-    word[w] = byte[4 * w] | byte[4 * w + 1] << 8 | byte[4 * w + 2] << 16
-        | byte[4 * w + 3] << 24;
-  return make_uint4 (word[0], word[1], word[2], word[3]);
-}
-
-/* Any chunk of a row, as the border has it. Inline, it would double the kernel. All is by value, so that
- * what the caller has stays in registers. */
-template <int CHANNELS>
-static __device__ __noinline__ uint4
-multirate_gather_bytes (const uint8_t *row, int width, SepconvBorder border,
-    uint32_t border_bytes, int pixel)
-{
-  constexpr int steps = MULTIRATE_CHUNK / CHANNELS - 1;
-  const int first = border_index (pixel, width, border);
-  const int last = border_index (pixel + steps, width, border);
-  const bool onward = last - first == steps;
-  const bool back = first - last == steps && border != SEPCONV_WRAP;
-  uint4 chunk = {};
-
-  if (first >= 0 && last >= 0 && (onward || back))
-    return multirate_gather_line<CHANNELS> (
-        row + first * CHANNELS, onward ? CHANNELS : -CHANNELS);
-  /* A border turns back in the middle of it, or does not read the row. */
-#pragma unroll 1
-  for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++) {
-    uint32_t word = 0;
-
-#pragma unroll
-    for (int j = 0; j < 4; j++) {
-      const int c = j % CHANNELS;
-      const int at =
-          border_index (pixel + (4 * w + j) / CHANNELS, width, border);
-
-      word |= (at < 0 ? border_bytes >> 8 * c & 0xff
-                      : (uint32_t) gpu_load (row + at * CHANNELS + c))
-          << 8 * j;
-    }
-    chunk = make_uint4 (chunk.y, chunk.z, chunk.w, word);
-  }
-  return chunk;
-}
-
-/* Asks for a lane's chunk of a row, which begins at `at`, or NULL for the constant border. */
-template <typename D>
-__device__ __forceinline__ void
-multirate_ask_for_bytes (const MultiratePart &plane, SepconvBorder border,
-    const uint8_t *at, const MultirateBytesPlace &place, uint4 *to)
-{
-  const uint32_t fill = plane.border_bytes;
-  const uint32_t *word = (const uint32_t *) at;
-
-  if (at == NULL || place.reading == MULTIRATE_BYTES_BORDER)
-    *to = make_uint4 (fill, fill, fill, fill);
-  else if (!D::gathers || place.reading <= MULTIRATE_BYTES_EDGE)
-    strip_copy_chunk ((uint8_t *) to, at, place.bytes);
-  else if (place.reading == MULTIRATE_BYTES_WORDS)
-    *to = make_uint4 (gpu_load (word), gpu_load (word + 1), gpu_load (word + 2),
-        gpu_load (word + 3));
-  else
-    *to = multirate_gather_bytes<D::channels> (at - place.byte, plane.width,
-        border, plane.border_bytes, place.pixel);
-}
-
-struct MultirateBytes
-{
-  uint32_t word[MULTIRATE_CHUNK_WORDS];
-};
-
-/* Four bytes of the pixel at the edge. */
-template <typename D>
-__device__ __forceinline__ uint32_t
-multirate_edge_bytes (const uint4 *chunk, int edge)
-{
-  const uint8_t *at = (const uint8_t *) chunk + edge;
-
-  if constexpr (D::channels == 1)
-    return at[0] * 0x01010101u;
-  else if constexpr (D::channels == 2)
-    return *(const uint16_t *) at * 0x00010001u;
-  else
-    return *(const uint32_t *) at;
-}
-
-/* A chunk that has come. */
-template <typename D>
-__device__ __forceinline__ MultirateBytes
-multirate_take_bytes (const MultiratePart &plane, SepconvBorder border,
-    const MultirateBytesPlace &place, const uint4 *chunk)
-{
-  const uint4 words = *chunk;
-  MultirateBytes bytes = { { words.x, words.y, words.z, words.w } };
-
-  if (place.reading == MULTIRATE_BYTES_PIXEL
-      || place.reading == MULTIRATE_BYTES_EDGE) {
-    const int inside = place.reading == MULTIRATE_BYTES_PIXEL ? 0 : place.bytes;
-    const uint32_t fill = border == SEPCONV_CONSTANT
-        ? plane.border_bytes
-        : multirate_edge_bytes<D> (chunk, place.edge);
-
-#pragma unroll
-    for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++) {
-      const int n = min (max (inside - 4 * w, 0), 4);
-      const uint32_t keep = n == 4 ? 0xffffffffu : (1u << 8 * n) - 1;
-
-      bytes.word[w] = (bytes.word[w] & keep) | (fill & ~keep);
-    }
-  }
-  return bytes;
-}
-
 /* What a march down the strips of a block needs. */
 template <typename D> struct MultirateBytesMarch
 {
   const MultiratePart *plane;
-  MultirateBytesMemory *memory;
+  MultirateBytesMemory<D::way> *memory;
   SepconvBorder border;
   MultirateBytesTile tile;
-  MultirateBytesPlace place;
+  typename D::Reader reader;
   bool works;        /* windows need the warp's group */
   int next;          /* the lane's next row to ask for */
   int turns;         /* left to ask for */
-  int slot;          /* of memory->row: where they go */
-  const uint8_t *at; /* the chunk in that row, if it is in the picture */
+  int slot;          /* of memory->rows: where they go */
+  const uint8_t *at; /* what the reader reads of that row, if it is in the picture */
   uint4 window_x[D::windows_shared ? 1 : D::tiles][2];
   float sum[2 * D::tiles][4];
 };
@@ -438,17 +248,16 @@ __device__ __forceinline__ void
 multirate_ask_for_rows (MultirateBytesMarch<D> &march)
 {
   const MultiratePart &plane = *march.plane;
-  uint4 *to = &march.memory->row[march.slot][threadIdx.x];
   const uint8_t *at = march.at;
 
   if ((unsigned) march.next >= (unsigned) plane.height) {
     const int y = border_index (march.next, plane.height, march.border);
 
-    at = y < 0 ? NULL : plane.src + y * plane.src_stride + march.place.byte;
+    at = y < 0 ? NULL : plane.src + y * plane.src_stride + march.reader.byte;
   }
   if (march.turns-- > 0)
-    multirate_ask_for_bytes<D> (plane, march.border, at, march.place, to);
-  strip_commit ();
+    march.reader.ask (plane, march.border, at, march.slot, march.memory->rows);
+  copy_async_commit ();
   march.next += MULTIRATE_BYTES_ROWS;
   march.at += MULTIRATE_BYTES_ROWS * plane.src_stride;
   march.slot = march.slot + 1 == MULTIRATE_BYTES_AHEAD ? 0 : march.slot + 1;
@@ -482,9 +291,9 @@ multirate_add_bytes (
   const uint4 rows = make_uint4 (upper.x, lower.x, upper.y, lower.y);
   MultirateBytes bytes;
 
-  strip_wait<MULTIRATE_BYTES_AHEAD - 1> ();
-  bytes = multirate_take_bytes<D> (*march.plane, march.border, march.place,
-      &march.memory->row[march.slot][threadIdx.x]);
+  copy_async_wait<MULTIRATE_BYTES_AHEAD - 1> ();
+  bytes = march.reader.take (
+      *march.plane, march.border, march.slot, march.memory->rows);
   multirate_ask_for_rows (march);
   __syncwarp ();
 #pragma unroll
@@ -589,12 +398,14 @@ multirate_begin_bytes (MultirateBytesMarch<D> &march, int first_row)
 {
   const MultiratePart &plane = *march.plane;
   const int lane = threadIdx.x % MULTIRATE_WARP;
+  const int end = multirate_bytes_end (plane, march.tile);
+  const int group = multirate_group_pixel (plane, march.tile);
+  const int x = group + lane % 4 * D::Reader::pixels;
 
-  march.place = multirate_find_bytes<D> (plane, march.border, march.tile);
-  march.works = multirate_group_pixel (plane, march.tile)
-      < multirate_bytes_end (plane, march.tile);
+  march.reader.begin (plane, march.border, x, x < end, march.memory->rows);
+  march.works = group < end;
   march.next = first_row + lane / 4;
-  march.at = plane.src + march.next * plane.src_stride + march.place.byte;
+  march.at = plane.src + march.next * plane.src_stride + march.reader.byte;
   if constexpr (D::windows_shared) {
     for (int i = threadIdx.x; i < D::tiles * 2 * MULTIRATE_WARP;
          i += MULTIRATE_BYTES_THREADS) {
@@ -641,7 +452,7 @@ multirate_sum_strip (MultirateBytesMarch<D> &march, int n)
 template <typename D>
 __device__ __forceinline__ void
 multirate_decimate_strips (const MultirateFrame &frame,
-    const MultiratePart &plane, int block, MultirateBytesMemory &memory)
+    const MultiratePart &plane, int block, MultirateBytesMemory<D::way> &memory)
 {
   const int down = block / plane.tiles;
   const int first = down * plane.block_strips;
@@ -682,13 +493,13 @@ multirate_decimate_strips (const MultirateFrame &frame,
 
 #define MULTIRATE_DECIMATION_CASE(channels, cells) \
   case channels << 8 | cells: \
-    multirate_decimate_strips<MultirateDecimation<channels, cells, GATHERS>> ( \
+    multirate_decimate_strips<MultirateDecimation<channels, cells, WAY>> ( \
         frame, plane, block, memory); \
     break
 
 #endif
 
-template <bool GATHERS>
+template <MultirateBytesWay WAY>
 static __global__ void
 __launch_bounds__ (
     MULTIRATE_BYTES_THREADS, MULTIRATE_BYTES_AT_ONCE / MULTIRATE_BYTES_THREADS)
@@ -696,7 +507,7 @@ __launch_bounds__ (
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
   GPU_DYNAMIC_SHARED (uint8_t, shared);
-  MultirateBytesMemory &memory = *(MultirateBytesMemory *) shared;
+  MultirateBytesMemory<WAY> &memory = *(MultirateBytesMemory<WAY> *) shared;
   const MultiratePart &plane =
       frame.plane[multirate_find_plane<MULTIRATE_DECIMATE_BYTES> (frame)];
   const int block = blockIdx.x - plane.first_block[MULTIRATE_DECIMATE_BYTES];

@@ -61,7 +61,23 @@ struct MultirateLaunch
   int blocks[MULTIRATE_N_KERNELS];
   int threads[MULTIRATE_N_KERNELS];
   size_t shared[MULTIRATE_N_KERNELS];
-  bool gathers_bytes;
+  MultirateBytesWay way; /* of all planes */
+};
+
+#define DECIMATE_BYTES(way) \
+  { \
+    multirate_decimate_bytes<way>, sizeof (MultirateBytesMemory<way>) \
+  }
+
+/* The kernels that read bytes. */
+static const struct
+{
+  void (*kernel) (MultirateFrame);
+  size_t shared;
+} decimate_bytes[MULTIRATE_N_WAYS] = {
+  DECIMATE_BYTES (MULTIRATE_FLAT),
+  DECIMATE_BYTES (MULTIRATE_PICKS),
+  DECIMATE_BYTES (MULTIRATE_GATHERS),
 };
 
 /* Cells of a strip, at least. */
@@ -561,12 +577,14 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
     *plane = describe (plan, part, p);
     if (plan->taps[p].x.n > 0) {
       plane->tables = (const MultirateTables *) state->tables.device + p;
-      if (goes_by_bytes (plan, p, &state->axes[p])) {
+      if (goes_by_bytes (plan, p, &state->axes[p]))
         describe_bytes (plan, p, &state->axes[p], plane);
-        launch.gathers_bytes = launch.gathers_bytes
-            || multirate_gathers_bytes (plan->border, plane->src_unit);
-      }
       lay_out (plane, &state->axes[p], plan->border);
+      if (plane->bytes) {
+        const MultirateBytesWay way = multirate_plane_way (plane, plan->border);
+
+        launch.way = way > launch.way ? way : launch.way;
+      }
       plane->parts = state->memory + state->share[p].parts;
       plane->sums_x = state->memory + state->share[p].sums_x;
       plane->sums = state->memory + state->share[p].sums;
@@ -578,7 +596,7 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
   launch.threads[MULTIRATE_ALONG_BOTH] = MULTIRATE_BOTH_THREADS;
   launch.threads[MULTIRATE_INTERPOLATE] = MULTIRATE_RESULT_THREADS;
   launch.threads[MULTIRATE_INTERPOLATE_BYTES] = MULTIRATE_RESULT_BYTES_THREADS;
-  launch.shared[MULTIRATE_DECIMATE_BYTES] = sizeof (MultirateBytesMemory);
+  launch.shared[MULTIRATE_DECIMATE_BYTES] = decimate_bytes[launch.way].shared;
   for (int bytes = 0; bytes < 2; bytes++) {
     cut_strips (plan, &launch, bytes != 0);
     cut_results (plan, &launch, bytes != 0);
@@ -595,8 +613,7 @@ run_planes (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   const MultirateLaunch launch = prepare_launch (plan, part, BYTES);
   void (*const kernels[MULTIRATE_N_KERNELS]) (MultirateFrame) = {
     multirate_decimate<BYTES>,
-    launch.gathers_bytes ? multirate_decimate_bytes<true>
-                         : multirate_decimate_bytes<false>,
+    decimate_bytes[launch.way].kernel,
     multirate_along_x,
     multirate_along_y,
     multirate_along_both,
@@ -623,19 +640,23 @@ multirate_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
       && run_planes<1> (plan, part, fault) && run_planes<2> (plan, part, fault);
 }
 
-template <bool GATHERS>
 static bool
 load_decimate_bytes (const SepconvPlan *plan, Fault *fault)
 {
-  const void *const kernel = (const void *) multirate_decimate_bytes<GATHERS>;
   bool ok = false;
 
-  if (gpu_capability (plan->gpu) >= INSTRUCTIONS_CAPABILITY)
-    GPU_CHECK (cudaFuncSetAttribute (kernel,
-                   cudaFuncAttributeMaxDynamicSharedMemorySize,
-                   (int) sizeof (MultirateBytesMemory)),
-        fault);
-  ok = twopass_load_kernel (kernel, fault);
+  for (int way = 0; way < MULTIRATE_N_WAYS; way++) {
+    const void *const kernel = (const void *) decimate_bytes[way].kernel;
+
+    if (gpu_capability (plan->gpu) >= INSTRUCTIONS_CAPABILITY)
+      GPU_CHECK (cudaFuncSetAttribute (kernel,
+                     cudaFuncAttributeMaxDynamicSharedMemorySize,
+                     (int) decimate_bytes[way].shared),
+          fault);
+    if (!twopass_load_kernel (kernel, fault))
+      goto done;
+  }
+  ok = true;
 done:
   return ok;
 }
@@ -643,8 +664,7 @@ done:
 static bool
 load_kernels (const SepconvPlan *plan, Fault *fault)
 {
-  return load_decimate_bytes<false> (plan, fault)
-      && load_decimate_bytes<true> (plan, fault)
+  return load_decimate_bytes (plan, fault)
       && twopass_load_kernel ((const void *) multirate_decimate<1>, fault)
       && twopass_load_kernel ((const void *) multirate_decimate<2>, fault)
       && twopass_load_kernel ((const void *) multirate_interpolate_bytes, fault)
@@ -695,9 +715,9 @@ bytes_cost (const SepconvWork *work)
     double taps;               /* from which on factors are 16, 8, 4, 2 */
     double cost, cost_of_four; /* channels */
   } steps[] = {
-    { 225.0, 0.61, 1.02 },
-    { 117.0, 0.845, 1.28 },
-    { 57.0, 1.55, 1.61 },
+    { 225.0, 0.60, 0.98 },
+    { 117.0, 0.81, 1.19 },
+    { 57.0, 1.44, 1.48 },
     { 25.0, 2.5, 2.6 },
   };
   const double more = fmax (work->x_taps, work->y_taps);
@@ -716,13 +736,15 @@ bytes_cost (const SepconvWork *work)
 /* Microseconds by which a frame of bytes takes longer if its border mirrors or wraps: docs/performance.md has
  * the times. */
 static double
-gathering_cost (const SepconvWork *work)
+border_cost (const SepconvWork *work)
 {
-  return border_is_flat (work->border) ? 0.0 : 5.0 + 1.75 * work->samples;
+  const double of_samples = work->channels >= 3 ? 0.17 : 0.06;
+
+  return border_is_flat (work->border) ? 0.0 : 2.5 + of_samples * work->samples;
 }
 
-/* Three or four launches, one after the other, whatever the size: times of frames in order, which are
- * taken for those of frames that overlap, too. All but packed bytes go by the
+/* Three or four launches, one after the other, whatever the size: times of frames in order. Those that
+ * overlap take a little less for each sample. All but packed bytes go by the
  * general kernels; more than 12 bits are decimated less than fewer. From 340 taps on there are more
  * fitted taps, as factors end with 16. */
 static double
@@ -735,7 +757,9 @@ multirate_cost (const SepconvWork *work)
   if (work->channels == 3 || !work->packed)
     return 15.0 + 0.005 * n + work->samples * 3.0;
   return 11.3 + 0.0115 * fmax (work->longest - 340, 0.0)
-      + work->samples * bytes_cost (work) + gathering_cost (work);
+      + work->samples * bytes_cost (work)
+      * (work->order == GPU_BESIDE_KERNELS ? 0.95 : 1.0)
+      + border_cost (work);
 }
 
 static bool

@@ -167,6 +167,20 @@ struct StripOutside
   }
 };
 
+/* Puts the constant border into the rows of a stage that lie outside the image. */
+__device__ __forceinline__ void
+strip_color_rows (
+    const StripPlane &plane, int y0, uint8_t *stage, StripStage size)
+{
+  const uint2 two = *(const uint2 *) plane.border;
+
+  for (int r = threadIdx.x / 32; r < size.rows; r += STRIP_WARPS)
+    if ((unsigned) (y0 + r) >= (unsigned) plane.height)
+      for (int c = threadIdx.x % 32; c < size.chunks; c += 32)
+        ((uint4 *) (stage + r * size.pitch))[c] =
+            make_uint4 (two.x, two.y, two.x, two.y);
+}
+
 /* Puts in what lies outside the image, of a stage that has been loaded and whose first
  * pixel is (x0, y0), as far as results depend on it. The whole block; a barrier must
  * come before and after. */
@@ -175,12 +189,17 @@ static __device__ __noinline__ void
 strip_fill (const StripPlane &plane, SepconvBorder border, int x0, int y0,
     uint8_t *stage, StripStage size)
 {
+  constexpr bool COLORS_ROWS = sizeof plane.border % PIXEL == 0;
   const int n = size.chunks * 16 / PIXEL;
   StripOutside outside (plane, x0, n);
 
   /* Rows outside are constant through and through. */
-  if (border == SEPCONV_CONSTANT && (y0 < 0 || y0 + size.rows > plane.height))
-    outside.left = outside.right = outside.last;
+  if (border == SEPCONV_CONSTANT && (y0 < 0 || y0 + size.rows > plane.height)) {
+    if constexpr (COLORS_ROWS)
+      strip_color_rows (plane, y0, stage, size);
+    else
+      outside.left = outside.right = outside.last;
+  }
   for (int k = threadIdx.x % 32; k < outside.count (); k += 32) {
     const int p = outside.at (k);
     const int x = border_index (x0 + p, plane.width, border);
@@ -189,6 +208,8 @@ strip_fill (const StripPlane &plane, SepconvBorder border, int x0, int y0,
       const int y = border_index (y0 + r, plane.height, border);
       uint8_t *to = stage + r * size.pitch + p * PIXEL;
 
+      if (y < 0 && COLORS_ROWS)
+        continue;
       if (x < 0 || y < 0)
         strip_copy_pixel<PIXEL> (to, plane.border);
       else if (x >= x0 && x < x0 + n)

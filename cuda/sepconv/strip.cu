@@ -50,13 +50,17 @@ mark_kept (StripPlane *plane, int channel)
       keep[i] = 0xff;
 }
 
+/* Of all pixels in plane->border. */
 static void
 put_border (StripPlane *plane, int channel, int sample)
 {
-  if (plane->sample_bytes == 1)
-    plane->border[channel] = (uint8_t) sample;
-  else
-    ((uint16_t *) plane->border)[channel] = (uint16_t) sample;
+  const int n = (int) sizeof plane->border / plane->sample_bytes;
+
+  for (int i = channel; i < n; i += plane->channels)
+    if (plane->sample_bytes == 1)
+      plane->border[i] = (uint8_t) sample;
+    else
+      ((uint16_t *) plane->border)[i] = (uint16_t) sample;
 }
 
 void

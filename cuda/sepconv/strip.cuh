@@ -49,7 +49,8 @@ struct StripPlane
   ptrdiff_t dst_stride;
   int channels, sample_bytes, shift, max_code;
   uint32_t keep[STRIP_KEEP][2]; /* of 24 bytes, the bits that are copied */
-  alignas (8) uint8_t border[8]; /* a pixel outside, for SEPCONV_CONSTANT */
+  /* A pixel outside, for SEPCONV_CONSTANT, and the same again as often as there is room. */
+  alignas (8) uint8_t border[8];
 };
 
 /* The size of a stage: `chunks` times 16 bytes of each row, rows `pitch` bytes apart;

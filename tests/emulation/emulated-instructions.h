@@ -41,12 +41,24 @@ expect_aligned (const void *address, uintptr_t bytes)
 }
 
 static inline void
+emulated_copy (void *shared, const void *global, int bytes, size_t size)
+{
+  expect_aligned (shared, size);
+  expect_aligned (global, size);
+  memset (shared, 0, size);
+  memcpy (shared, global, (size_t) bytes);
+}
+
+static inline void
 copy_async (void *shared, const void *global, int bytes)
 {
-  expect_aligned (shared, 16);
-  expect_aligned (global, 16);
-  memset (shared, 0, 16);
-  memcpy (shared, global, (size_t) bytes);
+  emulated_copy (shared, global, bytes, 16);
+}
+
+static inline void
+copy_async_word (void *shared, const void *global, int bytes)
+{
+  emulated_copy (shared, global, bytes, 4);
 }
 
 static inline void

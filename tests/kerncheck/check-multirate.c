@@ -491,23 +491,47 @@ wide_case (Check *check, Random *random, int index, const void *data)
 /* Pixels of a narrow row, at most: two chunks of 16 bytes and a part, or more. */
 #define MOST_NARROW 36
 
+/* More pixels than taps reach, and how many widths from there on: rows end anywhere in a chunk. */
+#define LEAST_WIDE 240
+#define N_REMAINDERS 16
+
+/* The pixels and channels of case number `index` of a few rows; widths follow each other. */
+static void
+set_rows (Case *c, int index, int first_width, int n_widths, Random *random)
+{
+  static const char *const kinds[] = { "gray8", "two8", "rgbx" };
+  const int number = index / 3, width = first_width + number % n_widths;
+
+  case_set_layout (c, layout_kind_by_name (kinds[index % 3]), width,
+      random_int (random, 10, 20));
+  case_make_spec (c,
+      (SepconvBorder) ((number + number / n_widths) % N_BORDERS),
+      &(Effort){ width, width, 1e6 }, random);
+}
+
 /* Rows of every width up to a few chunks, so that borders turn back anywhere in a chunk, and often. */
 static void
 narrow_case (Check *check, Random *random, int index, const void *data)
 {
-  const MethodSubject *subject = data;
-  static const char *const kinds[] = { "gray8", "two8", "rgbx" };
-  const int number = index / 3;
   Case *c = case_new ();
 
-  case_set_layout (c, layout_kind_by_name (kinds[index % 3]),
-      1 + number % MOST_NARROW, random_int (random, 10, 20));
-  case_make_spec (c,
-      (SepconvBorder) ((number + number / MOST_NARROW) % N_BORDERS),
-      &(Effort){ MOST_NARROW, MOST_NARROW, 1e6 }, random);
+  set_rows (c, index, 1, MOST_NARROW, random);
   set_blur (c, "gaussian of a narrow picture", random);
   case_describe (check, c);
-  expect_extremes (check, subject, c, random);
+  expect_extremes (check, data, c, random);
+  case_free (c);
+}
+
+/* Rows of which any part of the last chunk is the picture's, and that borders turn back in once. */
+static void
+remainders_case (Check *check, Random *random, int index, const void *data)
+{
+  Case *c = case_new ();
+
+  set_rows (c, index, LEAST_WIDE, N_REMAINDERS, random);
+  set_blur (c, "gaussian of rows of any width", random);
+  case_describe (check, c);
+  expect_extremes (check, data, c, random);
   case_free (c);
 }
 
@@ -542,6 +566,13 @@ check_narrow (Check *check, const void *data)
 {
   device_check_method (check, data,
       (check->quick ? 1 : N_BORDERS) * 3 * MOST_NARROW, narrow_case);
+}
+
+static void
+check_remainders (Check *check, const void *data)
+{
+  device_check_method (check, data,
+      (check->quick ? 1 : 3) * N_BORDERS * 3 * N_REMAINDERS, remainders_case);
 }
 
 static void
@@ -582,6 +613,8 @@ check_multirate_add (void)
     kerncheck_add (check_wide, method, method, "sepconv/%s/wide", method->name);
     kerncheck_add (
         check_narrow, method, method, "sepconv/%s/narrow", method->name);
+    kerncheck_add (check_remainders, method, method, "sepconv/%s/remainders",
+        method->name);
     kerncheck_add (
         check_mixed, method, method, "sepconv/%s/mixed", method->name);
   }

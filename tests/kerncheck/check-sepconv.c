@@ -603,8 +603,9 @@ check_auto (Check *check, const void *data)
     { "gray8", 7680, 4320, 129, 129, 4.0, "multirate", SEPCONV_REPLICATE },
     { "rgbx", 3840, 2160, 129, 129, 4.0, "multirate", SEPCONV_REPLICATE },
     { "gray8", 7680, 4320, 129, 129, 4.0, "multirate", SEPCONV_CONSTANT },
-    { "gray8", 7680, 4320, 129, 129, 4.0, "tensor", SEPCONV_REFLECT },
-    { "rgbx", 3840, 2160, 129, 129, 4.0, "tensor", SEPCONV_WRAP },
+    { "gray8", 7680, 4320, 129, 129, 4.0, "multirate", SEPCONV_REFLECT },
+    { "rgbx", 3840, 2160, 129, 129, 4.0, "multirate", SEPCONV_WRAP },
+    { "nv12", 3840, 2160, 129, 129, 4.0, "tensor", SEPCONV_REFLECT },
     { "gray8", 1920, 1080, 129, 129, 4.0, "tensor", SEPCONV_REPLICATE },
     { "gray8", 1920, 1080, 169, 169, 4.0, "multirate", SEPCONV_REPLICATE },
     /* Cut so early, it allows a factor of 2 only. */

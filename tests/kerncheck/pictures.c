@@ -198,8 +198,10 @@ void
 picture_new (
     Picture *picture, const Image *layout, bool negative, Random *random)
 {
-  /* As pools have it, for which there are ways of their own. */
-  const size_t least_alignment = random_chance (random, 60) ? 64 : 1;
+  /* As pools have it, as GStreamer has it by default, and any: there are ways of their own for each. */
+  const size_t least_alignment = random_chance (random, 60) ? 64
+      : random_chance (random, 50)                          ? 4
+                                                            : 1;
   size_t first_row[IMAGE_MAX_MEMORIES];
 
   picture->image = *layout;

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* multirate-bytes-reader: how a lane of the kernel in multirate-decimate-bytes.cuh gets its chunk of
+ * each row.
+ *
+ * Chunks come by asynchronous copies into shared memory, where each lane finds its own: many are on
+ * their way without a register, and no warp waits for another. What a border does to a chunk outside
+ * the picture is done when it is taken. There are kernels for three ways, as code that is not needed
+ * costs registers:
+ *
+ *   MULTIRATE_FLAT     all bytes beyond an end of a row are the same; rows lie at multiples of 16
+ *                      bytes
+ *   MULTIRATE_PICKS    any border; rows lie at multiples of 4 bytes. A chunk that does not lie in the
+ *                      row as it is wanted is put together from five words
+ *   MULTIRATE_GATHERS  anything. Such chunks are loaded byte by byte, and waited for */
+#pragma once
+
+#include "instructions.cuh"
+#include "multirate-bytes.cuh"
+
+#define MULTIRATE_BYTES_WARPS 16
+#define MULTIRATE_BYTES_THREADS (MULTIRATE_BYTES_WARPS * MULTIRATE_WARP)
+
+/* Rows on their way, by the rows of a warp. */
+#define MULTIRATE_BYTES_AHEAD 4
+
+/* Words that a chunk is put together from: each of its own has bytes of two neighbours of these. */
+#define MULTIRATE_PICKED_WORDS (MULTIRATE_CHUNK_WORDS + 1)
+
+enum MultirateBytesWay
+{
+  MULTIRATE_FLAT,
+  MULTIRATE_PICKS,
+  MULTIRATE_GATHERS,
+  MULTIRATE_N_WAYS
+};
+
+enum MultirateBytesReading
+{
+  MULTIRATE_BYTES_CHUNK,  /* as it lies there */
+  MULTIRATE_BYTES_BORDER, /* the constant border's, or not needed */
+  /* FLAT */
+  MULTIRATE_BYTES_PIXEL, /* the chunk with the pixel at the edge, which stands for all */
+  MULTIRATE_BYTES_EDGE,  /* what is there, then that pixel or the constant border */
+  /* PICKS: word by word, or as a chunk that has the first or last four in reverse order */
+  MULTIRATE_BYTES_PICKED,
+  MULTIRATE_BYTES_FIRST_FOUR,
+  MULTIRATE_BYTES_LAST_FOUR,
+  /* GATHERS */
+  MULTIRATE_BYTES_GATHERED
+};
+
+/* How a chunk is put together: word w has bytes of words w and w + 1. */
+struct alignas (16) MultiratePick
+{
+  /* Where all words but the first one lie in the row, in words; or MULTIRATE_BORDER_WORD. */
+  uint16_t at[MULTIRATE_PICKED_WORDS - 1];
+  uint16_t select[MULTIRATE_CHUNK_WORDS]; /* for __byte_perm() */
+};
+
+/* The constant border's. */
+#define MULTIRATE_BORDER_WORD 0xffff
+
+/* Word w as it is, and what changes that to word w + 1. */
+#define MULTIRATE_SELECT_WORD 0x3210
+#define MULTIRATE_SELECT_NEXT 0x4444
+
+/* In shared memory. */
+template <MultirateBytesWay WAY> struct MultirateBytesRows
+{
+  uint4 chunk[MULTIRATE_BYTES_AHEAD][MULTIRATE_BYTES_THREADS];
+};
+
+template <> struct MultirateBytesRows<MULTIRATE_PICKS>
+{
+  uint4 chunk[MULTIRATE_BYTES_AHEAD][MULTIRATE_BYTES_THREADS];
+  /* The word of those picked that has no room there. */
+  uint32_t fifth[MULTIRATE_BYTES_AHEAD][MULTIRATE_BYTES_THREADS];
+  MultiratePick pick[MULTIRATE_BYTES_THREADS];
+};
+
+struct MultirateBytes
+{
+  uint32_t word[MULTIRATE_CHUNK_WORDS];
+};
+
+/* The way for a plane that reads pixels from `left` to `right`, and whose other members are known. A
+ * MultiratePick has room for so many words of a row, and for chunks in which mirrored pixels turn back
+ * once. */
+static inline MultirateBytesWay
+multirate_bytes_way (
+    const MultiratePart *plane, SepconvBorder border, int left, int right)
+{
+  if (plane->src_unit == MULTIRATE_CHUNK && border_is_flat (border))
+    return MULTIRATE_FLAT;
+  if (plane->src_unit < 4 || plane->n_samples / 4 >= MULTIRATE_BORDER_WORD)
+    return MULTIRATE_GATHERS;
+  if (!border_is_flat (border)
+      && (left <= -plane->width || right >= 2 * plane->width))
+    return MULTIRATE_GATHERS;
+  return MULTIRATE_PICKS;
+}
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
+
+/* Finds out from which words the chunk is put together that begins with a pixel. Returns the first
+ * one, of which some bytes are in the row. A word comes twice where two of the chunk's own have no
+ * bytes of any other: pixels that are mirrored turn back in it. */
+template <int CHANNELS>
+__device__ __forceinline__ int
+multirate_pick_words (
+    int width, SepconvBorder border, int pixel, MultiratePick *pick)
+{
+  const int first = border_index (pixel, width, border) * CHANNELS / 4;
+  int word = first;
+
+#pragma unroll 1
+  for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++) {
+    int other = -1;
+    unsigned select = 0;
+
+    /* The byte after these tells which word is next, if none of them does. */
+#pragma unroll 1
+    for (int i = 0; i <= 4; i++) {
+      const int j = 4 * w + i;
+      const int at = border_index (pixel + j / CHANNELS, width, border);
+      const int byte = at * CHANNELS + j % CHANNELS;
+      const int of = at < 0 ? MULTIRATE_BORDER_WORD : byte / 4;
+
+      if (i < 4)
+        select |= ((at < 0 ? i : byte % 4) | (of == word ? 0 : 4)) << 4 * i;
+      if (other < 0 && (of != word || i == 4))
+        other = of;
+    }
+    pick->at[w] = (uint16_t) other;
+    pick->select[w] = (uint16_t) select;
+    word = other;
+  }
+  return first;
+}
+
+/* The bytes of a chunk whose pixels are `delta` bytes apart from each other in memory. All loads are
+ * in flight together. */
+template <int CHANNELS>
+__device__ __forceinline__ uint4
+multirate_gather_line (const uint8_t *first, int delta)
+{
+  uint32_t byte[MULTIRATE_CHUNK], word[MULTIRATE_CHUNK_WORDS];
+
+#pragma unroll
+  for (int j = 0; j < MULTIRATE_CHUNK; j++)
+    byte[j] = gpu_load (first + j / CHANNELS * delta + j % CHANNELS);
+#pragma unroll
+  for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++)
+    word[w] = byte[4 * w] | byte[4 * w + 1] << 8 | byte[4 * w + 2] << 16
+        | byte[4 * w + 3] << 24;
+  return make_uint4 (word[0], word[1], word[2], word[3]);
+}
+
+/* Any chunk of a row, as the border has it. Inline, it would double the kernel. All is by value, so that
+ * what the caller has stays in registers. */
+template <int CHANNELS>
+static __device__ __noinline__ uint4
+multirate_gather_bytes (const uint8_t *row, int width, SepconvBorder border,
+    uint32_t border_bytes, int pixel)
+{
+  constexpr int steps = MULTIRATE_CHUNK / CHANNELS - 1;
+  const int first = border_index (pixel, width, border);
+  const int last = border_index (pixel + steps, width, border);
+  const bool onward = last - first == steps;
+  const bool back = first - last == steps && border != SEPCONV_WRAP;
+  uint4 chunk = {};
+
+  if (first >= 0 && last >= 0 && (onward || back))
+    return multirate_gather_line<CHANNELS> (
+        row + first * CHANNELS, onward ? CHANNELS : -CHANNELS);
+  /* A border turns back in the middle of it, or does not read the row. */
+#pragma unroll 1
+  for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++) {
+    uint32_t word = 0;
+
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      const int c = j % CHANNELS;
+      const int at =
+          border_index (pixel + (4 * w + j) / CHANNELS, width, border);
+
+      word |= (at < 0 ? border_bytes >> 8 * c & 0xff
+                      : (uint32_t) gpu_load (row + at * CHANNELS + c))
+          << 8 * j;
+    }
+    chunk = make_uint4 (chunk.y, chunk.z, chunk.w, word);
+  }
+  return chunk;
+}
+
+/* Starts to copy a word of a row. */
+__device__ __forceinline__ void
+multirate_copy_word (
+    const MultiratePart &plane, const uint8_t *row, int word, uint32_t *to)
+{
+  if (word == MULTIRATE_BORDER_WORD)
+    *to = plane.border_bytes;
+  else
+    copy_async_word (to, row + 4 * word, min (plane.n_samples - 4 * word, 4));
+}
+
+/* Reads a lane's chunk, the same of each row. ask() starts to load one into slot `slot` of the rows,
+ * which take() finds there. */
+template <int CHANNELS, MultirateBytesWay WAY> struct MultirateBytesReader
+{
+  typedef MultirateBytesRows<WAY> Rows;
+  static constexpr int pixels = MULTIRATE_CHUNK / CHANNELS;
+
+  MultirateBytesReading reading;
+  /* Where in a row the lane reads: a chunk, or the first word that is picked for it. */
+  int byte;
+  int bytes, edge; /* FLAT: bytes that are there, and the byte where the pixel at the edge begins */
+
+  /* x: the chunk's first pixel. */
+  __device__ __forceinline__ void
+  begin (const MultiratePart &plane, SepconvBorder border, int x, bool needed,
+      Rows &rows)
+  {
+    const bool outside = x + pixels <= 0 || x >= plane.width;
+    const bool inside = x >= 0 && x + pixels <= plane.width;
+
+    byte = x * CHANNELS;
+    bytes = MULTIRATE_CHUNK;
+    if (!needed || (outside && border == SEPCONV_CONSTANT))
+      reading = MULTIRATE_BYTES_BORDER;
+    else if (inside && plane.src_unit == MULTIRATE_CHUNK)
+      reading = MULTIRATE_BYTES_CHUNK;
+    else if constexpr (WAY == MULTIRATE_FLAT)
+      begin_edge (plane, outside);
+    else if constexpr (WAY == MULTIRATE_PICKS)
+      begin_pick (plane, border, x, &rows.pick[threadIdx.x]);
+    else
+      reading = MULTIRATE_BYTES_GATHERED;
+  }
+
+  /* No chunk lies across the left edge. */
+  __device__ __forceinline__ void
+  begin_edge (const MultiratePart &plane, bool outside)
+  {
+    edge = byte < 0 ? 0 : (plane.width - 1) * CHANNELS;
+    reading = outside ? MULTIRATE_BYTES_PIXEL : MULTIRATE_BYTES_EDGE;
+    if (outside)
+      byte = edge / MULTIRATE_CHUNK * MULTIRATE_CHUNK;
+    bytes = min (plane.n_samples - byte, MULTIRATE_CHUNK);
+    edge -= byte;
+  }
+
+  /* Picks words, and finds out whether four of them are a chunk. */
+  __device__ __forceinline__ void
+  begin_pick (const MultiratePart &plane, SepconvBorder border, int x,
+      MultiratePick *pick)
+  {
+    constexpr int n = MULTIRATE_CHUNK_WORDS;
+    const int first =
+        multirate_pick_words<CHANNELS> (plane.width, border, x, pick);
+    const int in_chunk = first % n;
+
+    reading = MULTIRATE_BYTES_PICKED;
+    byte = 4 * first;
+    if (plane.src_unit < MULTIRATE_CHUNK)
+      return;
+    if (in_chunk == 0 && pick->at[n - 2] == first + n - 1
+        && pick->select[0] == MULTIRATE_SELECT_WORD
+        && pick->select[n - 1] == MULTIRATE_SELECT_WORD) {
+      reading = MULTIRATE_BYTES_CHUNK;
+    } else if (in_chunk == n - 1 && pick->at[n - 2] == first - (n - 1)) {
+      reading = MULTIRATE_BYTES_FIRST_FOUR;
+      byte -= 4 * (n - 1);
+    } else if (in_chunk == 0 && pick->at[n - 1] == first - n) {
+      reading = MULTIRATE_BYTES_LAST_FOUR;
+      byte -= 4 * n;
+    } else if (CHANNELS == 4 && in_chunk == n - 2
+        && pick->at[n - 2] == first - (n - 1)) {
+      /* Each of its words is one of these, and all move up by one: the first is not needed. */
+      reading = MULTIRATE_BYTES_FIRST_FOUR;
+      byte -= 4 * (n - 2);
+      pick->at[n - 1] = pick->at[n - 2];
+#pragma unroll 1
+      for (int w = 0; w < n; w++)
+        pick->select[w] ^= MULTIRATE_SELECT_NEXT;
+    }
+  }
+
+  /* Starts to load the chunk of a row in which `at` is `byte`, or NULL for the constant border. */
+  __device__ __forceinline__ void
+  ask (const MultiratePart &plane, SepconvBorder border, const uint8_t *at,
+      int slot, Rows &rows) const
+  {
+    uint4 *const to = &rows.chunk[slot][threadIdx.x];
+    const uint32_t fill = plane.border_bytes;
+
+    if (at == NULL || reading == MULTIRATE_BYTES_BORDER) {
+      *to = make_uint4 (fill, fill, fill, fill);
+      if constexpr (WAY == MULTIRATE_PICKS)
+        rows.fifth[slot][threadIdx.x] = fill;
+    } else if (WAY == MULTIRATE_FLAT || reading == MULTIRATE_BYTES_CHUNK) {
+      copy_async (to, at, bytes);
+    } else if constexpr (WAY == MULTIRATE_PICKS) {
+      ask_for_words (plane, border, at, (uint32_t *) to,
+          &rows.fifth[slot][threadIdx.x], rows.pick[threadIdx.x]);
+    } else if constexpr (WAY == MULTIRATE_GATHERS) {
+      *to = multirate_gather_bytes<CHANNELS> (
+          at - byte, plane.width, border, fill, byte / CHANNELS);
+    }
+  }
+
+  __device__ __forceinline__ void
+  ask_for_words (const MultiratePart &plane, SepconvBorder border,
+      const uint8_t *at, uint32_t *to, uint32_t *fifth,
+      const MultiratePick &pick) const
+  {
+    constexpr int n = MULTIRATE_CHUNK_WORDS;
+
+    if (reading == MULTIRATE_BYTES_PICKED) {
+      multirate_copy_word (plane, at - byte, byte / 4, to);
+#pragma unroll
+      for (int i = 1; i < MULTIRATE_PICKED_WORDS; i++)
+        multirate_copy_word (
+            plane, at - byte, pick.at[i - 1], i < n ? to + i : fifth);
+      return;
+    }
+    copy_async (to, at, MULTIRATE_CHUNK);
+    if (reading == MULTIRATE_BYTES_LAST_FOUR)
+      multirate_copy_word (plane, at - byte, byte / 4 + n, fifth);
+    else if (border == SEPCONV_REFLECT_101 || plane.n_samples % 4 != 0)
+      multirate_copy_word (plane, at - byte, pick.at[n - 1], fifth);
+  }
+
+  /* The chunk of a row that has come. */
+  __device__ __forceinline__ MultirateBytes
+  take (const MultiratePart &plane, SepconvBorder border, int slot,
+      const Rows &rows) const
+  {
+    const uint4 *const chunk = &rows.chunk[slot][threadIdx.x];
+    const uint4 words = *chunk;
+    MultirateBytes taken = { { words.x, words.y, words.z, words.w } };
+
+    if constexpr (WAY == MULTIRATE_FLAT) {
+      if (reading == MULTIRATE_BYTES_PIXEL || reading == MULTIRATE_BYTES_EDGE)
+        fill_in (border == SEPCONV_CONSTANT ? plane.border_bytes
+                                            : edge_bytes (chunk),
+            &taken);
+    } else if constexpr (WAY == MULTIRATE_PICKS) {
+      if (reading >= MULTIRATE_BYTES_PICKED)
+        put_together (
+            rows.fifth[slot][threadIdx.x], rows.pick[threadIdx.x], &taken);
+    }
+    return taken;
+  }
+
+  /* Four bytes of the pixel at the edge. */
+  __device__ __forceinline__ uint32_t
+  edge_bytes (const uint4 *chunk) const
+  {
+    const uint8_t *at = (const uint8_t *) chunk + edge;
+
+    if constexpr (CHANNELS == 1)
+      return at[0] * 0x01010101u;
+    else if constexpr (CHANNELS == 2)
+      return *(const uint16_t *) at * 0x00010001u;
+    else
+      return *(const uint32_t *) at;
+  }
+
+  /* Puts `fill` in place of what is not there. */
+  __device__ __forceinline__ void
+  fill_in (uint32_t fill, MultirateBytes *taken) const
+  {
+    const int inside = reading == MULTIRATE_BYTES_PIXEL ? 0 : bytes;
+
+#pragma unroll
+    for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++) {
+      const int n = min (max (inside - 4 * w, 0), 4);
+      const uint32_t keep = n == 4 ? 0xffffffffu : (1u << 8 * n) - 1;
+
+      taken->word[w] = (taken->word[w] & keep) | (fill & ~keep);
+    }
+  }
+
+  /* Puts a chunk together, from those words that have come. */
+  __device__ __forceinline__ void
+  put_together (
+      uint32_t fifth, const MultiratePick &pick, MultirateBytes *taken) const
+  {
+    const uint32_t(&word)[MULTIRATE_CHUNK_WORDS] = taken->word;
+    const bool onward = reading == MULTIRATE_BYTES_PICKED;
+    const bool last = reading == MULTIRATE_BYTES_LAST_FOUR;
+    const uint32_t from[MULTIRATE_PICKED_WORDS] = {
+      onward ? word[0] : last ? fifth : word[3],
+      onward ? word[1] : last ? word[3] : word[2],
+      last || onward ? word[2] : word[1],
+      onward ? word[3] : last ? word[1] : word[0],
+      last ? word[0] : fifth,
+    };
+
+#pragma unroll
+    for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++)
+      taken->word[w] = __byte_perm (from[w], from[w + 1], pick.select[w]);
+  }
+};
+
+#endif
