@@ -83,9 +83,8 @@ struct MultirateBytes
   uint32_t word[MULTIRATE_CHUNK_WORDS];
 };
 
-/* The way for a plane that reads pixels from `left` to `right`, and whose other members are known. A
- * MultiratePick has room for so many words of a row, and for chunks in which mirrored pixels turn back
- * once. */
+/* The way for a plane of which pixels from `left` to `right` are read. A MultiratePick has room for so
+ * many words of a row, and for chunks in which mirrored pixels turn back once. */
 static inline MultirateBytesWay
 multirate_bytes_way (
     const MultiratePart *plane, SepconvBorder border, int left, int right)
@@ -102,9 +101,9 @@ multirate_bytes_way (
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* Finds out from which words the chunk is put together that begins with a pixel. Returns the first
- * one, of which some bytes are in the row. A word comes twice where two of the chunk's own have no
- * bytes of any other: pixels that are mirrored turn back in it. */
+/* Finds out from which words of a row the chunk that begins with a pixel is put together. Returns the
+ * first one; some of its bytes are in the row. A word is picked twice if two words of the chunk have
+ * no bytes of any other, as where mirrored pixels turn back. */
 template <int CHANNELS>
 __device__ __forceinline__ int
 multirate_pick_words (
@@ -276,7 +275,7 @@ template <int CHANNELS, MultirateBytesWay WAY> struct MultirateBytesReader
       byte -= 4 * n;
     } else if (CHANNELS == 4 && in_chunk == n - 2
         && pick->at[n - 2] == first - (n - 1)) {
-      /* Each of its words is one of these, and all move up by one: the first is not needed. */
+      /* Pixels are words: the chunk has the first three of them, behind one that is not needed. */
       reading = MULTIRATE_BYTES_FIRST_FOUR;
       byte -= 4 * (n - 2);
       pick->at[n - 1] = pick->at[n - 2];
