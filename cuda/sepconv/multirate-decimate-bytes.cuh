@@ -51,19 +51,6 @@ multirate_share_pitch (int tiles)
   (MULTIRATE_BYTES_LOW_ROWS / 2 \
       * multirate_share_pitch (MULTIRATE_MOST_SLOT_TILES))
 
-/* CELLS: of a group, along x. */
-template <int CHANNELS, int CELLS, MultirateBytesWay WAY>
-struct MultirateDecimation
-{
-  typedef MultirateBytesReader<CHANNELS, WAY> Reader;
-  static constexpr MultirateBytesWay way = WAY;
-  static constexpr int channels = CHANNELS, cells = CELLS;
-  static constexpr int slots = CELLS + MULTIRATE_REACH - 1;  /* of a channel */
-  static constexpr int tiles = (CHANNELS * slots + 15) / 16; /* of 16 slots */
-  static constexpr int pitch = multirate_share_pitch (tiles);
-  static constexpr bool windows_shared = tiles == MULTIRATE_MOST_SLOT_TILES;
-};
-
 template <MultirateBytesWay WAY> struct MultirateBytesMemory
 {
   MultirateBytesRows<WAY> rows;
@@ -183,6 +170,19 @@ multirate_plane_way (const MultiratePart *plane, SepconvBorder border)
 }
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
+
+/* CELLS: of a group, along x. */
+template <int CHANNELS, int CELLS, MultirateBytesWay WAY>
+struct MultirateDecimation
+{
+  typedef MultirateBytesReader<CHANNELS, WAY> Reader;
+  static constexpr MultirateBytesWay way = WAY;
+  static constexpr int channels = CHANNELS, cells = CELLS;
+  static constexpr int slots = CELLS + MULTIRATE_REACH - 1;  /* of a channel */
+  static constexpr int tiles = (CHANNELS * slots + 15) / 16; /* of 16 slots */
+  static constexpr int pitch = multirate_share_pitch (tiles);
+  static constexpr bool windows_shared = tiles == MULTIRATE_MOST_SLOT_TILES;
+};
 
 /* The low columns of a block, and the cells under their windows. */
 struct MultirateBytesTile
