@@ -20,7 +20,7 @@
 #define MULTIRATE_BYTES_WARPS 16
 #define MULTIRATE_BYTES_THREADS (MULTIRATE_BYTES_WARPS * MULTIRATE_WARP)
 
-/* Rows on their way, by the rows of a warp. */
+/* How often a warp's rows are on their way at once. */
 #define MULTIRATE_BYTES_AHEAD 4
 
 /* Words that a chunk is put together from: each of its own has bytes of two neighbours of these. */
@@ -275,7 +275,8 @@ template <int CHANNELS, MultirateBytesWay WAY> struct MultirateBytesReader
       byte -= 4 * n;
     } else if (CHANNELS == 4 && in_chunk == n - 2
         && pick->at[n - 2] == first - (n - 1)) {
-      /* Pixels are words: the chunk has the first three of them, behind one that is not needed. */
+      /* Pixels are words. Three of the four lie in one chunk, the last word of which is not needed: it
+       * becomes the first one picked, and the others move up. */
       reading = MULTIRATE_BYTES_FIRST_FOUR;
       byte -= 4 * (n - 2);
       pick->at[n - 1] = pick->at[n - 2];

@@ -671,8 +671,8 @@ check_auto (Check *check, const void *data)
   device_leave (&device);
 }
 
-/* What the CPU's `auto` takes, with instruction sets that this processor has: of methods of which the
- * others took at least 1.25 times as long. */
+/* What the CPU's `auto` takes with each instruction set that this processor has, where all other methods
+ * take at least 1.25 times as long or cannot hold the accuracy. */
 static void
 check_auto_cpu (Check *check, const void *data)
 {
