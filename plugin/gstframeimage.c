@@ -8,7 +8,8 @@
 static GstVideoFormatInfo
 true_format (const GstVideoInfo *info)
 {
-  static const guint yuyv[] = { 0, 2, 6 }, uyva[] = { 2, 0, 4, 6 };
+  static const guint yuyv[GST_VIDEO_MAX_COMPONENTS] = { 0, 2, 6 };
+  static const guint uyva[GST_VIDEO_MAX_COMPONENTS] = { 2, 0, 4, 6 };
   GstVideoFormatInfo format = *info->finfo;
   const guint *offset = NULL;
 
