@@ -7,24 +7,33 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <stdlib.h>
 
 #define INSTRUCTIONS_CAPABILITY 80
 
-/* What the lanes of the warp that runs give each other: matrices of bytes, A by rows and B by
- * columns, or of halves with their exponents. A lane multiplies rows i and i + 8 of A by columns
- * 2j and 2j + 1 of B, so four numbers of each matrix lie side by side: of A twice row i, then twice
- * row i + 8, of B both columns, then both again. */
+/* What the lanes of a warp give each other, and what comes of it: registers side by side, by the
+ * register and then by the lane. */
 struct WarpExchange
 {
   const void *row[32];
-  float a[8][16][4], b[4][16][4];
-  int16_t a_exponent[8][16][4], b_exponent[4][16][4];
-  uint8_t a_bytes[16][32], b_bytes[8][32];
+  uint32_t loaded[4][32];
+  uint32_t left[4][32], right[2][32];
+  float sum[32][4];
+  int integer[32][4];
 };
 
 WarpExchange &emulated_exchange ();
+
+/* Waits until all lanes of the warp have come. The last one does `work` for all before any goes on.
+ * So results stay until all lanes have come once more. */
+void emulated_meet (void (*work) (WarpExchange &));
+
+/* sum += left * right, as halves. */
+void emulated_multiply_halves (WarpExchange &exchange);
+
+/* integer += left * right: bytes of `left` without, of `right` with or without a sign. */
+void emulated_multiply_bytes (WarpExchange &exchange);
+void emulated_multiply_unsigned_bytes (WarpExchange &exchange);
 
 static inline int
 emulated_lane ()
@@ -74,6 +83,16 @@ copy_async_wait ()
 
 template <int N>
 static inline void
+emulated_load (WarpExchange &exchange)
+{
+  for (int m = 0; m < N; m++)
+    for (int lane = 0; lane < 32; lane++)
+      memcpy (&exchange.loaded[m][lane],
+          (const char *) exchange.row[8 * m + lane / 4] + 4 * (lane % 4), 4);
+}
+
+template <int N>
+static inline void
 load_matrices (uint32_t (&to)[N], const void *row)
 {
   const int lane = emulated_lane ();
@@ -81,11 +100,9 @@ load_matrices (uint32_t (&to)[N], const void *row)
 
   expect_aligned (row, 16);
   exchange.row[lane] = row;
-  __syncwarp ();
+  emulated_meet (emulated_load<N>);
   for (int m = 0; m < N; m++)
-    memcpy (&to[m],
-        (const char *) exchange.row[8 * m + lane / 4] + 4 * (lane % 4), 4);
-  __syncwarp ();
+    to[m] = exchange.loaded[m][lane];
 }
 
 template <int PITCH, int COLUMNS, bool AT_ONCE>
@@ -176,161 +193,60 @@ codes_of_halves (uint32_t halves, uint32_t most)
   return codes;
 }
 
-/* The exponent of a number that is not zero, but no less than `least`. */
-static inline int
-emulated_exponent (float number, int least)
-{
-  uint32_t bits;
-
-  memcpy (&bits, &number, sizeof bits);
-  return std::max ((int) (bits >> 23 & 0xff) - 127, least);
-}
-
-/* Far below that of any product of halves, which is at least -28, also when one of a half, at most
- * 15, is added to it. */
-#define EXPONENT_OF_ZERO (-500)
-
-/* Of a half. */
-static inline int16_t
-emulated_exponent_of_half (float half)
-{
-  return (int16_t) (half == 0.0f ? EXPONENT_OF_ZERO
-                                 : emulated_exponent (half, -14));
-}
-
-typedef float FourFloats __attribute__ ((vector_size (16)));
-typedef int32_t FourInts __attribute__ ((vector_size (16)));
-typedef int16_t EightShorts __attribute__ ((vector_size (16)));
-
-/* Adds 8 products to each of four sums as tensor cores of compute capability 8.x do, which lose
- * more than newer ones: tensor-loss.h says how, and from which sources. */
+/* Gives the warp what this lane has of A and B. */
 static inline void
-emulated_add_products (float (&sums)[4], const float (*a)[4],
-    const int16_t (*a_exponent)[4], const float (*b)[4],
-    const int16_t (*b_exponent)[4])
+emulated_give (
+    WarpExchange &exchange, const uint4 &a, uint32_t low, uint32_t high)
 {
-  EightShorts most = { EXPONENT_OF_ZERO, EXPONENT_OF_ZERO, EXPONENT_OF_ZERO,
-    EXPONENT_OF_ZERO, EXPONENT_OF_ZERO, EXPONENT_OF_ZERO, EXPONENT_OF_ZERO,
-    EXPONENT_OF_ZERO };
-  int16_t halves[8];
-  int exponent[4];
-  float scale[4];
-  FourFloats sum, scales;
-  FourInts total;
+  const int lane = emulated_lane ();
 
-  for (int k = 0; k < 8; k += 2) {
-    EightShorts x, y;
-
-    memcpy (&x, a_exponent[k], sizeof x);
-    memcpy (&y, b_exponent[k], sizeof y);
-    x += y;
-    most = x > most ? x : most;
-  }
-  memcpy (halves, &most, sizeof halves);
-  /* Each number then is below 2^26, and a float holds all bits of a product of halves. */
-  for (int i = 0; i < 4; i++) {
-    exponent[i] = std::max<int> (halves[i], halves[i + 4]);
-    scale[i] = (float) emulated_power_of_two (
-        24 - std::max (exponent[i], emulated_exponent (sums[i], -64)));
-  }
-  memcpy (&scales, scale, sizeof scales);
-  memcpy (&sum, sums, sizeof sum);
-  total = __builtin_convertvector (sum * scales, FourInts);
-  for (int k = 0; k < 8; k++) {
-    FourFloats x, y;
-
-    memcpy (&x, a[k], sizeof x);
-    memcpy (&y, b[k], sizeof y);
-    total += __builtin_convertvector (x * y * scales, FourInts);
-  }
-  for (int i = 0; i < 4; i++) {
-    int size = abs (total[i]);
-
-    if (size >> 24 > 0)
-      size &= -(1 << (8 - __builtin_clz ((unsigned) size)));
-    /* Without a product the sum stays what it is. */
-    if (exponent[i] > EXPONENT_OF_ZERO / 2)
-      sums[i] = (float) (total[i] < 0 ? -size : size) / scale[i];
-  }
+  exchange.left[0][lane] = a.x;
+  exchange.left[1][lane] = a.y;
+  exchange.left[2][lane] = a.z;
+  exchange.left[3][lane] = a.w;
+  exchange.right[0][lane] = low;
+  exchange.right[1][lane] = high;
 }
 
 static inline void
 multiply_matrices_add (
     float (&to)[4], const uint4 &a, uint32_t low, uint32_t high)
 {
-  const int lane = emulated_lane (), line = lane / 4;
-  const uint32_t left[] = { a.x, a.y, a.z, a.w }, right[] = { low, high };
   WarpExchange &exchange = emulated_exchange ();
+  float (&sum)[4] = exchange.sum[emulated_lane ()];
 
-  for (int i = 0; i < 8; i++) {
-    const int k = lane % 4 * 2 + i / 4 * 8 + i % 2, at = i / 2 % 2 * 2;
-    const float half = emulated_half (left[i / 2], i % 2);
-
-    for (int twice = 0; twice < 2; twice++) {
-      exchange.a[line][k][at + twice] = half;
-      exchange.a_exponent[line][k][at + twice] =
-          emulated_exponent_of_half (half);
-    }
-  }
-  for (int i = 0; i < 4; i++) {
-    const int k = lane % 4 * 2 + i / 2 * 8 + i % 2, at = line % 2;
-    const float half = emulated_half (right[i / 2], i % 2);
-
-    for (int twice = 0; twice < 4; twice += 2) {
-      exchange.b[line / 2][k][at + twice] = half;
-      exchange.b_exponent[line / 2][k][at + twice] =
-          emulated_exponent_of_half (half);
-    }
-  }
-  __syncwarp ();
-  for (int k = 0; k < 16; k += 8)
-    emulated_add_products (to, &exchange.a[line][k],
-        &exchange.a_exponent[line][k], &exchange.b[lane % 4][k],
-        &exchange.b_exponent[lane % 4][k]);
-  __syncwarp ();
+  emulated_give (exchange, a, low, high);
+  memcpy (sum, to, sizeof sum);
+  emulated_meet (emulated_multiply_halves);
+  memcpy (to, sum, sizeof sum);
 }
 
-/* `Right`: what the bytes of B are. */
-template <typename Right>
 static inline void
-emulated_multiply_bytes (int (&to)[4], const int (&start)[4], const uint4 &a,
-    uint32_t low, uint32_t high)
+emulated_multiply_integers (int (&to)[4], const int (&start)[4], const uint4 &a,
+    uint32_t low, uint32_t high, void (*work) (WarpExchange &))
 {
-  const int lane = emulated_lane ();
-  const uint32_t left[] = { a.x, a.y, a.z, a.w }, right[] = { low, high };
   WarpExchange &exchange = emulated_exchange ();
+  int (&sum)[4] = exchange.integer[emulated_lane ()];
 
-  for (int i = 0; i < 4; i++)
-    memcpy (&exchange.a_bytes[lane / 4 + i % 2 * 8][lane % 4 * 4 + i / 2 * 16],
-        &left[i], sizeof left[i]);
-  for (int i = 0; i < 2; i++)
-    memcpy (&exchange.b_bytes[lane / 4][lane % 4 * 4 + i * 16], &right[i],
-        sizeof right[i]);
-  __syncwarp ();
-  for (int i = 0; i < 4; i++) {
-    const uint8_t *row = exchange.a_bytes[lane / 4 + i / 2 * 8];
-    const uint8_t *column = exchange.b_bytes[lane % 4 * 2 + i % 2];
-    int sum = start[i];
-
-    for (int k = 0; k < 32; k++)
-      sum += row[k] * (Right) column[k];
-    to[i] = sum;
-  }
-  __syncwarp ();
+  emulated_give (exchange, a, low, high);
+  memcpy (sum, start, sizeof sum);
+  emulated_meet (work);
+  memcpy (to, sum, sizeof sum);
 }
 
 static inline void
 multiply_bytes_add (int (&to)[4], const int (&start)[4], const uint4 &a,
     uint32_t low, uint32_t high)
 {
-  emulated_multiply_bytes<int8_t> (to, start, a, low, high);
+  emulated_multiply_integers (to, start, a, low, high, emulated_multiply_bytes);
 }
 
 static inline void
 multiply_unsigned_bytes_add (
     int (&to)[4], const uint4 &a, uint32_t low, uint32_t high)
 {
-  emulated_multiply_bytes<uint8_t> (to, to, a, low, high);
+  emulated_multiply_integers (
+      to, to, a, low, high, emulated_multiply_unsigned_bytes);
 }
 
 static inline uint32_t

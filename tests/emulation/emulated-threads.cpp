@@ -7,8 +7,10 @@
 #include "emulated-launch.h"
 #include "emulated-threads.h"
 
+#include <algorithm>
 #include <mutex>
 #include <stdlib.h>
+#include <string.h>
 #include <vector>
 
 #define STACK_BYTES (256 * 1024) /* sanitizers take several times the usual */
@@ -20,10 +22,11 @@ dim3 gridDim, blockDim;
 bool emulated_is_early;
 alignas (1024) unsigned char emulated_dynamic_shared[EMULATED_MAX_SHARED];
 
-/* Who has come to a barrier, and how often all have. */
+/* Who has come to a barrier, how often all have, and what is to be done for them before they go on. */
 struct Barrier
 {
   int members, arrived, passed;
+  void (*work) (WarpExchange &);
 };
 
 struct Thread
@@ -40,17 +43,19 @@ struct Thread
 static std::mutex launching;
 static std::vector<Thread> threads (EMULATED_MAX_THREADS);
 static SwitchPoint scheduler;
-static int running; /* index of the thread */
+static int running;  /* index of the thread */
+static int in_block; /* how many threads there are */
 static const std::function<void ()> *running_kernel;
 static Barrier block_barrier, warp_barrier[EMULATED_MAX_THREADS / 32];
 static WarpExchange exchanges[EMULATED_MAX_THREADS / 32];
-static unsigned shuffled[EMULATED_MAX_THREADS];
 static bool backwards;
 
 static void
 pass (Barrier *barrier)
 {
   if (barrier->members > 0 && barrier->arrived == barrier->members) {
+    if (barrier->work != nullptr)
+      barrier->work (emulated_exchange ());
     barrier->arrived = 0;
     barrier->passed++;
   }
@@ -62,17 +67,42 @@ waits (const Thread &thread)
   return thread.barrier != nullptr && thread.barrier->passed == thread.passed;
 }
 
+/* Makes the next thread of the block that can go on the running one, or returns false. */
+static bool
+choose_next ()
+{
+  for (int i = 0; i < in_block; i++) {
+    const int before = running;
+
+    running = backwards ? (before + in_block - 1) % in_block
+                        : (before + 1) % in_block;
+    if (!threads[running].done && !waits (threads[running])) {
+      threadIdx = threads[running].index;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Whoever comes last does `work` for all, unless it is NULL. */
 static void
-wait_at (Barrier *barrier)
+wait_at (Barrier *barrier, void (*work) (WarpExchange &))
 {
   Thread *const me = &threads[running];
 
   me->barrier = barrier;
   me->passed = barrier->passed;
   barrier->arrived++;
+  barrier->work = work;
   pass (barrier);
-  if (waits (*me))
-    switch_to (&me->at, &scheduler);
+  if (!waits (*me))
+    return;
+#ifdef ADDRESS_SANITIZER
+  /* It is told of the way back to where a stack was entered from. */
+  switch_to (&me->at, &scheduler);
+#else
+  switch_to (&me->at, choose_next () ? &threads[running].at : &scheduler);
+#endif
 }
 
 /* A thread that has left no longer counts. */
@@ -86,13 +116,19 @@ leave (Barrier *barrier)
 void
 __syncthreads ()
 {
-  wait_at (&block_barrier);
+  wait_at (&block_barrier, nullptr);
 }
 
 void
 __syncwarp (unsigned)
 {
-  wait_at (&warp_barrier[running / 32]);
+  wait_at (&warp_barrier[running / 32], nullptr);
+}
+
+void
+emulated_meet (void (*work) (WarpExchange &))
+{
+  wait_at (&warp_barrier[running / 32], work);
 }
 
 WarpExchange &
@@ -101,17 +137,21 @@ emulated_exchange ()
   return exchanges[running / 32];
 }
 
+static void
+hand_out (WarpExchange &exchange)
+{
+  memcpy (exchange.loaded[1], exchange.loaded[0], sizeof exchange.loaded[0]);
+}
+
 /* What another thread of the warp has for `value`. */
 static unsigned
 value_of (unsigned thread, unsigned value)
 {
-  unsigned result;
+  WarpExchange &exchange = emulated_exchange ();
 
-  shuffled[running] = value;
-  __syncwarp ();
-  result = shuffled[thread];
-  __syncwarp ();
-  return result;
+  exchange.loaded[0][running % 32] = value;
+  emulated_meet (hand_out);
+  return exchange.loaded[1][thread % 32];
 }
 
 int
@@ -186,14 +226,13 @@ run_block (int n, size_t shared)
     barrier = Barrier ();
   for (int i = 0; i < n; i++)
     start_thread (i);
-  while (block_barrier.members > 0)
-    for (int k = 0; k < n; k++) {
-      running = backwards ? n - 1 - k : k;
-      if (threads[running].done || waits (threads[running]))
-        continue;
-      threadIdx = threads[running].index;
-      switch_to (&scheduler, &threads[running].at);
-    }
+  in_block = n;
+  running = backwards ? 0 : n - 1;
+  while (choose_next ())
+    switch_to (&scheduler, &threads[running].at);
+  /* A GPU would hang. */
+  if (block_barrier.members > 0)
+    abort ();
 }
 
 void

@@ -117,35 +117,70 @@ level_at (const Problem *problem, int x, int y)
   return (double) (raw >> plane->shift) - problem->zero;
 }
 
+/* How many sums lie in registers at a time: compilers keep those of plain loops in memory, and all
+ * checks together took a third longer. */
+#define AT_ONCE 8
+
+typedef double Pair
+    __attribute__ ((vector_size (16), aligned (8), may_alias));
+
+/* to[x] = the sum over i of tap i * from[i][x]. Each of `from` has AT_ONCE numbers more. */
+static void
+sum_weighted (
+    const Taps *taps, const double *const *from, size_t width, double *to)
+{
+  for (size_t x = 0; x < width; x += AT_ONCE) {
+    Pair a = { 0.0 }, b = a, c = a, d = a;
+
+    for (int i = 0; i < taps->n; i++) {
+      const Pair *pairs = (const Pair *) (from[i] + x);
+
+      a += taps->tap[i] * pairs[0];
+      b += taps->tap[i] * pairs[1];
+      c += taps->tap[i] * pairs[2];
+      d += taps->tap[i] * pairs[3];
+    }
+
+    const Pair sums[AT_ONCE / 2] = { a, b, c, d };
+
+    for (size_t k = 0; k < AT_ONCE && x + k < width; k++)
+      to[x + k] = sums[k / 2][k % 2];
+  }
+}
+
 /* A term, [height][width], as two passes. */
 static double *
 sum_two_pass (const Problem *problem)
 {
   const size_t w = (size_t) problem->width, h = (size_t) problem->height;
+  const int most =
+      problem->x->n > problem->y->n ? problem->x->n : problem->y->n;
   double *sums, *line, *out;
+  const double **from;
 
   /* One row more: the row sums of a row that is all border. */
-  sums = kerncheck_alloc (sizeof (double) * w * (h + 1));
-  line = kerncheck_alloc (sizeof (double) * (w + (size_t) problem->x->n));
+  sums = kerncheck_alloc (sizeof (double) * (w * (h + 1) + AT_ONCE));
+  line = kerncheck_alloc (
+      sizeof (double) * (w + (size_t) problem->x->n + AT_ONCE));
   out = kerncheck_alloc (sizeof (double) * w * h);
+  from = kerncheck_alloc (sizeof *from * (size_t) most);
+  for (int i = 0; i < problem->x->n; i++)
+    from[i] = line + i;
   for (int y = 0; y <= problem->height; y++) {
-    double *to = sums + (size_t) y * w;
-
     for (int k = 0; k < problem->width + problem->x->n - 1; k++)
       line[k] =
           level_at (problem, problem->columns[k], y < problem->height ? y : -1);
-    for (int i = 0; i < problem->x->n; i++)
-      for (size_t x = 0; x < w; x++)
-        to[x] += problem->x->tap[i] * line[x + (size_t) i];
+    sum_weighted (problem->x, from, w, sums + (size_t) y * w);
   }
-  for (int y = 0; y < problem->height; y++)
+  for (int y = 0; y < problem->height; y++) {
     for (int j = 0; j < problem->y->n; j++) {
       const int row = problem->rows[y + j];
-      const double *from = sums + (row < 0 ? h : (size_t) row) * w;
 
-      for (size_t x = 0; x < w; x++)
-        out[(size_t) y * w + x] += problem->y->tap[j] * from[x];
+      from[j] = sums + (row < 0 ? h : (size_t) row) * w;
     }
+    sum_weighted (problem->y, from, w, out + (size_t) y * w);
+  }
+  free (from);
   free (sums);
   free (line);
   return out;
