@@ -458,13 +458,13 @@ current_caps (GstElement *element)
   return caps;
 }
 
-/* Whether frames of a format arrive within a while. */
+/* Whether frames of a format arrive within a while, which is long under a sanitizer. */
 static gboolean
 wait_for_format (GstElement *element, const char *format)
 {
   gboolean found = FALSE;
 
-  for (int i = 0; i < 500 && !found; i++) {
+  for (int i = 0; i < 3000 && !found; i++) {
     GstCaps *caps = current_caps (element);
 
     found = caps != NULL
