@@ -143,14 +143,14 @@ validate_terms (
       ? 2
       : 1;
   const int most = spec->combine == SEPCONV_SUM ? TAPS_MAX_TERMS : least;
+  const long long terms = 1LL + plane->n_more;
 
   if (plane->channels == 0 && plane->n_more == 0)
     return true; /* it is copied, and needs none */
-  if (plane->n_more + 1 >= least && plane->n_more + 1 <= most)
+  if (terms >= least && terms <= most)
     return true;
   return fault_set (fault, FAULT_SETTINGS,
-      "There are %d terms; %d to %d are allowed here.", plane->n_more + 1,
-      least, most);
+      "There are %lld terms; %d to %d are allowed here.", terms, least, most);
 }
 
 static bool

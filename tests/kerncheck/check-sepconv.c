@@ -8,6 +8,7 @@
 #include "kerncheck-device.h"
 #include "sepconv/method.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,6 +206,8 @@ check_combine (Check *check, const void *data)
     { "eight terms", SEPCONV_SUM, TAPS_MAX_TERMS - 1, 0, 0, true },
     { "nine terms", SEPCONV_SUM, TAPS_MAX_TERMS, 0, 0, false },
     { "no terms", SEPCONV_SUM, -1, 0, 0, false },
+    { "2^31 terms", SEPCONV_SUM, INT_MAX, 0, 0, false },
+    { "-2^31 + 1 terms", SEPCONV_SUM, INT_MIN, 0, 0, false },
     { "unsharp", SEPCONV_UNSHARP, 0, -2.0, 0.0, true },
     { "a threshold of all codes", SEPCONV_UNSHARP, 0, 3.0, 1.0, true },
     { "unsharp of two terms", SEPCONV_UNSHARP, 1, 1.0, 0.0, false },
