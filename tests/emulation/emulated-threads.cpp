@@ -98,7 +98,7 @@ wait_at (Barrier *barrier, void (*work) (WarpExchange &))
   if (!waits (*me))
     return;
 #ifdef ADDRESS_SANITIZER
-  /* It is told of the way back to where a stack was entered from. */
+  /* switch_to() can tell it of the scheduler's stack alone as the one to come back from. */
   switch_to (&me->at, &scheduler);
 #else
   switch_to (&me->at, choose_next () ? &threads[running].at : &scheduler);
@@ -120,15 +120,15 @@ __syncthreads ()
 }
 
 void
-__syncwarp (unsigned)
-{
-  wait_at (&warp_barrier[running / 32], nullptr);
-}
-
-void
 emulated_meet (void (*work) (WarpExchange &))
 {
   wait_at (&warp_barrier[running / 32], work);
+}
+
+void
+__syncwarp (unsigned)
+{
+  emulated_meet (nullptr);
 }
 
 WarpExchange &

@@ -198,7 +198,7 @@ start_job() {
   # code checks every result, and the tests check what it makes of them.
   [[ $tool != memcheck ]] || options+=(--report-api-errors=no)
   mkdir -p "$output/$tool"
-  # An element test that hangs leaves time for those behind it, which racecheck's have not.
+  # An element test that hangs leaves time for those behind it. With racecheck each is alone.
   [[ $tool != racecheck ]] || test_limit=$limit
   # shellcheck disable=SC2086 # words of a command
   CK_DEFAULT_TIMEOUT=$test_limit timeout -k 10 "$limit" \

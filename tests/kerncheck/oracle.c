@@ -153,17 +153,14 @@ static double *
 sum_two_pass (const Problem *problem)
 {
   const size_t w = (size_t) problem->width, h = (size_t) problem->height;
-  const int most =
-      problem->x->n > problem->y->n ? problem->x->n : problem->y->n;
+  const double *from[TAPS_MAX];
   double *sums, *line, *out;
-  const double **from;
 
   /* One row more: the row sums of a row that is all border. */
   sums = kerncheck_alloc (sizeof (double) * (w * (h + 1) + AT_ONCE));
   line = kerncheck_alloc (
       sizeof (double) * (w + (size_t) problem->x->n + AT_ONCE));
   out = kerncheck_alloc (sizeof (double) * w * h);
-  from = kerncheck_alloc (sizeof *from * (size_t) most);
   for (int i = 0; i < problem->x->n; i++)
     from[i] = line + i;
   for (int y = 0; y <= problem->height; y++) {
@@ -180,7 +177,6 @@ sum_two_pass (const Problem *problem)
     }
     sum_weighted (problem->y, from, w, out + (size_t) y * w);
   }
-  free (from);
   free (sums);
   free (line);
   return out;
