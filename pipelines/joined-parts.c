@@ -2,9 +2,13 @@
 
 #include "joined-parts.h"
 
+#include <gst/video/video.h>
+
 gboolean
 joined_parts_add (GstBin *bin, GstElement *concat, gchar **files)
 {
+  /* Caps in the parts name this type, which gdpdepay may read before any element has registered it. */
+  g_type_ensure (GST_TYPE_VIDEO_MULTIVIEW_FLAGSET);
   for (; *files; files++) {
     GstElement *source = gst_element_factory_make ("filesrc", NULL);
     GstElement *reader = gst_element_factory_make ("gdpdepay", NULL);

@@ -453,12 +453,13 @@ expect_arrivals (Arrivals *arrivals, int frames, int metas)
   g_mutex_clear (&arrivals->lock);
 }
 
-/* 12 frames of noise through cudahisto, and through the rest of the line. */
+/* 12 frames of noise through cudahisto, and through the rest of the line. Their rows are whole units of
+ * 16 bytes: initcheck reports what kernels read of others behind their ends. */
 static GstElement *
 launch (const char *caps, const char *rest)
 {
   char *line = g_strdup_printf (
-      "videotestsrc num-buffers=12 pattern=snow ! video/x-raw,%s,width=46,"
+      "videotestsrc num-buffers=12 pattern=snow ! video/x-raw,%s,width=48,"
       "height=30,framerate=30/1 ! cudahisto backend=%s interval=0 "
       "attach-meta=true ! %s",
       caps, test_backend (), rest);
