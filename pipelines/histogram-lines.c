@@ -23,9 +23,13 @@
 #include <glib/gstdio.h>
 #include <gst/gst.h>
 
+/* Seconds that a file may take until its first frame. decodebin may lose a demuxer's error, and a read
+ * may never return: no state can be changed then. */
+#define FILE_LIMIT 30
+
 struct app
 {
-  GstElement *pipeline;
+  GstElement *pipeline; /* NULL again if it is left to the end of the process */
   const gchar *input; /* as errors name it */
   gchar *missing;     /* what a missing plugin would have decoded */
   gboolean failed;
@@ -208,9 +212,9 @@ on_warning (struct app *app, GstMessage *message)
   g_clear_error (&error);
 }
 
-/* Runs to the end of the input or to the first error. */
+/* Runs to the end of the input or to the first error; `limit`: how long its first frame may take. */
 static void
-run_pipeline (struct app *app)
+run_pipeline (struct app *app, GstClockTime limit)
 {
   GstBus *bus = gst_element_get_bus (app->pipeline);
   gboolean ended = FALSE;
@@ -218,9 +222,21 @@ run_pipeline (struct app *app)
   gst_bus_set_sync_handler (bus, on_posted, app, NULL);
   gst_element_set_state (app->pipeline, GST_STATE_PLAYING);
   while (!ended && !app->failed) {
-    GstMessage *message = gst_bus_timed_pop (bus, GST_CLOCK_TIME_NONE);
+    GstMessage *message = gst_bus_timed_pop_filtered (bus, limit,
+        GST_MESSAGE_EOS | GST_MESSAGE_APPLICATION | GST_MESSAGE_ERROR
+            | GST_MESSAGE_WARNING | GST_MESSAGE_ELEMENT
+            | GST_MESSAGE_ASYNC_DONE);
 
+    if (message == NULL) {
+      fail (app, "%s: no data of it has come within %d s", app->input,
+          FILE_LIMIT);
+      app->pipeline = NULL;
+      break;
+    }
     switch (GST_MESSAGE_TYPE (message)) {
+      case GST_MESSAGE_ASYNC_DONE:
+        limit = GST_CLOCK_TIME_NONE;
+        break;
       case GST_MESSAGE_EOS:
       case GST_MESSAGE_APPLICATION:
         ended = TRUE;
@@ -241,7 +257,8 @@ run_pipeline (struct app *app)
     }
     gst_message_unref (message);
   }
-  gst_element_set_state (app->pipeline, GST_STATE_NULL);
+  if (app->pipeline != NULL)
+    gst_element_set_state (app->pipeline, GST_STATE_NULL);
   gst_bus_set_sync_handler (bus, NULL, NULL, NULL);
   gst_object_unref (bus);
 
@@ -407,7 +424,10 @@ main (int argc, char **argv)
   set_property (&app, "planes", planes);
   set_property (&app, "backend", backend);
   if (!app.failed)
-    run_pipeline (&app);
+    run_pipeline (&app,
+        uri != NULL && gst_uri_has_protocol (uri, "file")
+            ? FILE_LIMIT * GST_SECOND
+            : GST_CLOCK_TIME_NONE);
 
 done:
   gst_clear_object (&app.pipeline);

@@ -8,12 +8,17 @@ Exit status: 0 when INPUT has ended, else 1 and one sentence on stderr."""
 
 import argparse
 import json
+import math
 import os
 import signal
 import sys
+import time
 import warnings
 
 PROGRAM = os.path.basename(__file__)
+# Seconds that a file may take until its first frame: decodebin may lose a demuxer's error, and a read
+# may never return.
+FILE_LIMIT = 30
 EXAMPLE = """Example:
   histogram-lines.py --every-frame in.mp4 >lines.json
 """
@@ -116,15 +121,25 @@ def build_pipeline(arguments):
     return pipeline
 
 
-def run(pipeline, name):
+def run(pipeline, name, limit):
+    """`limit`: seconds until the first frame."""
     bus = pipeline.get_bus()
+    late = time.monotonic() + limit
     # Messages are printed on the thread that posts them: whoever reads the lines
     # slowly slows the pipeline, and nothing piles up.
     bus.enable_sync_message_emission()
     bus.connect("sync-message::element", on_element_message)
     pipeline.set_state(Gst.State.PLAYING)
     while True:
-        message = bus.timed_pop(Gst.CLOCK_TIME_NONE)
+        message = bus.timed_pop(Gst.SECOND)
+        if message is not None and message.type == Gst.MessageType.ASYNC_DONE:
+            late = math.inf
+        if time.monotonic() >= late:
+            print(f"{PROGRAM}: {name}: no data of it has come within {limit} s",
+                  file=sys.stderr, flush=True)
+            os._exit(1)  # nobody can change a state while a read does not return
+        if message is None:
+            continue
         if message.type == Gst.MessageType.EOS:
             return
         if message.type == Gst.MessageType.ERROR:
@@ -150,7 +165,8 @@ def main():
     except GLib.Error as error:
         fail(error.message)
     try:
-        run(pipeline, arguments.input or "videotestsrc")
+        is_file = arguments.input and pipeline.get_by_name("source").props.uri.startswith("file:")
+        run(pipeline, arguments.input or "videotestsrc", FILE_LIMIT if is_file else math.inf)
     finally:
         pipeline.set_state(Gst.State.NULL)
 

@@ -377,7 +377,13 @@ files_that_never_come() {
   waits_beside "$1/pipelines/filter-file" "$never" "$scratch/none.mkv"
   waits_beside "$1/pipelines/filter-file" --part 0: "$never" "$scratch/none.mkv.gdp"
   waits_beside "$1/pipelines/filter-file" --list-parts 2 "$never"
-  ! have_gi || waits_beside pipelines/hide-people "$never" "$scratch/none.mp4"
+  waits_beside "$1/pipelines/histogram-lines" "$never"
+  if have_gi; then
+    waits_beside pipelines/hide-people "$never" "$scratch/none.mp4"
+    waits_beside pipelines/histogram-lines.py "$never"
+    waits_beside pipelines/histogram-view "$never"
+    waits_beside pipelines/launch-line sharpen "$never" "$scratch/none.mp4"
+  fi
   for process in "${processes[@]}"; do
     wait "$process"
   done
