@@ -25,7 +25,8 @@ typedef struct
 
 struct Workers
 {
-  int count;
+  int count;   /* as many as there may be */
+  int threads; /* those that there are, the calling one with them; 0: none was started yet */
   Worker worker[WORKERS_MAX];
 
   WorkersJob job; /* written before `round` grows, then read-only */
@@ -154,18 +155,24 @@ workers_new (int limit, Fault *fault)
   pthread_cond_init (&workers->work, NULL);
   pthread_cond_init (&workers->done, NULL);
   atomic_init (&workers->next, 0);
-  workers->count = 1;
+  workers->count = usable_cores (limit);
+  return workers;
+}
+
+static void
+start_threads (Workers *workers)
+{
+  workers->threads = 1;
   /* A system that gives fewer threads than cores still works, with fewer. */
-  for (int i = 1, cores = usable_cores (limit); i < cores; i++) {
-    Worker *worker = &workers->worker[workers->count];
+  while (workers->threads < workers->count) {
+    Worker *worker = &workers->worker[workers->threads];
 
     worker->workers = workers;
-    worker->index = workers->count;
+    worker->index = workers->threads;
     if (pthread_create (&worker->thread, NULL, worker_main, worker) != 0)
       break;
-    workers->count++;
+    workers->threads++;
   }
-  return workers;
 }
 
 void
@@ -178,7 +185,7 @@ workers_free (Workers *workers)
   workers->round++;
   pthread_cond_broadcast (&workers->work);
   pthread_mutex_unlock (&workers->lock);
-  for (int i = 1; i < workers->count; i++)
+  for (int i = 1; i < workers->threads; i++)
     pthread_join (workers->worker[i].thread, NULL);
   pthread_cond_destroy (&workers->done);
   pthread_cond_destroy (&workers->work);
@@ -200,7 +207,9 @@ workers_run (Workers *workers, int n, int grain, WorkersJob job, void *user)
   workers->n = n;
   workers->grain = grain;
   atomic_store (&workers->next, 0);
-  if (workers->count == 1 || n <= grain) {
+  if (workers->count > 1 && n > grain && workers->threads == 0)
+    start_threads (workers);
+  if (workers->threads <= 1 || n <= grain) {
     take_parts (workers, 0);
     return;
   }

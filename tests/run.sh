@@ -3,7 +3,7 @@
 #
 # Builds twice, side by side, and runs every test that this machine can run:
 #
-#   build/test          gcc (or $CC), with CUDA where nvcc is
+#   build/test          gcc (or $CC), with CUDA where nvcc is: where there is no GPU, kernels are not optimized
 #   build/test-nocuda   clang, without CUDA
 #
 # both with warnings as errors. What can't run here is named with "SKIP".
@@ -500,17 +500,20 @@ found_by_task() {
   gst-inspect-1.0 cudasepconv | grep -A1 'border-color' | grep 0xff000000
 }
 
-# The default build: no tests, kernels for the GPUs of this machine (here made up), and
-# with --prefix=/usr in the folder where the distribution's GStreamer looks.
+# The default build has no tests, and goes with --prefix=/usr to the folder where the distribution's
+# GStreamer looks. demo.sh has built the same for another prefix, which no object file depends on.
 builds_by_hand() {
-  local folder=$scratch/by-hand plugins
+  local folder=$scratch/by-hand prefix plugins status=0
+  prefix=$(pkg-config --variable=prefix gstreamer-1.0)
   plugins=$(pkg-config --variable=pluginsdir gstreamer-1.0)
   rm -rf "$folder" "$scratch/hand-root"
-  meson setup "$folder" --prefix="$(pkg-config --variable=prefix gstreamer-1.0)" \
-    --buildtype=release -Dcuda=disabled >"$scratch/setup"
+  meson setup "$folder" --prefix="$prefix" --buildtype=release -Dcuda=disabled >"$scratch/setup"
   if grep 'set GST_PLUGIN_PATH' "$scratch/setup"; then return 1; fi
   [[ ! -e $folder/tests ]]
-  DESTDIR=$scratch/hand-root meson install -C "$folder"
+  meson configure build/demo --prefix="$prefix"
+  DESTDIR=$scratch/hand-root meson install -C build/demo || status=$?
+  meson configure build/demo --prefix=/usr/local
+  [[ $status = 0 ]]
   GST_PLUGIN_PATH=$scratch/hand-root$plugins inspect gst-inspect-1.0
   meson setup "$scratch/by-hand-local" --prefix=/usr/local -Dcuda=disabled \
     | grep 'set GST_PLUGIN_PATH'
@@ -1335,6 +1338,11 @@ check_cuda_build() {
 
 check_clang_build() {
   local target
+  if command -v mypy >/dev/null; then
+    check "python: mypy --strict" python_types
+  else
+    skip "python: mypy --strict" "there is no mypy"
+  fi
   CC=clang check "$nocuda builds without warnings" build $nocuda -Dcuda=disabled \
     -Dfuzz=auto
   $check_passed || return 0
@@ -1389,12 +1397,6 @@ check "setup.sh shows how far a build is" build_shows_progress
 check "scripts: shellcheck" shellcheck \
   -x .ci/run cuda/*.sh docs/*.sh pipelines/{*.sh,completion.bash} debian/tests/{header,launch,tools,typelib} \
   tests/*.sh tests/{elements,gpu,monitor}/*.sh
-
-if command -v mypy >/dev/null; then
-  check "python: mypy --strict" python_types
-else
-  skip "python: mypy --strict" "there is no mypy"
-fi
 
 # One build's programs seldom keep all cores busy, so both are checked at once: the second with
 # files of its own, and its results follow those of the first.

@@ -12,7 +12,8 @@ is_ours (GstObject *source)
       : NULL;
 
   return factory != NULL
-      && g_str_has_prefix (GST_OBJECT_NAME (factory), "cuda");
+      && (g_str_has_prefix (GST_OBJECT_NAME (factory), "cuda")
+          || g_str_has_prefix (GST_OBJECT_NAME (factory), "own"));
 }
 
 static void

@@ -14,6 +14,7 @@
  * run, such as "outside". */
 #include "fault-fixture.h"
 #include "fault-run.h"
+#include "own-element.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static const struct
 /* Points that every pipeline has at least, all sweeps together. A sweep that meets fewer has lost
  * sight of them. */
 #define LEAST_ON_GPU 400
-#define LEAST_ON_CPU 14
+#define LEAST_ON_CPU 9
 
 /* A frame takes much less on the CPU than on the emulated GPU, and there are fewer points. */
 #define SHORTER_STRIDE_ON_CPU 32
@@ -79,6 +80,9 @@ static const Element elements[] = {
   { "clahe", "GRAY8",
       "cudahisto mode=equalize equalizer=clahe smoothing=0 interval=0" },
   { "overlay", "NV12", "cudahisto mode=overlay interval=0" },
+  /* The base class for elements of other projects. */
+  { "own", "NV12", "ownelement mark=3" },
+  { "own-read", "NV12", "ownelement use=read" },
 };
 
 /* The points to take, and how many there were. */
@@ -380,6 +384,7 @@ points_or_skip (void)
 
   if (points == NULL)
     test_skip ("this GPU cannot be told to fail");
+  own_element_register ();
   for (guint e = 0; e < G_N_ELEMENTS (elements); e++)
     wanted += is_wanted (&elements[e]);
   expect (wanted > 0, "FAULTS_PIPELINE names no pipeline");

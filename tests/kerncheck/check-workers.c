@@ -4,10 +4,12 @@
 
 #include "workers.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define MAX_ITEMS 5000
 
@@ -99,6 +101,60 @@ check_run (Check *check, const void *data)
   check_cases (check, 5, run_case, data);
 }
 
+/* Threads of this process. */
+static int
+count_threads (void)
+{
+  DIR *folder = opendir ("/proc/self/task");
+  int n = 0;
+
+  if (folder == NULL)
+    return 0;
+  for (const struct dirent *entry; (entry = readdir (folder)) != NULL;)
+    n += entry->d_name[0] != '.';
+  closedir (folder);
+  return n;
+}
+
+/* A thread that has been joined may be seen for a moment. */
+static void
+expect_threads (Check *check, int wanted)
+{
+  const struct timespec moment = { .tv_nsec = 1000000 };
+  int n = count_threads ();
+
+  for (int i = 0; i < 2000 && n != wanted; i++, n = count_threads ())
+    nanosleep (&moment, NULL);
+  EXPECT (check, n == wanted, "%d threads instead of %d", n, wanted);
+}
+
+/* Threads start with the first job that has parts for them, and end with their workers. */
+static void
+check_start (Check *check, const void *data)
+{
+  const int before = count_threads ();
+  Tally *tally = kerncheck_alloc (sizeof *tally);
+  Fault fault;
+  Workers *workers = workers_new (WORKERS_MAX, &fault);
+
+  (void) data;
+  check->cases++;
+  if (!EXPECT (check, workers != NULL, "no workers: %s", fault.message))
+    goto done;
+  expect_run (check, workers, tally, 7, 7);
+  expect_threads (check, before);
+  for (int i = 0; i < 2; i++) {
+    expect_run (check, workers, tally, 7, 1);
+    expect_threads (check, before + workers_count (workers) - 1);
+  }
+  workers_free (workers);
+  workers = NULL;
+  expect_threads (check, before);
+done:
+  workers_free (workers);
+  free (tally);
+}
+
 /* `limit` bounds what the machine's cores give, and nothing else does. */
 static void
 check_limit (Check *check, const void *data)
@@ -185,5 +241,6 @@ check_workers_add (void)
 {
   kerncheck_add (check_thread_limit, NULL, NULL, "workers/thread-limit");
   kerncheck_add (check_limit, NULL, NULL, "workers/limit");
+  kerncheck_add (check_start, NULL, NULL, "workers/start");
   kerncheck_add (check_run, NULL, NULL, "workers/run");
 }

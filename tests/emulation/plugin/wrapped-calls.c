@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* wrapped-calls: what the plugin over the emulated GPU asks of the system and of GStreamer, as
- * fault points. The linker has the plugin's own calls come here (--wrap); those of libraries
- * go where they always go. Memory of GLib ends the process where there is none, and is no
- * fault point. */
+/* wrapped-calls: what the plugin and the library over the emulated GPU ask of the system and of
+ * GStreamer, as fault points. The linker has their own calls come here (--wrap); those of other
+ * libraries go where they always go. Memory of GLib ends the process where there is none, and is
+ * no fault point. */
 #include "emulated-faults.h"
 
 #include <errno.h>
