@@ -2,8 +2,8 @@
 /* workers: a few threads that share an image, by rows or columns.
  *
  * The first job of more than one part starts the threads. Between jobs they look for the next one
- * for some microseconds, then they sleep. One job at a time: workers_run() may not be called by two threads at once,
- * nor from within a job. */
+ * for some microseconds, then they sleep. One job at a time: workers_run() may not be called by two
+ * threads at once, nor from within a job. */
 #pragma once
 
 #include "fault.h"
@@ -13,9 +13,10 @@ typedef struct Workers Workers;
 /* Handles items [first, last) as worker `worker`, in 0..workers_count()-1. */
 typedef void (*WorkersJob) (void *user, int worker, int first, int last);
 
-/* As many workers as there are cores this process may use, at most `limit` and WORKERS_MAX; the calling
- * thread is one of them. There are fewer if the system gives fewer threads. */
 #define WORKERS_MAX 64
+/* As many workers as there are cores this process may use, at most `limit` and WORKERS_MAX; the
+ * calling thread is one of them. If the system gives fewer threads, those that there are do the
+ * work. NULL: there is no memory. */
 Workers *workers_new (int limit, Fault *fault);
 void workers_free (Workers *workers);
 /* Caps the `limit` of every later workers_new() on the calling thread; 0, the default: no cap.
