@@ -220,7 +220,7 @@ try_packages() {
   if [[ $(id -u) != 0 ]]; then
     skip "installing, using and removing packages" "that takes root"
     return
-  elif dpkg-query -W "${packages[@]}" 2>/dev/null | grep -q .; then
+  elif dpkg-query -W "${packages[@]}" 2>/dev/null | grep . >/dev/null; then
     skip "installing, using and removing packages" "some of them are installed already"
     return
   fi
