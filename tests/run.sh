@@ -382,7 +382,7 @@ files_that_never_come() {
     waits_beside pipelines/hide-people "$never" "$scratch/none.mp4"
     waits_beside pipelines/histogram-lines.py "$never"
     waits_beside pipelines/histogram-view "$never"
-    waits_beside pipelines/launch-line sharpen "$never" "$scratch/none.mp4"
+    waits_beside pipelines/launch-line sharpen "$never" "$scratch/none.more.mp4"
   fi
   for process in "${processes[@]}"; do
     wait "$process"

@@ -111,7 +111,7 @@ def test_gil_is_released():
 
 
 def test_number_of_threads():
-    """No more of them than were asked for."""
+    """No more of them than were asked for, and none for what one takes alone."""
 
     def count():
         return len(os.listdir("/proc/self/task"))
@@ -126,9 +126,11 @@ def test_number_of_threads():
 
     cudasepconv.cache_clear()
     before = count_without_ended()
-    cudasepconv.gaussian(np.zeros((50, 50), np.uint8), threads=1)
+    cudasepconv.gaussian(np.zeros((1000, 1000), np.uint8), threads=1)
     assert count() == before
-    cudasepconv.gaussian(np.zeros((50, 50), np.uint8))
+    cudasepconv.gaussian(np.zeros((20, 20), np.uint8))
+    assert count() == before
+    cudasepconv.gaussian(np.zeros((1000, 1000), np.uint8))
     assert count() == before + min(64, len(os.sched_getaffinity(0))) - 1
     cudasepconv.cache_clear()
     assert count_without_ended() == before
