@@ -25,7 +25,7 @@ typedef struct
 
 struct Workers
 {
-  int count;   /* as many as there may be */
+  int count; /* as many as there may be */
   int threads; /* those that there are, the calling one with them; 0: none was started yet */
   Worker worker[WORKERS_MAX];
 

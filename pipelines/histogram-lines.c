@@ -30,8 +30,8 @@
 struct app
 {
   GstElement *pipeline; /* NULL again if it is left to the end of the process */
-  const gchar *input; /* as errors name it */
-  gchar *missing;     /* what a missing plugin would have decoded */
+  const gchar *input;   /* as errors name it */
+  gchar *missing;       /* what a missing plugin would have decoded */
   gboolean failed;
 
   /* Of the thread that posts; the main thread reads them after the last message
