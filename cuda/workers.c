@@ -207,9 +207,9 @@ workers_run (Workers *workers, int n, int grain, WorkersJob job, void *user)
   workers->n = n;
   workers->grain = grain;
   atomic_store (&workers->next, 0);
-  if (workers->count > 1 && n > grain && workers->threads == 0)
+  if (n > grain && workers->threads == 0)
     start_threads (workers);
-  if (workers->threads <= 1 || n <= grain) {
+  if (n <= grain || workers->threads == 1) {
     take_parts (workers, 0);
     return;
   }

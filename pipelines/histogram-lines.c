@@ -23,9 +23,7 @@
 #include <glib/gstdio.h>
 #include <gst/gst.h>
 
-/* Seconds that a file may take until its first frame. decodebin may lose a demuxer's error, and a read
- * may never return: no state can be changed then. */
-#define FILE_LIMIT 30
+#include "input-streams.h"
 
 struct app
 {
@@ -228,8 +226,7 @@ run_pipeline (struct app *app, GstClockTime limit)
             | GST_MESSAGE_ASYNC_DONE);
 
     if (message == NULL) {
-      fail (app, "%s: no data of it has come within %d s", app->input,
-          FILE_LIMIT);
+      fail (app, "%s: " INPUT_STREAMS_LATE, app->input);
       app->pipeline = NULL;
       break;
     }
@@ -426,7 +423,7 @@ main (int argc, char **argv)
   if (!app.failed)
     run_pipeline (&app,
         uri != NULL && gst_uri_has_protocol (uri, "file")
-            ? FILE_LIMIT * GST_SECOND
+            ? INPUT_STREAMS_LIMIT * GST_SECOND
             : GST_CLOCK_TIME_NONE);
 
 done:

@@ -47,7 +47,9 @@ static const struct
 /* Points that every pipeline has at least, all sweeps together. A sweep that meets fewer has lost
  * sight of them. */
 #define LEAST_ON_GPU 400
-#define LEAST_ON_CPU 9
+#define LEAST_ON_CPU 14
+/* Of those, an element that brings no engine with it. */
+#define LEAST_WITHOUT_ENGINE 9
 
 /* A frame takes much less on the CPU than on the emulated GPU, and there are fewer points. */
 #define SHORTER_STRIDE_ON_CPU 32
@@ -339,12 +341,21 @@ is_wanted (const Element *element)
   return name == NULL || g_str_equal (name, element->name);
 }
 
+static guint
+least_points (const Element *element, gboolean on_cpu)
+{
+  if (!on_cpu)
+    return LEAST_ON_GPU;
+  return g_str_has_prefix (element->settings, "own") ? LEAST_WITHOUT_ENGINE
+                                                     : LEAST_ON_CPU;
+}
+
 static void
 sweep_pipeline (const FaultPoints *points, const Element *element, guint memory,
     const char *backend)
 {
   const gboolean on_cpu = g_str_equal (backend, "cpu");
-  const guint least = on_cpu ? LEAST_ON_CPU : LEAST_ON_GPU;
+  const guint least = least_points (element, on_cpu);
   const gboolean may_fall_back = g_str_equal (backend, "auto");
   char *description = describe (element, memory, backend);
   char *title = g_strdup_printf ("backend=%s %s, %s memory", backend,
