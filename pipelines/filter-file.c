@@ -19,8 +19,10 @@
  *        frames up to then; one that --force was to replace is as it was before.
  *        With --part and --join OUTPUT is as it was before */
 
+#define _GNU_SOURCE /* sched_getaffinity */
 #include <errno.h>
 #include <locale.h>
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -57,8 +59,9 @@
   " ! openh264enc rate-control=quality ! h264parse"
 #define VP8 \
   I420 \
-  " ! vp8enc deadline=1 cpu-used=4 end-usage=cq cq-level=20" \
-  " target-bitrate=20000000 threads=4"
+  " ! vp8enc name=vp8 deadline=1 cpu-used=4 end-usage=cq cq-level=20" \
+  " target-bitrate=20000000"
+#define VP8_MOST_THREADS 4
 
 /* Ways to write the filtered frames, best first. Where "even" crops, the
  * encoder wants whole 2x2 blocks of pixels. The muxer takes the other streams, too;
@@ -718,6 +721,25 @@ describe_output (const struct app *app, const struct encoding *encoding)
       " name=muxer", NULL);
 }
 
+/* The encoder's threads spin while they wait for each other: two that share a
+ * processor core take 14 times as long as one. */
+static void
+limit_threads (struct app *app)
+{
+  GstElement *vp8 = gst_bin_get_by_name (GST_BIN (app->encoder), "vp8");
+  cpu_set_t cores;
+  gint n = 1;
+
+  if (!vp8)
+    return;
+  /* Those that this process may use; g_get_num_processors() of GLib 2.74 counts
+   * all. */
+  if (sched_getaffinity (0, sizeof cores, &cores) == 0)
+    n = MIN (CPU_COUNT (&cores), VP8_MOST_THREADS);
+  g_object_set (vp8, "threads", n, NULL);
+  gst_object_unref (vp8);
+}
+
 static gboolean
 build_pipeline (struct app *app, const gchar *filter,
     const struct encoding *encoding, const gchar *unfinished)
@@ -732,6 +754,7 @@ build_pipeline (struct app *app, const gchar *filter,
   if (app->failed)
     return FALSE;
   g_object_set (sink, "location", unfinished, NULL);
+  limit_threads (app);
   app->streams.muxer = gst_bin_get_by_name (GST_BIN (app->encoder), "muxer");
   if (!(app->joined ? add_joining (app) : add_filtering (app, filter)))
     return FALSE;

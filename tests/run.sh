@@ -358,6 +358,27 @@ filter_file_changes_sizes() {
     $((20 * (324 * 242 + 2 * 164 * 121 + 160 * 120 + 2 * 80 * 60 + 320 * 240 + 2 * 160 * 120))) ]]
 }
 
+# encoding_seconds COMMAND...: CPU time that a file of VP8 takes, in whole seconds.
+encoding_seconds() {
+  (
+    "$@" --force --filter identity "$scratch/large.mkv" "$scratch/large.webm" >/dev/null
+    times >"$scratch/times"
+  )
+  sed -nE '2s/^[0-9]+m([0-9]+)\..*/\1/p' "$scratch/times"
+}
+
+# An encoder's threads that share a core would take 14 times as long.
+filter_file_on_one_core() {
+  local all one
+  gst-launch-1.0 -q videotestsrc num-buffers=30 ! video/x-raw,width=1280,height=720 \
+    ! jpegenc ! matroskamux ! filesink location="$scratch/large.mkv"
+  all=$(encoding_seconds "$1/pipelines/filter-file")
+  one=$(encoding_seconds taskset -c "$(taskset -cp $$ | grep -oE '[0-9]+' | tail -n 1)" \
+    "$1/pipelines/filter-file")
+  echo "all cores: $all s, one: $one s"
+  ((one <= 2 * all + 2))
+}
+
 # waits_beside COMMAND...: one of `processes`, with status 1 in time.
 waits_beside() {
   {
@@ -1210,6 +1231,7 @@ check_cuda_build() {
   check "$cuda: filter-file keeps sound and subtitles" filter_file_keeps_streams $cuda
   check "$cuda: filter-file keeps SubRip subtitles" filter_file_keeps_subrip $cuda
   check "$cuda: filter-file and sizes that change" filter_file_changes_sizes $cuda
+  check "$cuda: filter-file on one core" filter_file_on_one_core $cuda
   check "$cuda: filter-file and signals" filter_file_signals $cuda
   check "$cuda: filter-file and Ctrl-C" filter_file_interrupted $cuda
   check "$cuda: gst-inspect-1.0 by task" found_by_task
