@@ -399,6 +399,7 @@ usage (void)
     fprintf (stderr, " %s", isa_name ((Isa) isa));
   fprintf (stderr,
       "\n"
+      "  --lower-only     with --isa: nothing, if that is the processor's best anyway\n"
       "  --check NAME     only this check, or those whose names begin so\n"
       "  --method NAME    only the checks of this method:");
   for (int i = 0; i < sepconv_n_methods (); i++)
@@ -411,28 +412,38 @@ usage (void)
       "  --part K/N       only every Nth of these checks, from the Kth on\n");
 }
 
-/* Takes --isa out of the options. False: there is no such instruction set; `skips`: this
- * processor does not have it. */
+/* Takes --isa and --lower-only out of the options. False: there is no such instruction set, or
+ * none is named; `skips`: this processor does not have it, or it is none that is lower. */
 static bool
 take_isa (int *argc, char **argv, bool *skips)
 {
+  const char *best = isa_name (isa_best ()), *name = NULL;
+  bool lower_only = false;
   int n = 1;
 
-  *skips = false;
   for (int i = 1; i < *argc; i++) {
-    if (strcmp (argv[i], "--isa") != 0) {
+    if (strcmp (argv[i], "--isa") == 0) {
+      if (++i == *argc || !isa_cap (argv[i]))
+        return false;
+      name = argv[i];
+    } else if (strcmp (argv[i], "--lower-only") == 0) {
+      lower_only = true;
+    } else {
       argv[n++] = argv[i];
-      continue;
-    }
-    if (++i == *argc || !isa_cap (argv[i]))
-      return false;
-    if (strcmp (isa_name (isa_best ()), argv[i]) != 0) {
-      printf ("SKIP kerncheck --isa %s: this processor does not have it\n",
-          argv[i]);
-      *skips = true;
     }
   }
   *argc = n;
+  *skips = true;
+  if (lower_only && name == NULL)
+    return false;
+  if (name != NULL && strcmp (isa_name (isa_best ()), name) != 0)
+    printf ("SKIP kerncheck --isa %s: this processor does not have it\n", name);
+  else if (name != NULL && lower_only && strcmp (best, name) == 0)
+    printf (
+        "SKIP kerncheck --isa %s: it is what this processor takes without\n",
+        name);
+  else
+    *skips = false;
   return true;
 }
 

@@ -170,20 +170,32 @@ mark_owned (Picture *picture)
 {
   const Image *image = &picture->image;
 
-  for (int p = 0; p < image->n_planes; p++)
-    for (int c = 0; c < image->plane[p].channels; c++)
-      for (int y = 0; y < image_plane_height (image, p); y++)
-        for (int x = 0; x < image->plane[p].width; x++)
-          memset (picture->owned
-                  + (picture_sample (image, p, c, x, y) - picture->block),
-              1, (size_t) image_sample_bytes (&image->plane[p]));
+  for (int p = 0; p < image->n_planes; p++) {
+    const ImagePlane *plane = &image->plane[p];
+    const bool two_bytes = image_sample_bytes (plane) > 1;
+
+    for (int c = 0; c < plane->channels; c++)
+      for (int y = 0; y < image_plane_height (image, p); y++) {
+        uint8_t *owned = picture->owned
+            + (picture_sample (image, p, c, 0, y) - picture->block);
+
+        for (int x = 0; x < plane->width; x++, owned += plane->pixel_stride) {
+          owned[0] = 1;
+          if (two_bytes)
+            owned[1] = 1;
+        }
+      }
+  }
 }
 
 static void
 fill_noise (uint8_t *bytes, size_t n, Random *random)
 {
-  for (size_t i = 0; i < n; i++)
-    bytes[i] = (uint8_t) (random_next (random) >> 32);
+  for (size_t i = 0; i < n; i += sizeof (uint64_t)) {
+    const uint64_t noise = random_next (random);
+
+    memcpy (bytes + i, &noise, n - i < sizeof noise ? n - i : sizeof noise);
+  }
 }
 
 static void
@@ -387,7 +399,7 @@ paint_code (const Painter *painter, int channel, int x, int y, Random *random)
     case CONTENT_EXTREMES:
       return random_chance (random, 50) ? full : 0;
     default:
-      return random_int (random, 0, full);
+      return (int) (random_next (random) >> 16 & (unsigned) full);
   }
 }
 
