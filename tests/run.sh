@@ -360,11 +360,10 @@ filter_file_changes_sizes() {
 
 # encoding_seconds COMMAND...: CPU time that a file of VP8 takes, in whole seconds.
 encoding_seconds() {
-  (
-    "$@" --force --filter identity "$scratch/large.mkv" "$scratch/large.webm" >/dev/null
-    times >"$scratch/times"
-  )
-  sed -nE '2s/^[0-9]+m([0-9]+)\..*/\1/p' "$scratch/times"
+  local times
+  times=$("$@" --force --filter identity "$scratch/large.mkv" "$scratch/large.webm" >/dev/null && times) \
+    || return
+  [[ $times =~ $'\n'([0-9]+)m([0-9]+) ]] && echo $((BASH_REMATCH[1] * 60 + BASH_REMATCH[2]))
 }
 
 # An encoder's threads that share a core would take 14 times as long.

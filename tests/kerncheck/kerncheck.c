@@ -417,7 +417,7 @@ usage (void)
 static bool
 take_isa (int *argc, char **argv, bool *skips)
 {
-  const char *best = isa_name (isa_best ()), *name = NULL;
+  const char *best = isa_name (isa_best ()), *name = NULL, *why = NULL;
   bool lower_only = false;
   int n = 1;
 
@@ -433,17 +433,17 @@ take_isa (int *argc, char **argv, bool *skips)
     }
   }
   *argc = n;
-  *skips = true;
-  if (lower_only && name == NULL)
-    return false;
-  if (name != NULL && strcmp (isa_name (isa_best ()), name) != 0)
-    printf ("SKIP kerncheck --isa %s: this processor does not have it\n", name);
-  else if (name != NULL && lower_only && strcmp (best, name) == 0)
-    printf (
-        "SKIP kerncheck --isa %s: it is what this processor takes without\n",
-        name);
-  else
-    *skips = false;
+  *skips = false;
+  if (name == NULL)
+    return !lower_only;
+  if (strcmp (isa_name (isa_best ()), name) != 0)
+    why = "this processor does not have it";
+  else if (lower_only && strcmp (best, name) == 0)
+    why = "it is what this processor takes without";
+  if (why != NULL) {
+    printf ("SKIP kerncheck --isa %s: %s\n", name, why);
+    *skips = true;
+  }
   return true;
 }
 

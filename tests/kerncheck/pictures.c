@@ -399,7 +399,7 @@ paint_code (const Painter *painter, int channel, int x, int y, Random *random)
     case CONTENT_EXTREMES:
       return random_chance (random, 50) ? full : 0;
     default:
-      return (int) (random_next (random) >> 16 & (unsigned) full);
+      return random_int (random, 0, full);
   }
 }
 
