@@ -4,11 +4,12 @@
  *
  * Chunks come by asynchronous copies into shared memory, where each lane finds its own: many are on
  * their way without a register, and no warp waits for another. What a border does to a chunk outside
- * the picture is done when it is taken. There are kernels for three ways, as code that is not needed
+ * the picture is done when it is taken. There are kernels for four ways, as code that is not needed
  * costs registers:
  *
+ *   MULTIRATE_WHOLE    like MULTIRATE_FLAT, and rows are whole chunks
  *   MULTIRATE_FLAT     all bytes beyond an end of a row are the same; rows lie at multiples of 16
- *                      bytes
+ *                      bytes: multirate-flat-reader.cuh
  *   MULTIRATE_PICKS    any border; rows lie at multiples of 4 bytes. A chunk that does not lie in the
  *                      row as it is wanted is put together from five words
  *   MULTIRATE_GATHERS  anything. Such chunks are loaded byte by byte, and waited for */
@@ -20,7 +21,8 @@
 #define MULTIRATE_BYTES_WARPS 16
 #define MULTIRATE_BYTES_THREADS (MULTIRATE_BYTES_WARPS * MULTIRATE_WARP)
 
-/* How often a warp's rows are on their way at once. */
+/* Rows that a warp takes at a time, and how many times those are on their way. */
+#define MULTIRATE_BYTES_ROWS 8
 #define MULTIRATE_BYTES_AHEAD 4
 
 /* Words that a chunk is put together from: each of its own has bytes of two neighbours of these. */
@@ -28,6 +30,7 @@
 
 enum MultirateBytesWay
 {
+  MULTIRATE_WHOLE,
   MULTIRATE_FLAT,
   MULTIRATE_PICKS,
   MULTIRATE_GATHERS,
@@ -38,9 +41,6 @@ enum MultirateBytesReading
 {
   MULTIRATE_BYTES_CHUNK,  /* as it lies there */
   MULTIRATE_BYTES_BORDER, /* the constant border's, or not needed */
-  /* FLAT */
-  MULTIRATE_BYTES_PIXEL, /* the chunk with the pixel at the edge, which stands for all */
-  MULTIRATE_BYTES_EDGE,  /* what is there, then that pixel or the constant border */
   /* PICKS: word by word, or as a chunk that has the first or last four in reverse order */
   MULTIRATE_BYTES_PICKED,
   MULTIRATE_BYTES_FIRST_FOUR,
@@ -89,8 +89,10 @@ static inline MultirateBytesWay
 multirate_bytes_way (
     const MultiratePart *plane, SepconvBorder border, int left, int right)
 {
-  if (plane->src_unit == MULTIRATE_CHUNK && border_is_flat (border))
-    return MULTIRATE_FLAT;
+  if (plane->src_unit == MULTIRATE_CHUNK && border_is_flat (border)
+      && plane->src_stride == (int) plane->src_stride)
+    return plane->n_samples % MULTIRATE_CHUNK == 0 ? MULTIRATE_WHOLE
+                                                   : MULTIRATE_FLAT;
   if (plane->src_unit < 4 || plane->n_samples / 4 >= MULTIRATE_BORDER_WORD)
     return MULTIRATE_GATHERS;
   if (!border_is_flat (border)
@@ -172,7 +174,7 @@ multirate_gather_bytes (const uint8_t *row, int width, SepconvBorder border,
   if (first >= 0 && last >= 0 && (onward || back))
     return multirate_gather_line<CHANNELS> (
         row + first * CHANNELS, onward ? CHANNELS : -CHANNELS);
-  /* A border turns back in the middle of it, or does not read the row. */
+    /* A border turns back in the middle of it, or does not read the row. */
 #pragma unroll 1
   for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++) {
     uint32_t word = 0;
@@ -213,40 +215,27 @@ template <int CHANNELS, MultirateBytesWay WAY> struct MultirateBytesReader
   MultirateBytesReading reading;
   /* Where in a row the lane reads: a chunk, or the first word that is picked for it. */
   int byte;
-  int bytes, edge; /* FLAT: bytes that are there, and the byte where the pixel at the edge begins */
+  const uint8_t
+      *at; /* that, in the row to be asked for next, if it is in the picture */
 
-  /* x: the chunk's first pixel. */
+  /* x: the chunk's first pixel. The rows are those from `first` on. */
   __device__ __forceinline__ void
   begin (const MultiratePart &plane, SepconvBorder border, int x, bool needed,
-      Rows &rows)
+      int first, int, Rows &rows)
   {
     const bool outside = x + pixels <= 0 || x >= plane.width;
     const bool inside = x >= 0 && x + pixels <= plane.width;
 
     byte = x * CHANNELS;
-    bytes = MULTIRATE_CHUNK;
     if (!needed || (outside && border == SEPCONV_CONSTANT))
       reading = MULTIRATE_BYTES_BORDER;
     else if (inside && plane.src_unit == MULTIRATE_CHUNK)
       reading = MULTIRATE_BYTES_CHUNK;
-    else if constexpr (WAY == MULTIRATE_FLAT)
-      begin_edge (plane, outside);
     else if constexpr (WAY == MULTIRATE_PICKS)
       begin_pick (plane, border, x, &rows.pick[threadIdx.x]);
     else
       reading = MULTIRATE_BYTES_GATHERED;
-  }
-
-  /* No chunk lies across the left edge. */
-  __device__ __forceinline__ void
-  begin_edge (const MultiratePart &plane, bool outside)
-  {
-    edge = byte < 0 ? 0 : (plane.width - 1) * CHANNELS;
-    reading = outside ? MULTIRATE_BYTES_PIXEL : MULTIRATE_BYTES_EDGE;
-    if (outside)
-      byte = edge / MULTIRATE_CHUNK * MULTIRATE_CHUNK;
-    bytes = min (plane.n_samples - byte, MULTIRATE_CHUNK);
-    edge -= byte;
+    at = plane.src + first * plane.src_stride + byte;
   }
 
   /* Picks words, and finds out whether four of them are a chunk. */
@@ -286,66 +275,69 @@ template <int CHANNELS, MultirateBytesWay WAY> struct MultirateBytesReader
     }
   }
 
-  /* Starts to load the chunk of a row in which `at` is `byte`, or NULL for the constant border. */
+  /* Starts to load the chunk of row y. Those of the rows come one after the other. */
   __device__ __forceinline__ void
-  ask (const MultiratePart &plane, SepconvBorder border, const uint8_t *at,
-      int slot, Rows &rows) const
+  ask (const MultiratePart &plane, SepconvBorder border, int y, int slot,
+      Rows &rows)
   {
     uint4 *const to = &rows.chunk[slot][threadIdx.x];
     const uint32_t fill = plane.border_bytes;
+    const uint8_t *from = at; /* NULL: the constant border */
 
-    if (at == NULL || reading == MULTIRATE_BYTES_BORDER) {
+    if ((unsigned) y >= (unsigned) plane.height) {
+      const int row = border_index (y, plane.height, border);
+
+      from = row < 0 ? NULL : plane.src + row * plane.src_stride + byte;
+    }
+    at += MULTIRATE_BYTES_ROWS * plane.src_stride;
+    if (from == NULL || reading == MULTIRATE_BYTES_BORDER) {
       *to = make_uint4 (fill, fill, fill, fill);
       if constexpr (WAY == MULTIRATE_PICKS)
         rows.fifth[slot][threadIdx.x] = fill;
-    } else if (WAY == MULTIRATE_FLAT || reading == MULTIRATE_BYTES_CHUNK) {
-      copy_async (to, at, bytes);
+    } else if (reading == MULTIRATE_BYTES_CHUNK) {
+      copy_async (to, from, MULTIRATE_CHUNK);
     } else if constexpr (WAY == MULTIRATE_PICKS) {
-      ask_for_words (plane, border, at, (uint32_t *) to,
+      ask_for_words (plane, border, from, (uint32_t *) to,
           &rows.fifth[slot][threadIdx.x], rows.pick[threadIdx.x]);
     } else if constexpr (WAY == MULTIRATE_GATHERS) {
       *to = multirate_gather_bytes<CHANNELS> (
-          at - byte, plane.width, border, fill, byte / CHANNELS);
+          from - byte, plane.width, border, fill, byte / CHANNELS);
     }
   }
 
   __device__ __forceinline__ void
   ask_for_words (const MultiratePart &plane, SepconvBorder border,
-      const uint8_t *at, uint32_t *to, uint32_t *fifth,
+      const uint8_t *from, uint32_t *to, uint32_t *fifth,
       const MultiratePick &pick) const
   {
     constexpr int n = MULTIRATE_CHUNK_WORDS;
+    const uint8_t *const row = from - byte;
 
     if (reading == MULTIRATE_BYTES_PICKED) {
-      multirate_copy_word (plane, at - byte, byte / 4, to);
+      multirate_copy_word (plane, row, byte / 4, to);
 #pragma unroll
       for (int i = 1; i < MULTIRATE_PICKED_WORDS; i++)
         multirate_copy_word (
-            plane, at - byte, pick.at[i - 1], i < n ? to + i : fifth);
+            plane, row, pick.at[i - 1], i < n ? to + i : fifth);
       return;
     }
-    copy_async (to, at, MULTIRATE_CHUNK);
+    copy_async (to, from, MULTIRATE_CHUNK);
     if (reading == MULTIRATE_BYTES_LAST_FOUR)
-      multirate_copy_word (plane, at - byte, byte / 4 + n, fifth);
+      multirate_copy_word (plane, row, byte / 4 + n, fifth);
     else if (border == SEPCONV_REFLECT_101 || plane.n_samples % 4 != 0)
-      multirate_copy_word (plane, at - byte, pick.at[n - 1], fifth);
+      multirate_copy_word (plane, row, pick.at[n - 1], fifth);
   }
 
-  /* The chunk of a row that has come. */
+  /* The chunk of the row in `slot`, which has come. */
   __device__ __forceinline__ MultirateBytes
-  take (const MultiratePart &plane, SepconvBorder border, int slot,
+  take (const MultiratePart &, SepconvBorder, int, int slot,
       const Rows &rows) const
   {
     const uint4 *const chunk = &rows.chunk[slot][threadIdx.x];
     const uint4 words = *chunk;
     MultirateBytes taken = { { words.x, words.y, words.z, words.w } };
 
-    if constexpr (WAY == MULTIRATE_FLAT) {
-      if (reading == MULTIRATE_BYTES_PIXEL || reading == MULTIRATE_BYTES_EDGE)
-        fill_in (border == SEPCONV_CONSTANT ? plane.border_bytes
-                                            : edge_bytes (chunk),
-            &taken);
-    } else if constexpr (WAY == MULTIRATE_PICKS) {
+    if constexpr (WAY == MULTIRATE_PICKS) {
       if (reading >= MULTIRATE_BYTES_PICKED)
         put_together (
             rows.fifth[slot][threadIdx.x], rows.pick[threadIdx.x], &taken);
@@ -353,48 +345,25 @@ template <int CHANNELS, MultirateBytesWay WAY> struct MultirateBytesReader
     return taken;
   }
 
-  /* Four bytes of the pixel at the edge. */
-  __device__ __forceinline__ uint32_t
-  edge_bytes (const uint4 *chunk) const
-  {
-    const uint8_t *at = (const uint8_t *) chunk + edge;
-
-    if constexpr (CHANNELS == 1)
-      return at[0] * 0x01010101u;
-    else if constexpr (CHANNELS == 2)
-      return *(const uint16_t *) at * 0x00010001u;
-    else
-      return *(const uint32_t *) at;
-  }
-
-  /* Puts `fill` in place of what is not there. */
-  __device__ __forceinline__ void
-  fill_in (uint32_t fill, MultirateBytes *taken) const
-  {
-    const int inside = reading == MULTIRATE_BYTES_PIXEL ? 0 : bytes;
-
-#pragma unroll
-    for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++) {
-      const int n = min (max (inside - 4 * w, 0), 4);
-      const uint32_t keep = n == 4 ? 0xffffffffu : (1u << 8 * n) - 1;
-
-      taken->word[w] = (taken->word[w] & keep) | (fill & ~keep);
-    }
-  }
-
   /* Puts a chunk together, from those words that have come. */
   __device__ __forceinline__ void
   put_together (
       uint32_t fifth, const MultiratePick &pick, MultirateBytes *taken) const
   {
-    const uint32_t(&word)[MULTIRATE_CHUNK_WORDS] = taken->word;
+    const uint32_t (&word)[MULTIRATE_CHUNK_WORDS] = taken->word;
     const bool onward = reading == MULTIRATE_BYTES_PICKED;
     const bool last = reading == MULTIRATE_BYTES_LAST_FOUR;
     const uint32_t from[MULTIRATE_PICKED_WORDS] = {
-      onward ? word[0] : last ? fifth : word[3],
-      onward ? word[1] : last ? word[3] : word[2],
+      onward     ? word[0]
+          : last ? fifth
+                 : word[3],
+      onward     ? word[1]
+          : last ? word[3]
+                 : word[2],
       last || onward ? word[2] : word[1],
-      onward ? word[3] : last ? word[1] : word[0],
+      onward     ? word[3]
+          : last ? word[1]
+                 : word[0],
       last ? word[0] : fifth,
     };
 

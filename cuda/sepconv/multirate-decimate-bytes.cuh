@@ -22,10 +22,9 @@
  * strips one after the other. */
 #pragma once
 
-#include "multirate-bytes-reader.cuh"
 #include "multirate-decimate.cuh"
+#include "multirate-flat-reader.cuh"
 
-#define MULTIRATE_BYTES_ROWS 8
 /* Registers for two blocks a multiprocessor. */
 #define MULTIRATE_BYTES_AT_ONCE (2 * MULTIRATE_BYTES_THREADS)
 
@@ -46,19 +45,30 @@ multirate_share_pitch (int tiles)
   return 16 * tiles + 8;
 }
 
+/* How many passes a group's low rows are put there in, so that blocks have less than the 99 KB that some GPUs
+ * allow them. */
+static __host__ __device__ constexpr int
+multirate_share_passes (int tiles)
+{
+  return tiles < MULTIRATE_MOST_SLOT_TILES ? 1 : 2;
+}
+
 /* Floats of a group there, at most. */
 #define MULTIRATE_SHARES \
-  (MULTIRATE_BYTES_LOW_ROWS / 2 \
-      * multirate_share_pitch (MULTIRATE_MOST_SLOT_TILES))
+  (MULTIRATE_BYTES_LOW_ROWS \
+      * multirate_share_pitch (MULTIRATE_MOST_SLOT_TILES - 1))
 
 template <MultirateBytesWay WAY> struct MultirateBytesMemory
 {
   MultirateBytesRows<WAY> rows;
   uint4 window_x[MULTIRATE_MOST_SLOT_TILES][2][MULTIRATE_WARP];
-  uint2 window_y[MULTIRATE_WINDOW_PAIRS];
-  /* Half of the low rows at a time. */
+  uint4 window_y[MULTIRATE_WINDOW_PAIRS];
   float share[MULTIRATE_BYTES_WARPS][MULTIRATE_SHARES];
+  float start[MULTIRATE_BYTES_LOW_ROWS]; /* of the sums of a low row */
 };
+
+static_assert (sizeof (MultirateBytesMemory<MULTIRATE_PICKS>) <= 99 * 1024,
+    "Some GPUs allow a block no more.");
 
 /* Cells along x of a group. */
 static __host__ __device__ __forceinline__ int
@@ -105,6 +115,14 @@ multirate_byte_of (const MultirateAxis *axis, int t, int p)
       : 0;
 }
 
+/* Those of p and p + 1, so many times, as halves. */
+static inline uint32_t
+multirate_pair_of (const MultirateAxis *axis, int t, int p, float weight)
+{
+  return multirate_two_halves ((float) multirate_byte_of (axis, t, p) * weight,
+      (float) multirate_byte_of (axis, t, p + 1) * weight);
+}
+
 /* Four bytes of the left factor: those by which a slot weighs four bytes of a group. */
 static inline uint32_t
 multirate_window_word (const MultirateAxis *x, int channels, int slot, int byte)
@@ -142,17 +160,18 @@ multirate_write_byte_windows (
             multirate_window_word (x, channels, slot, byte + 4),
             multirate_window_word (x, channels, slot + 8, byte + 4));
   }
-  /* Pair i of rows of low row 0's window, less MULTIRATE_BYTES_LOW_ROWS - REACH cells. */
+  /* Pair i of rows of low row 0's window, less MULTIRATE_BYTES_LOW_ROWS - REACH cells, and the same of
+   * low row 8. */
   for (int i = 0; i < MULTIRATE_WINDOW_PAIRS; i++) {
     const int pairs = y->factor / 2;
     const int t = i / pairs - (MULTIRATE_BYTES_LOW_ROWS - MULTIRATE_REACH);
-    const float first = (float) multirate_byte_of (y, t, i % pairs * 2);
-    const float second = (float) multirate_byte_of (y, t, i % pairs * 2 + 1);
+    const int below = t - MULTIRATE_BYTES_LOW_ROWS / 2;
 
-    to->byte_window_y[i].x = multirate_two_halves (
-        first * MULTIRATE_LOW_WEIGHT, second * MULTIRATE_LOW_WEIGHT);
-    to->byte_window_y[i].y = multirate_two_halves (
-        first * MULTIRATE_HIGH_WEIGHT, second * MULTIRATE_HIGH_WEIGHT);
+    to->byte_window_y[i] = make_uint4 (
+        multirate_pair_of (y, t, i % pairs * 2, MULTIRATE_LOW_WEIGHT),
+        multirate_pair_of (y, below, i % pairs * 2, MULTIRATE_LOW_WEIGHT),
+        multirate_pair_of (y, t, i % pairs * 2, MULTIRATE_HIGH_WEIGHT),
+        multirate_pair_of (y, below, i % pairs * 2, MULTIRATE_HIGH_WEIGHT));
   }
 }
 
@@ -181,6 +200,7 @@ struct MultirateDecimation
   static constexpr int slots = CELLS + MULTIRATE_REACH - 1;  /* of a channel */
   static constexpr int tiles = (CHANNELS * slots + 15) / 16; /* of 16 slots */
   static constexpr int pitch = multirate_share_pitch (tiles);
+  static constexpr int passes = multirate_share_passes (tiles);
   static constexpr bool windows_shared = tiles == MULTIRATE_MOST_SLOT_TILES;
 };
 
@@ -192,17 +212,17 @@ struct MultirateBytesTile
   int skew;     /* cells from there to the first window */
 };
 
+template <typename D>
 __device__ __forceinline__ MultirateBytesTile
 multirate_bytes_tile (const MultiratePart &plane, int index)
 {
-  const int cells = multirate_group_cells (plane.factor_x, plane.channels);
   MultirateBytesTile tile;
   int begin;
 
   tile.first = index * plane.tile_lows;
   tile.n = min (plane.tile_lows, plane.low_columns - tile.first);
   begin = plane.first_column + tile.first - 2;
-  tile.skew = begin & (cells - 1);
+  tile.skew = begin & (D::cells - 1);
   tile.cell = begin - tile.skew;
   return tile;
 }
@@ -216,13 +236,14 @@ multirate_bytes_end (const MultiratePart &plane, const MultirateBytesTile &tile)
 }
 
 /* The first pixel of the warp's group. */
+template <typename D>
 __device__ __forceinline__ int
 multirate_group_pixel (
     const MultiratePart &plane, const MultirateBytesTile &tile)
 {
   return tile.cell * plane.factor_x
       + (int) threadIdx.x / MULTIRATE_WARP
-      * (4 * MULTIRATE_CHUNK / plane.channels);
+      * (4 * MULTIRATE_CHUNK / D::channels);
 }
 
 /* What a march down the strips of a block needs. */
@@ -233,11 +254,10 @@ template <typename D> struct MultirateBytesMarch
   SepconvBorder border;
   MultirateBytesTile tile;
   typename D::Reader reader;
-  bool works;        /* windows need the warp's group */
-  int next;          /* the lane's next row to ask for */
-  int turns;         /* left to ask for */
-  int slot;          /* of memory->rows: where they go */
-  const uint8_t *at; /* what the reader reads of that row, if it is in the picture */
+  bool works; /* windows need the warp's group */
+  int next;   /* the lane's next row to ask for */
+  int end;    /* before which all of those are */
+  int slot;   /* of memory->rows: where they go */
   uint4 window_x[D::windows_shared ? 1 : D::tiles][2];
   float sum[2 * D::tiles][4];
 };
@@ -247,20 +267,12 @@ template <typename D>
 __device__ __forceinline__ void
 multirate_ask_for_rows (MultirateBytesMarch<D> &march)
 {
-  const MultiratePart &plane = *march.plane;
-  const uint8_t *at = march.at;
-
-  if ((unsigned) march.next >= (unsigned) plane.height) {
-    const int y = border_index (march.next, plane.height, march.border);
-
-    at = y < 0 ? NULL : plane.src + y * plane.src_stride + march.reader.byte;
-  }
-  if (march.turns-- > 0)
-    march.reader.ask (plane, march.border, at, march.slot, march.memory->rows);
+  if (march.next < march.end)
+    march.reader.ask (
+        *march.plane, march.border, march.next, march.slot, march.memory->rows);
   copy_async_commit ();
   march.next += MULTIRATE_BYTES_ROWS;
-  march.at += MULTIRATE_BYTES_ROWS * plane.src_stride;
-  march.slot = march.slot + 1 == MULTIRATE_BYTES_AHEAD ? 0 : march.slot + 1;
+  march.slot = (march.slot + 1) & (MULTIRATE_BYTES_AHEAD - 1);
 }
 
 /* Two rows' shares as the lower or the upper parts of them, halves that are 2^-24 of each. */
@@ -280,20 +292,18 @@ multirate_high_parts (int first, int second)
       | ((uint32_t) second << (16 - MULTIRATE_SHARE_BITS) & 0xffff0000u);
 }
 
-/* Adds the rows that have come. `window_y` is at the lane's pair of rows in low row g of the strip;
- * that of low row g + 8 is `further` before. */
+/* Adds the rows that have come. `rows` is what a lane's pair of rows has of the windows of low rows g
+ * and g + 8 of the strip. */
 template <typename D>
 __device__ __forceinline__ void
-multirate_add_bytes (
-    MultirateBytesMarch<D> &march, const uint2 *window_y, int further)
+multirate_add_bytes (MultirateBytesMarch<D> &march, const uint4 &rows)
 {
-  const uint2 upper = window_y[0], lower = window_y[-further];
-  const uint4 rows = make_uint4 (upper.x, lower.x, upper.y, lower.y);
   MultirateBytes bytes;
 
   copy_async_wait<MULTIRATE_BYTES_AHEAD - 1> ();
-  bytes = march.reader.take (
-      *march.plane, march.border, march.slot, march.memory->rows);
+  bytes = march.reader.take (*march.plane, march.border,
+      march.next - MULTIRATE_BYTES_AHEAD * MULTIRATE_BYTES_ROWS, march.slot,
+      march.memory->rows);
   multirate_ask_for_rows (march);
   __syncwarp ();
 #pragma unroll
@@ -331,81 +341,94 @@ multirate_byte_rows (const MultiratePart &plane, int n, int i)
   return sum;
 }
 
-/* What all groups have of a low column of the tile, in row `row` of memory->share. */
+/* What all groups have of a low sample, of which `share` is what the one has where its window begins:
+ * slot `cell` + REACH - 1 of a channel. */
 template <typename D>
 __device__ __forceinline__ float
-multirate_sum_shares (
-    const MultirateBytesMarch<D> &march, int row, int channel, int column)
+multirate_sum_shares (const float *share, int cell)
 {
   constexpr int more = MULTIRATE_REACH - 1;
-  const int cell = march.tile.skew + column, group = cell / D::cells;
-  const int slot = cell + more - group * D::cells;
-  const float *share =
-      march.memory->share[group] + row * D::pitch + channel * D::slots + slot;
   float sum = *share;
 
 #pragma unroll
   for (int i = 1; i <= (D::cells - 1 + more) / D::cells; i++)
-    if (slot >= i * D::cells)
+    if (cell + more >= i * D::cells)
       sum += share[i * (MULTIRATE_SHARES - D::cells)];
   return sum;
 }
 
-/* Puts one half of the low rows of a strip of n cells, which is complete, into shared memory, and
- * adds the groups' shares up. */
+/* Puts the low rows of a strip of n cells, which is complete, into shared memory, and adds the groups'
+ * shares up: each warp those of the low samples whose windows begin in its group. */
 template <typename D>
 __device__ __forceinline__ void
-multirate_put_lows (MultirateBytesMarch<D> &march, int strip, int n, int half)
+multirate_put_lows (MultirateBytesMarch<D> &march, int strip, int n)
 {
+  constexpr int across = D::channels * D::cells; /* low samples of a row */
+  constexpr int step = MULTIRATE_WARP / across;  /* rows at a time */
+  constexpr int lines = MULTIRATE_BYTES_LOW_ROWS / D::passes;
   const MultiratePart &plane = *march.plane;
   const int warp = threadIdx.x / MULTIRATE_WARP;
   const int lane = threadIdx.x % MULTIRATE_WARP;
-  const int first = half * MULTIRATE_BYTES_LOW_ROWS / 2;
-  const int lines =
-      min (MULTIRATE_BYTES_LOW_ROWS / 2, n + MULTIRATE_REACH - 1 - first)
-      * D::channels;
+  const int row = lane / across, channel = lane / D::cells % D::channels;
+  const int cell = lane % D::cells;
+  const int column = warp * D::cells + cell - march.tile.skew;
+  const int rows = n + MULTIRATE_REACH - 1;
   const float unit = plane.byte_unit * MULTIRATE_SHARE_UNIT;
-  float *share = march.memory->share[warp] + lane / 4 * D::pitch + lane % 4 * 2;
+  float *share = march.memory->share[warp];
   float *to = plane.parts
-      + (strip * (ptrdiff_t) (plane.strip_cells + MULTIRATE_REACH - 1) + first)
-          * D::channels * plane.low_columns
-      + march.tile.first;
+      + ((strip * (ptrdiff_t) (plane.strip_cells + MULTIRATE_REACH - 1) + row)
+                * D::channels
+            + channel)
+          * plane.low_columns
+      + march.tile.first + column;
+
+  if (threadIdx.x < MULTIRATE_BYTES_LOW_ROWS)
+    march.memory->start[threadIdx.x] =
+        -plane.center * multirate_byte_rows (plane, n, threadIdx.x);
+#pragma unroll
+  for (int pass = 0; pass < D::passes; pass++) {
+    const float *of = share + row * D::pitch + channel * D::slots + cell
+        + MULTIRATE_REACH - 1;
+    const int first = pass * lines;
 
 #pragma unroll
-  for (int i = 0; i < 2 * D::tiles; i++)
-    *(float2 *) (share + 8 * i) =
-        make_float2 (half == 0 ? march.sum[i][0] : march.sum[i][2],
-            half == 0 ? march.sum[i][1] : march.sum[i][3]);
-  __syncthreads (); /* the shares are there */
-#pragma unroll 1
-  for (int i = warp; i < lines; i += MULTIRATE_BYTES_WARPS) {
-    const int row = i / D::channels, channel = i % D::channels;
-    const float start =
-        -plane.center * multirate_byte_rows (plane, n, first + row);
+    for (int i = 0; i < 2 * D::tiles; i++)
+#pragma unroll
+      for (int y = 0; y < lines; y += 8) {
+        const int half = (first + y) / 8;
 
-#pragma unroll 1
-    for (int x = lane; x < march.tile.n; x += MULTIRATE_WARP)
-      to[(ptrdiff_t) i * plane.low_columns + x] = __fmaf_rn (
-          multirate_sum_shares (march, row, channel, x), unit, start);
+        *(float2 *) (share + (lane / 4 + y) * D::pitch + lane % 4 * 2 + 8 * i) =
+            make_float2 (march.sum[i][2 * half], march.sum[i][2 * half + 1]);
+      }
+    __syncthreads (); /* the shares are there */
+    if (column >= 0 && column < march.tile.n)
+#pragma unroll
+      for (int y = 0; y < lines; y += step)
+        if (row + first + y < rows)
+          to[(ptrdiff_t) (first + y) * D::channels * plane.low_columns] =
+              __fmaf_rn (multirate_sum_shares<D> (of + y * D::pitch, cell),
+                  unit, march.memory->start[row + first + y]);
+    __syncthreads (); /* before the shares are overwritten */
   }
-  __syncthreads (); /* before the shares are overwritten */
 }
 
 /* What does not depend on the frame. */
 template <typename D>
 __device__ __forceinline__ void
-multirate_begin_bytes (MultirateBytesMarch<D> &march, int first_row)
+multirate_begin_bytes (MultirateBytesMarch<D> &march, int first_row, int turns)
 {
   const MultiratePart &plane = *march.plane;
   const int lane = threadIdx.x % MULTIRATE_WARP;
   const int end = multirate_bytes_end (plane, march.tile);
-  const int group = multirate_group_pixel (plane, march.tile);
+  const int group = multirate_group_pixel<D> (plane, march.tile);
   const int x = group + lane % 4 * D::Reader::pixels;
 
-  march.reader.begin (plane, march.border, x, x < end, march.memory->rows);
   march.works = group < end;
   march.next = first_row + lane / 4;
-  march.at = plane.src + march.next * plane.src_stride + march.reader.byte;
+  march.end =
+      march.works ? march.next + turns * MULTIRATE_BYTES_ROWS : march.next;
+  march.reader.begin (plane, march.border, x, x < end, march.next, march.end,
+      march.memory->rows);
   if constexpr (D::windows_shared) {
     for (int i = threadIdx.x; i < D::tiles * 2 * MULTIRATE_WARP;
          i += MULTIRATE_BYTES_THREADS) {
@@ -436,7 +459,7 @@ multirate_sum_strip (MultirateBytesMarch<D> &march, int n)
   const int pairs = plane.factor_y / 2;
   const int turns =
       (n * plane.factor_y + MULTIRATE_BYTES_ROWS - 1) / MULTIRATE_BYTES_ROWS;
-  const uint2 *window_y = march.memory->window_y
+  const uint4 *window_y = march.memory->window_y
       + (MULTIRATE_BYTES_LOW_ROWS - 1 - lane / 4) * pairs + lane % 4;
 
 #pragma unroll
@@ -446,7 +469,7 @@ multirate_sum_strip (MultirateBytesMarch<D> &march, int n)
       march.sum[i][k] = 0.0f;
 #pragma unroll 1
   for (int i = 0; i < turns; i++, window_y += MULTIRATE_BYTES_ROWS / 2)
-    multirate_add_bytes (march, window_y, 8 * pairs);
+    multirate_add_bytes (march, *window_y);
 }
 
 template <typename D>
@@ -465,12 +488,10 @@ multirate_decimate_strips (const MultirateFrame &frame,
   march.plane = &plane;
   march.memory = &memory;
   march.border = frame.border;
-  march.tile = multirate_bytes_tile (plane, block - down * plane.tiles);
-  multirate_begin_bytes (march, (plane.first_row - 2 + cell) * plane.factor_y);
-  march.turns = march.works
-      ? (cells * plane.factor_y + MULTIRATE_BYTES_ROWS - 1)
-          / MULTIRATE_BYTES_ROWS
-      : 0;
+  march.tile = multirate_bytes_tile<D> (plane, block - down * plane.tiles);
+  multirate_begin_bytes (march, (plane.first_row - 2 + cell) * plane.factor_y,
+      (cells * plane.factor_y + MULTIRATE_BYTES_ROWS - 1)
+          / MULTIRATE_BYTES_ROWS);
   gpu_admit_next ();
   if (frame.order == GPU_AFTER_KERNELS)
     gpu_await_previous ();
@@ -485,9 +506,7 @@ multirate_decimate_strips (const MultirateFrame &frame,
 
     if (march.works)
       multirate_sum_strip (march, n);
-#pragma unroll
-    for (int half = 0; half < 2; half++)
-      multirate_put_lows (march, strip, n, half);
+    multirate_put_lows (march, strip, n);
   }
 }
 
@@ -512,8 +531,9 @@ __launch_bounds__ (
       frame.plane[multirate_find_plane<MULTIRATE_DECIMATE_BYTES> (frame)];
   const int block = blockIdx.x - plane.first_block[MULTIRATE_DECIMATE_BYTES];
 
+  /* The cells of a group, without divisions. */
   switch (plane.channels << 8
-      | multirate_group_cells (plane.factor_x, plane.channels)) {
+      | (4 * MULTIRATE_CHUNK >> plane.channels / 2 >> plane.shift_x)) {
     MULTIRATE_DECIMATION_CASE (1, 4);
     MULTIRATE_DECIMATION_CASE (1, 8);
     MULTIRATE_DECIMATION_CASE (1, 16);

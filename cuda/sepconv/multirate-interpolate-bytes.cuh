@@ -2,29 +2,39 @@
 /* multirate-interpolate-bytes: the kernel of the method multirate that writes results of bytes, on
  * tensor cores.
  *
- * A warp has a tile as wide as four chunks and marches down, MULTIRATE_RESULT_ROWS rows at a time:
+ * A warp has a tile as wide as eight chunks and marches down, MULTIRATE_RESULT_ROWS rows at a time. It
+ * makes each piece of them by itself:
  *
  *   columns [16 y][8 k] = phase_y [16 y][8 rows] * sums [8 rows][8 k]
  *   result [16 y][8 x] = columns [16 y][8 k] * phase_x [8 k][8 x]
  *
- * The weights are the same for all tiles, which begin with whole cells. They are halves, exactly
- * (MultirateAxis.phase). Sums come as pairs of halves, one in each half of a word, whose sum is as
- * good as a float, with the offset: weights sum to 1. A product takes 16 factors, and so both of a pair. Of the first one, factors that
- * follow each other are a pair, so that a word of the sums is a register of the right factor as it
- * is. What it leaves in registers, split into such pairs again, is the left factor of the second
- * one, with no exchange between lanes: its first 8 are of the upper halves, the others of the lower
- * ones. Of the tile's pixels those are the columns of one product that give each lane a chunk of a
- * row after all of them. */
+ * The weights are the same for all pieces, which begin with whole cells. They are halves, exactly
+ * (MultirateAxis.phase). Sums come by asynchronous copies, as pairs of halves, one in each half of a word,
+ * whose sum is as good as a float, with the offset: weights sum to 1. A product takes 16 factors, and so
+ * both of a pair. Of the first one, factors that follow each other are a pair, so that a word of the sums
+ * is a register of the right factor as it is. What it leaves in registers, split into such pairs again, is
+ * the left factor of the second one, with no exchange between lanes: its first 8 are of the upper halves,
+ * the others of the lower ones. Of the piece's pixels those are the columns of one product that give each
+ * lane neighbouring words of a row after all of them.
+ *
+ * The rows go through shared memory, so that stores have whole lines of 128 bytes: with less, the L2's
+ * requests limit the kernel. */
 #pragma once
 
 #include "multirate-bytes.cuh"
+#include "write-part.cuh"
 
 #define MULTIRATE_RESULT_ROWS 16
-#define MULTIRATE_RESULT_BYTES_THREADS 256
-#define MULTIRATE_RESULT_BYTES_AT_ONCE (3 * MULTIRATE_RESULT_BYTES_THREADS)
-#define MULTIRATE_RESULT_WARP_TILE (4 * MULTIRATE_CHUNK)
+#define MULTIRATE_RESULT_BYTES_THREADS 128
+#define MULTIRATE_RESULT_BYTES_WARPS \
+  (MULTIRATE_RESULT_BYTES_THREADS / MULTIRATE_WARP)
+#define MULTIRATE_RESULT_BYTES_AT_ONCE (8 * MULTIRATE_RESULT_BYTES_THREADS)
+#define MULTIRATE_RESULT_WARP_TILE 128
 #define MULTIRATE_RESULT_BYTES_TILE \
-  (MULTIRATE_RESULT_BYTES_THREADS / MULTIRATE_WARP * MULTIRATE_RESULT_WARP_TILE)
+  (MULTIRATE_RESULT_BYTES_WARPS * MULTIRATE_RESULT_WARP_TILE)
+/* Bytes from one row of a warp's tile to the next one in shared memory, by which rows lie in
+ * different banks. */
+#define MULTIRATE_RESULT_PITCH (MULTIRATE_RESULT_WARP_TILE + 32)
 
 /* Eights of sums that n neighbours need, if they begin with a whole cell. */
 static __host__ __device__ constexpr int
@@ -33,15 +43,91 @@ multirate_eights (int n, int factor)
   return (n / factor + MULTIRATE_REACH - 1 + 7) / 8;
 }
 
-/* EIGHTS of columns and ROW_EIGHTS of rows of sums are under a warp's 16 rows. */
-template <int CHANNELS, int EIGHTS, int ROW_EIGHTS> struct MultirateResult
+/* Those of half a warp's tile. A warp makes its tile in pieces, one after the other, and has the same
+ * weights for each: halves of the tile if eight columns of sums are all that is under one of them, else
+ * quarters. */
+static __host__ __device__ constexpr int
+multirate_half_eights (int channels, int factor)
 {
+  return multirate_eights (MULTIRATE_RESULT_WARP_TILE / 2 / channels, factor);
+}
+
+static __host__ __device__ constexpr int
+multirate_result_pieces (int half_eights)
+{
+  return half_eights > 1 ? 4 : 2;
+}
+
+/* Columns of sums under a warp's tile, up to whole chunks. */
+static __host__ __device__ constexpr int
+multirate_result_columns (int half_eights)
+{
+  return half_eights == 1 ? 12
+      : half_eights == 2  ? 20
+      : half_eights == 3  ? 40
+                          : 72;
+}
+
+/* How many times the sums of a warp's rows are on their way. */
+static __host__ __device__ constexpr int
+multirate_result_ahead (int channels)
+{
+  return channels == 4 ? 2 : 3;
+}
+
+/* Bytes of shared memory that a warp has for such sums, and for its rows. */
+static __host__ __device__ constexpr int
+multirate_result_shared (int channels, int half_eights, int row_eights)
+{
+  return MULTIRATE_RESULT_ROWS * MULTIRATE_RESULT_PITCH
+      + 4 * multirate_result_ahead (channels) * channels * 8 * row_eights
+      * multirate_result_columns (half_eights);
+}
+
+/* The most that a warp has: 2 channels, a factor of 2 along both axes. */
+#define MULTIRATE_RESULT_MOST_SHARED multirate_result_shared (2, 3, 2)
+
+/* Bytes of shared memory that a block has for a plane. */
+static inline size_t
+multirate_plane_shared (const MultiratePart *plane)
+{
+  return MULTIRATE_RESULT_BYTES_WARPS
+      * (size_t) multirate_result_shared (plane->channels,
+          multirate_half_eights (plane->channels, plane->factor_x),
+          multirate_eights (MULTIRATE_RESULT_ROWS, plane->factor_y));
+}
+
+/* Whether all chunks of a plane are whole, written at once, and have nothing that is kept. */
+static inline bool
+multirate_result_is_plain (const MultiratePart *plane)
+{
+  return plane->kept == 0 && plane->dst_unit == MULTIRATE_CHUNK
+      && plane->n_samples % MULTIRATE_CHUNK == 0;
+}
+
+/* HALF_EIGHTS of columns and ROW_EIGHTS of rows of sums are under half a warp's tile. */
+template <int CHANNELS, int HALF_EIGHTS, int ROW_EIGHTS, bool PLAIN>
+struct MultirateResult
+{
+  static constexpr bool plain = PLAIN;
   static constexpr int channels = CHANNELS;
-  static constexpr int eights = EIGHTS, row_eights = ROW_EIGHTS;
-  static constexpr int pixels = MULTIRATE_CHUNK / CHANNELS; /* of a chunk */
-  /* Of each channel: each makes two pixels of a chunk. */
+  static constexpr int half_eights = HALF_EIGHTS, row_eights = ROW_EIGHTS;
+  static constexpr int pieces = multirate_result_pieces (HALF_EIGHTS);
+  /* Words, and pixels, of a piece that a lane makes in each row. */
+  static constexpr int words = MULTIRATE_RESULT_WARP_TILE / 4 / 4 / pieces;
+  static constexpr int pixels = 4 * words / CHANNELS;
+  /* Of each channel: each makes two pixels for each lane. */
   static constexpr int products = pixels / 2;
-  static constexpr bool weights_shared = products * EIGHTS > 8;
+  /* Of a piece. Where it is more than one, the last one is the next piece's first one. */
+  static constexpr int eights = (HALF_EIGHTS + 1) / 2;
+  /* Sums in shared memory: [channel][row][column]. A lane copies every fourth chunk of a row of all
+   * channels. */
+  static constexpr int columns = multirate_result_columns (HALF_EIGHTS);
+  static constexpr int rows = 8 * ROW_EIGHTS;
+  static constexpr int row_chunks = CHANNELS * columns / 4;
+  static constexpr int copies = (row_chunks + 3) / 4;
+  static constexpr int slot = CHANNELS * rows * columns;
+  static constexpr int ahead = multirate_result_ahead (CHANNELS);
 };
 
 /* The weight that the sum `k` cells on from a position's own cell less 1 has for it. */
@@ -60,7 +146,9 @@ static inline void
 multirate_write_result_weights (
     MultirateTables *to, const MultiratePlane *axes, int channels)
 {
-  const int pixels = MULTIRATE_CHUNK / channels;
+  const int pieces = multirate_result_pieces (
+      multirate_half_eights (channels, axes->x.factor));
+  const int pixels = MULTIRATE_RESULT_WARP_TILE / 4 / pieces / channels;
   const int eights = multirate_eights (4 * pixels, axes->x.factor);
   const int row_eights =
       multirate_eights (MULTIRATE_RESULT_ROWS, axes->y.factor);
@@ -71,10 +159,11 @@ multirate_write_result_weights (
     for (int i = 0; i < eights * pixels / 2; i++) {
       const int x = g / 2 * pixels + i / eights * 2 + g % 2;
       const int k = i % eights * 8 + 2 * t;
-
-      to->result_x[i][lane] =
+      const uint32_t weights =
           multirate_two_halves (multirate_phase_weight (&axes->x, x, k),
               multirate_phase_weight (&axes->x, x, k + 1));
+
+      to->result_x[i][lane] = make_uint2 (weights, weights);
     }
     for (int i = 0; i < row_eights; i++) {
       uint32_t weight[4];
@@ -97,17 +186,23 @@ multirate_write_result_weights (
 template <typename R> struct MultirateResultMarch
 {
   const MultiratePart *plane;
-  int byte;      /* of a row: the lane's chunk */
-  int bytes;     /* of the chunk that are in the row */
-  bool by_bytes; /* they are written one by one */
+  uint8_t *tile; /* the warp's rows */
+  /* Bytes of the tile: where the lane's words of the first piece go, and where the chunk begins that the
+   * lane writes of every fourth row. */
+  int into, from;
+  int byte;      /* where that chunk begins in a row of the picture */
   uint32_t keep; /* the kept bytes of a word */
-  int y;         /* the first of the next rows */
-  int row;       /* of the sums that are asked for next */
-  int column[R::eights];
-  uint32_t sum[R::channels][R::eights][R::row_eights][2];
+  int y;         /* the first of those rows, of the next ones */
+  int rows;      /* from there on, that are in the picture */
+  uint8_t *to;   /* the chunk in that row */
+  /* The sums that the lane asks for next: their row, and chunks of it; where those go in a slot. */
+  int row, row_step;
+  int chunk[R::copies], place[R::copies];
+  uint32_t *first_slot, *slot;
+  int at;   /* of a slot: the lane's first sum */
+  int step; /* from one eight of columns to the next one */
   uint4 weight_y[R::row_eights];
-  const uint32_t *shared; /* the lane's weights of x, or they are in */
-  uint32_t weight_x[R::weights_shared ? 1 : R::products * R::eights];
+  uint2 weight_x[R::products * R::eights];
 };
 
 __device__ __forceinline__ uint4
@@ -161,7 +256,7 @@ multirate_write_bytes (
   }
 }
 
-/* Writes the lane's chunk of row y. */
+/* Writes a chunk of row y. */
 template <typename R>
 __device__ __forceinline__ void
 multirate_put_chunk (
@@ -170,12 +265,17 @@ multirate_put_chunk (
   const MultiratePart &plane = *march.plane;
   uint8_t *to = plane.dst + y * plane.dst_stride + march.byte;
   const uint8_t *from = plane.src + y * plane.src_stride + march.byte;
+  const int n = min (plane.n_samples - march.byte, MULTIRATE_CHUNK);
+  const bool keeps = march.keep != 0;
 
-  if (y >= plane.height || march.bytes <= 0)
+  if (y >= plane.height || n <= 0)
     return;
-  if (march.by_bytes)
-    multirate_write_bytes (to, from, result, march.keep, march.bytes);
-  else if (march.keep != 0)
+  if (n < MULTIRATE_CHUNK && plane.dst_unit == MULTIRATE_CHUNK && !keeps)
+    write_part (to, n, result);
+  else if (n < MULTIRATE_CHUNK || plane.dst_unit == 1
+      || (keeps && plane.src_unit == 1))
+    multirate_write_bytes (to, from, result, march.keep, n);
+  else if (keeps)
     multirate_store_chunk (to, plane.dst_unit,
         multirate_keep_bytes (
             result, multirate_load_chunk (from, plane.src_unit), march.keep));
@@ -183,44 +283,71 @@ multirate_put_chunk (
     multirate_store_chunk (to, plane.dst_unit, result);
 }
 
-/* Rows and columns beyond the last sum have no weight: any sums do for them. */
+/* Writes the warp's rows to the picture. */
 template <typename R>
 __device__ __forceinline__ void
-multirate_ask_for_sums (MultirateResultMarch<R> &march)
+multirate_put_tile (MultirateResultMarch<R> &march)
+{
+#pragma unroll
+  for (int y = 0; y < MULTIRATE_RESULT_ROWS; y += 4) {
+    const uint4 chunk =
+        *(const uint4 *) (march.tile + march.from + y * MULTIRATE_RESULT_PITCH);
+
+    if constexpr (!R::plain)
+      multirate_put_chunk (march, march.y + y, chunk);
+    else if (march.rows > y)
+      *(uint4 *) (march.to + y * march.plane->dst_stride) = chunk;
+  }
+  march.y += MULTIRATE_RESULT_ROWS;
+  march.rows -= MULTIRATE_RESULT_ROWS;
+  march.to += MULTIRATE_RESULT_ROWS * march.plane->dst_stride;
+}
+
+/* Starts to copy the sums under the next rows, if there are `more`, in the place of those that were taken
+ * last. Rows and columns beyond the last sum have no weight: any sums do for them. */
+template <typename R>
+__device__ __forceinline__ void
+multirate_ask_for_sums (MultirateResultMarch<R> &march, bool more)
 {
   const MultiratePart &plane = *march.plane;
   const uint32_t *const sums = (const uint32_t *) plane.sums;
-  const int t = (int) threadIdx.x % 4;
+  const int chunk = (int) threadIdx.x % MULTIRATE_WARP / 8;
+
+  if (more) {
+#pragma unroll
+    for (int i = 0; i < R::row_eights; i++) {
+      const int row = min (march.row + 8 * i, plane.sum_rows - 1);
+      const int line = row * R::channels * plane.pitch;
 
 #pragma unroll
-  for (int i = 0; i < R::row_eights; i++)
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-      const int row = min (march.row + 8 * i + 4 * h + t, plane.sum_rows - 1);
-      int line = row * R::channels * plane.pitch;
-
-#pragma unroll
-      for (int c = 0; c < R::channels; c++, line += plane.pitch)
-#pragma unroll
-        for (int v = 0; v < R::eights; v++)
-          march.sum[c][v][i][h] = gpu_load (sums + (line + march.column[v]));
+      for (int k = 0; k < R::copies; k++)
+        if (R::row_chunks % 4 == 0 || chunk + 4 * k < R::row_chunks)
+          copy_async_whole (march.slot + (march.place[k] + i * 8 * R::columns),
+              sums + (line + march.chunk[k]));
     }
-  march.row += MULTIRATE_RESULT_ROWS / plane.factor_y;
+  }
+  copy_async_commit ();
+  march.row += march.row_step;
+  march.slot = march.slot == march.first_slot + (R::ahead - 1) * R::slot
+      ? march.first_slot
+      : march.slot + R::slot;
 }
 
-/* The left factor of the second product, from the right ones of the first. */
+/* The left factor of the second product, from the right ones of the first, for eight v of the tile. */
 template <typename R>
 __device__ __forceinline__ uint4
 multirate_interpolate_columns (
     const MultirateResultMarch<R> &march, int channel, int v)
 {
+  const uint32_t *const sums =
+      march.slot + (march.at + channel * R::rows * R::columns + march.step * v);
   float columns[4] = {};
   uint4 pairs;
 
 #pragma unroll
   for (int i = 0; i < R::row_eights; i++)
-    multiply_matrices_add (columns, march.weight_y[i],
-        march.sum[channel][v][i][0], march.sum[channel][v][i][1]);
+    multiply_matrices_add (columns, march.weight_y[i], sums[8 * i * R::columns],
+        sums[(8 * i + 4) * R::columns]);
   pairs.x = pack_halves (columns[0], columns[1]);
   pairs.y = pack_halves (columns[2], columns[3]);
   pairs.z = rest_of_halves (pairs.x, columns[0], columns[1]);
@@ -228,7 +355,7 @@ multirate_interpolate_columns (
   return pairs;
 }
 
-/* Two pixels of each lane's chunk, in 16 rows. */
+/* Two pixels for each lane, in 16 rows. */
 template <typename R>
 __device__ __forceinline__ void
 multirate_interpolate_row (const MultirateResultMarch<R> &march, int product,
@@ -239,16 +366,13 @@ multirate_interpolate_row (const MultirateResultMarch<R> &march, int product,
     result[i] = 0.0f;
 #pragma unroll
   for (int v = 0; v < R::eights; v++) {
-    const int i = product * R::eights + v;
-    const uint32_t weight = R::weights_shared
-        ? march.shared[i * MULTIRATE_WARP]
-        : march.weight_x[R::weights_shared ? 0 : i];
+    const uint2 weights = march.weight_x[product * R::eights + v];
 
-    multiply_matrices_add (result, columns[v], weight, weight);
+    multiply_matrices_add (result, columns[v], weights.x, weights.y);
   }
 }
 
-/* Four bytes of the lane's chunk from what products gave: of row g of 16, or of row g + 8 if they are
+/* Four bytes of the lane's piece from what products gave: of row g of 16, or of row g + 8 if they are
  * `lower`. With four channels, of the product's first or second pixel. */
 template <int CHANNELS, int PRODUCTS>
 __device__ __forceinline__ uint32_t
@@ -268,24 +392,16 @@ multirate_result_word (
         of[0][2][i + pixel], of[0][3][i + pixel]);
 }
 
-/* Writes the next 16 rows, and asks for the sums of those behind them if there are `more`. */
+/* Puts a piece into the warp's tile. */
 template <typename R>
 __device__ __forceinline__ void
-multirate_put_rows (MultirateResultMarch<R> &march, bool more)
+multirate_interpolate_piece (const MultirateResultMarch<R> &march, int piece,
+    const uint4 (&columns)[R::channels][R::eights])
 {
   /* Products that make so many words together. */
   constexpr int n = R::channels == 1 ? 2 : 1, words = R::channels == 4 ? 2 : 1;
-  const int y = march.y + (int) threadIdx.x % MULTIRATE_WARP / 4;
-  uint4 columns[R::channels][R::eights];
-  uint32_t word[2][MULTIRATE_CHUNK_WORDS];
+  uint32_t word[2][R::words];
 
-#pragma unroll
-  for (int c = 0; c < R::channels; c++)
-#pragma unroll
-    for (int v = 0; v < R::eights; v++)
-      columns[c][v] = multirate_interpolate_columns (march, c, v);
-  if (more)
-    multirate_ask_for_sums (march);
 #pragma unroll
   for (int j = 0; j < R::products; j += n) {
     float result[n][R::channels][4];
@@ -301,33 +417,90 @@ multirate_put_rows (MultirateResultMarch<R> &march, bool more)
       word[1][j / n * words + i] = multirate_result_word (result, true, i);
     }
   }
-  multirate_put_chunk (
-      march, y, make_uint4 (word[0][0], word[0][1], word[0][2], word[0][3]));
-  multirate_put_chunk (march, y + 8,
-      make_uint4 (word[1][0], word[1][1], word[1][2], word[1][3]));
-  march.y += MULTIRATE_RESULT_ROWS;
+#pragma unroll
+  for (int lower = 0; lower < 2; lower++) {
+    uint8_t *const to = march.tile + march.into
+        + lower * 8 * MULTIRATE_RESULT_PITCH + piece * 4 * 4 * R::words;
+    const uint32_t (&of)[R::words] = word[lower];
+
+    if constexpr (R::words == 4)
+      *(uint4 *) to = make_uint4 (of[0], of[1], of[2], of[3]);
+    else
+      *(uint2 *) to = make_uint2 (of[0], of[1]);
+  }
 }
 
-/* What does not depend on the sums. */
+/* Writes the next 16 rows, and asks for the sums of later ones if there are `more`. */
+template <typename R>
+__device__ __forceinline__ void
+multirate_put_rows (MultirateResultMarch<R> &march, bool more)
+{
+  constexpr int first = R::eights > 1 ? 1 : 0;
+  uint4 columns[R::channels][R::eights];
+
+  copy_async_wait<R::ahead - 1> ();
+  __syncwarp (); /* all lanes' sums are there, and the tile has been read */
+#pragma unroll
+  for (int piece = 0; piece < R::pieces; piece++) {
+#pragma unroll
+    for (int c = 0; c < R::channels; c++) {
+      if (first == 1)
+        columns[c][0] = piece == 0 ? multirate_interpolate_columns (march, c, 0)
+                                   : columns[c][R::eights - 1];
+#pragma unroll
+      for (int v = first; v < R::eights; v++)
+        columns[c][v] = multirate_interpolate_columns (
+            march, c, piece * max (R::eights - 1, 1) + v);
+    }
+    multirate_interpolate_piece (march, piece, columns);
+  }
+  __syncwarp (); /* the tile is there, and the sums have been read */
+  multirate_ask_for_sums (march, more);
+  multirate_put_tile (march);
+}
+
+/* What does not depend on the sums. `shared` is the warp's. */
 template <typename R>
 __device__ __forceinline__ void
 multirate_begin_result (MultirateResultMarch<R> &march,
-    const MultiratePart &plane, int tile, uint32_t *shared)
+    const MultiratePart &plane, int tile, int first, uint8_t *shared)
 {
   const int lane = threadIdx.x % MULTIRATE_WARP;
+  const int column =
+      tile * (MULTIRATE_RESULT_WARP_TILE / R::channels) >> plane.shift_x;
+  const int last_row =
+      (MULTIRATE_RESULT_ROWS >> plane.shift_y) + MULTIRATE_REACH - 2;
   const MultirateTables *const tables = plane.tables;
-  constexpr int n = R::products * R::eights;
 
   march.plane = &plane;
-  march.byte = tile * MULTIRATE_RESULT_WARP_TILE + lane % 4 * MULTIRATE_CHUNK;
-  march.bytes = min (plane.n_samples - march.byte, MULTIRATE_CHUNK);
-  march.by_bytes = march.bytes < MULTIRATE_CHUNK || plane.dst_unit == 1
-      || (plane.kept != 0 && plane.src_unit == 1);
+  march.tile = shared;
+  march.into = lane / 4 * MULTIRATE_RESULT_PITCH + lane % 4 * 4 * R::words;
+  march.from = lane / 8 * MULTIRATE_RESULT_PITCH + lane % 8 * MULTIRATE_CHUNK;
+  march.byte = tile * MULTIRATE_RESULT_WARP_TILE + lane % 8 * MULTIRATE_CHUNK;
+  march.y = first + lane / 8;
+  march.rows = march.byte < plane.n_samples ? plane.height - march.y : 0;
+  march.to = plane.dst + march.y * plane.dst_stride + march.byte;
+  march.row = (first >> plane.shift_y)
+      + (R::row_eights > 1 ? lane % 8 : min (lane % 8, last_row));
+  march.row_step = MULTIRATE_RESULT_ROWS >> plane.shift_y;
+  march.first_slot =
+      (uint32_t *) (shared + MULTIRATE_RESULT_ROWS * MULTIRATE_RESULT_PITCH);
+  march.slot = march.first_slot;
+  /* Chunks begin with whole chunks of a line, which the tile may not. */
+  march.at = lane % 4 * R::columns + lane / 4 + column % 4;
+  march.step = R::eights > 1
+      ? 8
+      : MULTIRATE_RESULT_WARP_TILE / R::pieces / R::channels >> plane.shift_x;
 #pragma unroll
-  for (int v = 0; v < R::eights; v++)
-    march.column[v] =
-        min (tile * (4 * R::pixels) / plane.factor_x + 8 * v + lane / 4,
-            plane.pitch - 1);
+  for (int k = 0; k < R::copies; k++) {
+    const int chunk = lane / 8 + 4 * k;
+    const int channel = chunk / (R::columns / 4);
+    const int of_line = chunk % (R::columns / 4) * 4;
+
+    march.chunk[k] =
+        channel * plane.pitch + min (column / 4 * 4 + of_line, plane.pitch - 4);
+    march.place[k] = (channel * R::rows + lane % 8) * R::columns + of_line;
+  }
 #pragma unroll
   for (int j = 0; j < 4; j++)
     if (plane.kept >> j % R::channels & 1)
@@ -335,81 +508,85 @@ multirate_begin_result (MultirateResultMarch<R> &march,
 #pragma unroll
   for (int i = 0; i < R::row_eights; i++)
     march.weight_y[i] = tables->result_y[i][lane];
-  if constexpr (R::weights_shared) {
-    for (int i = threadIdx.x; i < n * MULTIRATE_WARP;
-         i += MULTIRATE_RESULT_BYTES_THREADS)
-      shared[i] = tables->result_x[i / MULTIRATE_WARP][i % MULTIRATE_WARP];
-    march.shared = shared + lane;
-    __syncthreads ();
-  } else {
 #pragma unroll
-    for (int i = 0; i < n; i++)
-      march.weight_x[i] = tables->result_x[i][lane];
-  }
+  for (int i = 0; i < R::products * R::eights; i++)
+    march.weight_x[i] = tables->result_x[i][lane];
 }
 
 template <typename R>
 __device__ __forceinline__ void
 multirate_interpolate_strip (
-    const MultiratePart &plane, int block, uint32_t *shared)
+    const MultiratePart &plane, int block, uint8_t *shared)
 {
   const int down = block / plane.result_tiles;
-  const int tile = (block - down * plane.result_tiles)
-          * (MULTIRATE_RESULT_BYTES_THREADS / MULTIRATE_WARP)
-      + (int) threadIdx.x / MULTIRATE_WARP;
+  const int warp = threadIdx.x / MULTIRATE_WARP;
+  const int tile =
+      (block - down * plane.result_tiles) * MULTIRATE_RESULT_BYTES_WARPS + warp;
   const int first = down * plane.result_cells * MULTIRATE_RESULT_ROWS;
-  const int last =
-      min (first + plane.result_cells * MULTIRATE_RESULT_ROWS, plane.height);
+  int turns =
+      (min (plane.result_cells * MULTIRATE_RESULT_ROWS, plane.height - first)
+          + MULTIRATE_RESULT_ROWS - 1)
+      / MULTIRATE_RESULT_ROWS;
   MultirateResultMarch<R> march = {};
 
-  multirate_begin_result (march, plane, tile, shared);
-  march.y = first;
-  march.row = first / plane.factor_y;
+  multirate_begin_result (march, plane, tile, first,
+      shared
+          + warp
+              * multirate_result_shared (
+                  R::channels, R::half_eights, R::row_eights));
   gpu_await_previous ();
   gpu_admit_next ();
   if (tile * MULTIRATE_RESULT_WARP_TILE >= plane.n_samples)
     return;
-  multirate_ask_for_sums (march);
 #pragma unroll 1
-  while (march.y < last)
-    multirate_put_rows (march, march.y + MULTIRATE_RESULT_ROWS < last);
+  for (int i = 0; i < R::ahead; i++)
+    multirate_ask_for_sums (march, i < turns);
+#pragma unroll 1
+  for (; turns > 0; turns--)
+    multirate_put_rows (march, turns > R::ahead);
 }
 
 /* Calls multirate_interpolate_strip() for the plane's channels and factors. */
-template <int CHANNELS, int EIGHTS>
+template <int CHANNELS, int HALF_EIGHTS, bool PLAIN>
 __device__ __forceinline__ void
 multirate_interpolate_plane (
-    const MultiratePart &plane, int block, uint32_t *shared)
+    const MultiratePart &plane, int block, uint8_t *shared)
 {
-  if (multirate_eights (MULTIRATE_RESULT_ROWS, plane.factor_y) == 1)
-    multirate_interpolate_strip<MultirateResult<CHANNELS, EIGHTS, 1>> (
+  if (plane.factor_y > 2)
+    multirate_interpolate_strip<
+        MultirateResult<CHANNELS, HALF_EIGHTS, 1, PLAIN>> (
         plane, block, shared);
   else
-    multirate_interpolate_strip<MultirateResult<CHANNELS, EIGHTS, 2>> (
+    multirate_interpolate_strip<
+        MultirateResult<CHANNELS, HALF_EIGHTS, 2, PLAIN>> (
         plane, block, shared);
 }
 
-#define MULTIRATE_RESULT_CASE(channels, eights) \
-  case channels << 4 | eights: \
-    multirate_interpolate_plane<channels, eights> (plane, block, shared); \
+#define MULTIRATE_RESULT_CASE(channels, half_eights) \
+  case channels << 4 | half_eights: \
+    multirate_interpolate_plane<channels, half_eights, PLAIN> ( \
+        plane, block, shared); \
     break
 
 #endif
 
+/* PLAIN: all planes are, by multirate_result_is_plain(). */
+template <bool PLAIN>
 static __global__ void
 __launch_bounds__ (MULTIRATE_RESULT_BYTES_THREADS,
     MULTIRATE_RESULT_BYTES_AT_ONCE / MULTIRATE_RESULT_BYTES_THREADS)
     multirate_interpolate_bytes (GPU_PARAMETER MultirateFrame frame)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
-  __shared__ uint32_t shared[MULTIRATE_RESULT_X * MULTIRATE_WARP];
+  GPU_DYNAMIC_SHARED (uint8_t, shared);
   const MultiratePart &plane =
       frame.plane[multirate_find_plane<MULTIRATE_INTERPOLATE_BYTES> (frame)];
   const int block = blockIdx.x - plane.first_block[MULTIRATE_INTERPOLATE_BYTES];
-  const int eights = multirate_eights (
-      MULTIRATE_RESULT_WARP_TILE / plane.channels, plane.factor_x);
 
-  switch (plane.channels << 4 | eights) {
+  const int half_cells =
+      MULTIRATE_RESULT_WARP_TILE / 2 >> plane.channels / 2 >> plane.shift_x;
+
+  switch (plane.channels << 4 | multirate_eights (half_cells, 1)) {
     MULTIRATE_RESULT_CASE (1, 1);
     MULTIRATE_RESULT_CASE (1, 2);
     MULTIRATE_RESULT_CASE (1, 3);

@@ -62,6 +62,7 @@ struct MultirateLaunch
   int threads[MULTIRATE_N_KERNELS];
   size_t shared[MULTIRATE_N_KERNELS];
   MultirateBytesWay way; /* of all planes */
+  bool plain;            /* all results of bytes are */
 };
 
 #define DECIMATE_BYTES(way) \
@@ -75,6 +76,7 @@ static const struct
   void (*kernel) (MultirateFrame);
   size_t shared;
 } decimate_bytes[MULTIRATE_N_WAYS] = {
+  DECIMATE_BYTES (MULTIRATE_WHOLE),
   DECIMATE_BYTES (MULTIRATE_FLAT),
   DECIMATE_BYTES (MULTIRATE_PICKS),
   DECIMATE_BYTES (MULTIRATE_GATHERS),
@@ -103,6 +105,8 @@ lay_out (MultiratePart *plane, const MultiratePlane *axes, SepconvBorder border)
 
   plane->factor_x = x->factor;
   plane->factor_y = y->factor;
+  plane->shift_x = ilogb (x->factor);
+  plane->shift_y = ilogb (y->factor);
   plane->first_x = x->first;
   plane->first_y = y->first;
   plane->taps_x = x->n;
@@ -565,6 +569,7 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
   const MultirateState *state = (const MultirateState *) plan->state;
   MultirateLaunch launch = MultirateLaunch ();
 
+  launch.plain = true;
   launch.frame.border = plan->border;
   launch.frame.order = part->order;
   for (int p = 0; p < plan->layout.n_planes; p++) {
@@ -584,6 +589,7 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
         const MultirateBytesWay way = multirate_plane_way (plane, plan->border);
 
         launch.way = way > launch.way ? way : launch.way;
+        launch.plain = launch.plain && multirate_result_is_plain (plane);
       }
       plane->parts = state->memory + state->share[p].parts;
       plane->sums_x = state->memory + state->share[p].sums_x;
@@ -597,6 +603,11 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
   launch.threads[MULTIRATE_INTERPOLATE] = MULTIRATE_RESULT_THREADS;
   launch.threads[MULTIRATE_INTERPOLATE_BYTES] = MULTIRATE_RESULT_BYTES_THREADS;
   launch.shared[MULTIRATE_DECIMATE_BYTES] = decimate_bytes[launch.way].shared;
+  for (int i = 0; i < launch.frame.n_planes; i++)
+    if (launch.frame.plane[i].bytes)
+      launch.shared[MULTIRATE_INTERPOLATE_BYTES] =
+          max (launch.shared[MULTIRATE_INTERPOLATE_BYTES],
+              multirate_plane_shared (&launch.frame.plane[i]));
   for (int bytes = 0; bytes < 2; bytes++) {
     cut_strips (plan, &launch, bytes != 0);
     cut_results (plan, &launch, bytes != 0);
@@ -618,7 +629,8 @@ run_planes (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
     multirate_along_y,
     multirate_along_both,
     multirate_interpolate<BYTES>,
-    multirate_interpolate_bytes,
+    launch.plain ? multirate_interpolate_bytes<true>
+                 : multirate_interpolate_bytes<false>,
   };
   bool ok = false;
 
@@ -640,39 +652,62 @@ multirate_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
       && run_planes<1> (plan, part, fault) && run_planes<2> (plan, part, fault);
 }
 
+/* Loads a kernel. All have the multiprocessors divide their memory alike: with another division no block of
+ * the next kernel could begin before the last one has ended. */
 static bool
-load_decimate_bytes (const SepconvPlan *plan, Fault *fault)
+load_kernel (void (*kernel) (MultirateFrame), Fault *fault)
 {
   bool ok = false;
 
-  for (int way = 0; way < MULTIRATE_N_WAYS; way++) {
-    const void *const kernel = (const void *) decimate_bytes[way].kernel;
+  GPU_CHECK (cudaFuncSetAttribute ((const void *) kernel,
+                 cudaFuncAttributePreferredSharedMemoryCarveout,
+                 cudaSharedmemCarveoutMaxShared),
+      fault);
+  ok = twopass_load_kernel ((const void *) kernel, fault);
+done:
+  return ok;
+}
 
-    if (gpu_capability (plan->gpu) >= INSTRUCTIONS_CAPABILITY)
-      GPU_CHECK (cudaFuncSetAttribute (kernel,
-                     cudaFuncAttributeMaxDynamicSharedMemorySize,
-                     (int) decimate_bytes[way].shared),
-          fault);
-    if (!twopass_load_kernel (kernel, fault))
-      goto done;
-  }
-  ok = true;
+/* One for bytes, which takes up to so many bytes of shared memory. */
+static bool
+load_bytes_kernel (const SepconvPlan *plan, void (*kernel) (MultirateFrame),
+    size_t shared, Fault *fault)
+{
+  bool ok = false;
+
+  if (gpu_capability (plan->gpu) >= INSTRUCTIONS_CAPABILITY)
+    GPU_CHECK (cudaFuncSetAttribute ((const void *) kernel,
+                   cudaFuncAttributeMaxDynamicSharedMemorySize, (int) shared),
+        fault);
+  ok = load_kernel (kernel, fault);
 done:
   return ok;
 }
 
 static bool
+load_bytes_kernels (const SepconvPlan *plan, Fault *fault)
+{
+  for (int way = 0; way < MULTIRATE_N_WAYS; way++)
+    if (!load_bytes_kernel (plan, decimate_bytes[way].kernel,
+            decimate_bytes[way].shared, fault))
+      return false;
+  return load_bytes_kernel (plan, multirate_interpolate_bytes<false>,
+             MULTIRATE_RESULT_BYTES_WARPS * MULTIRATE_RESULT_MOST_SHARED, fault)
+      && load_bytes_kernel (plan, multirate_interpolate_bytes<true>,
+          MULTIRATE_RESULT_BYTES_WARPS * MULTIRATE_RESULT_MOST_SHARED, fault);
+}
+
+static bool
 load_kernels (const SepconvPlan *plan, Fault *fault)
 {
-  return load_decimate_bytes (plan, fault)
-      && twopass_load_kernel ((const void *) multirate_decimate<1>, fault)
-      && twopass_load_kernel ((const void *) multirate_decimate<2>, fault)
-      && twopass_load_kernel ((const void *) multirate_interpolate_bytes, fault)
-      && twopass_load_kernel ((const void *) multirate_along_x, fault)
-      && twopass_load_kernel ((const void *) multirate_along_y, fault)
-      && twopass_load_kernel ((const void *) multirate_along_both, fault)
-      && twopass_load_kernel ((const void *) multirate_interpolate<1>, fault)
-      && twopass_load_kernel ((const void *) multirate_interpolate<2>, fault);
+  return load_bytes_kernels (plan, fault)
+      && load_kernel (multirate_decimate<1>, fault)
+      && load_kernel (multirate_decimate<2>, fault)
+      && load_kernel (multirate_along_x, fault)
+      && load_kernel (multirate_along_y, fault)
+      && load_kernel (multirate_along_both, fault)
+      && load_kernel (multirate_interpolate<1>, fault)
+      && load_kernel (multirate_interpolate<2>, fault);
 }
 
 static bool
@@ -704,33 +739,42 @@ multirate_release (SepconvPlan *plan)
   free (state);
 }
 
-/* The kernels for bytes, of a million samples: by the factor of a plane's taps, which those of planes
- * with fewer samples have half of. A gaussian that is cut at 3 sigma, of which a jump is left, takes
- * the factor of one with a third of its taps. */
+/* The kernels for bytes: by the factor of a plane's taps, which those of planes with fewer samples have
+ * half of. A gaussian that is cut at 3 sigma, of which a jump is left, takes the factor of one with a third
+ * of its taps. */
 static double
 bytes_cost (const SepconvWork *work)
 {
   static const struct
   {
-    double taps;               /* from which on factors are 16, 8, 4, 2 */
-    double cost, cost_of_four; /* channels */
+    double taps;               /* from which on factors are 16, 8, 4, 2, 1 */
+    double any_size;           /* microseconds */
+    double cost, cost_of_four; /* of a million samples; channels */
+    double smaller_planes;     /* as much more, with such planes */
+    double beside;             /* times that, where frames overlap */
   } steps[] = {
-    { 225.0, 0.60, 0.98 },
-    { 117.0, 0.81, 1.19 },
-    { 57.0, 1.44, 1.48 },
-    { 25.0, 2.5, 2.6 },
+    { 225.0, 10.5, 0.66, 0.90, 0.08, 0.86 },
+    { 117.0, 9.0, 0.75, 1.06, 0.04, 0.93 },
+    { 57.0, 10.5, 1.27, 1.48, 0.14, 0.98 },
+    { 25.0, 10.5, 2.3, 2.5, 0.2, 0.98 },
+    /* An axis is not decimated: the general kernels. */
+    { 0.0, 10.5, 3.4, 3.4, 0.0, 0.98 },
   };
   const double more = fmax (work->x_taps, work->y_taps);
   const double less = fmin (work->x_taps, work->y_taps);
   const double taps =
       work->longest * less / more * (work->jump > 0.003 ? 1.0 / 3.0 : 1.0);
-  const double smaller_planes = more < work->longest - 0.5 ? 0.27 : 0.0;
+  size_t i = 0;
+  double cost;
 
-  for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
-    if (taps >= steps[i].taps)
-      return smaller_planes
-          + (work->channels >= 3 ? steps[i].cost_of_four : steps[i].cost);
-  return 3.4; /* an axis is not decimated: the general kernels */
+  while (taps < steps[i].taps)
+    i++;
+  cost = work->channels >= 3 ? steps[i].cost_of_four : steps[i].cost;
+  if (more < work->longest - 0.5)
+    cost += steps[i].smaller_planes;
+  if (work->order == GPU_BESIDE_KERNELS)
+    cost *= steps[i].beside;
+  return steps[i].any_size + work->samples * cost;
 }
 
 /* Microseconds by which a frame of bytes takes longer if its border mirrors or wraps: docs/performance.md has
@@ -738,9 +782,9 @@ bytes_cost (const SepconvWork *work)
 static double
 border_cost (const SepconvWork *work)
 {
-  const double of_samples = work->channels >= 3 ? 0.17 : 0.06;
+  const double of_samples = work->channels >= 3 ? 0.13 : 0.03;
 
-  return border_is_flat (work->border) ? 0.0 : 2.5 + of_samples * work->samples;
+  return border_is_flat (work->border) ? 0.0 : 3.7 + of_samples * work->samples;
 }
 
 /* Three or four launches, one after the other, whatever the size: times of frames in order. Those that
@@ -756,9 +800,7 @@ multirate_cost (const SepconvWork *work)
     return 15.0 + 0.005 * n + work->samples * (work->depth > 12 ? 16.0 : 3.4);
   if (work->channels == 3 || !work->packed)
     return 15.0 + 0.005 * n + work->samples * 3.0;
-  return 11.3 + 0.0115 * fmax (work->longest - 340, 0.0)
-      + work->samples * bytes_cost (work)
-      * (work->order == GPU_BESIDE_KERNELS ? 0.95 : 1.0)
+  return bytes_cost (work) + 0.0115 * fmax (work->longest - 340, 0.0)
       + border_cost (work);
 }
 

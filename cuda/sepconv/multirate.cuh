@@ -61,7 +61,7 @@ static_assert (MULTIRATE_PADDED_TAPS % MULTIRATE_SUM_BLOCK == 0
 #define MULTIRATE_WINDOW_PAIRS 224
 
 /* Registers of those by which results of bytes are interpolated: multirate-interpolate-bytes.cuh. */
-#define MULTIRATE_RESULT_X 40
+#define MULTIRATE_RESULT_X 12
 #define MULTIRATE_RESULT_Y 2
 
 /* The constants of one plane, in device memory. */
@@ -75,9 +75,10 @@ struct MultirateTables
   float4 cell_y; /* the sum of window_y */
   /* Of planes that go by the kernels for bytes, in the order of the lanes. */
   uint4 byte_window_x[MULTIRATE_MOST_SLOT_TILES][2][MULTIRATE_WARP];
-  uint2 byte_window_y[MULTIRATE_WINDOW_PAIRS];
+  uint4 byte_window_y[MULTIRATE_WINDOW_PAIRS];
   uint4 result_y[MULTIRATE_RESULT_Y][MULTIRATE_WARP];
-  uint32_t result_x[MULTIRATE_RESULT_X][MULTIRATE_WARP];
+  uint2 result_x[MULTIRATE_RESULT_X]
+                [MULTIRATE_WARP]; /* twice in each, as products take them */
   float tap_x[MULTIRATE_PADDED_TAPS];
   /* Behind MULTIRATE_COLUMN_SUMS zeros; divided by the largest code, but of bytes. */
   float tap_y[MULTIRATE_PADDED_TAPS];
@@ -123,6 +124,7 @@ struct MultiratePart
   float byte_unit;
 
   int factor_x, factor_y;
+  int shift_x, shift_y; /* their logarithms, of planes that go by the kernels for bytes */
   int first_x, taps_x, first_y, taps_y; /* of the fitted taps */
   const MultirateTables *tables;
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "strip.cuh"
+#include "write-part.cuh"
 
 #include "../histo/tally.cuh"
 
@@ -93,33 +94,6 @@ strip_result (const uint8_t *from)
   }
 }
 
-/* Writes the first n bytes of 16, up to 15, to a multiple of 16 bytes. */
-__device__ __forceinline__ void
-strip_write_part (uint8_t *to, int n, uint4 value)
-{
-  uint2 two = make_uint2 (value.x, value.y);
-  uint32_t one;
-
-  if (n & 8) {
-    *(uint2 *) to = two;
-    two = make_uint2 (value.z, value.w);
-    to += 8;
-  }
-  one = two.x;
-  if (n & 4) {
-    *(uint32_t *) to = one;
-    one = two.y;
-    to += 4;
-  }
-  if (n & 2) {
-    *(uint16_t *) to = (uint16_t) one;
-    one >>= 16;
-    to += 2;
-  }
-  if (n & 1)
-    *to = (uint8_t) one;
-}
-
 /* Writes 16 bytes at byte `at` of every `step`-th row in [y, last), as far as they are the
  * plane's; they lie at `from` and so on, `pitch` apart. */
 template <int APART>
@@ -137,7 +111,7 @@ strip_write_rows (const StripPlane &plane, int y, int last, int step, int at,
     if (simple && n >= 16) {
       *(uint4 *) to = value;
     } else if (simple) {
-      strip_write_part (to, n, value);
+      write_part (to, n, value);
     } else {
       strip_write_edge (plane, y, at, make_uint2 (value.x, value.y));
       strip_write_edge (plane, y, at + 8, make_uint2 (value.z, value.w));

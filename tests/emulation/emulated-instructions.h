@@ -58,10 +58,22 @@ emulated_copy (void *shared, const void *global, int bytes, size_t size)
   memcpy (shared, global, (size_t) bytes);
 }
 
+static inline const uint8_t *
+row_address (const uint8_t *row, int y, int stride)
+{
+  return row + (ptrdiff_t) y * stride;
+}
+
 static inline void
 copy_async (void *shared, const void *global, int bytes)
 {
   emulated_copy (shared, global, bytes, 16);
+}
+
+static inline void
+copy_async_whole (void *shared, const void *global)
+{
+  emulated_copy (shared, global, 16, 16);
 }
 
 static inline void

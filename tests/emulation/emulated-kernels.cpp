@@ -63,6 +63,9 @@ cudaFuncSetAttribute (
     return emulated_result (CUDA_ERROR_INVALID_VALUE);
   if (!emulated_context_is_current ())
     return emulated_result (CUDA_ERROR_INVALID_CONTEXT);
+  if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout
+      && value == cudaSharedmemCarveoutMaxShared)
+    return cudaSuccess;
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0
       || value > EMULATED_MAX_SHARED)
     return emulated_result (CUDA_ERROR_INVALID_VALUE);

@@ -136,7 +136,13 @@ struct cudaFuncAttributes
 
 enum cudaFuncAttribute
 {
-  cudaFuncAttributeMaxDynamicSharedMemorySize = 8
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
+
+enum cudaSharedCarveout
+{
+  cudaSharedmemCarveoutMaxShared = 100
 };
 
 cudaError_t cudaFuncGetAttributes (
