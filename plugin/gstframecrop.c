@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstframecrop.h"
 
+#include "gstframeimage.h"
+
 const GstVideoCropMeta *
 gst_frame_crop_find (GstBuffer *buffer, const GstVideoInfo *info)
 {
@@ -36,6 +38,21 @@ gst_frame_crop_get_origin (const GstVideoCropMeta *crop,
   *y = (gint) (crop->y >> format->h_sub[c] << format->h_sub[c]);
 }
 
+/* Moves the beginning of a plane on. FALSE: the memory that is mapped does not reach so far, whatever
+ * GstVideoMeta says of strides. */
+static gboolean
+move_plane (GstVideoFrame *frame, guint p, gint64 offset)
+{
+  const GstMapInfo *map = gst_frame_get_plane_map (frame, (gint) p);
+  guint8 *data = frame->data[p];
+  const gint64 begin = data - map->data;
+
+  if (offset < -begin || offset > (gint64) map->size - begin)
+    return FALSE;
+  frame->data[p] = data + offset;
+  return TRUE;
+}
+
 gboolean
 gst_frame_crop (GstVideoFrame *frame, const GstVideoCropMeta *crop)
 {
@@ -55,9 +72,10 @@ gst_frame_crop (GstVideoFrame *frame, const GstVideoCropMeta *crop)
     const gint x = (gint) crop->x >> format->w_sub[c];
     const gint y = (gint) crop->y / rows_apart >> format->h_sub[c];
 
-    frame->data[p] = (guint8 *) frame->data[p]
-        + (gssize) y * GST_VIDEO_INFO_PLANE_STRIDE (info, p)
-        + (gssize) x * format->pixel_stride[c];
+    if (!move_plane (frame, p,
+            (gint64) y * GST_VIDEO_INFO_PLANE_STRIDE (info, p)
+                + (gint64) x * format->pixel_stride[c]))
+      return FALSE;
   }
   GST_VIDEO_INFO_WIDTH (info) = (gint) crop->width;
   GST_VIDEO_INFO_HEIGHT (info) = (gint) crop->height;

@@ -19,7 +19,7 @@ void gst_frame_crop_get_origin (const GstVideoCropMeta *crop,
 
 /* Reduces a mapped frame to that part. For subsampled components and packed pairs of pixels,
  * coordinates are rounded down to a whole sample or pair. FALSE: the part is not inside the
- * frame. */
+ * frame, or not in memory. */
 gboolean gst_frame_crop (GstVideoFrame *frame, const GstVideoCropMeta *crop);
 
 G_END_DECLS

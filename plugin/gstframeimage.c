@@ -151,8 +151,7 @@ gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info)
 }
 
 static gboolean
-has_role (
-    const GstFrameChannel *channel, gint n, GstFrameChannelRole role)
+has_role (const GstFrameChannel *channel, gint n, GstFrameChannelRole role)
 {
   for (gint c = 0; c < n; c++)
     if (channel[c].role == role)
@@ -208,11 +207,10 @@ gst_frame_is_interleaved (const GstVideoFrame *frame)
       != GST_VIDEO_INTERLACE_MODE_ALTERNATE;
 }
 
-/* Returns the map of the buffer that holds plane p: planes without a GstVideoMeta share one. */
-static const GstMapInfo *
-map_of_plane (const GstVideoFrame *frame, gint p)
+const GstMapInfo *
+gst_frame_get_plane_map (const GstVideoFrame *frame, gint plane)
 {
-  return &frame->map[frame->meta == NULL ? 0 : p];
+  return &frame->map[frame->meta == NULL ? 0 : plane];
 }
 
 /* Whether all rows of a memory lie within the map. */
@@ -235,7 +233,7 @@ gst_frame_layout_get_image (
   for (gint m = 0; m < image->n_memories; m++) {
     image->memory[m].data = GST_VIDEO_FRAME_PLANE_DATA (frame, m);
     image->memory[m].stride = GST_VIDEO_FRAME_PLANE_STRIDE (frame, m);
-    if (!is_mapped (&image->memory[m], map_of_plane (frame, m)))
+    if (!is_mapped (&image->memory[m], gst_frame_get_plane_map (frame, m)))
       return FALSE;
   }
   return TRUE;

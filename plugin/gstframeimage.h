@@ -50,6 +50,11 @@ void gst_frame_layout_split_chroma (GstFrameLayout *self);
  * buffer of its own, it is a picture like any other. */
 gboolean gst_frame_is_interleaved (const GstVideoFrame *frame);
 
+/* Returns the map of the memory that a plane of a mapped frame lies in: planes without a GstVideoMeta
+ * share one. It is the frame's. */
+const GstMapInfo *gst_frame_get_plane_map (
+    const GstVideoFrame *frame, gint plane);
+
 /* Gets the image of a mapped frame, which is valid as long as the mapping. FALSE: its rows do not
  * all lie in the memory that is mapped, whatever GstVideoMeta says. */
 gboolean gst_frame_layout_get_image (

@@ -747,18 +747,18 @@ bytes_cost (const SepconvWork *work)
 {
   static const struct
   {
-    double taps;               /* from which on factors are 16, 8, 4, 2, 1 */
-    double any_size;           /* microseconds */
-    double cost, cost_of_four; /* of a million samples; channels */
-    double smaller_planes;     /* as much more, with such planes */
-    double beside;             /* times that, where frames overlap */
+    double taps;                  /* from which on factors are 16, 8, 4, 2, 1 */
+    double any_size;              /* microseconds */
+    double cost, of_two, of_four; /* of a million samples; channels */
+    double smaller_planes; /* as much more, if some have half of the factor */
+    double beside;         /* times that, where frames overlap */
   } steps[] = {
-    { 225.0, 10.5, 0.66, 0.90, 0.08, 0.86 },
-    { 117.0, 9.0, 0.75, 1.06, 0.04, 0.93 },
-    { 57.0, 10.5, 1.27, 1.48, 0.14, 0.98 },
-    { 25.0, 10.5, 2.3, 2.5, 0.2, 0.98 },
+    { 225.0, 10.5, 0.66, 0.74, 0.90, 0.03, 0.86 },
+    { 117.0, 9.0, 0.75, 0.79, 1.06, 0.17, 0.93 },
+    { 57.0, 10.5, 1.27, 1.41, 1.48, 0.34, 0.98 },
+    { 25.0, 10.5, 2.3, 2.5, 2.5, 0.4, 0.98 },
     /* An axis is not decimated: the general kernels. */
-    { 0.0, 10.5, 3.4, 3.4, 0.0, 0.98 },
+    { 0.0, 10.5, 3.4, 3.4, 3.4, 0.0, 0.98 },
   };
   const double more = fmax (work->x_taps, work->y_taps);
   const double less = fmin (work->x_taps, work->y_taps);
@@ -769,7 +769,9 @@ bytes_cost (const SepconvWork *work)
 
   while (taps < steps[i].taps)
     i++;
-  cost = work->channels >= 3 ? steps[i].cost_of_four : steps[i].cost;
+  cost = work->channels >= 3 ? steps[i].of_four
+      : work->channels == 2  ? steps[i].of_two
+                             : steps[i].cost;
   if (more < work->longest - 0.5)
     cost += steps[i].smaller_planes;
   if (work->order == GPU_BESIDE_KERNELS)

@@ -107,6 +107,39 @@ crop_outside (void)
   }
 }
 
+/* The buffer's own meta says of a frame that it is larger than all memory. */
+static void
+crop_beyond_memory (void)
+{
+  static const gint strides[] = { G_MAXINT, G_MININT };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (strides); i++) {
+    GstBuffer *in, *part;
+    GstVideoMeta *meta;
+    GstVideoCropMeta *crop;
+    GstVideoInfo info;
+    Filter filter;
+
+    test_context ("stride %d, case %u", strides[i / 2], i % 2);
+    filter_start (&filter, "sigma=1", &info, "GRAY8", WIDTH, HEIGHT, NULL);
+    make_cropped ("GRAY8", 0, 0, &info, &in, &part);
+    meta = gst_buffer_get_video_meta (in);
+    if (meta == NULL)
+      meta = gst_buffer_add_video_meta (
+          in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, WIDE, HIGH);
+    meta->width = meta->height = G_MAXINT;
+    meta->stride[0] = strides[i / 2];
+    crop = gst_buffer_get_video_crop_meta (in);
+    crop->x = i % 2 == 0 ? 0 : G_MAXINT - WIDTH;
+    crop->y = G_MAXINT - HEIGHT;
+    expect (gst_harness_push (filter.harness, in) == GST_FLOW_ERROR,
+        "it was taken");
+    filter_expect_error (&filter, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
+    gst_buffer_unref (part);
+    filter_close (&filter);
+  }
+}
+
 /* Upstream may leave it to the element to crop. */
 static void
 crop_is_offered (void)
@@ -166,6 +199,7 @@ crop_is_counted (void)
 const Test tests_crop[] = {
   { "crop-filtered", crop_is_filtered, VARIANT_BOTH },
   { "crop-outside", crop_outside, VARIANT_BOTH },
+  { "crop-beyond-memory", crop_beyond_memory, VARIANT_BOTH },
   { "crop-offered", crop_is_offered, VARIANT_BOTH },
   { "crop-counted", crop_is_counted, VARIANT_BOTH },
   { 0 },
