@@ -24,6 +24,8 @@
 /* Rows that a warp takes at a time, and how many times those are on their way. */
 #define MULTIRATE_BYTES_ROWS 8
 #define MULTIRATE_BYTES_AHEAD 4
+static_assert ((MULTIRATE_BYTES_AHEAD & (MULTIRATE_BYTES_AHEAD - 1)) == 0,
+    "Slots are counted modulo a power of two.");
 
 /* Words that a chunk is put together from: each of its own has bytes of two neighbours of these. */
 #define MULTIRATE_PICKED_WORDS (MULTIRATE_CHUNK_WORDS + 1)
@@ -174,7 +176,7 @@ multirate_gather_bytes (const uint8_t *row, int width, SepconvBorder border,
   if (first >= 0 && last >= 0 && (onward || back))
     return multirate_gather_line<CHANNELS> (
         row + first * CHANNELS, onward ? CHANNELS : -CHANNELS);
-    /* A border turns back in the middle of it, or does not read the row. */
+  /* A border turns back in the middle of it, or does not read the row. */
 #pragma unroll 1
   for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++) {
     uint32_t word = 0;
@@ -215,8 +217,7 @@ template <int CHANNELS, MultirateBytesWay WAY> struct MultirateBytesReader
   MultirateBytesReading reading;
   /* Where in a row the lane reads: a chunk, or the first word that is picked for it. */
   int byte;
-  const uint8_t
-      *at; /* that, in the row to be asked for next, if it is in the picture */
+  const uint8_t *at; /* that byte of the row to be asked for next, if it is in the picture */
 
   /* x: the chunk's first pixel. The rows are those from `first` on. */
   __device__ __forceinline__ void
@@ -350,20 +351,14 @@ template <int CHANNELS, MultirateBytesWay WAY> struct MultirateBytesReader
   put_together (
       uint32_t fifth, const MultiratePick &pick, MultirateBytes *taken) const
   {
-    const uint32_t (&word)[MULTIRATE_CHUNK_WORDS] = taken->word;
+    const uint32_t(&word)[MULTIRATE_CHUNK_WORDS] = taken->word;
     const bool onward = reading == MULTIRATE_BYTES_PICKED;
     const bool last = reading == MULTIRATE_BYTES_LAST_FOUR;
     const uint32_t from[MULTIRATE_PICKED_WORDS] = {
-      onward     ? word[0]
-          : last ? fifth
-                 : word[3],
-      onward     ? word[1]
-          : last ? word[3]
-                 : word[2],
+      onward ? word[0] : last ? fifth : word[3],
+      onward ? word[1] : last ? word[3] : word[2],
       last || onward ? word[2] : word[1],
-      onward     ? word[3]
-          : last ? word[1]
-                 : word[0],
+      onward ? word[3] : last ? word[1] : word[0],
       last ? word[0] : fifth,
     };
 

@@ -77,8 +77,7 @@ struct MultirateTables
   uint4 byte_window_x[MULTIRATE_MOST_SLOT_TILES][2][MULTIRATE_WARP];
   uint4 byte_window_y[MULTIRATE_WINDOW_PAIRS];
   uint4 result_y[MULTIRATE_RESULT_Y][MULTIRATE_WARP];
-  uint2 result_x[MULTIRATE_RESULT_X]
-                [MULTIRATE_WARP]; /* twice in each, as products take them */
+  uint2 result_x[MULTIRATE_RESULT_X][MULTIRATE_WARP]; /* each twice, as products take it */
   float tap_x[MULTIRATE_PADDED_TAPS];
   /* Behind MULTIRATE_COLUMN_SUMS zeros; divided by the largest code, but of bytes. */
   float tap_y[MULTIRATE_PADDED_TAPS];
