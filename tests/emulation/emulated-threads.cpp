@@ -8,6 +8,7 @@
 #include "emulated-threads.h"
 
 #include <algorithm>
+#include <fenv.h>
 #include <mutex>
 #include <stdlib.h>
 #include <string.h>
@@ -240,7 +241,12 @@ emulated_run (
     dim3 grid, dim3 block, size_t shared, const std::function<void ()> &thread)
 {
   const std::lock_guard<std::mutex> guard (launching);
+  fenv_t caller;
 
+  /* A GPU computes with denormals, whatever a library that was built with -ffast-math has made of this
+   * thread. */
+  fegetenv (&caller);
+  fesetenv (FE_DFL_ENV);
   running_kernel = &thread;
   gridDim = grid;
   blockDim = block;
@@ -248,4 +254,5 @@ emulated_run (
     for (blockIdx.y = 0; blockIdx.y < grid.y; blockIdx.y++)
       for (blockIdx.x = 0; blockIdx.x < grid.x; blockIdx.x++)
         run_block ((int) (block.x * block.y * block.z), shared);
+  fesetenv (&caller);
 }
