@@ -590,6 +590,9 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
 
         launch.way = way > launch.way ? way : launch.way;
         launch.plain = launch.plain && multirate_result_is_plain (plane);
+        launch.shared[MULTIRATE_INTERPOLATE_BYTES] =
+            max (launch.shared[MULTIRATE_INTERPOLATE_BYTES],
+                multirate_plane_shared (plane));
       }
       plane->parts = state->memory + state->share[p].parts;
       plane->sums_x = state->memory + state->share[p].sums_x;
@@ -603,11 +606,6 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
   launch.threads[MULTIRATE_INTERPOLATE] = MULTIRATE_RESULT_THREADS;
   launch.threads[MULTIRATE_INTERPOLATE_BYTES] = MULTIRATE_RESULT_BYTES_THREADS;
   launch.shared[MULTIRATE_DECIMATE_BYTES] = decimate_bytes[launch.way].shared;
-  for (int i = 0; i < launch.frame.n_planes; i++)
-    if (launch.frame.plane[i].bytes)
-      launch.shared[MULTIRATE_INTERPOLATE_BYTES] =
-          max (launch.shared[MULTIRATE_INTERPOLATE_BYTES],
-              multirate_plane_shared (&launch.frame.plane[i]));
   for (int bytes = 0; bytes < 2; bytes++) {
     cut_strips (plan, &launch, bytes != 0);
     cut_results (plan, &launch, bytes != 0);

@@ -124,9 +124,6 @@ crop_beyond_memory (void)
     filter_start (&filter, "sigma=1", &info, "GRAY8", WIDTH, HEIGHT, NULL);
     make_cropped ("GRAY8", 0, 0, &info, &in, &part);
     meta = gst_buffer_get_video_meta (in);
-    if (meta == NULL)
-      meta = gst_buffer_add_video_meta (
-          in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, WIDE, HIGH);
     meta->width = meta->height = G_MAXINT;
     meta->stride[0] = strides[i / 2];
     crop = gst_buffer_get_video_crop_meta (in);
