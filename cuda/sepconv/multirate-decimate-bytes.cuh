@@ -17,9 +17,9 @@
  * 2^-13 are a fixed distance apart and tensor cores take them like all others (Fasi et al., see
  * tensor-loss.h). A product takes 16 factors, and so both halves of 8 rows.
  *
- * A strip has up to 13 cells, and so 16 low rows at most, the sums of which stay in registers to its
- * end. Only then the shares of neighbouring groups meet in shared memory. A block takes several
- * strips one after the other. */
+ * The sums of 16 low rows are in registers. The next MULTIRATE_BYTES_STEP cells belong to the first 11 of them
+ * only, and complete the first MULTIRATE_BYTES_STEP, which make room for as many new ones. Only then the shares
+ * of neighbouring groups meet in shared memory. */
 #pragma once
 
 #include "multirate-decimate.cuh"
@@ -28,8 +28,12 @@
 /* Registers for two blocks a multiprocessor. */
 #define MULTIRATE_BYTES_AT_ONCE (2 * MULTIRATE_BYTES_THREADS)
 
-/* Low rows of a strip, at most. */
+/* Low rows of a product, and the number of cells that completes half of them. */
 #define MULTIRATE_BYTES_LOW_ROWS 16
+#define MULTIRATE_BYTES_STEP (MULTIRATE_BYTES_LOW_ROWS / 2)
+static_assert (
+    MULTIRATE_BYTES_STEP + MULTIRATE_REACH - 1 <= MULTIRATE_BYTES_LOW_ROWS,
+    "Cells belong to low rows that there are no sums of.");
 
 /* Bits of the shares that are one half, and how much lower those are weighed than the others. */
 #define MULTIRATE_SHARE_BITS 11
@@ -45,18 +49,22 @@ multirate_share_pitch (int tiles)
   return 16 * tiles + 8;
 }
 
-/* How many passes a group's low rows are put there in, so that blocks have less than the 99 KB that some GPUs
- * allow them. */
-static __host__ __device__ constexpr int
-multirate_share_passes (int tiles)
+/* Whether a group has two places there for its low rows, in turns, so that no warp waits until others have read
+ * the rows before. With the most slots it has one, as some GPUs allow a block no more than 99 KB. */
+static __host__ __device__ constexpr bool
+multirate_share_turns (int tiles)
 {
-  return tiles < MULTIRATE_MOST_SLOT_TILES ? 1 : 2;
+  return tiles < MULTIRATE_MOST_SLOT_TILES;
 }
 
 /* Floats of a group there, at most. */
 #define MULTIRATE_SHARES \
-  (MULTIRATE_BYTES_LOW_ROWS \
+  (2 * MULTIRATE_BYTES_STEP \
       * multirate_share_pitch (MULTIRATE_MOST_SLOT_TILES - 1))
+static_assert (
+    MULTIRATE_BYTES_STEP * multirate_share_pitch (MULTIRATE_MOST_SLOT_TILES)
+        <= MULTIRATE_SHARES,
+    "The most slots do not fit.");
 
 template <MultirateBytesWay WAY> struct MultirateBytesMemory
 {
@@ -64,7 +72,7 @@ template <MultirateBytesWay WAY> struct MultirateBytesMemory
   uint4 window_x[MULTIRATE_MOST_SLOT_TILES][2][MULTIRATE_WARP];
   uint4 window_y[MULTIRATE_WINDOW_PAIRS];
   float share[MULTIRATE_BYTES_WARPS][MULTIRATE_SHARES];
-  float start[MULTIRATE_BYTES_LOW_ROWS]; /* of the sums of a low row */
+  float start[2][MULTIRATE_BYTES_STEP]; /* of the sums of a low row */
 };
 
 static_assert (sizeof (MultirateBytesMemory<MULTIRATE_PICKS>) <= 99 * 1024,
@@ -88,20 +96,11 @@ multirate_bytes_lows (int first_column, int factor, int channels)
       * cells;
 }
 
-/* Strips have whole turns of MULTIRATE_BYTES_ROWS. */
+/* Cells along y of a strip are a multiple of this: it has whole turns of MULTIRATE_BYTES_ROWS. */
 static inline int
 multirate_strip_unit (int factor)
 {
   return factor < MULTIRATE_BYTES_ROWS ? MULTIRATE_BYTES_ROWS / factor : 1;
-}
-
-/* Cells along y of a strip, at most. */
-static inline int
-multirate_strip_cells (int factor)
-{
-  const int unit = multirate_strip_unit (factor);
-
-  return (MULTIRATE_BYTES_LOW_ROWS - (MULTIRATE_REACH - 1)) / unit * unit;
 }
 
 /* The byte that weighs a sample p of the cell that is number t of a window's; 0 if it has none. */
@@ -200,7 +199,7 @@ struct MultirateDecimation
   static constexpr int slots = CELLS + MULTIRATE_REACH - 1;  /* of a channel */
   static constexpr int tiles = (CHANNELS * slots + 15) / 16; /* of 16 slots */
   static constexpr int pitch = multirate_share_pitch (tiles);
-  static constexpr int passes = multirate_share_passes (tiles);
+  static constexpr bool turns = multirate_share_turns (tiles);
   static constexpr bool windows_shared = tiles == MULTIRATE_MOST_SLOT_TILES;
 };
 
@@ -357,59 +356,58 @@ multirate_sum_shares (const float *share, int cell)
   return sum;
 }
 
-/* Puts the low rows of a strip of n cells, which is complete, into shared memory, and adds the groups'
- * shares up: each warp those of the low samples whose windows begin in its group. */
+/* Puts the next low rows of a strip of n cells, from `first` on, which are complete, into shared memory, and adds
+ * the groups' shares up: each warp those of the low samples whose windows begin in its group. */
 template <typename D>
 __device__ __forceinline__ void
-multirate_put_lows (MultirateBytesMarch<D> &march, int strip, int n)
+multirate_put_lows (MultirateBytesMarch<D> &march, int strip, int n, int first)
 {
   constexpr int across = D::channels * D::cells; /* low samples of a row */
   constexpr int step = MULTIRATE_WARP / across;  /* rows at a time */
-  constexpr int lines = MULTIRATE_BYTES_LOW_ROWS / D::passes;
   const MultiratePart &plane = *march.plane;
   const int warp = threadIdx.x / MULTIRATE_WARP;
   const int lane = threadIdx.x % MULTIRATE_WARP;
   const int row = lane / across, channel = lane / D::cells % D::channels;
   const int cell = lane % D::cells;
   const int column = warp * D::cells + cell - march.tile.skew;
-  const int rows = n + MULTIRATE_REACH - 1;
+  const int rows = n + MULTIRATE_REACH - 1 - first - row;
   const float unit = plane.byte_unit * MULTIRATE_SHARE_UNIT;
-  float *share = march.memory->share[warp];
-  float *to = plane.parts
-      + ((strip * (ptrdiff_t) (plane.strip_cells + MULTIRATE_REACH - 1) + row)
+  const int turn = D::turns ? first / MULTIRATE_BYTES_STEP % 2 : 0;
+  float *const share =
+      march.memory->share[warp] + turn * MULTIRATE_BYTES_STEP * D::pitch;
+  float *const start = march.memory->start[turn];
+  const float *const of =
+      share + row * D::pitch + channel * D::slots + cell + MULTIRATE_REACH - 1;
+  float *const to = plane.parts
+      + ((strip * (ptrdiff_t) (plane.strip_cells + MULTIRATE_REACH - 1) + first
+             + row)
                 * D::channels
             + channel)
-          * plane.low_columns
+          * plane.low_pitch
       + march.tile.first + column;
 
-  if (threadIdx.x < MULTIRATE_BYTES_LOW_ROWS)
-    march.memory->start[threadIdx.x] =
-        -plane.center * multirate_byte_rows (plane, n, threadIdx.x);
+  if (threadIdx.x < MULTIRATE_BYTES_STEP)
+    start[threadIdx.x] = -plane.center
+        * multirate_byte_rows (plane, n, first + (int) threadIdx.x);
 #pragma unroll
-  for (int pass = 0; pass < D::passes; pass++) {
-    const float *of = share + row * D::pitch + channel * D::slots + cell
-        + MULTIRATE_REACH - 1;
-    const int first = pass * lines;
-
-#pragma unroll
-    for (int i = 0; i < 2 * D::tiles; i++)
-#pragma unroll
-      for (int y = 0; y < lines; y += 8) {
-        const int half = (first + y) / 8;
-
-        *(float2 *) (share + (lane / 4 + y) * D::pitch + lane % 4 * 2 + 8 * i) =
-            make_float2 (march.sum[i][2 * half], march.sum[i][2 * half + 1]);
-      }
-    __syncthreads (); /* the shares are there */
-    if (column >= 0 && column < march.tile.n)
-#pragma unroll
-      for (int y = 0; y < lines; y += step)
-        if (row + first + y < rows)
-          to[(ptrdiff_t) (first + y) * D::channels * plane.low_columns] =
-              __fmaf_rn (multirate_sum_shares<D> (of + y * D::pitch, cell),
-                  unit, march.memory->start[row + first + y]);
-    __syncthreads (); /* before the shares are overwritten */
+  for (int i = 0; i < 2 * D::tiles; i++) {
+    *(float2 *) (share + lane / 4 * D::pitch + lane % 4 * 2 + 8 * i) =
+        make_float2 (march.sum[i][0], march.sum[i][1]);
+    march.sum[i][0] = march.sum[i][2];
+    march.sum[i][1] = march.sum[i][3];
+    march.sum[i][2] = 0.0f;
+    march.sum[i][3] = 0.0f;
   }
+  __syncthreads (); /* the shares are there */
+  if (column >= 0 && column < march.tile.n)
+#pragma unroll
+    for (int y = 0; y < MULTIRATE_BYTES_STEP; y += step)
+      if (y < rows)
+        to[(ptrdiff_t) y * D::channels * plane.low_pitch] =
+            __fmaf_rn (multirate_sum_shares<D> (of + y * D::pitch, cell), unit,
+                start[row + y]);
+  if (!D::turns)
+    __syncthreads (); /* before the shares are overwritten */
 }
 
 /* What does not depend on the frame. */
@@ -449,10 +447,10 @@ multirate_begin_bytes (MultirateBytesMarch<D> &march, int first_row, int turns)
     march.memory->window_y[i] = plane.tables->byte_window_y[i];
 }
 
-/* All rows of a strip of n cells. */
+/* All rows of n cells along y, MULTIRATE_BYTES_STEP at most. */
 template <typename D>
 __device__ __forceinline__ void
-multirate_sum_strip (MultirateBytesMarch<D> &march, int n)
+multirate_sum_cells (MultirateBytesMarch<D> &march, int n)
 {
   const MultiratePart &plane = *march.plane;
   const int lane = threadIdx.x % MULTIRATE_WARP;
@@ -462,11 +460,6 @@ multirate_sum_strip (MultirateBytesMarch<D> &march, int n)
   const uint4 *window_y = march.memory->window_y
       + (MULTIRATE_BYTES_LOW_ROWS - 1 - lane / 4) * pairs + lane % 4;
 
-#pragma unroll
-  for (int i = 0; i < 2 * D::tiles; i++)
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-      march.sum[i][k] = 0.0f;
 #pragma unroll 1
   for (int i = 0; i < turns; i++, window_y += MULTIRATE_BYTES_ROWS / 2)
     multirate_add_bytes (march, *window_y);
@@ -474,24 +467,21 @@ multirate_sum_strip (MultirateBytesMarch<D> &march, int n)
 
 template <typename D>
 __device__ __forceinline__ void
-multirate_decimate_strips (const MultirateFrame &frame,
+multirate_decimate_strip (const MultirateFrame &frame,
     const MultiratePart &plane, int block, MultirateBytesMemory<D::way> &memory)
 {
-  const int down = block / plane.tiles;
-  const int first = down * plane.block_strips;
-  const int last = min (first + plane.block_strips, plane.strips);
+  const int strip = block / plane.tiles;
   /* Cells are numbered from the row that is 0 on. */
-  const int cell = first * plane.strip_cells;
-  const int cells = min (last * plane.strip_cells, plane.cells) - cell;
+  const int cell = strip * plane.strip_cells;
+  const int n = min (plane.strip_cells, plane.cells - cell);
   MultirateBytesMarch<D> march = {};
 
   march.plane = &plane;
   march.memory = &memory;
   march.border = frame.border;
-  march.tile = multirate_bytes_tile<D> (plane, block - down * plane.tiles);
+  march.tile = multirate_bytes_tile<D> (plane, block - strip * plane.tiles);
   multirate_begin_bytes (march, (plane.first_row - 2 + cell) * plane.factor_y,
-      (cells * plane.factor_y + MULTIRATE_BYTES_ROWS - 1)
-          / MULTIRATE_BYTES_ROWS);
+      (n * plane.factor_y + MULTIRATE_BYTES_ROWS - 1) / MULTIRATE_BYTES_ROWS);
   gpu_admit_next ();
   if (frame.order == GPU_AFTER_KERNELS)
     gpu_await_previous ();
@@ -499,20 +489,18 @@ multirate_decimate_strips (const MultirateFrame &frame,
   for (int i = 0; i < MULTIRATE_BYTES_AHEAD; i++)
     multirate_ask_for_rows (march);
   __syncthreads (); /* the windows are there */
+  /* The last cells' low rows reach beyond them. */
 #pragma unroll 1
-  for (int strip = first; strip < last; strip++) {
-    const int n =
-        min (plane.strip_cells, plane.cells - strip * plane.strip_cells);
-
+  for (int i = 0; i < n + MULTIRATE_REACH - 1; i += MULTIRATE_BYTES_STEP) {
     if (march.works)
-      multirate_sum_strip (march, n);
-    multirate_put_lows (march, strip, n);
+      multirate_sum_cells (march, min (n - i, MULTIRATE_BYTES_STEP));
+    multirate_put_lows (march, strip, n, i);
   }
 }
 
 #define MULTIRATE_DECIMATION_CASE(channels, cells) \
   case channels << 8 | cells: \
-    multirate_decimate_strips<MultirateDecimation<channels, cells, WAY>> ( \
+    multirate_decimate_strip<MultirateDecimation<channels, cells, WAY>> ( \
         frame, plane, block, memory); \
     break
 

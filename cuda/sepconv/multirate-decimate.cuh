@@ -398,7 +398,7 @@ multirate_sum_windows (const MultiratePart &plane, const MultirateTile &tile,
       sum = __fmaf_rn (weight.z, from[2], sum);
       sum = __fmaf_rn (weight.w, from[3], sum);
     }
-    to[(ptrdiff_t) c * plane.low_columns + tile.first + q] = sum;
+    to[(ptrdiff_t) c * plane.low_pitch + tile.first + q] = sum;
   }
 }
 
@@ -461,7 +461,7 @@ __launch_bounds__ (MULTIRATE_DECIMATE_THREADS,
   const int first = plane.first_row - 2 + strip * plane.strip_cells;
   const int n =
       min (plane.strip_cells, plane.cells - strip * plane.strip_cells);
-  const ptrdiff_t low_pitch = (ptrdiff_t) plane.channels * plane.low_columns;
+  const ptrdiff_t low_pitch = (ptrdiff_t) plane.channels * plane.low_pitch;
   float *to = plane.parts
       + strip * (plane.strip_cells + MULTIRATE_REACH - 1) * low_pitch;
   MultirateRow<BYTES> ahead[MULTIRATE_ROWS_AHEAD (BYTES)] = {};

@@ -8,8 +8,7 @@
 #pragma once
 
 #include "fours.cuh"
-#include "multirate.cuh"
-#include "tensor.cuh"
+#include "multirate-bytes.cuh"
 
 #define MULTIRATE_FILTER_WARPS 4
 #define MULTIRATE_FILTER_THREADS (MULTIRATE_FILTER_WARPS * MULTIRATE_WARP)
@@ -27,10 +26,17 @@ struct MultirateLine
   int n;             /* parts */
 };
 
+/* Floats from a part of a line to the next strip's. */
+__device__ __forceinline__ ptrdiff_t
+multirate_next_part (const MultiratePart &plane)
+{
+  return (MULTIRATE_REACH - 1) * (ptrdiff_t) plane.channels * plane.low_pitch;
+}
+
 __device__ __forceinline__ MultirateLine
 multirate_line_of (const MultiratePart &plane, int row, int channel)
 {
-  const ptrdiff_t pitch = (ptrdiff_t) plane.channels * plane.low_columns;
+  const ptrdiff_t pitch = (ptrdiff_t) plane.channels * plane.low_pitch;
   /* The row's cells are row to row + 3, of all strips; strip s has it as its row
    * row + 3 - s * strip_cells. */
   const int first = row / plane.strip_cells;
@@ -38,10 +44,10 @@ multirate_line_of (const MultiratePart &plane, int row, int channel)
       min ((row + MULTIRATE_REACH - 1) / plane.strip_cells, plane.strips - 1);
   MultirateLine line;
 
-  line.next = (MULTIRATE_REACH - 1) * pitch;
+  line.next = multirate_next_part (plane);
   line.part = plane.parts
       + (row + (first + 1) * (ptrdiff_t) (MULTIRATE_REACH - 1)) * pitch
-      + (ptrdiff_t) channel * plane.low_columns;
+      + (ptrdiff_t) channel * plane.low_pitch;
   line.n = last - first + 1;
   return line;
 }
@@ -60,8 +66,7 @@ multirate_low (const MultirateLine &line, int column)
  * is in it. */
 #define MULTIRATE_MOST_SUM 32768.0f
 
-/* Has a sum along both axes: of bytes, with the offset, as a pair of halves, the upper one in the
- * low bits of a word, off by less than 2^-22 of it. */
+/* Writes a sum along both axes: of bytes, with the offset, as a pair of halves. */
 __device__ __forceinline__ void
 multirate_put_sum (
     const MultiratePart &plane, int channel, float *to, float sum)
@@ -72,9 +77,8 @@ multirate_put_sum (
         fminf (fmaxf (sum + plane.offset[channel] + tensor_above<1, true> (),
                    -MULTIRATE_MOST_SUM),
             MULTIRATE_MOST_SUM);
-    const uint32_t half = pack_halves (code, 0.0f);
 
-    *(uint32_t *) to = half | rest_of_halves (half, code, 0.0f) << 16;
+    *(uint32_t *) to = multirate_pair_of (code);
     return;
   }
 #endif

@@ -18,12 +18,14 @@
 #include "../gpu-check.h"
 #include "multirate-decimate-bytes.cuh"
 #include "multirate-decimate.cuh"
+#include "multirate-filter-bytes.cuh"
 #include "multirate-filter.cuh"
 #include "multirate-interpolate-bytes.cuh"
 #include "multirate-interpolate.cuh"
 #include "staging.cuh"
 #include "twopass.cuh"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +65,7 @@ struct MultirateLaunch
   size_t shared[MULTIRATE_N_KERNELS];
   MultirateBytesWay way; /* of all planes */
   bool plain;            /* all results of bytes are */
+  int pair_steps;        /* the most of any plane */
 };
 
 #define DECIMATE_BYTES(way) \
@@ -86,7 +89,9 @@ static const struct
 static int
 least_cells (const MultiratePart *plane)
 {
-  return divide_up (LEAST_STRIP_ROWS, plane->factor_y);
+  const int cells = divide_up (LEAST_STRIP_ROWS, plane->factor_y);
+
+  return plane->bytes ? max (cells, MULTIRATE_REACH - 1) : cells;
 }
 
 /* Fills in what a plane's taps and size decide. */
@@ -113,6 +118,7 @@ lay_out (MultiratePart *plane, const MultiratePlane *axes, SepconvBorder border)
   plane->taps_y = y->n;
   plane->first_column = columns.first;
   plane->low_columns = columns.n;
+  plane->low_pitch = round_up (columns.n, 4);
   plane->first_row = rows.first;
   plane->low_rows = rows.n;
   plane->tiles = divide_up (plane->low_columns, most);
@@ -140,7 +146,7 @@ parts_floats (const MultiratePart *plane)
 
   return round_up_floats (
       ((size_t) plane->cells + (MULTIRATE_REACH - 1) * strips)
-      * (size_t) plane->channels * (size_t) plane->low_columns);
+      * (size_t) plane->channels * (size_t) plane->low_pitch);
 }
 
 static size_t
@@ -271,6 +277,11 @@ write_tables (MultirateTables *to, const SepconvPlan *plan, int p,
   if (bytes) {
     multirate_write_byte_windows (to, axes, layout->channels);
     multirate_write_result_weights (to, axes, layout->channels);
+    if (multirate_pair_steps (axes, plan->border) > 0) {
+      multirate_write_pairs (
+          x, multirate_tap_skew (x, plan->border), to->pair_x);
+      multirate_write_pairs (y, 0, to->pair_y);
+    }
   }
   memcpy (to->tap_x, x->tap, sizeof x->tap[0] * (size_t) x->n);
   for (int j = 0; j < y->n; j++)
@@ -319,6 +330,10 @@ describe_bytes (const SepconvPlan *plan, int p, const MultiratePlane *axes,
   plane->byte_unit = 1.0f
       / ((float) (axes->x.factor * axes->x.weight_sum)
           * (float) (axes->y.factor * axes->y.weight_sum));
+  plane->pair_steps = multirate_pair_steps (axes, plan->border);
+  plane->tap_skew = multirate_tap_skew (&axes->x, plan->border);
+  plane->sum_unit = ldexpf (
+      1.0f, -multirate_tap_shift (&axes->x) - multirate_tap_shift (&axes->y));
   for (int c = 0; c < plane->channels; c++)
     plane->offset[c] = (float) channel[c].offset;
   for (int j = 0; j < 4; j++) {
@@ -392,20 +407,6 @@ rows_of_block (
   return (int) fmin (ceil (rows_across / at_once), IMAGE_MAX_HEIGHT);
 }
 
-/* Cuts a plane of bytes into strips, several for each block of so many rows if those are higher than
- * a strip may be. */
-static void
-cut_byte_strips (MultiratePart *plane, int rows)
-{
-  const int unit = multirate_strip_unit (plane->factor_y);
-  const int cells = divide_up (rows, plane->factor_y);
-
-  plane->block_strips =
-      divide_up (cells, multirate_strip_cells (plane->factor_y));
-  plane->strip_cells = round_up (divide_up (cells, plane->block_strips), unit);
-  plane->strips = divide_up (plane->cells, plane->strip_cells);
-}
-
 /* Cuts those planes into strips that one of the first kernels takes. */
 static void
 cut_strips (const SepconvPlan *plan, MultirateLaunch *launch, bool bytes)
@@ -432,12 +433,11 @@ cut_strips (const SepconvPlan *plan, MultirateLaunch *launch, bool bytes)
 
     if (plane->tables == NULL || plane->bytes != bytes)
       continue;
-    if (bytes) {
-      cut_byte_strips (plane, max (rows, LEAST_STRIP_ROWS));
-      continue;
-    }
     plane->strip_cells =
         max (divide_up (rows, plane->factor_y), least_cells (plane));
+    if (bytes)
+      plane->strip_cells =
+          round_up (plane->strip_cells, multirate_strip_unit (plane->factor_y));
     plane->strips = divide_up (plane->cells, plane->strip_cells);
   }
 }
@@ -498,7 +498,8 @@ cut_sums (const SepconvPlan *plan, MultirateLaunch *launch)
     for (int i = 0; i < launch->frame.n_planes; i++) {
       MultiratePart *plane = &launch->frame.plane[i];
 
-      if (plane->tables == NULL || plane->taps_x > MULTIRATE_BOTH_MOST_TAPS
+      if (plane->tables == NULL || plane->pair_steps > 0
+          || plane->taps_x > MULTIRATE_BOTH_MOST_TAPS
           || plane->taps_y > MULTIRATE_BOTH_MOST_TAPS)
         continue;
       plane->both_tiles = divide_up (plane->pitch, MULTIRATE_BOTH_COLUMNS);
@@ -511,6 +512,46 @@ cut_sums (const SepconvPlan *plan, MultirateLaunch *launch)
   }
 }
 
+/* Cuts planes that along_both of bytes takes into tiles of so many rows. Returns how many turns that kernel
+ * takes, if all blocks that run at once end together. */
+static int
+cut_byte_sums (const SepconvPlan *plan, MultirateLaunch *launch, int rows)
+{
+  int blocks = 0;
+
+  for (int i = 0; i < launch->frame.n_planes; i++) {
+    MultiratePart *plane = &launch->frame.plane[i];
+
+    if (plane->pair_steps == 0)
+      continue;
+    plane->both_tiles = divide_up (plane->pitch, MULTIRATE_PAIRS_COLUMNS);
+    plane->both_rows = rows;
+    blocks +=
+        plane->both_tiles * plane->channels * divide_up (plane->sum_rows, rows);
+  }
+  return divide_up (
+             blocks, MULTIRATE_PAIRS_AT_ONCE * gpu_multiprocessors (plan->gpu))
+      * (rows / TENSOR_STEP + launch->pair_steps - 1);
+}
+
+/* Cuts them so that it takes the fewest turns. */
+static void
+cut_fewest_byte_sums (const SepconvPlan *plan, MultirateLaunch *launch)
+{
+  int best = TENSOR_STEP, fewest = INT_MAX;
+
+  for (int rows = TENSOR_STEP; rows <= MULTIRATE_PAIRS_MOST_ROWS;
+       rows += TENSOR_STEP) {
+    const int turns = cut_byte_sums (plan, launch, rows);
+
+    if (turns < fewest) {
+      fewest = turns;
+      best = rows;
+    }
+  }
+  cut_byte_sums (plan, launch, best);
+}
+
 /* The blocks that a plane has of each kernel. */
 static void
 count_blocks (const MultiratePart *plane, int (&blocks)[MULTIRATE_N_KERNELS])
@@ -520,13 +561,14 @@ count_blocks (const MultiratePart *plane, int (&blocks)[MULTIRATE_N_KERNELS])
         plane->result_tiles * divide_up (plane->height, plane->result_cells);
     return;
   }
-  if (plane->bytes)
-    blocks[MULTIRATE_DECIMATE_BYTES] =
-        plane->tiles * divide_up (plane->strips, plane->block_strips);
-  else
-    blocks[MULTIRATE_DECIMATE] = plane->tiles * plane->strips;
+  blocks[plane->bytes ? MULTIRATE_DECIMATE_BYTES : MULTIRATE_DECIMATE] =
+      plane->tiles * plane->strips;
   if (plane->both_rows > 0) {
-    blocks[MULTIRATE_ALONG_BOTH] = plane->both_tiles * plane->channels
+    const MultirateKernel kernel = plane->pair_steps > 0
+        ? MULTIRATE_ALONG_BOTH_BYTES
+        : MULTIRATE_ALONG_BOTH;
+
+    blocks[kernel] = plane->both_tiles * plane->channels
         * divide_up (plane->sum_rows, plane->both_rows);
   } else {
     blocks[MULTIRATE_ALONG_X] = divide_up (plane->low_rows * plane->channels
@@ -590,6 +632,7 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
 
         launch.way = way > launch.way ? way : launch.way;
         launch.plain = launch.plain && multirate_result_is_plain (plane);
+        launch.pair_steps = max (launch.pair_steps, plane->pair_steps);
         launch.shared[MULTIRATE_INTERPOLATE_BYTES] =
             max (launch.shared[MULTIRATE_INTERPOLATE_BYTES],
                 multirate_plane_shared (plane));
@@ -603,6 +646,7 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
   launch.threads[MULTIRATE_ALONG_X] = MULTIRATE_FILTER_THREADS;
   launch.threads[MULTIRATE_ALONG_Y] = MULTIRATE_FILTER_THREADS;
   launch.threads[MULTIRATE_ALONG_BOTH] = MULTIRATE_BOTH_THREADS;
+  launch.threads[MULTIRATE_ALONG_BOTH_BYTES] = MULTIRATE_PAIRS_THREADS;
   launch.threads[MULTIRATE_INTERPOLATE] = MULTIRATE_RESULT_THREADS;
   launch.threads[MULTIRATE_INTERPOLATE_BYTES] = MULTIRATE_RESULT_BYTES_THREADS;
   launch.shared[MULTIRATE_DECIMATE_BYTES] = decimate_bytes[launch.way].shared;
@@ -611,6 +655,8 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
     cut_results (plan, &launch, bytes != 0);
   }
   cut_sums (plan, &launch);
+  if (launch.pair_steps > 0)
+    cut_fewest_byte_sums (plan, &launch);
   number_blocks (&launch);
   return launch;
 }
@@ -626,6 +672,9 @@ run_planes (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
     multirate_along_x,
     multirate_along_y,
     multirate_along_both,
+    launch.pair_steps > MULTIRATE_LEAST_STEPS
+        ? multirate_along_both_bytes<MULTIRATE_MOST_STEPS>
+        : multirate_along_both_bytes<MULTIRATE_LEAST_STEPS>,
     multirate_interpolate<BYTES>,
     launch.plain ? multirate_interpolate_bytes<true>
                  : multirate_interpolate_bytes<false>,
@@ -704,6 +753,8 @@ load_kernels (const SepconvPlan *plan, Fault *fault)
       && load_kernel (multirate_along_x, fault)
       && load_kernel (multirate_along_y, fault)
       && load_kernel (multirate_along_both, fault)
+      && load_kernel (multirate_along_both_bytes<MULTIRATE_LEAST_STEPS>, fault)
+      && load_kernel (multirate_along_both_bytes<MULTIRATE_MOST_STEPS>, fault)
       && load_kernel (multirate_interpolate<1>, fault)
       && load_kernel (multirate_interpolate<2>, fault);
 }
@@ -751,9 +802,9 @@ bytes_cost (const SepconvWork *work)
     double smaller_planes; /* as much more, if some have half of the factor */
     double beside;         /* times that, where frames overlap */
   } steps[] = {
-    { 225.0, 10.5, 0.66, 0.74, 0.90, 0.03, 0.86 },
-    { 117.0, 9.0, 0.75, 0.79, 1.06, 0.17, 0.93 },
-    { 57.0, 10.5, 1.27, 1.41, 1.48, 0.34, 0.98 },
+    { 225.0, 8.0, 0.735, 0.80, 0.96, 0.07, 0.89 },
+    { 117.0, 7.8, 0.74, 0.78, 1.07, 0.20, 0.94 },
+    { 57.0, 9.3, 1.13, 1.17, 1.21, 0.12, 0.98 },
     { 25.0, 10.5, 2.3, 2.5, 2.5, 0.4, 0.98 },
     /* An axis is not decimated: the general kernels. */
     { 0.0, 10.5, 3.4, 3.4, 3.4, 0.0, 0.98 },

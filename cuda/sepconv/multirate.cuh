@@ -5,7 +5,8 @@
  *   decimate      the frame                      parts of low[], the small picture
  *   along_x       the parts, which it adds up    the taps' sums along x
  *   along_y       those                          sum[], along both axes
- *   along_both    the parts, which it adds up    sum[]: instead of the two, for few taps
+ *   along_both    the parts, which it adds up    sum[]: instead of the two, for few taps; a
+ *                                                kernel of its own for planes of bytes
  *   interpolate   sum[]                          the result
  *
  * The pictures between the kernels are floats, and planar: a row has one line for each channel.
@@ -49,6 +50,10 @@
 #define MULTIRATE_BOTH_MOST_TAPS 40
 #define MULTIRATE_BOTH_MOST_ROWS 64
 
+/* along_both of bytes: products one after the other that a window of an axis takes. */
+#define MULTIRATE_LEAST_STEPS 3
+#define MULTIRATE_MOST_STEPS 4
+
 /* The taps of an axis, up to whole blocks of the sums, with zeros. */
 #define MULTIRATE_PADDED_TAPS 4144
 static_assert (MULTIRATE_PADDED_TAPS % MULTIRATE_SUM_BLOCK == 0
@@ -58,7 +63,7 @@ static_assert (MULTIRATE_PADDED_TAPS % MULTIRATE_SUM_BLOCK == 0
 
 /* The weights by which bytes are decimated: multirate-decimate-bytes.cuh. */
 #define MULTIRATE_MOST_SLOT_TILES 3
-#define MULTIRATE_WINDOW_PAIRS 224
+#define MULTIRATE_WINDOW_PAIRS 184
 
 /* Registers of those by which results of bytes are interpolated: multirate-interpolate-bytes.cuh. */
 #define MULTIRATE_RESULT_X 12
@@ -78,6 +83,9 @@ struct MultirateTables
   uint4 byte_window_y[MULTIRATE_WINDOW_PAIRS];
   uint4 result_y[MULTIRATE_RESULT_Y][MULTIRATE_WARP];
   uint2 result_x[MULTIRATE_RESULT_X][MULTIRATE_WARP]; /* each twice, as products take it */
+  /* Those of multirate-filter-bytes.cuh, as fragments: [step][upper or lower halves]. */
+  uint4 pair_x[MULTIRATE_MOST_STEPS][2][MULTIRATE_WARP];
+  uint4 pair_y[MULTIRATE_MOST_STEPS][2][MULTIRATE_WARP];
   float tap_x[MULTIRATE_PADDED_TAPS];
   /* Behind MULTIRATE_COLUMN_SUMS zeros; divided by the largest code, but of bytes. */
   float tap_y[MULTIRATE_PADDED_TAPS];
@@ -90,6 +98,7 @@ enum MultirateKernel
   MULTIRATE_ALONG_X,
   MULTIRATE_ALONG_Y,
   MULTIRATE_ALONG_BOTH,
+  MULTIRATE_ALONG_BOTH_BYTES,
   MULTIRATE_INTERPOLATE,
   MULTIRATE_INTERPOLATE_BYTES,
   MULTIRATE_N_KERNELS
@@ -131,12 +140,12 @@ struct MultiratePart
 
   /* low[]: multirate_distinct_lows(). */
   int first_row, low_rows, first_column, low_columns;
+  int low_pitch; /* floats of a line: whole fours */
   /* decimate: a block makes `tile_lows` columns of each channel, out of `strip_cells` cells
    * along y. Windows reach across strips: each strip has its parts of all low rows that its
    * cells belong to, strip_cells + 3 of them. */
   int tiles, tile_lows, strips, strip_cells, cells;
-  int block_strips; /* of bytes: strips of a block */
-  float *parts;     /* [strip][row of the strip][channel][low_columns] */
+  float *parts;     /* [strip][row of the strip][channel][low_pitch] */
 
   /* Of sum[], whose first column and row belong to low sample -1. */
   int sum_columns, sum_rows;
@@ -144,8 +153,12 @@ struct MultiratePart
   float *sums_x; /* [low_rows][channel][pitch] */
   float *sums;   /* [sum_rows][channel][pitch]; of bytes pairs of halves */
 
-  /* along_both: tiles along x, and rows of one; 0 if the plane has too many taps. */
+  /* along_both, of bytes or not: tiles along x, and rows of one; 0 if the plane has too many taps. */
   int both_tiles, both_rows;
+  /* That of bytes: products of a window, 0 if it is not for this plane; columns before the first tap; and
+   * what undoes the powers of two of the taps. */
+  int pair_steps, tap_skew;
+  float sum_unit;
 
   /* interpolate: cells along y of a block; of a plane that is only copied, rows; of bytes
    * MULTIRATE_RESULT_ROWS rows each. */
