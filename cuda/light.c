@@ -303,6 +303,7 @@ describe_channel (const Image *layout, int p, int c)
     .pixel_stride = plane->pixel_stride,
     .sample_bytes = image_sample_bytes (plane),
     .shift = plane->shift,
+    .full = image_full_code (plane),
     .width = plane->width };
 }
 

@@ -63,6 +63,10 @@ load (uint16_t *codes, const LightChannel *channel, const uint8_t *row, int x,
   const uint8_t *samples = row + (ptrdiff_t) x * channel->pixel_stride;
 
   FOR_EACH_KIND (load_as, codes, samples);
+  if ((channel->sample_bytes == 1 ? 255 : 65535) >> channel->shift
+      > channel->full)
+    for (int i = 0; i < n; i++)
+      codes[i] &= (uint16_t) channel->full;
 }
 
 static void

@@ -62,6 +62,7 @@ describe_channel (const LightChannel *channel, const Image *image)
   described.pixel_stride = channel->pixel_stride;
   described.sample_bytes = channel->sample_bytes;
   described.shift = channel->shift;
+  described.full = channel->full;
   described.width = channel->width;
   described.height = light_channel_height (channel, image);
   described.fours = channel->pixel_stride == channel->sample_bytes

@@ -18,7 +18,7 @@ struct DeviceChannel
 {
   uint8_t *data; /* of sample (0, 0) */
   ptrdiff_t stride;
-  int pixel_stride, sample_bytes, shift;
+  int pixel_stride, sample_bytes, shift, full;
   int width, height; /* samples */
   bool fours;        /* four samples are one aligned word, or two */
 };
@@ -51,6 +51,12 @@ static __device__ __forceinline__ int
 load_raw (const DeviceChannel &channel, const uint8_t *at)
 {
   return channel.sample_bytes == 1 ? *at : *(const uint16_t *) at;
+}
+
+static __device__ __forceinline__ int
+load_code (const DeviceChannel &channel, const uint8_t *at)
+{
+  return load_raw (channel, at) >> channel.shift & channel.full;
 }
 
 static __device__ __forceinline__ void
@@ -88,7 +94,7 @@ load_four (const DeviceChannel &channel, int x, int y, int n, int (&code)[4])
   }
 #pragma unroll
   for (int k = 0; k < 4; k++)
-    code[k] >>= channel.shift;
+    code[k] = code[k] >> channel.shift & channel.full;
 }
 
 static __device__ __forceinline__ void
@@ -156,10 +162,9 @@ load_chroma (
     const uint8_t *const at = sample_at (channel, x / numbers.sub_x, row);
     const bool two = numbers.sub_x == 2 && n > 2;
 
-    code[0] = code[1] = load_raw (channel, at) >> channel.shift;
-    code[2] = code[3] = two
-        ? load_raw (channel, at + channel.pixel_stride) >> channel.shift
-        : code[0];
+    code[0] = code[1] = load_code (channel, at);
+    code[2] = code[3] =
+        two ? load_code (channel, at + channel.pixel_stride) : code[0];
   }
 #pragma unroll
   for (int k = 0; k < 4; k++)

@@ -22,6 +22,7 @@ typedef struct
   int pixel_stride; /* bytes */
   int sample_bytes; /* 1 or 2 */
   int shift;
+  int full;  /* the largest code: bits of a sample above it are ignored */
   int width; /* samples */
 } LightChannel;
 

@@ -833,9 +833,9 @@ bytes_cost (const SepconvWork *work)
 static double
 border_cost (const SepconvWork *work)
 {
-  const double of_samples = work->channels >= 3 ? 0.13 : 0.03;
+  const double of_samples = work->channels >= 3 ? 0.16 : 0.04;
 
-  return border_is_flat (work->border) ? 0.0 : 3.7 + of_samples * work->samples;
+  return border_is_flat (work->border) ? 0.0 : 5.0 + of_samples * work->samples;
 }
 
 /* Three or four launches, one after the other, whatever the size: times of frames in order. Those that
