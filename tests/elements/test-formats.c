@@ -310,6 +310,65 @@ formats_packing (void)
   }
 }
 
+/* Sets all bits of words of 16 bits from `depth` on, or none of them. */
+static void
+set_bits_above (GstBuffer *buffer, guint depth, gboolean set)
+{
+  const guint16 above = (guint16) (0xffffu << depth);
+  GstMapInfo map;
+
+  ck_assert (gst_buffer_map (buffer, &map, GST_MAP_READWRITE));
+  for (gsize i = 0; i + 1 < map.size; i += 2) {
+    const guint16 code = GST_READ_UINT16_LE (map.data + i) & (guint16) ~above;
+
+    GST_WRITE_UINT16_LE (map.data + i, set ? code | above : code);
+  }
+  gst_buffer_unmap (buffer, &map);
+}
+
+/* Expects a picture to come out the same with those bits set, but for the bits themselves: what is only copied
+ * keeps them. */
+static void
+check_stray_bits (const char *settings, const char *format)
+{
+  GstBuffer *in, *stray, *out, *other;
+  GstVideoInfo info;
+  Filter filter;
+  guint depth;
+
+  filter_start (&filter, settings, &info, format, 29, 12, NULL);
+  test_context ("format=%s settings=%s", format, settings);
+  depth = GST_VIDEO_INFO_COMP_DEPTH (&info, 0);
+  in = picture_new (&info, 1);
+  stray = gst_buffer_copy_deep (in);
+  set_bits_above (stray, depth, TRUE);
+  out = filter_process (&filter, in);
+  other = gst_buffer_make_writable (filter_process (&filter, stray));
+  set_bits_above (other, depth, FALSE);
+  picture_expect_same (out, other, &info);
+  gst_buffer_unref (out);
+  gst_buffer_unref (other);
+  filter_expect_silence (&filter);
+  filter_close (&filter);
+}
+
+/* Tables have no entries for bits of a sample above its depth, which ought to be 0. */
+static void
+formats_stray_bits (void)
+{
+  static const char *const formats[] = { "GBR_10LE", "GBRA_10LE", "GBR_12LE",
+    "GBRA_12LE", "I420_10LE", "A420_10LE", "I422_12LE", "Y444_12LE" };
+  static const char *const ways[] = { "gamma=linear sigma=1",
+    "gamma=linear alpha-mode=premultiply sigma=1", "cudahisto mode=equalize",
+    "cudahisto mode=equalize equalizer=clahe" };
+
+  for (guint f = 0; f < G_N_ELEMENTS (formats); f++)
+    for (guint w = 0; w < G_N_ELEMENTS (ways); w++)
+      if (strstr (ways[w], "alpha-mode") == NULL
+          || strchr (formats[f], 'A') != NULL)
+        check_stray_bits (ways[w], formats[f]);
+}
+
 const Test tests_formats[] = {
   { "formats-defaults", formats_defaults, VARIANT_BOTH },
   { "formats-custom-taps", formats_custom_taps, VARIANT_BOTH },
@@ -327,5 +386,6 @@ const Test tests_formats[] = {
   { "formats-bias-without-tint", formats_bias_without_tint, VARIANT_BOTH },
   { "formats-kernel-changes", formats_kernel_changes, VARIANT_BOTH },
   { "formats-packing", formats_packing, VARIANT_BOTH },
+  { "formats-stray-bits", formats_stray_bits, VARIANT_BOTH },
   { 0 },
 };

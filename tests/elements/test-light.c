@@ -510,56 +510,6 @@ light_layouts (void)
     }
 }
 
-/* Sets all bits of words of 16 bits from `depth` on, or none of them. */
-static void
-set_bits_above (GstBuffer *buffer, guint depth, gboolean set)
-{
-  const guint16 above = (guint16) (0xffffu << depth);
-  GstMapInfo map;
-
-  ck_assert (gst_buffer_map (buffer, &map, GST_MAP_READWRITE));
-  for (gsize i = 0; i + 1 < map.size; i += 2) {
-    const guint16 code = GST_READ_UINT16_LE (map.data + i) & (guint16) ~above;
-
-    GST_WRITE_UINT16_LE (map.data + i, set ? code | above : code);
-  }
-  gst_buffer_unmap (buffer, &map);
-}
-
-/* Bits of a sample above its depth, which ought to be 0, are ignored: tables have no entries for them. Alpha is
- * copied with them. */
-static void
-light_stray_bits (void)
-{
-  static const char *const formats[] = { "GBR_10LE", "GBRA_10LE", "GBR_12LE",
-    "GBRA_12LE", "I420_10LE", "A420_10LE", "I422_12LE", "Y444_12LE" };
-
-  for (guint f = 0; f < G_N_ELEMENTS (formats); f++) {
-    const char *const settings = has_alpha (formats[f])
-        ? "gamma=linear alpha-mode=premultiply sigma=1"
-        : linear.settings;
-    GstBuffer *in, *stray, *out, *other;
-    GstVideoInfo info;
-    Filter filter;
-    guint depth;
-
-    filter_start (&filter, settings, &info, formats[f], 29, 12, NULL);
-    depth = GST_VIDEO_INFO_COMP_DEPTH (&info, 0);
-    test_context ("format=%s", formats[f]);
-    in = picture_new (&info, 1);
-    stray = gst_buffer_copy_deep (in);
-    set_bits_above (stray, depth, TRUE);
-    out = filter_process (&filter, in);
-    other = gst_buffer_make_writable (filter_process (&filter, stray));
-    set_bits_above (other, depth, FALSE);
-    picture_expect_same (out, other, &info);
-    gst_buffer_unref (out);
-    gst_buffer_unref (other);
-    filter_expect_silence (&filter);
-    filter_close (&filter);
-  }
-}
-
 /* From one way to the next, and plain frames in between. */
 static void
 light_while_playing (void)
@@ -873,7 +823,6 @@ const Test tests_light[] = {
   { "light-fields", light_fields, VARIANT_BOTH },
   { "light-borders", light_borders, VARIANT_BOTH },
   { "light-layouts", light_layouts, VARIANT_BOTH },
-  { "light-stray-bits", light_stray_bits, VARIANT_BOTH },
   { "light-while-playing", light_while_playing, VARIANT_BOTH },
   { "light-beside-other-settings", light_beside_other_settings, VARIANT_BOTH },
   { "light-method", light_method, VARIANT_CPU },
