@@ -3,8 +3,8 @@
  * multirate.cuh the kernels' order. Sums are floats, but those of bytes along x. The frame is read once from memory,
  * and written once; the small picture between stays in the L2 for factors of 4 and more.
  *
- * Windows along y are cut at the strips of the blocks, and their parts added up later: strips may
- * be as low as one cell, for blocks enough, without any row being read twice.
+ * Windows along y are cut at the strips of the blocks, and their parts are added up later: strips may be as low as
+ * one cell, or three of bytes, so that there are blocks enough, and no row is read twice.
  *
  * Memory is as large as the plan's taps need. Taps that are decimated less, or reach further, than
  * all before need more: the first run with them allocates it, which waits for the runs before.
