@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* multirate-bytes: what the two kernels of multirate for rows of bytes share. They take packed
+/* multirate-bytes: what the kernels of multirate for planes of bytes share. They take packed
  * planes of 8 bits with 1, 2 or 4 channels, decimated by powers of two along both axes, and run on
  * tensor cores.
  *

@@ -17,9 +17,9 @@
  * 2^-13 are a fixed distance apart and tensor cores take them like all others (Fasi et al., see
  * tensor-loss.h). A product takes 16 factors, and so both halves of 8 rows.
  *
- * The sums of 16 low rows are in registers. The next MULTIRATE_BYTES_STEP cells belong to the first 11 of them
- * only, and complete the first MULTIRATE_BYTES_STEP, which make room for as many new ones. Only then the shares
- * of neighbouring groups meet in shared memory. */
+ * The sums of 16 low rows are in registers. After MULTIRATE_BYTES_STEP cells the first MULTIRATE_BYTES_STEP of
+ * them are complete: those are written out, and the others take their place. Only then the shares of
+ * neighbouring groups meet in shared memory. */
 #pragma once
 
 #include "multirate-decimate.cuh"
@@ -34,6 +34,9 @@
 static_assert (
     MULTIRATE_BYTES_STEP + MULTIRATE_REACH - 1 <= MULTIRATE_BYTES_LOW_ROWS,
     "Cells belong to low rows that there are no sums of.");
+static_assert (MULTIRATE_WINDOW_PAIRS
+        >= (MULTIRATE_BYTES_LOW_ROWS - 1 + MULTIRATE_BYTES_STEP) * 16 / 2,
+    "The windows of factor 16 do not fit.");
 
 /* Bits of the shares that are one half, and how much lower those are weighed than the others. */
 #define MULTIRATE_SHARE_BITS 11
@@ -245,7 +248,7 @@ multirate_group_pixel (
       * (4 * MULTIRATE_CHUNK / D::channels);
 }
 
-/* What a march down the strips of a block needs. */
+/* What a march down a strip needs. */
 template <typename D> struct MultirateBytesMarch
 {
   const MultiratePart *plane;
@@ -292,7 +295,7 @@ multirate_high_parts (int first, int second)
 }
 
 /* Adds the rows that have come. `rows` is what a lane's pair of rows has of the windows of low rows g
- * and g + 8 of the strip. */
+ * and g + 8 of those in registers. */
 template <typename D>
 __device__ __forceinline__ void
 multirate_add_bytes (MultirateBytesMarch<D> &march, const uint4 &rows)

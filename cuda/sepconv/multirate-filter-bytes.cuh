@@ -29,8 +29,9 @@
 /* Rows of a block, at most. */
 #define MULTIRATE_PAIRS_MOST_ROWS 144
 
-/* The sum of the sizes of taps as they are multiplied is from here to twice as much: sums of samples
- * that are up to 255 away from the center stay far below what halves hold. */
+/* Taps are scaled by a power of two so that the sum of their sizes is from 8 to 16. Samples are up to 128 away
+ * from the center, and so their sums stay below 2048, which halves hold. filter_loss() counts one unit for 16
+ * taps by this. */
 #define MULTIRATE_PAIRS_NORM 8
 
 /* The power of two that an axis's taps are multiplied by. */
@@ -79,6 +80,12 @@ multirate_write_pairs (const MultirateAxis *axis, int skew,
   tensor_write_fragments (
       &taps, -skew, MULTIRATE_MOST_STEPS, 2, neighbour, neighbour, to[0][0]);
 }
+
+static_assert (TENSOR_STEP * MULTIRATE_MOST_STEPS - (TENSOR_STEP - 1)
+            == MULTIRATE_MOST_TENSOR_TAPS
+        && MULTIRATE_PAIRS_MOST_ROWS % TENSOR_STEP == 0
+        && MULTIRATE_PAIRS_THREADS % TENSOR_STEP == 0,
+    "Windows have whole steps, and tiles whole turns.");
 
 template <int STEPS> struct MultiratePairsMemory
 {
@@ -158,7 +165,7 @@ template <int STEPS> struct MultirateLowRow
   }
 };
 
-/* Loads those of a row whose window begins with low column `left`. */
+/* Loads the thread's chunks of a row whose window begins with low column `left`. */
 template <int STEPS>
 __device__ __forceinline__ void
 multirate_load_row (const MultiratePart &plane,
@@ -185,7 +192,7 @@ multirate_load_row (const MultiratePart &plane,
           plane, first + multirate_next_part (plane), column + i * step);
 }
 
-/* Puts them into shared memory, as pairs. */
+/* Puts the thread's chunks of a row into shared memory, as pairs. */
 template <int STEPS>
 __device__ __forceinline__ void
 multirate_put_row (MultiratePairsMemory<STEPS> &memory, int turn,
@@ -388,7 +395,7 @@ multirate_sum_tile (const MultiratePart &plane,
 
 #endif
 
-/* STEPS: of all planes, at least. */
+/* STEPS: at least the pair_steps of every plane. */
 template <int STEPS>
 static __global__ void
 __launch_bounds__ (MULTIRATE_PAIRS_THREADS, MULTIRATE_PAIRS_AT_ONCE)

@@ -329,17 +329,15 @@ decimation_loss (int n)
   return 2 * (9 + 2) * (n / 8 + 1) + 10;
 }
 
-/* What sums of n fitted taps along an axis lose, in units of the same. Tensor cores take pairs of halves:
+/* What sums of n fitted taps along an axis lose on tensor cores, in units of the same. Those take pairs of halves:
  * samples, taps, and the products of two lower halves, which are left out, lose four units each. A lower
  * half is a multiple of 2^-24, which is a unit for every 16 taps. A product of 16 factors is two additions, each of
  * which loses a unit for each of its 9 addends and two of its own. Products with a lower half are 2^-11 of the
  * others, and lose less than a unit. */
 static int
-filter_loss (int n, bool bytes)
+filter_loss (int n)
 {
-  const int tensor = 2 * (9 + 2) * (n / 16 + 3) + 3 * 4 + n / 16 + 2;
-
-  return bytes && tensor > roundings (n) ? tensor : roundings (n);
+  return 2 * (9 + 2) * (n / 16 + 3) + 3 * 4 + (n + 15) / 16 + 2;
 }
 
 /* What all stages' roundings to floats lose, in codes, as sepconv_rounding_bound() has it. With 8
@@ -354,8 +352,12 @@ rounding_loss (
   const int decimation = bytes
       ? windows + decimation_loss (MULTIRATE_REACH * y->factor)
       : (depth <= 8 ? 2 : 1) * windows;
-  const int steps = decimation + filter_loss (x->n, bytes)
-      + filter_loss (y->n, bytes) + 2 * (MULTIRATE_REACH + 1);
+  const bool tensor = x->weight_sum > 0 && y->weight_sum > 0
+      && x->n <= MULTIRATE_MOST_TENSOR_TAPS
+      && y->n <= MULTIRATE_MOST_TENSOR_TAPS;
+  const int filter = tensor ? filter_loss (x->n) + filter_loss (y->n)
+                            : roundings (x->n) + roundings (y->n);
+  const int steps = decimation + filter + 2 * (MULTIRATE_REACH + 1);
   const double more =
       bytes ? interpolation_loss (gain * x->norm * y->norm) : 0.0;
 

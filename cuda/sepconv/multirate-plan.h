@@ -30,6 +30,10 @@ extern "C" {
 /* tap[] is summed in blocks of this many, then the blocks: SEPCONV_SUM_BLOCK. */
 #define MULTIRATE_SUM_BLOCK 16
 
+/* Fitted taps of planes of bytes that tensor cores sum, at most, along each axis; more are summed in single
+ * precision. */
+#define MULTIRATE_MOST_TENSOR_TAPS 49
+
 /* What windows and factors an axis may have. */
 typedef enum
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* multirate: long smooth kernels at a lower sampling rate. multirate-plan.h has the formula,
- * multirate.cuh the kernels' order. Sums are floats, but those of bytes along x. The frame is read once from memory,
+ * multirate.cuh the kernels' order. Sums are floats, but where tensor cores make those of bytes. The frame is read once from memory,
  * and written once; the small picture between stays in the L2 for factors of 4 and more.
  *
  * Windows along y are cut at the strips of the blocks, and their parts are added up later: strips may be as low as
@@ -85,7 +85,8 @@ static const struct
   DECIMATE_BYTES (MULTIRATE_GATHERS),
 };
 
-/* Cells of a strip, at least. */
+/* Cells of a strip, at least. Of bytes, no low row may have more than two parts: multirate-filter-bytes.cuh adds
+ * up no more. Memory is planned for the lower minimum of the others. */
 static int
 least_cells (const MultiratePart *plane)
 {
@@ -513,7 +514,7 @@ cut_sums (const SepconvPlan *plan, MultirateLaunch *launch)
 }
 
 /* Cuts planes that along_both of bytes takes into tiles of so many rows. Returns how many turns that kernel
- * takes, if all blocks that run at once end together. */
+ * takes: those of a block, as often as all multiprocessors are filled with blocks. */
 static int
 cut_byte_sums (const SepconvPlan *plan, MultirateLaunch *launch, int rows)
 {
@@ -534,7 +535,7 @@ cut_byte_sums (const SepconvPlan *plan, MultirateLaunch *launch, int rows)
       * (rows / TENSOR_STEP + launch->pair_steps - 1);
 }
 
-/* Cuts them so that it takes the fewest turns. */
+/* Cuts those planes into the tiles with which that kernel takes the fewest turns. */
 static void
 cut_fewest_byte_sums (const SepconvPlan *plan, MultirateLaunch *launch)
 {

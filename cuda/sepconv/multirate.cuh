@@ -17,8 +17,7 @@
  * parts have ended then, which the next frame's decimate overwrites.
  *
  * One launch takes all planes of a frame that have samples of one size; its blocks are numbered
- * plane by plane. Most planes of bytes have a first and a last kernel of their own
- * (multirate-bytes.cuh).
+ * plane by plane. Most planes of bytes have kernels of their own (multirate-bytes.cuh).
  *
  * A row of a frame is a line of samples in which the channels of a pixel follow each other,
  * wherever they lie in memory. A thread of the first and the last kernel has MULTIRATE_GROUPS
@@ -155,10 +154,9 @@ struct MultiratePart
 
   /* along_both, of bytes or not: tiles along x, and rows of one; 0 if the plane has too many taps. */
   int both_tiles, both_rows;
-  /* That of bytes: products of a window, 0 if it is not for this plane; columns before the first tap; and
-   * what undoes the powers of two of the taps. */
-  int pair_steps, tap_skew;
-  float sum_unit;
+  int pair_steps; /* of bytes: products along a window; 0: not along_both of bytes */
+  int tap_skew;   /* low columns before the first tap, by which loads are aligned */
+  float sum_unit; /* undoes the scale of both axes' taps */
 
   /* interpolate: cells along y of a block; of a plane that is only copied, rows; of bytes
    * MULTIRATE_RESULT_ROWS rows each. */
