@@ -54,9 +54,9 @@ load_raw (const DeviceChannel &channel, const uint8_t *at)
 }
 
 static __device__ __forceinline__ int
-load_code (const DeviceChannel &channel, const uint8_t *at)
+code_of (const DeviceChannel &channel, int raw)
 {
-  return load_raw (channel, at) >> channel.shift & channel.full;
+  return raw >> channel.shift & channel.full;
 }
 
 static __device__ __forceinline__ void
@@ -94,7 +94,7 @@ load_four (const DeviceChannel &channel, int x, int y, int n, int (&code)[4])
   }
 #pragma unroll
   for (int k = 0; k < 4; k++)
-    code[k] = code[k] >> channel.shift & channel.full;
+    code[k] = code_of (channel, code[k]);
 }
 
 static __device__ __forceinline__ void
@@ -162,9 +162,10 @@ load_chroma (
     const uint8_t *const at = sample_at (channel, x / numbers.sub_x, row);
     const bool two = numbers.sub_x == 2 && n > 2;
 
-    code[0] = code[1] = load_code (channel, at);
-    code[2] = code[3] =
-        two ? load_code (channel, at + channel.pixel_stride) : code[0];
+    code[0] = code[1] = code_of (channel, load_raw (channel, at));
+    code[2] = code[3] = two
+        ? code_of (channel, load_raw (channel, at + channel.pixel_stride))
+        : code[0];
   }
 #pragma unroll
   for (int k = 0; k < 4; k++)

@@ -23,19 +23,6 @@ multirate_takes_bytes (
   return x->weight_sum > 0 && y->weight_sum > 0 && channels != 3;
 }
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
-
-/* A float as a pair of halves, off by less than 2^-22 of it: the upper one in the low bits of the word. */
-__device__ __forceinline__ uint32_t
-multirate_pair_of (float value)
-{
-  const uint32_t half = pack_halves (value, 0.0f);
-
-  return half | rest_of_halves (half, value, 0.0f) << 16;
-}
-
-#endif
-
 /* Two numbers as halves in a word, `low` in the low bits. */
 static inline uint32_t
 multirate_two_halves (float low, float high)

@@ -69,12 +69,13 @@ static inline void
 multirate_write_pairs (const MultirateAxis *axis, int skew,
     uint4 to[MULTIRATE_MOST_STEPS][2][MULTIRATE_WARP])
 {
+  const int shift = multirate_tap_shift (axis);
   int neighbour[TENSOR_STEP];
   Taps taps;
 
   taps.n = axis->n;
   for (int j = 0; j < axis->n; j++)
-    taps.tap[j] = ldexp ((double) axis->tap[j], multirate_tap_shift (axis));
+    taps.tap[j] = ldexp ((double) axis->tap[j], shift);
   for (int i = 0; i < TENSOR_STEP; i++)
     neighbour[i] = i;
   tensor_write_fragments (
@@ -281,12 +282,9 @@ __device__ __forceinline__ void
 multirate_put_pairs (const MultiratePart &plane, float offset, uint32_t *to,
     float first, float second)
 {
-  const float most = MULTIRATE_MOST_SUM;
-  const float left =
-      fminf (fmaxf (__fmaf_rn (first, plane.sum_unit, offset), -most), most);
-  const float right =
-      fminf (fmaxf (__fmaf_rn (second, plane.sum_unit, offset), -most), most);
-  const MultiratePairs pairs = multirate_pairs_of (left, right);
+  const MultiratePairs pairs = multirate_pairs_of (
+      multirate_limit_sum (__fmaf_rn (first, plane.sum_unit, offset)),
+      multirate_limit_sum (__fmaf_rn (second, plane.sum_unit, offset)));
 
   *(uint2 *) to = make_uint2 (__byte_perm (pairs.upper, pairs.lower, 0x5410),
       __byte_perm (pairs.upper, pairs.lower, 0x7632));

@@ -8,7 +8,8 @@
 #pragma once
 
 #include "fours.cuh"
-#include "multirate-bytes.cuh"
+#include "multirate.cuh"
+#include "tensor.cuh"
 
 #define MULTIRATE_FILTER_WARPS 4
 #define MULTIRATE_FILTER_THREADS (MULTIRATE_FILTER_WARPS * MULTIRATE_WARP)
@@ -66,19 +67,26 @@ multirate_low (const MultirateLine &line, int column)
  * is in it. */
 #define MULTIRATE_MOST_SUM 32768.0f
 
-/* Writes a sum along both axes: of bytes, with the offset, as a pair of halves. */
+/* A sum of bytes along both axes, with the offset, as close as halves hold it. */
+__device__ __forceinline__ float
+multirate_limit_sum (float sum)
+{
+  return fminf (fmaxf (sum, -MULTIRATE_MOST_SUM), MULTIRATE_MOST_SUM);
+}
+
+/* Writes a sum along both axes: of bytes, with the offset, as a pair of halves, the upper one in the
+ * low bits of a word, off by less than 2^-22 of it. */
 __device__ __forceinline__ void
 multirate_put_sum (
     const MultiratePart &plane, int channel, float *to, float sum)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
   if (plane.bytes) {
-    const float code =
-        fminf (fmaxf (sum + plane.offset[channel] + tensor_above<1, true> (),
-                   -MULTIRATE_MOST_SUM),
-            MULTIRATE_MOST_SUM);
+    const float code = multirate_limit_sum (
+        sum + plane.offset[channel] + tensor_above<1, true> ());
+    const uint32_t half = pack_halves (code, 0.0f);
 
-    *(uint32_t *) to = multirate_pair_of (code);
+    *(uint32_t *) to = half | rest_of_halves (half, code, 0.0f) << 16;
     return;
   }
 #endif

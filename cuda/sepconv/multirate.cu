@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* multirate: long smooth kernels at a lower sampling rate. multirate-plan.h has the formula,
- * multirate.cuh the kernels' order. Sums are floats, but where tensor cores make those of bytes. The frame is read once from memory,
- * and written once; the small picture between stays in the L2 for factors of 4 and more.
+ * multirate.cuh the kernels' order. Sums are floats, but where tensor cores make those of bytes. The frame is read
+ * once from memory, and written once; the small picture between stays in the L2 for factors of 4 and more.
  *
  * Windows along y are cut at the strips of the blocks, and their parts are added up later: strips may be as low as
  * one cell, or three of bytes, so that there are blocks enough, and no row is read twice.
@@ -332,9 +332,11 @@ describe_bytes (const SepconvPlan *plan, int p, const MultiratePlane *axes,
       / ((float) (axes->x.factor * axes->x.weight_sum)
           * (float) (axes->y.factor * axes->y.weight_sum));
   plane->pair_steps = multirate_pair_steps (axes, plan->border);
-  plane->tap_skew = multirate_tap_skew (&axes->x, plan->border);
-  plane->sum_unit = ldexpf (
-      1.0f, -multirate_tap_shift (&axes->x) - multirate_tap_shift (&axes->y));
+  if (plane->pair_steps > 0) {
+    plane->tap_skew = multirate_tap_skew (&axes->x, plan->border);
+    plane->sum_unit = ldexpf (
+        1.0f, -multirate_tap_shift (&axes->x) - multirate_tap_shift (&axes->y));
+  }
   for (int c = 0; c < plane->channels; c++)
     plane->offset[c] = (float) channel[c].offset;
   for (int j = 0; j < 4; j++) {
