@@ -205,12 +205,13 @@ multirate_put_row (MultiratePairsMemory<STEPS> &memory, int turn,
 
 #pragma unroll
   for (int i = 0; i < MultiratePairsMemory<STEPS>::loads; i++) {
+    if (!low.has (i))
+      continue;
+
     const float4 sum = multirate_add_lows (low.first[i], low.second[i]);
     const MultiratePairs left = multirate_pairs_of (sum.x, sum.y);
     const MultiratePairs right = multirate_pairs_of (sum.z, sum.w);
 
-    if (!low.has (i))
-      continue;
     *(uint2 *) (to + 8 * i * MULTIRATE_PAIRS_ROW_THREADS) =
         make_uint2 (left.upper, right.upper);
     *(uint2 *) (to + 8 * i * MULTIRATE_PAIRS_ROW_THREADS
@@ -397,7 +398,7 @@ multirate_sum_tile (const MultiratePart &plane,
 template <int STEPS>
 static __global__ void
 __launch_bounds__ (MULTIRATE_PAIRS_THREADS, MULTIRATE_PAIRS_AT_ONCE)
-    multirate_along_both_bytes (const MultirateFrame frame)
+    multirate_along_both_bytes (GPU_PARAMETER MultirateFrame frame)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
   __shared__ MultiratePairsMemory<STEPS> memory;

@@ -522,6 +522,6 @@ __launch_bounds__ (MULTIRATE_BOTH_THREADS, MULTIRATE_BOTH_BLOCKS)
 #pragma unroll
     for (int k = 0; k < MULTIRATE_COLUMN_SUMS; k++, to += pitch)
       if (y + k < rows)
-        multirate_put_sum (plane, channel, to, total[k]);
+        *to = total[k];
   }
 }

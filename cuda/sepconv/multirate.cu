@@ -86,7 +86,7 @@ static const struct
 };
 
 /* Cells of a strip, at least. Of bytes, no low row may have more than two parts: multirate-filter-bytes.cuh adds
- * up no more. Memory is planned for the lower minimum of the others. */
+ * up no more. */
 static int
 least_cells (const MultiratePart *plane)
 {
@@ -183,34 +183,6 @@ reserve (MultirateState *state, size_t floats, Fault *fault)
   return true;
 }
 
-/* Plans the planes for the plan's taps, if they are new, and makes memory that lasts for them. */
-static bool
-adopt_taps (SepconvPlan *plan, Fault *fault)
-{
-  MultirateState *state = (MultirateState *) plan->state;
-  const Image *layout = &plan->layout;
-  size_t floats = 0;
-
-  if (state->planned == plan->revision)
-    return true;
-  multirate_plan_planes (state->axes, plan, MULTIRATE_BYTE_WINDOWS);
-  for (int p = 0; p < layout->n_planes; p++) {
-    MultiratePart plane = MultiratePart ();
-
-    if (plan->taps[p].x.n == 0)
-      continue;
-    plane.channels = layout->plane[p].channels;
-    plane.width = layout->plane[p].width;
-    plane.height = image_plane_height (layout, p);
-    lay_out (&plane, &state->axes[p], plan->border);
-    floats = divide_memory (&state->share[p], &plane, floats);
-  }
-  if (!reserve (state, floats, fault))
-    return false;
-  state->planned = plan->revision;
-  return true;
-}
-
 /* Whether what lies beyond the borders can be bytes, too. */
 static bool
 has_byte_borders (const SepconvPlan *plan, int p)
@@ -238,6 +210,35 @@ goes_by_bytes (const SepconvPlan *plan, int p, const MultiratePlane *axes)
       && multirate_takes_bytes (&axes->x, &axes->y, layout->channels)
       && layout->depth == 8 && layout->shift == 0 && image_is_packed (layout)
       && has_byte_borders (plan, p);
+}
+
+/* Plans the planes for the plan's taps, if they are new, and makes memory that lasts for them. */
+static bool
+adopt_taps (SepconvPlan *plan, Fault *fault)
+{
+  MultirateState *state = (MultirateState *) plan->state;
+  const Image *layout = &plan->layout;
+  size_t floats = 0;
+
+  if (state->planned == plan->revision)
+    return true;
+  multirate_plan_planes (state->axes, plan, MULTIRATE_BYTE_WINDOWS);
+  for (int p = 0; p < layout->n_planes; p++) {
+    MultiratePart plane = MultiratePart ();
+
+    if (plan->taps[p].x.n == 0)
+      continue;
+    plane.channels = layout->plane[p].channels;
+    plane.width = layout->plane[p].width;
+    plane.height = image_plane_height (layout, p);
+    plane.bytes = goes_by_bytes (plan, p, &state->axes[p]);
+    lay_out (&plane, &state->axes[p], plan->border);
+    floats = divide_memory (&state->share[p], &plane, floats);
+  }
+  if (!reserve (state, floats, fault))
+    return false;
+  state->planned = plan->revision;
+  return true;
 }
 
 static float4

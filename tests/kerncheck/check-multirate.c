@@ -442,10 +442,44 @@ glide_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* Extremes, against the oracle. */
+/* What a blur is to be compared for. */
+typedef void (*Painter) (Picture *picture, Random *random);
+
 static void
-expect_extremes (
-    Check *check, const MethodSubject *subject, const Case *c, Random *random)
+paint_extremes (Picture *picture, Random *random)
+{
+  picture_paint (picture, CONTENT_EXTREMES, random);
+}
+
+/* Squares of 0 and full by chance, so large that a blur leaves much of them: a row of sums that is
+ * another row's shows. */
+static void
+paint_large_squares (Picture *picture, Random *random)
+{
+  const Image *image = &picture->image;
+  const int size = random_int (random, 40, 90);
+
+  for (int p = 0; p < image->n_planes; p++)
+    for (int c = 0; c < image->plane[p].channels; c++) {
+      const int full = image_full_code (&image->plane[p]);
+      const int width = image->plane[p].width;
+      bool *light =
+          kerncheck_alloc (sizeof *light * (size_t) (width / size + 1));
+
+      for (int y = 0; y < image_plane_height (image, p); y++) {
+        for (int i = 0; y % size == 0 && i <= width / size; i++)
+          light[i] = random_chance (random, 50);
+        for (int x = 0; x < width; x++)
+          picture_write_code (image, p, c, x, y, light[x / size] ? full : 0);
+      }
+      free (light);
+    }
+}
+
+/* Filters a painted picture and compares the result with the oracle. */
+static void
+expect_blur (Check *check, const MethodSubject *subject, const Case *c,
+    Painter paint_it, Random *random)
 {
   SepconvPlan *plan;
   Picture src, dst;
@@ -454,7 +488,7 @@ expect_extremes (
 
   picture_new (&src, &c->layout, subject->device->gpu == NULL, random);
   picture_new (&dst, &c->layout, subject->device->gpu == NULL, random);
-  picture_paint (&src, CONTENT_EXTREMES, random);
+  paint_it (&src, random);
   fault_clear (&fault);
   plan = sepconv_plan_new (&c->spec, &c->layout, subject->method->backend,
       subject->method, subject->device->gpu, &fault);
@@ -484,7 +518,7 @@ wide_case (Check *check, Random *random, int index, const void *data)
       &(Effort){ most, most, 1e6 }, random);
   set_blur (c, "gaussian of a wide picture", random);
   case_describe (check, c);
-  expect_extremes (check, subject, c, random);
+  expect_blur (check, subject, c, paint_extremes, random);
   case_free (c);
 }
 
@@ -504,8 +538,7 @@ set_rows (Case *c, int index, int first_width, int n_widths, Random *random)
 
   case_set_layout (c, layout_kind_by_name (kinds[index % 3]), width,
       random_int (random, 10, 20));
-  case_make_spec (c,
-      (SepconvBorder) ((number + number / n_widths) % N_BORDERS),
+  case_make_spec (c, (SepconvBorder) ((number + number / n_widths) % N_BORDERS),
       &(Effort){ width, width, 1e6 }, random);
 }
 
@@ -518,7 +551,7 @@ narrow_case (Check *check, Random *random, int index, const void *data)
   set_rows (c, index, 1, MOST_NARROW, random);
   set_blur (c, "gaussian of a narrow picture", random);
   case_describe (check, c);
-  expect_extremes (check, data, c, random);
+  expect_blur (check, data, c, paint_extremes, random);
   case_free (c);
 }
 
@@ -531,7 +564,7 @@ remainders_case (Check *check, Random *random, int index, const void *data)
   set_rows (c, index, LEAST_WIDE, N_REMAINDERS, random);
   set_blur (c, "gaussian of rows of any width", random);
   case_describe (check, c);
-  expect_extremes (check, data, c, random);
+  expect_blur (check, data, c, paint_extremes, random);
   case_free (c);
 }
 
@@ -551,8 +584,62 @@ mixed_case (Check *check, Random *random, int index, const void *data)
   set_blur (c, "gaussian and box", random);
   taps_box (index % 3 ? &c->x[0] : &c->y[0], 2 * radius + 1, radius);
   case_describe (check, c);
-  expect_extremes (check, subject, c, random);
+  expect_blur (check, subject, c, paint_extremes, random);
   case_free (c);
+}
+
+/* As if the GPU, where there is one, had one multiprocessor: each block takes as many low rows, sums
+ * and results as a block may, turn by turn. The sigmas of two planes are such that both have few
+ * fitted taps, that tensor cores sum more for one than for the other, and that they sum for one only. */
+static void
+turns_case (Check *check, Random *random, int index, const void *data)
+{
+  const MethodSubject *subject = data;
+  static const struct
+  {
+    const char *kind;
+    int width, height;
+    double luma, chroma;
+  } rows[] = {
+    { "gray8", 300, 1400, 10.8, 10.8 },
+    { "nv12", 280, 1300, 11.0, 11.0 },
+    { "ayuv", 140, 900, 10.8, 10.8 },
+    { "gray8", 260, 2400, 85.0, 85.0 },
+    { "nv12", 200, 1600, 64.0, 32.0 },
+    { "nv12", 200, 1600, 170.0, 85.0 },
+    { "rgbx", 130, 1700, 20.0, 20.0 },
+  };
+  const int row = index % (int) (sizeof rows / sizeof rows[0]);
+  Gpu *gpu = subject->device->gpu;
+  Case *c = case_new ();
+
+  case_set_layout (c, layout_kind_by_name (rows[row].kind), rows[row].width,
+      rows[row].height);
+  case_make_spec (c, (SepconvBorder) (index % N_BORDERS),
+      &(Effort){ rows[row].width, rows[row].height, 1e6 }, random);
+  c->shape = "gaussian of many rows";
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.0;
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    const double sigma = p == 0 ? rows[row].luma : rows[row].chroma;
+
+    taps_gaussian (&c->x[p], sigma, (int) ceil (4.0 * sigma));
+    c->y[p] = c->x[p];
+  }
+  case_describe (check, c);
+  if (gpu != NULL)
+    gpu_limit_multiprocessors (gpu, 1);
+  expect_blur (check, subject, c, paint_large_squares, random);
+  if (gpu != NULL)
+    gpu_limit_multiprocessors (gpu, 0);
+  case_free (c);
+}
+
+static void
+check_turns (Check *check, const void *data)
+{
+  device_check_method (
+      check, data, check->quick ? 7 : 7 * N_BORDERS, turns_case);
 }
 
 static void
@@ -617,5 +704,7 @@ check_multirate_add (void)
         method->name);
     kerncheck_add (
         check_mixed, method, method, "sepconv/%s/mixed", method->name);
+    kerncheck_add (
+        check_turns, method, method, "sepconv/%s/turns", method->name);
   }
 }
