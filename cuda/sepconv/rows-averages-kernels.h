@@ -58,6 +58,35 @@ _Static_assert(ROWS_MAX_AT_ONCE % AVERAGED_ROWS == 0, "bands of whole groups");
 _Static_assert(2 * SHORTS <= ROWS_RUN, "rows of a pair of vectors");
 _Static_assert(AVERAGED_CONSTANT_RADII < ROWS_AVERAGES_NEAR, "none are far");
 
+/* Has four sums in registers here. gcc puts off additions until products have taken all of the 16. */
+#if VECTOR_BYTES < 64
+#define KEEP_FOUR(sum) \
+  __asm__ volatile("" : "+x"(sum[0]), "+x"(sum[1]), "+x"(sum[2]), "+x"(sum[3]))
+#else
+#define KEEP_FOUR(sum) (void) 0
+#endif
+_Static_assert(
+    AVERAGED_ROWS == 4 && AVERAGED_VECTORS == 4, "sums that KEEP_FOUR() has");
+
+/* What the taps of an axis are like, for loops of their own. */
+typedef enum
+{
+  AVERAGED_NEAR,
+  AVERAGED_FAR, /* some are far */
+  AVERAGED_SMOOTHED
+} AveragedKind;
+
+static inline AveragedKind
+averaged_kind (const RowsAveragesTaps *taps)
+{
+  return taps->smoothed            ? AVERAGED_SMOOTHED
+      : taps->near <= taps->radius ? AVERAGED_FAR
+                                   : AVERAGED_NEAR;
+}
+
+/* In place of bytes of a sample: 16-bit integers of our own, which are taken as they are. */
+#define LINE_SAMPLES 0
+
 /* Samples that fill 16 bits, of codes in two bytes: times `up`, without what `mask` lacks. */
 typedef struct
 {
@@ -78,6 +107,8 @@ widening_of (const RowsJob *job)
 static inline __attribute__ ((always_inline)) Ints
 load_widened (const uint8_t *from, Widening widening, const int bytes)
 {
+  if (bytes == LINE_SAMPLES)
+    return LOAD (from);
   if (bytes == 2)
     return AND (LOW_HALVES (LOAD (from), widening.up), widening.mask);
 #if VECTOR_BYTES == 64
@@ -93,6 +124,38 @@ load_widened (const uint8_t *from, Widening widening, const int bytes)
       _mm_setzero_si128 (), _mm_loadl_epi64 ((const __m128i *) from));
 #endif
 }
+
+/* A strip on its way down. */
+typedef struct
+{
+  const RowsJob *job;
+  RowsStrip *memory;
+  int begin, n;        /* samples of the result */
+  int from, to;        /* those of the picture whose columns are summed */
+  int n_left, n_right; /* that taps reach beyond the ends of a row */
+  /* Which sample of the line, from that of `begin` on, stands for each of these; or -1 less the
+   * channel whose border value does, if the border is constant. */
+  int left[ROWS_AVERAGES_RADIUS * IMAGE_MAX_CHANNELS];
+  int right[ROWS_AVERAGES_RADIUS * IMAGE_MAX_CHANNELS];
+  int pitch; /* samples from one smoothed row to the next one */
+} AveragedStrip;
+
+/* Where the strip's part of a row of the picture is, or of what stands for it. */
+static inline const uint8_t *
+averaged_source (const AveragedStrip *strip, int y)
+{
+  const RowsJob *job = strip->job;
+  const int from = border_index (y, job->height, job->border);
+
+  return from < 0 ? strip->memory->outside
+                  : job->src + from * job->src_stride
+          + (ptrdiff_t) strip->from * job->channel->sample_bytes;
+}
+
+/* Where the sample of `begin` is in a line: before it are those that taps reach, and with them
+ * a whole vector. */
+#define AVERAGED_BEGIN \
+  (ROWS_AVERAGES_RADIUS * IMAGE_MAX_CHANNELS + VECTOR_BYTES / 2)
 
 /* A window of rows around each of AVERAGED_ROWS rows of the result, and their sums. At distance
  * i, row j's own two samples are upper[(j - i) mod AVERAGED_ROWS] and lower[(j + i) mod
@@ -117,6 +180,7 @@ add_distance (
             AVERAGE (window->upper[(2 * AVERAGED_ROWS + j - k) % AVERAGED_ROWS],
                 window->lower[(j + k) % AVERAGED_ROWS]),
             weight));
+  KEEP_FOUR (window->sum);
 }
 
 /* Takes the sums of near rows away, or puts them to those of far ones. */
@@ -142,7 +206,7 @@ add_near (Ints *sum, const Ints *near, int far_bits, const int n)
 static inline __attribute__ ((always_inline)) void
 average_column (const RowsAveragesTaps *taps, const uint8_t *const *row,
     ptrdiff_t at, Widening widening, AveragedWindow *window, const int radius,
-    const int bytes)
+    const AveragedKind kind, const int bytes)
 {
   Ints near[AVERAGED_ROWS];
   int i = 1;
@@ -157,19 +221,19 @@ average_column (const RowsAveragesTaps *taps, const uint8_t *const *row,
     near[j] = SPREAD (0);
   }
   for (; i + AVERAGED_ROWS - 1 <= radius; i += AVERAGED_ROWS) {
-    if (radius > AVERAGED_CONSTANT_RADII && i == taps->near)
+    if (kind == AVERAGED_FAR && i == taps->near)
       set_aside (window->sum, near, AVERAGED_ROWS);
     for (int k = 0; k < AVERAGED_ROWS; k++)
       ADD_DISTANCE (i + k, k + 1);
   }
-  if (radius > AVERAGED_CONSTANT_RADII && i == taps->near && i <= radius)
+  if (kind == AVERAGED_FAR && i == taps->near && i <= radius)
     set_aside (window->sum, near, AVERAGED_ROWS);
   for (int k = 0; k < AVERAGED_ROWS - 1; k++) {
     if (i + k > radius)
       break;
     ADD_DISTANCE (i + k, k + 1);
   }
-  if (radius > AVERAGED_CONSTANT_RADII && taps->near <= radius)
+  if (kind == AVERAGED_FAR)
     add_near (window->sum, near, taps->far_bits, AVERAGED_ROWS);
 #undef ADD_DISTANCE
 #undef WIDENED
@@ -179,7 +243,7 @@ average_column (const RowsAveragesTaps *taps, const uint8_t *const *row,
  * their windows together, behind which are those that are new to the next ones. */
 static inline __attribute__ ((always_inline)) void
 average_columns_of (const RowsJob *job, const uint8_t *const *row, int n,
-    int16_t *line, const int radius, const int bytes)
+    int16_t *line, const int radius, const AveragedKind kind, const int bytes)
 {
   const Widening widening = widening_of (job);
 
@@ -192,20 +256,17 @@ average_columns_of (const RowsJob *job, const uint8_t *const *row, int n,
       for (int j = 0; j < AVERAGED_ROWS; j++)
         rows_prefetch (row[2 * radius + AVERAGED_ROWS + j] + x * bytes);
     average_column (&job->averages->y, row, (ptrdiff_t) from * bytes, widening,
-        &window, radius, bytes);
+        &window, radius, kind, bytes);
     for (int j = 0; j < AVERAGED_ROWS; j++)
       STORE_SHORTS (line + j * ROWS_LINE + from, window.sum[j]);
   }
 }
 
-/* n vectors of sums of rows, to which the line's samples next to each other belong. */
+/* n vectors of sums of rows, to which the line's samples `step` apart belong. */
 static inline __attribute__ ((always_inline)) void
-average_rows (const RowsJob *job, const int16_t *line, Ints *sum, const int n,
-    const int radius)
+average_rows (const RowsAveragesTaps *taps, const int16_t *line, int step,
+    Ints *sum, const int n, const int radius, const AveragedKind kind)
 {
-  const RowsAveragesTaps *taps = &job->averages->x;
-  const Ints bias = SPREAD ((int32_t) (job->averages->bias * 0x10001u));
-  const int step = job->step;
   Ints near[AVERAGED_VECTORS];
 
   for (int k = 0; k < n; k++) {
@@ -215,7 +276,7 @@ average_rows (const RowsJob *job, const int16_t *line, Ints *sum, const int n,
   for (int i = 1; i <= radius; i++) {
     const Ints weight = SPREAD (taps->tap[i]);
 
-    if (radius > AVERAGED_CONSTANT_RADII && i == taps->near)
+    if (kind == AVERAGED_FAR && i == taps->near)
       set_aside (sum, near, n);
     for (int k = 0; k < n; k++)
       sum[k] = ADD_SHORTS (sum[k],
@@ -223,11 +284,11 @@ average_rows (const RowsJob *job, const int16_t *line, Ints *sum, const int n,
                            LOAD (line + k * SHORTS + i * step)),
               weight));
   }
-  if (radius > AVERAGED_CONSTANT_RADII && taps->near <= radius)
+  if (kind == AVERAGED_FAR)
     add_near (sum, near, taps->far_bits, n);
-  for (int k = 0; k < n; k++)
-    sum[k] = ADD_SHORTS (sum[k], bias);
 }
+
+#include "rows-smoothed-kernels.h"
 
 #ifdef SHARPENS
 /* Makes n vectors of samples of their blurs. */
@@ -249,28 +310,46 @@ sharpen (const RowsJob *job, const uint8_t *from, Ints *sum, const int n)
         WHERE_ABOVE (ABSOLUTE (difference), threshold, difference), amount);
 
     sum[k] = SHIFT_SIGNED (
-        ADD_WITHIN (
-            ADD_WITHIN (SHIFT_UNSIGNED (in, to_fraction), added), half),
+        ADD_WITHIN (ADD_WITHIN (SHIFT_UNSIGNED (in, to_fraction), added), half),
         down);
   }
 }
 #endif
 
-/* Writes n vectors of samples, an even constant number; `from`: those of the picture. */
-static inline __attribute__ ((always_inline)) void
-write_averages (const RowsJob *job, const int16_t *line, const uint8_t *from,
-    uint8_t *to, const int n, const int radius, const int bytes)
+/* A row of the result on its way. */
+typedef struct
 {
+  const int16_t *line;
+  const int16_t *smoothed; /* the same, or NULL if it is not to be smoothed */
+  const uint8_t *from;     /* the row of the picture */
+  uint8_t *to;
+} AveragedRow;
+
+/* Writes n vectors of samples, an even constant number, from sample i on. */
+static inline __attribute__ ((always_inline)) void
+write_averages (const RowsJob *job, const AveragedRow *row, int i, const int n,
+    const int radius, const AveragedKind kind, const int bytes)
+{
+  const RowsAveragesTaps *taps = &job->averages->x;
+  const Ints bias = SPREAD ((int32_t) (job->averages->bias * 0x10001u));
+  uint8_t *to = row->to + i * bytes;
   Ints sum[AVERAGED_VECTORS];
 
-  average_rows (job, line, sum, n, radius);
+  if (kind == AVERAGED_SMOOTHED) {
+    average_rows (taps, row->smoothed + i, ROWS_SMOOTHED_STEP * job->step, sum,
+        n, radius, kind);
+    add_edges (job, row->line + i, sum, n);
+  } else {
+    average_rows (taps, row->line + i, job->step, sum, n, radius, kind);
+  }
+  for (int k = 0; k < n; k++)
+    sum[k] = ADD_SHORTS (sum[k], bias);
 #ifdef SHARPENS
   (void) bytes; /* one */
-  sharpen (job, from, sum, n);
+  sharpen (job, row->from + i, sum, n);
   for (int k = 0; k < n; k += 2)
     store_bytes (to + k * SHORTS, sum[k], sum[k + 1]);
 #else
-  (void) from;
   if (bytes == 1) {
     for (int k = 0; k < n; k += 2)
       store_bytes (to + k * SHORTS, SHIFT_SHORTS (sum[k], 8),
@@ -286,41 +365,36 @@ write_averages (const RowsJob *job, const int16_t *line, const uint8_t *from,
 #endif
 }
 
-/* Writes n samples, two vectors or more, of a row of the result from its line. */
+/* Writes n samples, two vectors or more, of a row of the result. */
 static inline __attribute__ ((always_inline)) void
-write_averaged_row_of (const RowsJob *job, const int16_t *line,
-    const uint8_t *from, uint8_t *to, int n, const int radius, const int bytes)
+write_averaged_row_of (const RowsJob *job, const AveragedRow *row, int n,
+    const int radius, const AveragedKind kind, const int bytes)
 {
   int i = 0;
 
   for (; i + AVERAGED_VECTORS * SHORTS <= n; i += AVERAGED_VECTORS * SHORTS)
-    write_averages (job, line + i, from + i * bytes, to + i * bytes,
-        AVERAGED_VECTORS, radius, bytes);
+    write_averages (job, row, i, AVERAGED_VECTORS, radius, kind, bytes);
   for (; i + 2 * SHORTS <= n; i += 2 * SHORTS)
-    write_averages (
-        job, line + i, from + i * bytes, to + i * bytes, 2, radius, bytes);
+    write_averages (job, row, i, 2, radius, kind, bytes);
   /* The last vectors are whole ones, too. */
-  if (i < n) {
-    i = n - 2 * SHORTS;
-    write_averages (
-        job, line + i, from + i * bytes, to + i * bytes, 2, radius, bytes);
-  }
+  if (i < n)
+    write_averages (job, row, n - 2 * SHORTS, 2, radius, kind, bytes);
 }
 
 /* Calls a function with a constant radius, if that has loops of its own, and constant bytes. */
-#define WITH_RADIUS(function, radius, bytes, ...) \
+#define WITH_RADIUS(function, radius, kind, bytes, ...) \
   switch (radius) { \
     case 1: \
-      function (__VA_ARGS__, 1, bytes); \
+      function (__VA_ARGS__, 1, kind, bytes); \
       break; \
     case 2: \
-      function (__VA_ARGS__, 2, bytes); \
+      function (__VA_ARGS__, 2, kind, bytes); \
       break; \
     case 3: \
-      function (__VA_ARGS__, 3, bytes); \
+      function (__VA_ARGS__, 3, kind, bytes); \
       break; \
     default: \
-      function (__VA_ARGS__, radius, bytes); \
+      function (__VA_ARGS__, radius, kind, bytes); \
   }
 
 static void
@@ -328,44 +402,44 @@ average_columns (
     const RowsJob *job, const uint8_t *const *row, int n, int16_t *line)
 {
   const int radius = job->averages->y.radius;
+  const bool far = averaged_kind (&job->averages->y) == AVERAGED_FAR;
 
-  if (job->channel->sample_bytes == 1)
-    WITH_RADIUS (average_columns_of, radius, 1, job, row, n, line)
+#define SUM(kind, bytes) \
+  average_columns_of (job, row, n, line, radius, kind, bytes)
+  if (far && job->channel->sample_bytes == 1)
+    SUM (AVERAGED_FAR, 1);
+  else if (far)
+    SUM (AVERAGED_FAR, 2);
+  else if (job->channel->sample_bytes == 1)
+    WITH_RADIUS (
+        average_columns_of, radius, AVERAGED_NEAR, 1, job, row, n, line)
   else
-    WITH_RADIUS (average_columns_of, radius, 2, job, row, n, line)
+    WITH_RADIUS (
+        average_columns_of, radius, AVERAGED_NEAR, 2, job, row, n, line)
+#undef SUM
 }
 
 static void
-write_averaged_row (const RowsJob *job, const int16_t *line,
-    const uint8_t *from, uint8_t *to, int n)
+write_averaged_row (const RowsJob *job, const AveragedRow *row, int n)
 {
+  const AveragedKind kind = averaged_kind (&job->averages->x);
   const int radius = job->averages->x.radius;
 
-  if (job->channel->sample_bytes == 1)
-    WITH_RADIUS (write_averaged_row_of, radius, 1, job, line, from, to, n)
+#define WRITE(kind, bytes) \
+  write_averaged_row_of (job, row, n, radius, kind, bytes)
+  if (kind == AVERAGED_SMOOTHED)
+    WRITE (AVERAGED_SMOOTHED, 1);
+  else if (kind == AVERAGED_FAR && job->channel->sample_bytes == 1)
+    WRITE (AVERAGED_FAR, 1);
+  else if (kind == AVERAGED_FAR)
+    WRITE (AVERAGED_FAR, 2);
+  else if (job->channel->sample_bytes == 1)
+    WITH_RADIUS (write_averaged_row_of, radius, AVERAGED_NEAR, 1, job, row, n)
   else
-    WITH_RADIUS (write_averaged_row_of, radius, 2, job, line, from, to, n)
+    WITH_RADIUS (write_averaged_row_of, radius, AVERAGED_NEAR, 2, job, row, n)
+#undef WRITE
 }
 #undef WITH_RADIUS
-
-/* A strip on its way down. */
-typedef struct
-{
-  const RowsJob *job;
-  RowsStrip *memory;
-  int begin, n;        /* samples of the result */
-  int from, to;        /* those of the picture whose columns are summed */
-  int n_left, n_right; /* that taps reach beyond the ends of a row */
-  /* Which sample of the line, from that of `begin` on, stands for each of these; or -1 less the
-   * channel whose border value does, if the border is constant. */
-  int left[ROWS_AVERAGES_RADIUS * IMAGE_MAX_CHANNELS];
-  int right[ROWS_AVERAGES_RADIUS * IMAGE_MAX_CHANNELS];
-} AveragedStrip;
-
-/* Where the sample of `begin` is in a line: before it are those that taps reach, and with them
- * a whole vector. */
-#define AVERAGED_BEGIN \
-  (ROWS_AVERAGES_RADIUS * IMAGE_MAX_CHANNELS + VECTOR_BYTES / 2)
 
 static void
 begin_averaged_strip (AveragedStrip *strip, int begin, int end)
@@ -390,6 +464,7 @@ begin_averaged_strip (AveragedStrip *strip, int begin, int end)
         rows_edge_index (job, strip->to + i) - (constant ? 0 : begin);
   /* Whole vectors. */
   strip->from = max_int (min_int (strip->from, strip->to - SHORTS), 0);
+  strip->pitch = rows_smoothed_pitch (strip->to - strip->from);
   if (constant)
     for (int i = strip->from; i < strip->to; i++)
       memcpy (strip->memory->outside
@@ -416,31 +491,52 @@ fill_averaged_edges (const AveragedStrip *strip, int16_t *line)
 #undef STANDS_FOR
 }
 
-/* Filters rows [y, y + AVERAGED_ROWS) of the result, as far as they are below `bottom`. */
+/* Sums the strip's columns for AVERAGED_ROWS rows from y on, of samples as they are. */
 static void
-filter_averaged_rows (const AveragedStrip *strip, int y, int bottom)
+sum_averaged_columns (const AveragedStrip *strip, int y, int16_t *line)
 {
   const RowsJob *job = strip->job;
-  const int bytes = job->channel->sample_bytes;
   const uint8_t *row[2 * ROWS_AVERAGES_RADIUS + 2 * AVERAGED_ROWS];
+
+  for (int i = 0; i < job->y->n - 1 + 2 * AVERAGED_ROWS; i++)
+    row[i] = averaged_source (strip, y - job->y->n / 2 + i);
+  average_columns (job, row, strip->to - strip->from, line);
+}
+
+/* Writes row y of the result, whose sums of columns are in that line. */
+static void
+finish_averaged_row (const AveragedStrip *strip, int y, int16_t *line)
+{
+  const RowsJob *job = strip->job;
+  const ptrdiff_t begin = (ptrdiff_t) strip->begin * job->channel->sample_bytes;
+  int16_t *smoothed = (int16_t *) strip->memory->samples + AVERAGED_BEGIN;
+  const AveragedRow row = { .line = line,
+    .smoothed = job->averages->x.smoothed ? smoothed : NULL,
+    .from = job->src + y * job->src_stride + begin,
+    .to = job->dst + y * job->dst_stride + begin };
+
+  fill_averaged_edges (strip, line);
+  if (row.smoothed != NULL)
+    smooth_line (job, line, strip->n, smoothed);
+  write_averaged_row (job, &row, strip->n);
+  rows_copy_kept (job, y, y + 1, strip->begin, strip->n);
+}
+
+/* Filters rows [top, bottom) of a strip. */
+static void
+filter_averaged_band (const AveragedStrip *strip, int top, int bottom)
+{
+  const bool smoothed = strip->job->averages->y.smoothed;
+  const int rows = smoothed ? SMOOTHED_ROWS : AVERAGED_ROWS;
   int16_t *line = strip->memory->line[0] + AVERAGED_BEGIN;
 
-  for (int i = 0; i < job->y->n - 1 + 2 * AVERAGED_ROWS; i++) {
-    const int from =
-        border_index (y - job->y->n / 2 + i, job->height, job->border);
-
-    row[i] = from < 0
-        ? strip->memory->outside
-        : job->src + from * job->src_stride + (ptrdiff_t) strip->from * bytes;
-  }
-  average_columns (
-      job, row, strip->to - strip->from, line + (strip->from - strip->begin));
-  for (int j = 0; j < min_int (AVERAGED_ROWS, bottom - y); j++) {
-    fill_averaged_edges (strip, line + j * ROWS_LINE);
-    write_averaged_row (job, line + j * ROWS_LINE,
-        job->src + (y + j) * job->src_stride + (ptrdiff_t) strip->begin * bytes,
-        job->dst + (y + j) * job->dst_stride + (ptrdiff_t) strip->begin * bytes,
-        strip->n);
+  for (int y = top; y < bottom; y += rows) {
+    if (smoothed)
+      smooth_columns (strip, top, y, line + (strip->from - strip->begin));
+    else
+      sum_averaged_columns (strip, y, line + (strip->from - strip->begin));
+    for (int j = 0; j < min_int (rows, bottom - y); j++)
+      finish_averaged_row (strip, y + j, line + j * ROWS_LINE);
   }
 }
 
@@ -461,9 +557,7 @@ filter_averages_bands (void *user, int worker, int first, int last)
 
     begin_averaged_strip (&strip, rows_averages_strip (job, item / job->bands),
         rows_averages_strip (job, item / job->bands + 1));
-    for (int y = top; y < bottom; y += AVERAGED_ROWS)
-      filter_averaged_rows (&strip, y, bottom);
-    rows_copy_kept (job, top, bottom, strip.begin, strip.n);
+    filter_averaged_band (&strip, top, bottom);
   }
 }
 

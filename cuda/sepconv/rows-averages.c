@@ -23,6 +23,8 @@ typedef struct
 {
   double mean; /* that is cut off on average */
   double lost; /* at most, beside the mean */
+  double
+      up; /* that averages are rounded up on average, and off that at most, if samples fill 16 bits */
 } AxisLoss;
 
 static bool
@@ -54,6 +56,11 @@ first_far (const Taps *taps, double factor, int bits)
       + 1;
 }
 
+/* Of avgw's roundings upward, on average and in units of the last bit. */
+#define ROUNDED_UP 0.25
+/* The same of those by which a sample is smoothed: of the averages in smoothed(), by their weights. */
+#define SMOOTHED_UP (ROUNDED_UP * (1.0 + 0.5 + 0.5 + 0.25 + 0.125))
+
 /* Rounds taps, times a factor, to integers, of which those beside the middle stand for two
  * samples; the one in the middle takes what is missing to the sum, so that a flat picture stays
  * as it is. Returns false if one does not fit 16 bits. */
@@ -66,7 +73,10 @@ round_averages (const Taps *taps, double factor, int far_bits,
   const double far_unit = ldexp (1.0, -far_bits);
   double rest = 0.0, off = 0.0;
 
+  to->reach = radius;
   to->radius = radius;
+  to->smoothed = false;
+  to->edges = 0;
   to->near = near;
   to->far_bits = far_bits;
   /* The sum of the far ones is cut off, too. */
@@ -86,6 +96,66 @@ round_averages (const Taps *taps, double factor, int far_bits,
   }
   /* Samples are at most half of 2^16 from the middle of the range. */
   loss->lost = loss->mean + 0.5 * (off + fabs (rest));
+  loss->up = ROUNDED_UP * (1.0 - factor * taps->tap[radius]);
+  return true;
+}
+
+/* A weight of one sample or, of two, of their average, as an integer of 16 bits; false: it does not fit
+ * them. */
+static bool
+round_weight (double *weight, int samples, int32_t *to)
+{
+  const double rounded = rint (ldexp (*weight * samples, 16));
+
+  if (rounded > UINT16_MAX || rounded < 0.0)
+    return false;
+  *to = (int32_t) ((uint32_t) rounded * 0x10001u);
+  *weight = ldexp (rounded, -16) / samples;
+  return true;
+}
+
+/* Fits taps, times a factor, to smoothed samples, and rounds them. Returns false if they do not fit 16
+ * bits. */
+static bool
+round_smoothed (
+    const Taps *taps, double factor, RowsAveragesTaps *to, AxisLoss *loss)
+{
+  const double sum = factor * taps_sum (taps);
+  double off = 0.0, rest = sum, smoothed = sum;
+  RowsFit fit;
+
+  if (!rows_fit (&fit, taps))
+    return false;
+  to->reach = fit.reach;
+  to->radius = fit.radius;
+  to->smoothed = true;
+  to->edges = fit.edges;
+  to->near = ROWS_AVERAGES_RADIUS + 1;
+  to->far_bits = 0;
+  for (int e = 0; e < fit.edges; e++) {
+    fit.edge[e] *= factor;
+    if (!round_weight (&fit.edge[e], 2, &to->edge[e]))
+      return false;
+    smoothed -= 2.0 * fit.edge[e];
+  }
+  rest = smoothed;
+  for (int i = fit.radius; i > 0; i--) {
+    fit.tap[i] *= factor;
+    if (!round_weight (&fit.tap[i], 2, &to->tap[i]))
+      return false;
+    rest -= 2.0 * fit.tap[i];
+  }
+  fit.tap[0] = rest;
+  if (!round_weight (&fit.tap[0], 1, &to->tap[0]))
+    return false;
+  rest -= fit.tap[0];
+  for (int i = 0; i <= fit.reach; i++)
+    off += (i > 0 ? 2.0 : 1.0)
+        * fabs (
+            factor * taps->tap[fit.reach + i] - rows_fit_effective (&fit, i));
+  loss->mean = 0.5 * (fit.radius + 1 + fit.edges);
+  loss->lost = loss->mean + ldexp (0.5 * (off + fabs (rest)), 16);
+  loss->up = ROUNDED_UP * (sum - fit.tap[0]) + SMOOTHED_UP * smoothed;
   return true;
 }
 
@@ -95,38 +165,80 @@ sum_of_flat (const RowsAveragesTaps *taps, unsigned sample)
 {
   unsigned near = 0, far = 0;
 
-  for (int i = 0; i <= taps->radius; i++) {
-    const unsigned product = ((uint32_t) taps->tap[i] & 0xffffu) * sample >> 16;
-
+#define PRODUCT(tap) (((uint32_t) (tap) &0xffffu) * sample >> 16)
+  for (int i = 0; i <= taps->radius; i++)
     if (i < taps->near)
-      near += product;
+      near += PRODUCT (taps->tap[i]);
     else
-      far += product;
-  }
+      far += PRODUCT (taps->tap[i]);
+  for (int e = 0; e < taps->edges; e++)
+    near += PRODUCT (taps->edge[e]);
+#undef PRODUCT
   return (uint16_t) (near + (far >> taps->far_bits));
 }
 
-/* Finds the integers with so many more bits for far taps; false: more is lost than is allowed. */
+/* How the axes' taps are rounded. */
+typedef struct
+{
+  bool smoothed; /* where they are long enough */
+  int far_bits;
+} Rounding;
+
+static bool
+round_axis (const Taps *taps, double factor, const Rounding *how,
+    RowsAveragesTaps *to, AxisLoss *loss)
+{
+  return how->smoothed && taps->n / 2 >= ROWS_FIT_LEAST_REACH
+      ? round_smoothed (taps, factor, to, loss)
+      : round_averages (taps, factor, how->far_bits, to, loss);
+}
+
+/* Finds the integers; false: more is lost than is allowed. */
 static bool
 plan_axes (const RowsJob *job, const RowsAveragesAim *aim,
-    RowsAverages *averages, int far_bits)
+    RowsAverages *averages, const Rounding *how)
 {
   /* Rows are to sum to 1: sums of columns fill 16 bits as samples do. */
   const double gain = taps_sum (job->x);
   const double code = ldexp (1.0, 16 - averages->depth);
   AxisLoss x, y;
-  double up, bias;
+  double bias;
 
-  if (!round_averages (job->x, 1.0 / gain, far_bits, &averages->x, &x)
-      || !round_averages (job->y, gain, far_bits, &averages->y, &y))
+  if (!round_axis (job->x, 1.0 / gain, how, &averages->x, &x)
+      || !round_axis (job->y, gain, how, &averages->y, &y))
     return false;
-  /* An average of two sums of columns is rounded up. */
-  up = 0.25 * (1.0 - job->x->tap[job->x->n / 2] / gain);
-  bias = fmax (x.mean + y.mean - up + (aim->rounds ? 0.5 * code : 0.0), 0.0);
+  /* Averages of sums of columns are rounded up. Those of samples are not, which leave so many bits. */
+  bias = fmax (x.mean + y.mean - x.up + (aim->rounds ? 0.5 * code : 0.0), 0.0);
   averages->bias = (uint16_t) lrint (bias);
-  return x.lost + y.lost + up + fabs (bias - averages->bias)
+  return x.lost + y.lost + x.up + fabs (bias - averages->bias)
       + aim->offset * code
       <= aim->most_lost * code;
+}
+
+/* Whether smoothed samples are worth a try: deeper ones than bytes would lose too much. */
+static bool
+suits_smoothing (const RowsJob *job)
+{
+  return job->channel->sample_bytes == 1
+      && max_int (job->x->n, job->y->n) / 2 >= ROWS_FIT_LEAST_REACH;
+}
+
+/* Whether a strip has room for its smoothed rows. */
+static bool
+has_room (const RowsJob *job, const RowsAverages *averages)
+{
+  return !averages->y.smoothed || job->border != SEPCONV_WRAP
+      || (int64_t) rows_smoothed_lines (&averages->y)
+          * rows_smoothed_pitch (job->n_samples)
+      <= ROWS_SMOOTHED_SAMPLES;
+}
+
+/* Whether averages of samples as they are are faster than products in pairs. */
+static bool
+are_fast (const RowsJob *job, const RowsAveragesKernels *kernels)
+{
+  return job->x->n + job->y->n <= 2
+      * (job->step == 3 ? kernels->most_taps_of_three : kernels->most_taps);
 }
 
 double
@@ -136,27 +248,39 @@ rows_averages_offset (const RowsJob *job)
   double offset = 0.0;
 
   for (int c = 0; c < job->step; c++)
-    offset = fmax (offset,
-        fabs (job->channel[c].offset - gain * job->channel[c].center));
+    if (job->channel[c].filter)
+      offset = fmax (offset,
+          fabs (job->channel[c].offset - gain * job->channel[c].center));
   return offset;
 }
 
 bool
 rows_suit_averages (const RowsJob *job, const RowsAveragesKernels *kernels)
 {
-  return kernels != NULL
-      && job->x->n + job->y->n <= 2
-              * (job->step == 3 ? kernels->most_taps_of_three
-                                : kernels->most_taps)
-      && job->distance == job->channel->sample_bytes
+  return kernels != NULL && job->distance == job->channel->sample_bytes
       && job->n_samples >= ROWS_RUN
       /* What stands for the samples beyond one end of a row lies at the other. */
       && (job->border != SEPCONV_WRAP || job->n_samples <= ROWS_MAX_STRIP);
 }
 
+/* Finds the integers in one of the ways that there are. */
+static bool
+find_axes (const RowsJob *job, const RowsAveragesKernels *kernels,
+    const RowsAveragesAim *aim, RowsAverages *averages)
+{
+  if (suits_smoothing (job)
+      && plan_axes (job, aim, averages, &(Rounding){ .smoothed = true })
+      && has_room (job, averages))
+    return true;
+  for (int bits = 0; bits <= ROWS_AVERAGES_FAR_BITS; bits++)
+    if (plan_axes (job, aim, averages, &(Rounding){ .far_bits = bits }))
+      return are_fast (job, kernels);
+  return false;
+}
+
 bool
-rows_plan_averages (
-    const RowsJob *job, const RowsAveragesAim *aim, RowsAverages *averages)
+rows_plan_averages (const RowsJob *job, const RowsAveragesKernels *kernels,
+    const RowsAveragesAim *aim, RowsAverages *averages)
 {
   const SepconvChannel *channel = job->channel;
 
@@ -168,9 +292,8 @@ rows_plan_averages (
     return false;
   while (channel->max_code >> averages->depth > 0)
     averages->depth++;
-  for (int bits = 0; !plan_axes (job, aim, averages, bits); bits++)
-    if (bits == ROWS_AVERAGES_FAR_BITS)
-      return false;
+  if (!find_axes (job, kernels, aim, averages))
+    return false;
   for (int c = 0; c < job->step; c++)
     averages->outside[c] = sum_of_flat (&averages->y,
         (unsigned) averages->border[c] >> channel->shift
@@ -186,8 +309,8 @@ in_both_halves (double x)
 }
 
 bool
-rows_plan_sharpen (const RowsJob *job, double amount, double threshold,
-    double offset, RowsAverages *averages)
+rows_plan_sharpen (const RowsJob *job, const RowsAveragesKernels *kernels,
+    double amount, double threshold, double offset, RowsAverages *averages)
 {
   /* Of a difference, in codes: half of it is cut off to whole units of 16 bits. */
   const double cut = ldexp (1.0, -8);
@@ -205,16 +328,16 @@ rows_plan_sharpen (const RowsJob *job, double amount, double threshold,
   if (fabs (factor) > INT16_MAX || sharpen.fraction == 0)
     return false;
   sharpen.amount = in_both_halves (factor);
-  sharpen.threshold = in_both_halves (
-      fmin (floor (ldexp (threshold, 7)), INT16_MAX));
+  sharpen.threshold =
+      in_both_halves (fmin (floor (ldexp (threshold, 7)), INT16_MAX));
   sharpen.half = in_both_halves (ldexp (0.5, sharpen.fraction));
   /* The product is rounded, and a difference is 255 codes at most. */
   lost = ldexp (0.5, -sharpen.fraction)
       + 255.0 * ldexp (fabs (factor - rint (factor)), -sharpen.fraction - 8);
-  aim.most_lost =
-      fmin ((ROWS_MOST_LOST - lost) / fmax (fabs (amount), 1e-3), ROWS_MOST_LOST)
+  aim.most_lost = fmin ((ROWS_MOST_LOST - lost) / fmax (fabs (amount), 1e-3),
+                      ROWS_MOST_LOST)
       - cut;
-  if (!rows_plan_averages (job, &aim, averages))
+  if (!rows_plan_averages (job, kernels, &aim, averages))
     return false;
   averages->sharpen = sharpen;
   return true;
@@ -224,8 +347,10 @@ rows_plan_sharpen (const RowsJob *job, double amount, double threshold,
 static void
 divide (RowsJob *job, int parts)
 {
-  const int bytes_a_sample =
-      LINE_BYTES + job->channel->sample_bytes * (job->y->n + ROWS_MAX_AT_ONCE);
+  const RowsAveragesTaps *y = &job->averages->y;
+  const int bytes_a_sample = LINE_BYTES
+      + job->channel->sample_bytes * (job->y->n + ROWS_MAX_AT_ONCE)
+      + (y->smoothed ? 2 * rows_smoothed_lines (y) : 0);
   /* Strips are wider by up to a run. */
   const int most = min_int (max_int (MIN_STRIP, STRIP_BYTES / bytes_a_sample),
       ROWS_MAX_STRIP - ROWS_RUN);
@@ -237,16 +362,24 @@ divide (RowsJob *job, int parts)
           divide_up (job->height, ROWS_MAX_AT_ONCE)));
 }
 
+/* Averages that an axis takes of a sample. */
+static int
+averages_of (const RowsAveragesTaps *taps)
+{
+  return taps->radius + taps->edges + taps->smoothed;
+}
+
 static double
 work_of (const RowsJob *job)
 {
   return (double) job->n_samples * job->height
-      * (job->x->n / 2 + job->y->n / 2 + AVERAGES_OF_SAMPLE);
+      * (averages_of (&job->averages->x) + averages_of (&job->averages->y)
+          + AVERAGES_OF_SAMPLE);
 }
 
 void
-rows_run_averages (RowsAveragesRun *run, Workers *workers,
-    const RowsAveragesKernels *kernels)
+rows_run_averages (
+    RowsAveragesRun *run, Workers *workers, const RowsAveragesKernels *kernels)
 {
   double work = 0.0;
   int items = 0;

@@ -6,12 +6,13 @@
  * channels they are of. rows-averages-kernels.h has the inner loops. */
 #pragma once
 
+#include "rows-fit.h"
 #include "rows.h"
 
 #include "../divide.h"
 
 /* Largest radius: more products lose too much. */
-#define ROWS_AVERAGES_RADIUS 64
+#define ROWS_AVERAGES_RADIUS ROWS_FIT_MOST_REACH
 
 /* Taps of far samples may hold so many more bits at most, and with them what is cut off of their
  * products is less. */
@@ -24,10 +25,17 @@
  *   tap[0] * middle + sum over i < near of tap[i] * average[i]
  *     + (sum over i from near to radius of tap[i] * average[i]) >> far_bits
  *
- * with the fractions of 2^-16 cut off each product. */
+ * with the fractions of 2^-16 cut off each product. If it is a sum of smoothed samples, as rows-fit.h
+ * has it, the middle and the averages are of those, none is far, and added are
+ *
+ *   sum over e < edges of edge[e] * average of the two samples at distance reach - e */
 typedef struct
 {
-  int radius;
+  int reach;  /* the radius of the taps that are wanted */
+  int radius; /* of tap[]; the same, unless samples are smoothed */
+  bool smoothed;
+  int edges;
+  int32_t edge[ROWS_FIT_MOST_EDGES]; /* as tap[] */
   int near; /* 1 more than a multiple of ROWS_AVERAGES_NEAR; above the radius: none is far */
   int far_bits;
   int32_t tap[ROWS_AVERAGES_RADIUS + 1]; /* the 16-bit integer in both halves */
@@ -51,13 +59,30 @@ struct RowsAverages
 {
   RowsAveragesTaps x, y;
   int depth; /* bits of a code */
-  uint16_t bias; /* to the sums of rows: what was cut off, on average, and half a code unless the
+  uint16_t
+      bias; /* to the sums of rows: what was cut off, on average, and half a code unless the
                   * sums are taken away from the picture */
   RowsSharpen sharpen;
   /* Where the border is constant, by channel: the sample beyond it, and the sum of a column
    * of them. */
   uint16_t border[IMAGE_MAX_CHANNELS], outside[IMAGE_MAX_CHANNELS];
 };
+
+/* Rows of smoothed samples that a strip keeps: those of a window, and those beside it that rows of the
+ * result are made of, ROWS_MAX_AT_ONCE at a time. */
+static inline int
+rows_smoothed_lines (const RowsAveragesTaps *y)
+{
+  return 2 * ROWS_SMOOTHED_STEP * y->radius + ROWS_MAX_AT_ONCE;
+}
+
+/* Samples from one of them to the next one, if there are n in each: an odd number of half lines of a cache,
+ * so that they do not share the same few of its sets. */
+static inline int
+rows_smoothed_pitch (int n)
+{
+  return round_up (n, ROWS_RUN) + ROWS_RUN / 2;
+}
 
 /* What sums of averages are for. */
 typedef struct
@@ -81,8 +106,8 @@ typedef struct
 typedef struct RowsAveragesKernels
 {
   WorkersJob filter; /* of a RowsAveragesRun */
-  /* Up to how many taps that is faster than products in pairs, or where there are three
-   * channels. */
+  /* Up to how many taps that is faster than products in pairs, if samples are not smoothed, and where
+   * there are three channels. */
   int most_taps, most_taps_of_three;
 } RowsAveragesKernels;
 
@@ -99,23 +124,23 @@ struct RowsAveragesState
   RowsAveragesRun run;
 };
 
-/* Whether kernels, which may be NULL, take a job's samples as they lie, and are the faster way for
- * so many taps. */
+/* Whether kernels, which may be NULL, take a job's samples as they lie. */
 bool rows_suit_averages (
     const RowsJob *job, const RowsAveragesKernels *kernels);
-/* Finds the integers for a job; false: they do not suit it, or more would be lost. */
-bool rows_plan_averages (
-    const RowsJob *job, const RowsAveragesAim *aim, RowsAverages *averages);
+/* Finds the integers for a job; false: they do not suit it, or more would be lost, or products in
+ * pairs are faster. */
+bool rows_plan_averages (const RowsJob *job, const RowsAveragesKernels *kernels,
+    const RowsAveragesAim *aim, RowsAverages *averages);
 /* The same for what comes out if `amount` times the difference from the blur is added to the
  * picture where it is above `threshold`, codes. `offset`: as RowsAveragesAim's. */
-bool rows_plan_sharpen (const RowsJob *job, double amount, double threshold,
-    double offset, RowsAverages *averages);
+bool rows_plan_sharpen (const RowsJob *job, const RowsAveragesKernels *kernels,
+    double amount, double threshold, double offset, RowsAverages *averages);
 /* What the blur of a flat picture is off by, codes, if channels' offsets are those of sums. */
 double rows_averages_offset (const RowsJob *job);
 
 /* Divides the run's jobs into strips and bands, and runs them all. Without kernels there are none. */
-void rows_run_averages (RowsAveragesRun *run, Workers *workers,
-    const RowsAveragesKernels *kernels);
+void rows_run_averages (
+    RowsAveragesRun *run, Workers *workers, const RowsAveragesKernels *kernels);
 
 /* The first row of a band; that of the one behind the last band is the height. All others are
  * multiples of ROWS_MAX_AT_ONCE. */

@@ -69,7 +69,8 @@ filter_codes_bands (void *user, int worker, int first, int last)
       for (int j = 0; j < min_int (ROWS_AT_ONCE, bottom - y); j++)
         write_row (
             &strip, memory->line[j], job->dst + (y + j) * job->dst_stride);
+      rows_copy_kept (
+          job, y, min_int (y + ROWS_AT_ONCE, bottom), strip.begin, strip.n);
     }
-    rows_copy_kept (job, top, bottom, strip.begin, strip.n);
   }
 }

@@ -48,21 +48,23 @@ count_filtered (const SepconvChannel *channel, int n)
   return filtered;
 }
 
+typedef uint64_t Masked
+    __attribute__ ((vector_size (16), aligned (1), may_alias));
+
 /* Copies bytes where the mask, again and again, has bits. */
 static void
 copy_masked (uint8_t *to, const uint8_t *from, size_t n, uint64_t mask)
 {
-  uint64_t a, b;
+  const Masked both = { mask, mask };
   size_t i = 0;
 
-  for (; i + sizeof mask <= n; i += sizeof mask) {
-    memcpy (&a, to + i, sizeof a);
-    memcpy (&b, from + i, sizeof b);
-    a ^= (a ^ b) & mask;
-    memcpy (to + i, &a, sizeof a);
+  for (; i + sizeof both <= n; i += sizeof both) {
+    Masked *at = (Masked *) (to + i);
+
+    *at ^= (*at ^ *(const Masked *) (from + i)) & both;
   }
   for (size_t k = 0; i + k < n; k++)
-    if (((const uint8_t *) &mask)[k] != 0)
+    if (((const uint8_t *) &mask)[k % sizeof mask] != 0)
       to[i + k] = from[i + k];
 }
 
@@ -377,8 +379,8 @@ find_averages (const SepconvPlan *plan, const RowsJob *job)
       .rounds = true,
       .offset = rows_averages_offset (job) };
 
-    averages->planned[index].hold =
-        rows_plan_averages (job, &aim, &averages->planned[index].integers);
+    averages->planned[index].hold = rows_plan_averages (job,
+        state->kernels->averages, &aim, &averages->planned[index].integers);
     averages->planned[index].revision = plan->revision;
   }
   return averages->planned[index].hold ? &averages->planned[index].integers

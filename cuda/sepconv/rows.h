@@ -53,15 +53,23 @@ max_size (size_t a, size_t b)
 /* Pairs of pixels of a strip of n samples, with those that whole vectors sum behind its end. */
 #define ROWS_STARTS(n) ((n) / 2 + 2 * ROWS_RUN)
 
+/* Samples of all the rows that are smoothed, see rows-fit.h. */
+#define ROWS_SMOOTHED_SAMPLES \
+  (ROWS_MAX_WINDOW * (ROWS_MAX_COPIED_STRIP + ROWS_REACH))
+
 /* A worker's memory for a strip of codes: see rows-codes.h. */
 typedef struct
 {
   _Alignas(64) int16_t line[ROWS_MAX_AT_ONCE][ROWS_LINE]; /* sums of columns */
   int32_t start[ROWS_STARTS (ROWS_MAX_STRIP)]; /* RowsCodeTaps's, of each pair of pixels */
-  /* Of the rows of the window. */
-  uint8_t edges[ROWS_MAX_WINDOW][2 * (ROWS_MAX_COPIED_STRIP + ROWS_REACH)];
+  union {
+    /* Of the rows of the window. */
+    uint8_t edges[ROWS_MAX_WINDOW][2 * (ROWS_MAX_COPIED_STRIP + ROWS_REACH)];
+    /* For averages: rows, one after the other, of smoothed samples. */
+    int16_t smoothed[ROWS_SMOOTHED_SAMPLES];
+  };
   uint8_t outside[2 * ROWS_LINE]; /* a row beyond a constant border */
-  uint8_t samples[2 * ROWS_LINE]; /* of a row of the result */
+  _Alignas(64) uint8_t samples[2 * ROWS_LINE]; /* of a row of the result */
 } RowsStrip;
 
 /* Taps of both axes as 16-bit integers:
@@ -182,7 +190,7 @@ void rows_run_planes (const SepconvPlan *plan, const SepconvPart *part,
 int rows_edge_index (const RowsJob *job, int i);
 
 /* Copies the samples of rows [first, last) that belong to channels that are not filtered,
- * the n from `begin` on. */
+ * the n from `begin` on. Best right after the others of those rows were written, while both rows are near. */
 void rows_copy_kept (const RowsJob *job, int first, int last, int begin, int n);
 
 /* Asks for what lies at an address, to come as near as the second-level cache: where many rows

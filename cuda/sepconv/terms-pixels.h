@@ -213,7 +213,7 @@ filter_codes_bands (void *user, int worker, int first, int last)
         sum_lines (&strips.term[t], y);
       for (int j = 0; j < min_int (ROWS_AT_ONCE, bottom - y); j++)
         write_row (&strips, y + j, j);
+      rows_copy_kept (rows, y, min_int (y + ROWS_AT_ONCE, bottom), begin, n);
     }
-    rows_copy_kept (rows, top, bottom, begin, n);
   }
 }

@@ -191,9 +191,11 @@ sharpen_offset (const RowsJob *rows)
   for (int c = 0; c < rows->step; c++) {
     const SepconvChannel *channel = &rows->channel[c];
 
-    offset = fmax (offset,
-        fabs (channel->zero_offset - channel->term_offset[0])
-            + fabs (channel->offset + channel->zero_offset - channel->center));
+    if (channel->filter)
+      offset = fmax (offset,
+          fabs (channel->zero_offset - channel->term_offset[0])
+              + fabs (
+                  channel->offset + channel->zero_offset - channel->center));
   }
   return offset;
 }
@@ -214,8 +216,9 @@ find_averages (const SepconvPlan *plan, RowsJob *rows)
     return NULL;
   if (state->averages.planned[i].revision != plan->revision) {
     state->averages.planned[i].hold =
-        rows_plan_sharpen (rows, plan->amount, rows->channel->threshold,
-            sharpen_offset (rows), &state->averages.planned[i].integers);
+        rows_plan_sharpen (rows, state->kernels->averages, plan->amount,
+            rows->channel->threshold, sharpen_offset (rows),
+            &state->averages.planned[i].integers);
     state->averages.planned[i].revision = plan->revision;
   }
   return state->averages.planned[i].hold ? &state->averages.planned[i].integers

@@ -442,23 +442,22 @@ glide_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* What a blur is to be compared for. */
-typedef void (*Painter) (Picture *picture, Random *random);
-
 static void
-paint_extremes (Picture *picture, Random *random)
+paint_extremes (Picture *picture, const Case *c, Random *random)
 {
+  (void) c;
   picture_paint (picture, CONTENT_EXTREMES, random);
 }
 
 /* Squares of 0 and full by chance, so large that a blur leaves much of them: a row of sums that is
  * another row's shows. */
 static void
-paint_large_squares (Picture *picture, Random *random)
+paint_large_squares (Picture *picture, const Case *c, Random *random)
 {
   const Image *image = &picture->image;
   const int size = random_int (random, 40, 90);
 
+  (void) c;
   for (int p = 0; p < image->n_planes; p++)
     for (int c = 0; c < image->plane[p].channels; c++) {
       const int full = image_full_code (&image->plane[p]);
@@ -476,33 +475,6 @@ paint_large_squares (Picture *picture, Random *random)
     }
 }
 
-/* Filters a painted picture and compares the result with the oracle. */
-static void
-expect_blur (Check *check, const MethodSubject *subject, const Case *c,
-    Painter paint_it, Random *random)
-{
-  SepconvPlan *plan;
-  Picture src, dst;
-  Verdict verdict;
-  Fault fault;
-
-  picture_new (&src, &c->layout, subject->device->gpu == NULL, random);
-  picture_new (&dst, &c->layout, subject->device->gpu == NULL, random);
-  paint_it (&src, random);
-  fault_clear (&fault);
-  plan = sepconv_plan_new (&c->spec, &c->layout, subject->method->backend,
-      subject->method, subject->device->gpu, &fault);
-  if (EXPECT (check, plan != NULL, "no plan: %s", fault.message)
-      && device_run_cleanly (
-          check, subject->device, device_sepconv, plan, &src, &dst)) {
-    verdict_by_oracle (&verdict, &c->spec, &src.image, &dst.image);
-    EXPECT (check, verdict.ok, "%s", verdict.text);
-  }
-  sepconv_plan_free (plan);
-  picture_clear (&src);
-  picture_clear (&dst);
-}
-
 /* Rows that several blocks share, of widths that end anywhere in a block's last vector. */
 static void
 wide_case (Check *check, Random *random, int index, const void *data)
@@ -518,7 +490,7 @@ wide_case (Check *check, Random *random, int index, const void *data)
       &(Effort){ most, most, 1e6 }, random);
   set_blur (c, "gaussian of a wide picture", random);
   case_describe (check, c);
-  expect_blur (check, subject, c, paint_extremes, random);
+  device_expect_oracle (check, subject, c, paint_extremes, random);
   case_free (c);
 }
 
@@ -551,7 +523,7 @@ narrow_case (Check *check, Random *random, int index, const void *data)
   set_rows (c, index, 1, MOST_NARROW, random);
   set_blur (c, "gaussian of a narrow picture", random);
   case_describe (check, c);
-  expect_blur (check, data, c, paint_extremes, random);
+  device_expect_oracle (check, data, c, paint_extremes, random);
   case_free (c);
 }
 
@@ -564,7 +536,7 @@ remainders_case (Check *check, Random *random, int index, const void *data)
   set_rows (c, index, LEAST_WIDE, N_REMAINDERS, random);
   set_blur (c, "gaussian of rows of any width", random);
   case_describe (check, c);
-  expect_blur (check, data, c, paint_extremes, random);
+  device_expect_oracle (check, data, c, paint_extremes, random);
   case_free (c);
 }
 
@@ -584,7 +556,7 @@ mixed_case (Check *check, Random *random, int index, const void *data)
   set_blur (c, "gaussian and box", random);
   taps_box (index % 3 ? &c->x[0] : &c->y[0], 2 * radius + 1, radius);
   case_describe (check, c);
-  expect_blur (check, subject, c, paint_extremes, random);
+  device_expect_oracle (check, subject, c, paint_extremes, random);
   case_free (c);
 }
 
@@ -629,7 +601,7 @@ turns_case (Check *check, Random *random, int index, const void *data)
   case_describe (check, c);
   if (gpu != NULL)
     gpu_limit_multiprocessors (gpu, 1);
-  expect_blur (check, subject, c, paint_large_squares, random);
+  device_expect_oracle (check, subject, c, paint_large_squares, random);
   if (gpu != NULL)
     gpu_limit_multiprocessors (gpu, 0);
   case_free (c);

@@ -263,6 +263,32 @@ device_run_cleanly (Check *check, const Device *device, DeviceRun run,
 }
 
 void
+device_expect_oracle (Check *check, const MethodSubject *subject, const Case *c,
+    DevicePainter paint, Random *random)
+{
+  const Device *device = subject->device;
+  SepconvPlan *plan;
+  Picture src, dst;
+  Verdict verdict;
+  Fault fault;
+
+  picture_new (&src, &c->layout, device->gpu == NULL, random);
+  picture_new (&dst, &c->layout, device->gpu == NULL, random);
+  paint (&src, c, random);
+  fault_clear (&fault);
+  plan = sepconv_plan_new (&c->spec, &c->layout, subject->method->backend,
+      subject->method, device->gpu, &fault);
+  if (EXPECT (check, plan != NULL, "no plan: %s", fault.message)
+      && device_run_cleanly (check, device, device_sepconv, plan, &src, &dst)) {
+    verdict_by_oracle (&verdict, &c->spec, &src.image, &dst.image);
+    EXPECT (check, verdict.ok, "%s", verdict.text);
+  }
+  sepconv_plan_free (plan);
+  picture_clear (&src);
+  picture_clear (&dst);
+}
+
+void
 device_expect_as_alone (Check *check, const Device *device, SepconvPlan *plan,
     const Image *layout, const Picture *src, const Picture *dst, int run,
     const char *how, Random *random)

@@ -3,8 +3,8 @@
  * pictures with their guard bytes are copied, and from which they come back. */
 #pragma once
 
+#include "cases.h"
 #include "histo.h"
-#include "pictures.h"
 
 /* A GPU with its context pushed and a stream; all NULL on the host. */
 typedef struct
@@ -87,6 +87,11 @@ bool device_run (const Device *device, DeviceRun run, void *plan,
 /* Likewise, and judges everything but the numbers: faults, guards, the source. */
 bool device_run_cleanly (Check *check, const Device *device, DeviceRun run,
     void *plan, const Picture *src, Picture *dst);
+/* Paints the source of a case. */
+typedef void (*DevicePainter) (Picture *picture, const Case *c, Random *random);
+/* Filters a painted picture and compares the result with the oracle. */
+void device_expect_oracle (Check *check, const MethodSubject *subject,
+    const Case *c, DevicePainter paint, Random *random);
 /* Whether run number `run` of a filter, from `src` to `dst`, made what one by itself
  * does; `how` says how it ran. Of `layout`, or fewer rows of it. */
 void device_expect_as_alone (Check *check, const Device *device,

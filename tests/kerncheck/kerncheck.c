@@ -482,6 +482,7 @@ main (int argc, char **argv)
   check_sepconv_add ();
   check_methods_add ();
   check_multirate_add ();
+  check_smoothed_add ();
   check_overlay_add ();
   check_plans_add ();
   check_progress_add ();

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* rows-fit: a long blur as a shorter one of a smoothed picture, with half of the products. Every
+ * second sample that is smoothed by (1, 4, 6, 4, 1) / 16 is weighed, and the last samples at each
+ * end as they are, since a blur may end with a jump (Neuvo, Dong and Mitra, Interpolated finite
+ * impulse response filters, IEEE Transactions on Acoustics, Speech, and Signal Processing 32(3),
+ * 1984):
+ *
+ *   smooth[k] = (in[k-2] + 4 in[k-1] + 6 in[k] + 4 in[k+1] + in[k+2]) / 16
+ *   result[k] = tap[0] * smooth[k]
+ *     + sum over i in [1, radius] of tap[i] * (smooth[k - 2i] + smooth[k + 2i])
+ *     + sum over e in [0, edges) of edge[e] * (in[k - (reach - e)] + in[k + (reach - e)])
+ */
+#pragma once
+
+#include "../taps.h"
+
+/* Samples to either side that a smoothed one is made of. */
+#define ROWS_SMOOTHING_REACH 2
+/* By how many samples smoothed ones are apart. */
+#define ROWS_SMOOTHED_STEP 2
+
+/* Radii of blurs that may be fitted. */
+#define ROWS_FIT_LEAST_REACH 12
+#define ROWS_FIT_MOST_REACH 64
+#define ROWS_FIT_MOST_RADIUS (ROWS_FIT_MOST_REACH / ROWS_SMOOTHED_STEP - 1)
+#define ROWS_FIT_MOST_EDGES 3
+
+typedef struct
+{
+  int reach; /* the radius of the blur */
+  int radius; /* of the taps of smoothed samples: 2 radius + 2 is at most `reach` */
+  int edges;
+  double tap[ROWS_FIT_MOST_RADIUS + 1];
+  double edge[ROWS_FIT_MOST_EDGES];
+} RowsFit;
+
+/* Finds the taps whose squares of differences from a blur's are least, none of them negative; they
+ * sum to about the same. The blur is symmetric and of such a radius. Returns false if its taps are so
+ * unusual that there are none. */
+bool rows_fit (RowsFit *fit, const Taps *taps);
+
+/* What a sample at that distance from the result, 0 to `reach`, weighs in effect. */
+double rows_fit_effective (const RowsFit *fit, int distance);
