@@ -6,6 +6,7 @@
 #include "rows-kernels.h"
 
 #include "../isa.h"
+#include "rows-fit.h"
 
 extern const RowsKernels simd_kernels_avx2, simd_kernels_avx512,
     simd_kernels_avx512_vnni;
@@ -26,23 +27,39 @@ simd_prepare (SepconvPlan *plan, Fault *fault)
   return rows_prepare (plan, kernels[isa_best ()], fault);
 }
 
+/* Whether taps are likely to be summed from smoothed samples: those of a long gaussian, of bytes. */
+static bool
+are_smoothed (const SepconvWork *work, double taps)
+{
+  return work->depth <= 8 && work->jump < 0.05
+      && taps >= 2 * ROWS_FIT_LEAST_REACH + 1
+      && work->longest <= 2 * ROWS_FIT_MOST_REACH + 1;
+}
+
 /* Picoseconds a sample with two threads, where samples deeper than 12 bits are summed as floats. Baseline
  * and AVX2 are measured with 8, 10 and 16 bits. AVX-512's integers are older figures, and its floats are taken as
- * half of AVX2's. */
+ * half of AVX2's. Those of smoothed samples, and of multirate-simd, are from a newer machine, by their ratios to
+ * the others. */
 static double
 simd_cost (const SepconvWork *work)
 {
   const Isa isa = isa_best ();
   const double taps = sepconv_mean_taps (work);
-  const bool floats = work->depth > 12;
+  const bool floats = work->depth > 12, smoothed = are_smoothed (work, taps);
   double each;
 
   if (isa >= ISA_AVX512)
-    each = floats ? 250.0 + 21.0 * taps : 100.0 + 18.0 * taps;
+    each = floats  ? 250.0 + 21.0 * taps
+        : smoothed ? 170.0 + 12.6 * taps
+                   : 100.0 + 18.0 * taps;
   else if (isa == ISA_AVX2)
-    each = floats ? 500.0 + 42.0 * taps : 60.0 + 20.0 * taps;
+    each = floats  ? 500.0 + 42.0 * taps
+        : smoothed ? 200.0 + 9.6 * taps
+                   : 60.0 + 20.0 * taps;
   else
-    each = floats ? 900.0 + 80.0 * taps : 60.0 + 40.0 * taps;
+    each = floats  ? 900.0 + 80.0 * taps
+        : smoothed ? 350.0 + 17.5 * taps
+                   : 60.0 + 40.0 * taps;
   return work->samples * each;
 }
 
