@@ -65,6 +65,8 @@ _Static_assert(AVERAGED_CONSTANT_RADII < ROWS_AVERAGES_NEAR, "none are far");
 #else
 #define KEEP_FOUR(sum) (void) 0
 #endif
+/* Has two addresses in registers here. gcc keeps the distance of each load from a third one, all of them in memory. */
+#define KEEP_TWO(a, b) __asm__ volatile("" : "+r"(a), "+r"(b))
 _Static_assert(
     AVERAGED_ROWS == 4 && AVERAGED_VECTORS == 4, "sums that KEEP_FOUR() has");
 
@@ -137,7 +139,8 @@ typedef struct
    * channel whose border value does, if the border is constant. */
   int left[ROWS_AVERAGES_RADIUS * IMAGE_MAX_CHANNELS];
   int right[ROWS_AVERAGES_RADIUS * IMAGE_MAX_CHANNELS];
-  int pitch; /* samples from one smoothed row to the next one */
+  int pitch;  /* samples from one smoothed row to the next one */
+  bool keeps; /* some channels are not filtered */
 } AveragedStrip;
 
 /* Where the strip's part of a row of the picture is, or of what stands for it. */
@@ -202,11 +205,28 @@ add_near (Ints *sum, const Ints *near, int far_bits, const int n)
     sum[j] = ADD_SHORTS (near[j], HIGH_HALVES (sum[j], down));
 }
 
+/* Radii whose taps there are registers for, beside sums and samples. */
+#define AVERAGED_KEPT_RADII (VECTOR_BYTES == 64 ? AVERAGED_CONSTANT_RADII : 1)
+
+/* Taps of a constant radius, which stay in registers then: stores to a picture could change those in memory, as
+ * far as a compiler knows. Others are read again. */
+static inline __attribute__ ((always_inline)) const int32_t *
+take_taps (const RowsAveragesTaps *taps,
+    int32_t tap[AVERAGED_CONSTANT_RADII + 1], const int radius)
+{
+  if (radius > AVERAGED_KEPT_RADII)
+    return taps->tap;
+  for (int i = 0; i <= radius; i++)
+    tap[i] = taps->tap[i];
+  return tap;
+}
+
 /* The sums of a vector of columns, `at` bytes from where the rows of the window begin. */
 static inline __attribute__ ((always_inline)) void
-average_column (const RowsAveragesTaps *taps, const uint8_t *const *row,
-    ptrdiff_t at, Widening widening, AveragedWindow *window, const int radius,
-    const AveragedKind kind, const int bytes)
+average_column (const RowsAveragesTaps *taps, const int32_t *tap,
+    const uint8_t *const *row, ptrdiff_t at, Widening widening,
+    AveragedWindow *window, const int radius, const AveragedKind kind,
+    const int bytes)
 {
   Ints near[AVERAGED_ROWS];
   int i = 1;
@@ -214,10 +234,10 @@ average_column (const RowsAveragesTaps *taps, const uint8_t *const *row,
 #define WIDENED(y) load_widened (row[y] + at, widening, bytes)
 #define ADD_DISTANCE(i, k) \
   add_distance (window, WIDENED (radius - (i)), \
-      WIDENED (radius + AVERAGED_ROWS - 1 + (i)), taps->tap[i], k)
+      WIDENED (radius + AVERAGED_ROWS - 1 + (i)), tap[i], k)
   for (int j = 0; j < AVERAGED_ROWS; j++) {
     window->upper[j] = window->lower[j] = WIDENED (radius + j);
-    window->sum[j] = HIGH_HALVES (window->upper[j], SPREAD (taps->tap[0]));
+    window->sum[j] = HIGH_HALVES (window->upper[j], SPREAD (tap[0]));
     near[j] = SPREAD (0);
   }
   for (; i + AVERAGED_ROWS - 1 <= radius; i += AVERAGED_ROWS) {
@@ -246,6 +266,9 @@ average_columns_of (const RowsJob *job, const uint8_t *const *row, int n,
     int16_t *line, const int radius, const AveragedKind kind, const int bytes)
 {
   const Widening widening = widening_of (job);
+  const RowsAveragesTaps *taps = &job->averages->y;
+  int32_t few[AVERAGED_CONSTANT_RADII + 1];
+  const int32_t *tap = take_taps (taps, few, radius);
 
   /* The last vector is a whole one, too. */
   for (int x = 0; x < n; x += SHORTS) {
@@ -255,8 +278,8 @@ average_columns_of (const RowsJob *job, const uint8_t *const *row, int n,
     if (x * bytes % ROWS_CACHE_LINE == 0)
       for (int j = 0; j < AVERAGED_ROWS; j++)
         rows_prefetch (row[2 * radius + AVERAGED_ROWS + j] + x * bytes);
-    average_column (&job->averages->y, row, (ptrdiff_t) from * bytes, widening,
-        &window, radius, kind, bytes);
+    average_column (taps, tap, row, (ptrdiff_t) from * bytes, widening, &window,
+        radius, kind, bytes);
     for (int j = 0; j < AVERAGED_ROWS; j++)
       STORE_SHORTS (line + j * ROWS_LINE + from, window.sum[j]);
   }
@@ -264,24 +287,27 @@ average_columns_of (const RowsJob *job, const uint8_t *const *row, int n,
 
 /* n vectors of sums of rows, to which the line's samples `step` apart belong. */
 static inline __attribute__ ((always_inline)) void
-average_rows (const RowsAveragesTaps *taps, const int16_t *line, int step,
-    Ints *sum, const int n, const int radius, const AveragedKind kind)
+average_rows (const RowsAveragesTaps *taps, const int32_t *tap,
+    const int16_t *line, ptrdiff_t step, Ints *sum, const int n,
+    const int radius, const AveragedKind kind)
 {
   Ints near[AVERAGED_VECTORS];
 
   for (int k = 0; k < n; k++) {
-    sum[k] = HIGH_HALVES (LOAD (line + k * SHORTS), SPREAD (taps->tap[0]));
+    sum[k] = HIGH_HALVES (LOAD (line + k * SHORTS), SPREAD (tap[0]));
     near[k] = SPREAD (0);
   }
   for (int i = 1; i <= radius; i++) {
-    const Ints weight = SPREAD (taps->tap[i]);
+    const Ints weight = SPREAD (tap[i]);
+    const int16_t *left = line - i * step, *right = line + i * step;
 
     if (kind == AVERAGED_FAR && i == taps->near)
       set_aside (sum, near, n);
+    KEEP_TWO (left, right);
     for (int k = 0; k < n; k++)
       sum[k] = ADD_SHORTS (sum[k],
-          HIGH_HALVES (AVERAGE (LOAD (line + k * SHORTS - i * step),
-                           LOAD (line + k * SHORTS + i * step)),
+          HIGH_HALVES (
+              AVERAGE (LOAD (left + k * SHORTS), LOAD (right + k * SHORTS)),
               weight));
   }
   if (kind == AVERAGED_FAR)
@@ -325,25 +351,35 @@ typedef struct
   uint8_t *to;
 } AveragedRow;
 
+/* What the loop over a row keeps. */
+typedef struct
+{
+  AveragedRow row;
+  const int32_t *tap;
+  ptrdiff_t step;
+  Ints bias;
+} AveragedLoop;
+
 /* Writes n vectors of samples, an even constant number, from sample i on. */
 static inline __attribute__ ((always_inline)) void
-write_averages (const RowsJob *job, const AveragedRow *row, int i, const int n,
-    const int radius, const AveragedKind kind, const int bytes)
+write_averages (const RowsJob *job, const AveragedLoop *loop, ptrdiff_t i,
+    const int n, const int radius, const AveragedKind kind, const int bytes)
 {
   const RowsAveragesTaps *taps = &job->averages->x;
-  const Ints bias = SPREAD ((int32_t) (job->averages->bias * 0x10001u));
+  const AveragedRow *row = &loop->row;
   uint8_t *to = row->to + i * bytes;
   Ints sum[AVERAGED_VECTORS];
 
   if (kind == AVERAGED_SMOOTHED) {
-    average_rows (taps, row->smoothed + i, ROWS_SMOOTHED_STEP * job->step, sum,
-        n, radius, kind);
+    average_rows (taps, loop->tap, row->smoothed + i,
+        ROWS_SMOOTHED_STEP * loop->step, sum, n, radius, kind);
     add_edges (job, row->line + i, sum, n);
   } else {
-    average_rows (taps, row->line + i, job->step, sum, n, radius, kind);
+    average_rows (
+        taps, loop->tap, row->line + i, loop->step, sum, n, radius, kind);
   }
   for (int k = 0; k < n; k++)
-    sum[k] = ADD_SHORTS (sum[k], bias);
+    sum[k] = ADD_SHORTS (sum[k], loop->bias);
 #ifdef SHARPENS
   (void) bytes; /* one */
   sharpen (job, row->from + i, sum, n);
@@ -370,15 +406,20 @@ static inline __attribute__ ((always_inline)) void
 write_averaged_row_of (const RowsJob *job, const AveragedRow *row, int n,
     const int radius, const AveragedKind kind, const int bytes)
 {
-  int i = 0;
+  int32_t few[AVERAGED_CONSTANT_RADII + 1];
+  const AveragedLoop loop = { .row = *row,
+    .tap = take_taps (&job->averages->x, few, radius),
+    .step = job->step,
+    .bias = SPREAD ((int32_t) (job->averages->bias * 0x10001u)) };
+  ptrdiff_t i = 0;
 
   for (; i + AVERAGED_VECTORS * SHORTS <= n; i += AVERAGED_VECTORS * SHORTS)
-    write_averages (job, row, i, AVERAGED_VECTORS, radius, kind, bytes);
+    write_averages (job, &loop, i, AVERAGED_VECTORS, radius, kind, bytes);
   for (; i + 2 * SHORTS <= n; i += 2 * SHORTS)
-    write_averages (job, row, i, 2, radius, kind, bytes);
+    write_averages (job, &loop, i, 2, radius, kind, bytes);
   /* The last vectors are whole ones, too. */
   if (i < n)
-    write_averages (job, row, n - 2 * SHORTS, 2, radius, kind, bytes);
+    write_averages (job, &loop, n - 2 * SHORTS, 2, radius, kind, bytes);
 }
 
 /* Calls a function with a constant radius, if that has loops of its own, and constant bytes. */
@@ -465,6 +506,7 @@ begin_averaged_strip (AveragedStrip *strip, int begin, int end)
   /* Whole vectors. */
   strip->from = max_int (min_int (strip->from, strip->to - SHORTS), 0);
   strip->pitch = rows_smoothed_pitch (strip->to - strip->from);
+  strip->keeps = rows_count_filtered (job) < job->step;
   if (constant)
     for (int i = strip->from; i < strip->to; i++)
       memcpy (strip->memory->outside
@@ -519,7 +561,8 @@ finish_averaged_row (const AveragedStrip *strip, int y, int16_t *line)
   if (row.smoothed != NULL)
     smooth_line (job, line, strip->n, smoothed);
   write_averaged_row (job, &row, strip->n);
-  rows_copy_kept (job, y, y + 1, strip->begin, strip->n);
+  if (strip->keeps)
+    rows_copy_kept (job, y, y + 1, strip->begin, strip->n);
 }
 
 /* Filters rows [top, bottom) of a strip. */

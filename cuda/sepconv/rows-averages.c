@@ -15,6 +15,9 @@
 #define LEAST_SHARED 2000000
 #define AVERAGES_OF_SAMPLE 8
 
+/* Of a plane, up to which averages take the least time for any number of taps. */
+#define FEW_SAMPLES 250000
+
 /* Bits of a sharpened sample behind the code's, at most: more do not fit 16 bits. */
 #define MOST_FRACTION 7
 
@@ -233,12 +236,13 @@ has_room (const RowsJob *job, const RowsAverages *averages)
       <= ROWS_SMOOTHED_SAMPLES;
 }
 
-/* Whether averages of samples as they are are faster than products in pairs. */
+/* Whether averages of samples as they are take less time than products in pairs: those begin more slowly. */
 static bool
 are_fast (const RowsJob *job, const RowsAveragesKernels *kernels)
 {
-  return job->x->n + job->y->n <= 2
-      * (job->step == 3 ? kernels->most_taps_of_three : kernels->most_taps);
+  return (double) job->n_samples * job->height < FEW_SAMPLES
+      || job->x->n + job->y->n <= 2
+          * (job->step == 3 ? kernels->most_taps_of_three : kernels->most_taps);
 }
 
 double

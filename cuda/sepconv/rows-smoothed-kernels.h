@@ -109,8 +109,8 @@ sum_smoothed_columns (const AveragedStrip *strip, const SmoothedWindow *window,
     for (int p = 0; p < ROWS_SMOOTHED_STEP; p++) {
       AveragedWindow averaged;
 
-      average_column (taps, window->smoothed[p], 2 * (ptrdiff_t) at, widening,
-          &averaged, taps->radius, AVERAGED_SMOOTHED, LINE_SAMPLES);
+      average_column (taps, taps->tap, window->smoothed[p], 2 * (ptrdiff_t) at,
+          widening, &averaged, taps->radius, AVERAGED_SMOOTHED, LINE_SAMPLES);
       for (int j = 0; j < AVERAGED_ROWS; j++)
         STORE_SHORTS (line + (ROWS_SMOOTHED_STEP * j + p) * ROWS_LINE + at,
             ADD_SHORTS (averaged.sum[j], edge[ROWS_SMOOTHED_STEP * j + p]));

@@ -48,6 +48,12 @@ count_filtered (const SepconvChannel *channel, int n)
   return filtered;
 }
 
+int
+rows_count_filtered (const RowsJob *job)
+{
+  return count_filtered (job->channel, job->step);
+}
+
 typedef uint64_t Masked
     __attribute__ ((vector_size (16), aligned (1), may_alias));
 

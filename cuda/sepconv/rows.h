@@ -189,6 +189,9 @@ void rows_run_planes (const SepconvPlan *plan, const SepconvPart *part,
  * less the channel whose border value is meant. */
 int rows_edge_index (const RowsJob *job, int i);
 
+/* How many of a job's channels are filtered. */
+int rows_count_filtered (const RowsJob *job);
+
 /* Copies the samples of rows [first, last) that belong to channels that are not filtered,
  * the n from `begin` on. Best right after the others of those rows were written, while both rows are near. */
 void rows_copy_kept (const RowsJob *job, int first, int last, int begin, int n);

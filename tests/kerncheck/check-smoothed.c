@@ -96,7 +96,7 @@ plan_case (Check *check, Random *random, int index, const void *data)
     .y = &c->y[0],
     .step = 1,
     .n_samples = 200,
-    .height = 200,
+    .height = 2000,
     .distance = 1,
     .channel = &channel };
   RowsAverages averages;
