@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Strides and planes begin at multiples of this, as in a pool's buffers. */
-#define ALIGNMENT 256
+/* Strides and planes begin at multiples of this: on a GPU as in a pool's buffers; on the host rows of all usual
+ * widths follow each other, as in GStreamer's own and in the arrays that peers get. */
+#define ALIGNMENT_ON_GPU 256
+#define ALIGNMENT_ON_HOST 32
 /* Runs that overlap are of pairs that have no memory in common. */
 #define MIN_PAIRS 4
 
@@ -26,6 +28,12 @@ paint_noise (const Image *picture, void *user, Fault *fault)
   return true;
 }
 
+static size_t
+alignment_of (const Device *device)
+{
+  return device->gpu != NULL ? ALIGNMENT_ON_GPU : ALIGNMENT_ON_HOST;
+}
+
 static uint8_t *
 allocate (const Device *device, size_t bytes, Fault *fault)
 {
@@ -33,7 +41,7 @@ allocate (const Device *device, size_t bytes, Fault *fault)
 
   if (device->gpu != NULL)
     return gpu_malloc (bytes, fault);
-  block = aligned_alloc (ALIGNMENT, bytes);
+  block = aligned_alloc (ALIGNMENT_ON_GPU, bytes);
   if (block == NULL)
     fault_set (fault, FAULT_NO_SPACE, "Out of memory for %zu bytes.", bytes);
   return block;
@@ -59,7 +67,7 @@ paint_on_gpu (BenchFrames *frames, const Device *device, BenchPaint paint,
   Image picture;
   bool ok;
 
-  image_pack (&frames->src[0], ALIGNMENT, block, &picture);
+  image_pack (&frames->src[0], ALIGNMENT_ON_GPU, block, &picture);
   ok = paint (&picture, user, fault);
   for (int i = 0; i < frames->n_pairs && ok; i++)
     ok = gpu_copy_rows (frames->src[i].memory[0].data, stride, block, stride,
@@ -84,7 +92,8 @@ make (BenchFrames *frames, const Device *device, const Image *layout,
 {
   const size_t turn_bytes = images * image_bytes (layout);
   const size_t n = (rotation_bytes + turn_bytes - 1) / turn_bytes;
-  const size_t image_size = image_pack (layout, ALIGNMENT, NULL, &(Image){ 0 });
+  const size_t alignment = alignment_of (device);
+  const size_t image_size = image_pack (layout, alignment, NULL, &(Image){ 0 });
 
   memset (frames, 0, sizeof *frames);
   frames->n_pairs = n < MIN_PAIRS ? MIN_PAIRS : (int) n;
@@ -100,9 +109,9 @@ make (BenchFrames *frames, const Device *device, const Image *layout,
   for (int i = 0; i < frames->n_pairs; i++) {
     uint8_t *at = frames->block + images * image_size * (size_t) i;
 
-    image_pack (layout, ALIGNMENT, at, &frames->src[i]);
+    image_pack (layout, alignment, at, &frames->src[i]);
     if (images == 2)
-      image_pack (layout, ALIGNMENT, at + image_size, &frames->dst[i]);
+      image_pack (layout, alignment, at + image_size, &frames->dst[i]);
   }
   return true;
 }
