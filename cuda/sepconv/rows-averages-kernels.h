@@ -609,6 +609,7 @@ static const RowsAveragesKernels averages_kernels = {
   .filter = filter_averages_bands,
 #ifdef __AVX512VNNI__
   .most_taps = 27,
+  .rival_taps = 45,
 #else
   .most_taps = 2 * ROWS_AVERAGES_RADIUS + 1,
 #endif

@@ -218,12 +218,26 @@ plan_axes (const RowsJob *job, const RowsAveragesAim *aim,
       <= aim->most_lost * code;
 }
 
+static bool
+is_intel (void)
+{
+#ifdef __x86_64__
+  return __builtin_cpu_is ("intel");
+#else
+  return false;
+#endif
+}
+
 /* Whether smoothed samples are worth a try: deeper ones than bytes would lose too much. */
 static bool
-suits_smoothing (const RowsJob *job)
+suits_smoothing (const RowsJob *job, const RowsAveragesKernels *kernels)
 {
+  const int taps = job->x->n + job->y->n;
+
   return job->channel->sample_bytes == 1
-      && max_int (job->x->n, job->y->n) / 2 >= ROWS_FIT_LEAST_REACH;
+      && max_int (job->x->n, job->y->n) / 2 >= ROWS_FIT_LEAST_REACH
+      && (taps <= 2 * kernels->most_taps || taps > 2 * kernels->rival_taps
+          || !is_intel ());
 }
 
 /* Whether a strip has room for its smoothed rows. */
@@ -272,7 +286,7 @@ static bool
 find_axes (const RowsJob *job, const RowsAveragesKernels *kernels,
     const RowsAveragesAim *aim, RowsAverages *averages)
 {
-  if (suits_smoothing (job)
+  if (suits_smoothing (job, kernels)
       && plan_axes (job, aim, averages, &(Rounding){ .smoothed = true })
       && has_room (job, averages))
     return true;

@@ -109,6 +109,9 @@ typedef struct RowsAveragesKernels
   /* Up to how many taps that is faster than products in pairs, if samples are not smoothed, and where
    * there are three channels. */
   int most_taps, most_taps_of_three;
+  /* Up to how many taps those products are faster than smoothed samples on Intel's processors; 0: never. There,
+   * loads that lie in two lines of the cache cost more. */
+  int rival_taps;
 } RowsAveragesKernels;
 
 /* What a plan keeps for them. */
