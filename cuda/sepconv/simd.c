@@ -27,40 +27,47 @@ simd_prepare (SepconvPlan *plan, Fault *fault)
   return rows_prepare (plan, kernels[isa_best ()], fault);
 }
 
-/* Whether taps are likely to be summed from smoothed samples: those of a long gaussian, of bytes. */
-static bool
-are_smoothed (const SepconvWork *work, double taps)
+/* The taps of an axis that take as long if samples are not smoothed, where `part` of each tap and `more` do if
+ * they are: as for a long gaussian of bytes. The jump may be that of short taps of the other axis. */
+static double
+taps_of_axis (const SepconvWork *work, double taps, double other, double part,
+    double more)
 {
-  return work->depth <= 8 && work->jump < 0.05
-      && taps >= 2 * ROWS_FIT_LEAST_REACH + 1
-      && work->longest <= 2 * ROWS_FIT_MOST_REACH + 1;
+  const double least = 2 * ROWS_FIT_LEAST_REACH + 1;
+
+  return work->depth <= 8 && (work->jump < 0.05 || other < least)
+          && taps >= least && work->longest <= 2 * ROWS_FIT_MOST_REACH + 1
+      ? more + part * taps
+      : taps;
 }
 
 /* Picoseconds a sample with two threads, where samples deeper than 12 bits are summed as floats. Baseline
  * and AVX2 are measured with 8, 10 and 16 bits. AVX-512's integers are older figures, and its floats are taken as
- * half of AVX2's. Those of smoothed samples, and of multirate-simd, are from a newer machine, by their ratios to
+ * half of AVX2's. What smoothed samples take, and multirate-simd, are from a newer machine, by their ratios to
  * the others. */
 static double
 simd_cost (const SepconvWork *work)
 {
+  static const struct
+  {
+    double each, tap, part, more; /* of integers; taps_of_axis() */
+    double float_each, float_tap;
+  } costs[] = {
+    { 60.0, 40.0, 0.44, 7.2, 900.0, 80.0 },
+    { 60.0, 20.0, 0.48, 7.0, 500.0, 42.0 },
+    { 100.0, 18.0, 0.70, 3.9, 250.0, 21.0 },
+  };
   const Isa isa = isa_best ();
-  const double taps = sepconv_mean_taps (work);
-  const bool floats = work->depth > 12, smoothed = are_smoothed (work, taps);
-  double each;
+  const int i = isa == ISA_BASELINE ? 0 : isa == ISA_AVX2 ? 1 : 2;
+  const double x = taps_of_axis (
+      work, work->x_taps, work->y_taps, costs[i].part, costs[i].more);
+  const double y = taps_of_axis (
+      work, work->y_taps, work->x_taps, costs[i].part, costs[i].more);
 
-  if (isa >= ISA_AVX512)
-    each = floats  ? 250.0 + 21.0 * taps
-        : smoothed ? 170.0 + 12.6 * taps
-                   : 100.0 + 18.0 * taps;
-  else if (isa == ISA_AVX2)
-    each = floats  ? 500.0 + 42.0 * taps
-        : smoothed ? 200.0 + 9.6 * taps
-                   : 60.0 + 20.0 * taps;
-  else
-    each = floats  ? 900.0 + 80.0 * taps
-        : smoothed ? 350.0 + 17.5 * taps
-                   : 60.0 + 40.0 * taps;
-  return work->samples * each;
+  return work->samples
+      * (work->depth > 12 ? costs[i].float_each
+                  + costs[i].float_tap * sepconv_mean_taps (work)
+                          : costs[i].each + costs[i].tap * 0.5 * (x + y));
 }
 
 const SepconvMethodOps sepconv_simd_ops = {

@@ -15,6 +15,7 @@ static const BenchFormat formats[] = {
   { "P010", "p010" },
   { "I420", "planar3" },
   { "RGB", "rgb24" },
+  { "YUY2", "yuy2" },
 };
 
 #define N_FORMATS ((int) (sizeof formats / sizeof formats[0]))

@@ -542,7 +542,7 @@ expect_costs (Check *check, const SepconvMethod *method, Case *c, int less,
       "%s: %d x %d taps cost %g, %d x %d %g", method->name, more, less, along_x,
       less, more, along_y);
   /* Longer kernels leave it fewer samples. */
-  if (is_named (method, "multirate"))
+  if (strncmp (method->name, "multirate", 9) == 0)
     return;
   EXPECT (check, fewer <= along_y && along_y <= all,
       "%s: %d x %d taps cost %g, where %d x %d cost %g and %d x %d %g",
