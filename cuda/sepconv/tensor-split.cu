@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* tensor-split: `tensor` for pixels that it cannot read as they lie: three channels, or luma and chroma
+ * that share a row, as RGB and YUY2 have. One kernel splits a frame into a memory for each plane, whose samples
+ * follow each other; `tensor` filters these, and another kernel merges the results. Both read and write each
+ * sample once, so that the frame crosses the memory three times instead of once.
+ *
+ * A row consists of units: the bytes that its pattern repeats after, 3 of RGB and 4 of YUY2. A thread moves a
+ * group of them, by words where it can. Planes of three channels get a fourth one, of zeros, which is not filtered.
+ *
+ * Frames that follow each other share what lies between, and so do not overlap. */
+#include "../divide.h"
+#include "../gpu-check.h"
+#include "../gpu-launch.cuh"
+#include "method.h"
+#include "tensor.cuh"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of a unit, at most: four samples of two bytes. */
+#define MOST_UNIT 8
+/* Planes begin, and rows follow each other, at multiples of so many bytes. */
+#define ALIGNMENT 256
+#define THREADS 128
+/* Units of a thread. */
+#define GROUP 4
+#define MOST_GRID_ROWS 65535
+
+extern "C" const SepconvMethodOps sepconv_tensor_ops;
+
+/* Units that are moved by words. */
+enum SplitKind
+{
+  SPLIT_ANY,   /* by samples */
+  SPLIT_PAIRS, /* samples of two planes in turns, two of each, as YUY2 has them */
+  SPLIT_THREES /* the bytes of a pixel of three, in order */
+};
+
+/* Where a sample of a unit goes. */
+struct SplitSample
+{
+  int plane, pixel; /* of those that the unit has of the plane */
+  int offset; /* bytes from where the unit begins; -1: it is zero, and has no place there */
+  int at; /* and from where the unit's samples of the plane begin */
+};
+
+/* The parameter of a launch. */
+struct SplitFrame
+{
+  uint8_t *data; /* of the frame, source or result */
+  ptrdiff_t stride;
+  int unit;          /* bytes */
+  int units, height; /* of a row; rows */
+  int n_samples;     /* of a unit */
+  SplitSample sample[MOST_UNIT + 1];
+  struct
+  {
+    uint8_t *data;
+    ptrdiff_t stride;
+    int width;
+    int pixels, bytes; /* of a unit */
+  } plane[IMAGE_MAX_PLANES];
+};
+
+struct SplitState
+{
+  SplitFrame frame;     /* without addresses */
+  Image source, result; /* one memory a plane */
+  uint8_t *memory;      /* of both; device */
+  SepconvPlan plan; /* what `tensor` runs: of the same taps, for those images */
+  unsigned adopted; /* revision of the plan that it is of; 0: none */
+};
+
+/* Adds the samples of a plane to the units; false: they do not fit, or bytes belong to two. */
+static bool
+add_plane (SplitFrame *frame, const ImagePlane *plane, int p, unsigned *taken)
+{
+  const int bytes = image_sample_bytes (plane);
+  const int channels = plane->channels == 3 ? 4 : plane->channels;
+  const int pixels = frame->unit / plane->pixel_stride;
+  const unsigned mask = (1u << bytes) - 1;
+
+  if (frame->unit % plane->pixel_stride != 0)
+    return false;
+  frame->plane[p].width = plane->width;
+  frame->plane[p].pixels = pixels;
+  frame->plane[p].bytes = pixels * channels * bytes;
+  frame->units = max (frame->units, divide_up (plane->width, pixels));
+  for (int k = 0; k < pixels; k++)
+    for (int c = 0; c < channels; c++) {
+      const int offset = c < plane->channels
+          ? plane->offset + k * plane->pixel_stride + c * plane->channel_stride
+          : -1;
+
+      if (frame->n_samples > MOST_UNIT
+          || (offset >= 0
+              && (offset + bytes > frame->unit
+                  || (*taken & mask << offset) != 0)))
+        return false;
+      if (offset >= 0)
+        *taken |= mask << offset;
+      else if (c < plane->channels)
+        return false;
+      frame->sample[frame->n_samples++] =
+          SplitSample{ p, k, offset, (k * channels + c) * bytes };
+    }
+  return true;
+}
+
+/* How a layout is split, and the layout of what that makes; false: there is nothing to split, or its rows
+ * have no pattern of units whose bytes all belong to samples. */
+static bool
+split_layout (const Image *layout, SplitFrame *frame, Image *to)
+{
+  bool packed = true;
+  unsigned taken = 0;
+
+  memset (frame, 0, sizeof *frame);
+  *to = *layout;
+  to->n_memories = layout->n_planes;
+  if (layout->n_memories != 1)
+    return false;
+  frame->height = layout->memory[0].height;
+  for (int p = 0; p < layout->n_planes; p++)
+    frame->unit = max (frame->unit, layout->plane[p].pixel_stride);
+  if (frame->unit > MOST_UNIT)
+    return false;
+  for (int p = 0; p < layout->n_planes; p++) {
+    const ImagePlane *plane = &layout->plane[p];
+    ImagePlane *inner = &to->plane[p];
+
+    if (!add_plane (frame, plane, p, &taken))
+      return false;
+    packed = packed && image_is_packed (plane) && plane->channels != 3;
+    inner->memory = p;
+    inner->offset = 0;
+    inner->channels = plane->channels == 3 ? 4 : plane->channels;
+    inner->channel_stride = image_sample_bytes (plane);
+    inner->pixel_stride = inner->channels * inner->channel_stride;
+    to->memory[p] = layout->memory[0];
+    to->memory[p].row_bytes = image_plane_row_bytes (inner);
+  }
+  return !packed && taken == (1u << frame->unit) - 1;
+}
+
+template <int BYTES>
+static __device__ __forceinline__ void
+copy_sample (uint8_t *to, const uint8_t *from)
+{
+  if (BYTES == 2)
+    *(uint16_t *) to = *(const uint16_t *) from;
+  else
+    *to = *from;
+}
+
+/* Moves the samples of a frame to their planes, or with MERGES back. */
+template <int BYTES, bool MERGES>
+static __global__ void
+__launch_bounds__ (THREADS) split_units (GPU_PARAMETER SplitFrame frame)
+{
+  const int unit = blockIdx.x * THREADS + threadIdx.x;
+
+  if (unit >= frame.units)
+    return;
+  for (int y = blockIdx.y; y < frame.height; y += gridDim.y) {
+    uint8_t *const units =
+        frame.data + y * frame.stride + (ptrdiff_t) unit * frame.unit;
+
+    for (int i = 0; i < frame.n_samples; i++) {
+      const SplitSample &sample = frame.sample[i];
+      const auto &plane = frame.plane[sample.plane];
+      uint8_t *const at = plane.data + y * plane.stride
+          + (ptrdiff_t) unit * plane.bytes + sample.at;
+
+      if (unit * plane.pixels + sample.pixel >= plane.width)
+        continue;
+      if (MERGES && sample.offset >= 0)
+        copy_sample<BYTES> (units + sample.offset, at);
+      else if (!MERGES && sample.offset >= 0)
+        copy_sample<BYTES> (at, units + sample.offset);
+      else if (!MERGES)
+        at[0] = at[BYTES - 1] = 0;
+    }
+  }
+}
+
+/* Launches one of the two kernels, between a frame and the planes of an image. */
+template <bool MERGES>
+static bool
+move_samples (const SplitState *state, const ImageMemory *frame_memory,
+    const Image *planes, GpuStream stream, Fault *fault)
+{
+  SplitFrame frame = state->frame;
+  const dim3 grid (divide_up (frame.units, THREADS),
+      min (frame_memory->height, MOST_GRID_ROWS));
+  bool ok = false;
+
+  frame.data = frame_memory->data;
+  frame.stride = frame_memory->stride;
+  frame.height = frame_memory->height;
+  for (int p = 0; p < planes->n_planes; p++) {
+    frame.plane[p].data = planes->memory[p].data;
+    frame.plane[p].stride = planes->memory[p].stride;
+  }
+  GPU_CHECK (image_sample_bytes (&planes->plane[0]) == 1
+          ? gpu_launch (split_units<1, MERGES>, grid, THREADS, 0, stream, frame)
+          : gpu_launch (
+              split_units<2, MERGES>, grid, THREADS, 0, stream, frame),
+      fault);
+  ok = true;
+done:
+  return ok;
+}
+
+/* Has the inner plan compute what the plan does. */
+static void
+adopt (SepconvPlan *plan, SplitState *state)
+{
+  SepconvPlan *inner = &state->plan;
+  void *of_tensor = inner->state;
+  const Image layout = inner->layout;
+
+  if (state->adopted == plan->revision)
+    return;
+  *inner = *plan;
+  inner->layout = inner->most = layout;
+  inner->state = of_tensor;
+  inner->n_channels = 0;
+  for (int p = 0; p < layout.n_planes; p++) {
+    const SepconvChannel *from = sepconv_plane_channels (plan, p);
+    const int channels = plan->layout.plane[p].channels;
+
+    for (int c = 0; c < layout.plane[p].channels; c++) {
+      SepconvChannel *channel = &inner->channel[inner->n_channels++];
+
+      *channel = from[c < channels ? c : 0];
+      channel->filter = c < channels && channel->filter;
+      channel->memory = p;
+      channel->byte_offset = c * layout.plane[p].channel_stride;
+      channel->pixel_stride = layout.plane[p].pixel_stride;
+    }
+  }
+  state->adopted = plan->revision;
+}
+
+/* An image of the state with so many rows: a run may have fewer than the plan. */
+static Image
+of_height (const Image *image, int height)
+{
+  Image lower = *image;
+
+  for (int m = 0; m < lower.n_memories; m++)
+    lower.memory[m].height = height;
+  return lower;
+}
+
+static bool
+tensor_split_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
+{
+  SplitState *state = (SplitState *) plan->state;
+  const int height = part->src->memory[0].height;
+  const Image source = of_height (&state->source, height);
+  const Image result = of_height (&state->result, height);
+  SepconvPart inner = SepconvPart ();
+
+  if (height == 0)
+    return true;
+  adopt (plan, state);
+  inner.src = &source;
+  inner.dst = &result;
+  inner.stream = part->stream;
+  inner.order = GPU_AFTER_KERNELS;
+  for (int m = 0; m < source.n_memories; m++)
+    inner.fresh[m] = inner.result[m] = ImageRows{ 0, height };
+  return move_samples<false> (
+             state, &part->src->memory[0], &source, part->stream, fault)
+      && sepconv_tensor_ops.run (&state->plan, &inner, fault)
+      && move_samples<true> (
+          state, &part->dst->memory[0], &result, part->stream, fault);
+}
+
+static bool
+tensor_split_prepare (SepconvPlan *plan, Fault *fault)
+{
+  SplitState *state = (SplitState *) calloc (1, sizeof *state);
+  size_t bytes;
+
+  plan->state = state;
+  if (state == NULL)
+    return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
+  /* It can be split: tensor_split_supports(). */
+  (void) split_layout (&plan->layout, &state->frame, &state->plan.layout);
+  bytes = image_pack (&state->plan.layout, ALIGNMENT, NULL, &state->source);
+  state->memory = (uint8_t *) gpu_malloc (2 * bytes, fault);
+  if (state->memory == NULL)
+    return false;
+  image_pack (&state->plan.layout, ALIGNMENT, state->memory, &state->source);
+  image_pack (
+      &state->plan.layout, ALIGNMENT, state->memory + bytes, &state->result);
+  adopt (plan, state);
+  return sepconv_tensor_ops.prepare (&state->plan, fault);
+}
+
+static void
+tensor_split_release (SepconvPlan *plan)
+{
+  SplitState *state = (SplitState *) plan->state;
+
+  if (state == NULL)
+    return;
+  sepconv_tensor_ops.release (&state->plan);
+  gpu_free (state->memory);
+  free (state);
+}
+
+static bool
+tensor_split_supports (const SepconvSpec *spec, const Image *layout, Fault *why)
+{
+  SplitFrame frame;
+  Image inner;
+
+  if (!split_layout (layout, &frame, &inner))
+    return fault_set (why, FAULT_UNSUPPORTED,
+        "only planes that share a memory, or have three channels, are split");
+  return sepconv_tensor_ops.supports (spec, &inner, why);
+}
+
+/* What `tensor` takes of the planes, and the two kernels for each sample. */
+static double
+tensor_split_cost (const SepconvWork *work)
+{
+  SepconvWork inner = *work;
+
+  inner.order = GPU_AFTER_KERNELS;
+  if (work->channels == 3) {
+    inner.channels = 4;
+    inner.samples *= 4.0 / 3.0;
+  }
+  return sepconv_tensor_ops.cost (&inner) + 5.0
+      + 1.2 * work->sample_bytes * work->samples;
+}
+
+extern "C" const SepconvMethodOps sepconv_tensor_split_ops = {
+  .min_capability = INSTRUCTIONS_CAPABILITY,
+  .in_parts = false,
+  .combines = false,
+  .supports = tensor_split_supports,
+  .cost = tensor_split_cost,
+  .prepare = tensor_split_prepare,
+  .release = tensor_split_release,
+  .run = tensor_split_run,
+  .overlaps = false,
+  .counts = NULL,
+};
