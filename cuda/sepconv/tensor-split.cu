@@ -16,6 +16,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <type_traits>
 
 /* Bytes of a unit, at most: four samples of two bytes. */
 #define MOST_UNIT 8
@@ -33,7 +34,7 @@ enum SplitKind
 {
   SPLIT_ANY,   /* by samples */
   SPLIT_PAIRS, /* samples of two planes in turns, two of each, as YUY2 has them */
-  SPLIT_THREES /* the bytes of a pixel of three, in order */
+  SPLIT_THREES /* the bytes of a pixel of three, in order, of one plane */
 };
 
 /* Where a sample of a unit goes. */
@@ -52,6 +53,12 @@ struct SplitFrame
   int unit;          /* bytes */
   int units, height; /* of a row; rows */
   int n_samples;     /* of a unit */
+  int whole_units;   /* whose pixels are all there */
+  SplitKind kind;
+  /* Of SPLIT_PAIRS: the planes of the first and of the second sample, and whether their own two are in reverse
+   * order. */
+  int first, second;
+  bool first_reversed, second_reversed;
   SplitSample sample[MOST_UNIT + 1];
   struct
   {
@@ -107,6 +114,33 @@ add_plane (SplitFrame *frame, const ImagePlane *plane, int p, unsigned *taken)
   return true;
 }
 
+/* What the words of a frame are, if they may be moved as such: alignment is another matter. */
+static SplitKind
+kind_of (SplitFrame *frame, int bytes)
+{
+  int plane[4] = {}, pixel[4] = {};
+
+  if (frame->unit == 3)
+    for (int i = 0; i < 3; i++)
+      if (frame->sample[i].plane != 0 || frame->sample[i].offset != i)
+        return SPLIT_ANY;
+  if (frame->unit == 3)
+    return SPLIT_THREES;
+  if (frame->unit != 4 * bytes || frame->n_samples != 4)
+    return SPLIT_ANY;
+  for (int i = 0; i < 4; i++) {
+    plane[frame->sample[i].offset / bytes] = frame->sample[i].plane;
+    pixel[frame->sample[i].offset / bytes] = frame->sample[i].at / bytes;
+  }
+  if (plane[0] != plane[2] || plane[1] != plane[3] || plane[0] == plane[1])
+    return SPLIT_ANY;
+  frame->first = plane[0];
+  frame->second = plane[1];
+  frame->first_reversed = pixel[0] > pixel[2];
+  frame->second_reversed = pixel[1] > pixel[3];
+  return SPLIT_PAIRS;
+}
+
 /* How a layout is split, and the layout of what that makes; false: there is nothing to split, or its rows
  * have no pattern of units whose bytes all belong to samples. */
 static bool
@@ -140,7 +174,15 @@ split_layout (const Image *layout, SplitFrame *frame, Image *to)
     to->memory[p] = layout->memory[0];
     to->memory[p].row_bytes = image_plane_row_bytes (inner);
   }
-  return !packed && taken == (1u << frame->unit) - 1;
+  frame->whole_units = frame->units;
+  for (int p = 0; p < layout->n_planes; p++)
+    frame->whole_units = min (
+        frame->whole_units, frame->plane[p].width / frame->plane[p].pixels);
+  frame->kind = SPLIT_ANY;
+  if (packed || taken != (1u << frame->unit) - 1)
+    return false;
+  frame->kind = kind_of (frame, image_sample_bytes (&layout->plane[0]));
+  return true;
 }
 
 template <int BYTES>
@@ -153,33 +195,129 @@ copy_sample (uint8_t *to, const uint8_t *from)
     *to = *from;
 }
 
+/* A unit, sample by sample. */
+template <int BYTES, bool MERGES>
+static __device__ __forceinline__ void
+move_unit (const SplitFrame &frame, uint8_t *row, int y, int unit)
+{
+  for (int i = 0; i < frame.n_samples; i++) {
+    const SplitSample &sample = frame.sample[i];
+    const auto &plane = frame.plane[sample.plane];
+    uint8_t *const in_frame = row + (ptrdiff_t) unit * frame.unit;
+    uint8_t *const at = plane.data + y * plane.stride
+        + (ptrdiff_t) unit * plane.bytes + sample.at;
+
+    if (unit * plane.pixels + sample.pixel >= plane.width)
+      continue;
+    if (MERGES && sample.offset >= 0)
+      copy_sample<BYTES> (in_frame + sample.offset, at);
+    else if (!MERGES && sample.offset >= 0)
+      copy_sample<BYTES> (at, in_frame + sample.offset);
+    else if (!MERGES)
+      at[0] = at[BYTES - 1] = 0;
+  }
+}
+
+/* The two samples of a plane in a word, or both words' two, in reverse order. */
+template <int BYTES>
+static __device__ __forceinline__ uint32_t
+reverse (uint32_t word, bool reversed)
+{
+  return !reversed ? word : __byte_perm (word, 0, BYTES == 1 ? 0x2301 : 0x1032);
+}
+
+/* GROUP units of SPLIT_PAIRS, a vector of words for each BYTES: the even samples are of one plane, the odd ones
+ * of another. */
+template <int BYTES, bool MERGES>
+static __device__ __forceinline__ void
+move_pairs (const SplitFrame &frame, uint8_t *row, int y, int unit)
+{
+  typedef typename std::conditional<BYTES == 1, uint2, uint4>::type Half;
+  uint4 *const in_frame = (uint4 *) (row + (ptrdiff_t) unit * 4 * BYTES);
+  Half *const first = (Half *) (frame.plane[frame.first].data
+      + y * frame.plane[frame.first].stride + (ptrdiff_t) unit * 2 * BYTES);
+  Half *const second = (Half *) (frame.plane[frame.second].data
+      + y * frame.plane[frame.second].stride + (ptrdiff_t) unit * 2 * BYTES);
+  uint4 whole[BYTES];
+  Half a, b;
+  uint32_t *const words = (uint32_t *) whole;
+  uint32_t *const even = (uint32_t *) &a, *const odd = (uint32_t *) &b;
+
+  if (MERGES) {
+    a = *first;
+    b = *second;
+  } else {
+#pragma unroll
+    for (int i = 0; i < BYTES; i++)
+      whole[i] = in_frame[i];
+  }
+#pragma unroll
+  for (int i = 0; i < 2 * BYTES; i++)
+    if (MERGES) {
+      const uint32_t e = reverse<BYTES> (even[i], frame.first_reversed);
+      const uint32_t o = reverse<BYTES> (odd[i], frame.second_reversed);
+
+      words[2 * i] = __byte_perm (e, o, BYTES == 1 ? 0x5140 : 0x5410);
+      words[2 * i + 1] = __byte_perm (e, o, BYTES == 1 ? 0x7362 : 0x7632);
+    } else {
+      even[i] = reverse<BYTES> (__byte_perm (words[2 * i], words[2 * i + 1],
+                                    BYTES == 1 ? 0x6420 : 0x5410),
+          frame.first_reversed);
+      odd[i] = reverse<BYTES> (__byte_perm (words[2 * i], words[2 * i + 1],
+                                   BYTES == 1 ? 0x7531 : 0x7632),
+          frame.second_reversed);
+    }
+  if (MERGES) {
+#pragma unroll
+    for (int i = 0; i < BYTES; i++)
+      in_frame[i] = whole[i];
+  } else {
+    *first = a;
+    *second = b;
+  }
+}
+
+/* GROUP pixels of three bytes, which are four with a zero in their plane. */
+template <bool MERGES>
+static __device__ __forceinline__ void
+move_threes (const SplitFrame &frame, uint8_t *row, int y, int unit)
+{
+  uint32_t *const in_frame = (uint32_t *) (row + (ptrdiff_t) unit * 3);
+  uint4 *const at = (uint4 *) (frame.plane[0].data + y * frame.plane[0].stride
+      + (ptrdiff_t) unit * 4);
+
+  if (MERGES) {
+    const uint4 four = *at;
+
+    in_frame[0] = __byte_perm (four.x, four.y, 0x4210);
+    in_frame[1] = __byte_perm (four.y, four.z, 0x5421);
+    in_frame[2] = __byte_perm (four.z, four.w, 0x6542);
+  } else {
+    const uint32_t a = in_frame[0], b = in_frame[1], c = in_frame[2];
+
+    *at = make_uint4 (a & 0xffffff, __byte_perm (a, b, 0x6543) & 0xffffff,
+        __byte_perm (b, c, 0x5432) & 0xffffff, c >> 8);
+  }
+}
+
 /* Moves the samples of a frame to their planes, or with MERGES back. */
 template <int BYTES, bool MERGES>
 static __global__ void
 __launch_bounds__ (THREADS) split_units (GPU_PARAMETER SplitFrame frame)
 {
-  const int unit = blockIdx.x * THREADS + threadIdx.x;
+  const int unit = GROUP * (blockIdx.x * THREADS + threadIdx.x);
 
-  if (unit >= frame.units)
-    return;
   for (int y = blockIdx.y; y < frame.height; y += gridDim.y) {
-    uint8_t *const units =
-        frame.data + y * frame.stride + (ptrdiff_t) unit * frame.unit;
+    uint8_t *const row = frame.data + y * frame.stride;
 
-    for (int i = 0; i < frame.n_samples; i++) {
-      const SplitSample &sample = frame.sample[i];
-      const auto &plane = frame.plane[sample.plane];
-      uint8_t *const at = plane.data + y * plane.stride
-          + (ptrdiff_t) unit * plane.bytes + sample.at;
-
-      if (unit * plane.pixels + sample.pixel >= plane.width)
-        continue;
-      if (MERGES && sample.offset >= 0)
-        copy_sample<BYTES> (units + sample.offset, at);
-      else if (!MERGES && sample.offset >= 0)
-        copy_sample<BYTES> (at, units + sample.offset);
-      else if (!MERGES)
-        at[0] = at[BYTES - 1] = 0;
+    if (frame.kind != SPLIT_ANY && unit + GROUP <= frame.whole_units) {
+      if (frame.kind == SPLIT_PAIRS)
+        move_pairs<BYTES, MERGES> (frame, row, y, unit);
+      else
+        move_threes<MERGES> (frame, row, y, unit);
+    } else {
+      for (int i = unit; i < min (unit + GROUP, frame.units); i++)
+        move_unit<BYTES, MERGES> (frame, row, y, i);
     }
   }
 }
@@ -191,13 +329,17 @@ move_samples (const SplitState *state, const ImageMemory *frame_memory,
     const Image *planes, GpuStream stream, Fault *fault)
 {
   SplitFrame frame = state->frame;
-  const dim3 grid (divide_up (frame.units, THREADS),
+  const dim3 grid (divide_up (frame.units, GROUP * THREADS),
       min (frame_memory->height, MOST_GRID_ROWS));
   bool ok = false;
 
   frame.data = frame_memory->data;
   frame.stride = frame_memory->stride;
   frame.height = frame_memory->height;
+  /* Vectors of pairs are of 16 bytes, those of three bytes are words. */
+  if (!image_is_aligned (
+          frame.data, frame.stride, frame.kind == SPLIT_PAIRS ? 16 : 4))
+    frame.kind = SPLIT_ANY;
   for (int p = 0; p < planes->n_planes; p++) {
     frame.plane[p].data = planes->memory[p].data;
     frame.plane[p].stride = planes->memory[p].stride;
@@ -336,7 +478,7 @@ tensor_split_cost (const SepconvWork *work)
     inner.channels = 4;
     inner.samples *= 4.0 / 3.0;
   }
-  return sepconv_tensor_ops.cost (&inner) + 5.0
+  return sepconv_tensor_ops.cost (&inner) + 3.0
       + 1.2 * work->sample_bytes * work->samples;
 }
 

@@ -77,7 +77,7 @@ terms_cost (const SepconvWork *work)
   const double more = 1.0 + 0.2 * (work->terms - 1);
 
   if (work->sample_bytes > 1 || work->longest > 33 || work->terms > 2
-      || work->channels == 3)
+      || work->channels == 3 || !work->packed)
     return 1.5 * twopass_cost (work, 0.31) + 4.0 * s * (work->terms - 1);
   if (work->order == GPU_BESIDE_KERNELS)
     return more * (0.5 + 0.5 * k + s * (0.45 + 0.06 * k));

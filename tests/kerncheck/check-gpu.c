@@ -299,9 +299,12 @@ run_all_methods (Check *check, const Device *device, Random *random, int index)
       continue;
     c = case_new ();
     fault_clear (&fault);
-    case_make_layout (c, layout_kind_by_name ("nv12"), index, &effort, random);
-    case_make_spec (c, SEPCONV_REFLECT, &effort, random);
     /* What every method is there for. */
+    case_make_layout (c,
+        layout_kind_by_name (
+            strcmp (method->name, "tensor-split") == 0 ? "yuy2" : "nv12"),
+        index, &effort, random);
+    case_make_spec (c, SEPCONV_REFLECT, &effort, random);
     for (int p = 0; p < c->layout.n_planes; p++) {
       taps_gaussian (&c->x[p], 1.5, random_int (random, 1, 7));
       taps_gaussian (&c->y[p], 2.5, random_int (random, 1, 7));

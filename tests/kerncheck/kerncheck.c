@@ -483,6 +483,7 @@ main (int argc, char **argv)
   check_methods_add ();
   check_multirate_add ();
   check_smoothed_add ();
+  check_split_add ();
   check_overlay_add ();
   check_plans_add ();
   check_progress_add ();

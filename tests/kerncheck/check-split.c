@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* tensor-split, of frames whose words may be moved: rows begin at multiples of 16 bytes, as those of
+ * most pools do and of few pictures of the other checks. */
+#include "kerncheck.h"
+
+#include "cases.h"
+#include "kerncheck-device.h"
+#include "verdict.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ROW_BYTES 16
+
+static void
+words_case (Check *check, Random *random, int index, const void *data)
+{
+  static const char *const kinds[] = { "yuy2", "uyvy", "y210", "rgb24",
+    "v308" };
+  const MethodSubject *subject = data;
+  const Device *device = subject->device;
+  Case *c = case_new ();
+  SepconvPlan *plan;
+  Picture src, dst;
+  Verdict verdict;
+  Fault fault;
+
+  /* More units than a block has, and ends anywhere in a thread's. */
+  case_set_layout (c, layout_kind_by_name (kinds[index % 5]),
+      random_int (random, 1, index % 10 < 5 ? 40 : 1500),
+      random_int (random, 1, 20));
+  case_make_spec (c, (SepconvBorder) (index % N_BORDERS),
+      &(Effort){ 1500, 20, 1e6 }, random);
+  c->layout.memory[0].row_bytes =
+      (c->layout.memory[0].row_bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.0;
+  c->shape = "gaussian";
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    taps_gaussian (&c->x[p], 1.7, 5);
+    taps_gaussian (&c->y[p], 2.1, 6);
+    for (int channel = 0; channel < c->layout.plane[p].channels; channel++)
+      c->spec.plane[p].border_value[channel] =
+          floor (c->spec.plane[p].border_value[channel]);
+  }
+  case_describe (check, c);
+  picture_new_packed (&src, &c->layout, random);
+  picture_new_packed (&dst, &c->layout, random);
+  picture_paint (&src, CONTENT_EXTREMES, random);
+  fault_clear (&fault);
+  plan = sepconv_plan_new (&c->spec, &c->layout, subject->method->backend,
+      subject->method, device->gpu, &fault);
+  if (EXPECT (check, plan != NULL, "no plan: %s", fault.message)
+      && device_run_cleanly (check, device, device_sepconv, plan, &src, &dst)) {
+    verdict_by_oracle (&verdict, &c->spec, &src.image, &dst.image);
+    EXPECT (check, verdict.ok, "%s", verdict.text);
+  }
+  sepconv_plan_free (plan);
+  picture_clear (&src);
+  picture_clear (&dst);
+  case_free (c);
+}
+
+static void
+check_words (Check *check, const void *data)
+{
+  device_check_method (check, data, check->quick ? 40 : 200, words_case);
+}
+
+void
+check_split_add (void)
+{
+  const SepconvMethod *method = sepconv_method_by_name ("tensor-split");
+
+  kerncheck_add (check_words, method, method, "sepconv/tensor-split/words");
+}
