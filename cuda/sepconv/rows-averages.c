@@ -290,9 +290,11 @@ find_axes (const RowsJob *job, const RowsAveragesKernels *kernels,
       && plan_axes (job, aim, averages, &(Rounding){ .smoothed = true })
       && has_room (job, averages))
     return true;
+  if (!are_fast (job, kernels))
+    return false;
   for (int bits = 0; bits <= ROWS_AVERAGES_FAR_BITS; bits++)
     if (plan_axes (job, aim, averages, &(Rounding){ .far_bits = bits }))
-      return are_fast (job, kernels);
+      return true;
   return false;
 }
 

@@ -59,9 +59,9 @@ struct RowsAverages
 {
   RowsAveragesTaps x, y;
   int depth; /* bits of a code */
-  uint16_t
-      bias; /* to the sums of rows: what was cut off, on average, and half a code unless the
-                  * sums are taken away from the picture */
+  /* To the sums of rows: what was cut off, on average, and half a code unless the sums are taken away
+   * from the picture. */
+  uint16_t bias;
   RowsSharpen sharpen;
   /* Where the border is constant, by channel: the sample beyond it, and the sum of a column
    * of them. */

@@ -36,8 +36,8 @@ base (const RowsFit *fit, int i, int distance)
   return weight;
 }
 
-/* Solves matrix * x = x for a symmetric matrix, which is overwritten, by Cholesky's decomposition.
- * Returns false if it is singular. */
+/* Solves matrix * x = b for a symmetric matrix, which is overwritten, by Cholesky's decomposition. `x` holds b
+ * before. Returns false if the matrix is singular. */
 static bool
 solve (double matrix[MOST_UNKNOWNS][MOST_UNKNOWNS], double *x, int n)
 {

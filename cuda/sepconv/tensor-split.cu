@@ -71,7 +71,7 @@ struct SplitFrame
 
 struct SplitState
 {
-  SplitFrame frame;     /* without addresses */
+  SplitFrame frame;     /* without addresses and height */
   Image source, result; /* one memory a plane */
   uint8_t *memory;      /* of both; device */
   SepconvPlan plan; /* what `tensor` runs: of the same taps, for those images */
@@ -154,7 +154,6 @@ split_layout (const Image *layout, SplitFrame *frame, Image *to)
   to->n_memories = layout->n_planes;
   if (layout->n_memories != 1)
     return false;
-  frame->height = layout->memory[0].height;
   for (int p = 0; p < layout->n_planes; p++)
     frame->unit = max (frame->unit, layout->plane[p].pixel_stride);
   if (frame->unit > MOST_UNIT)
@@ -178,7 +177,6 @@ split_layout (const Image *layout, SplitFrame *frame, Image *to)
   for (int p = 0; p < layout->n_planes; p++)
     frame->whole_units = min (
         frame->whole_units, frame->plane[p].width / frame->plane[p].pixels);
-  frame->kind = SPLIT_ANY;
   if (packed || taken != (1u << frame->unit) - 1)
     return false;
   frame->kind = kind_of (frame, image_sample_bytes (&layout->plane[0]));
@@ -218,7 +216,7 @@ move_unit (const SplitFrame &frame, uint8_t *row, int y, int unit)
   }
 }
 
-/* The two samples of a plane in a word, or both words' two, in reverse order. */
+/* The samples of a word, two for each unit, in reverse order within their unit. */
 template <int BYTES>
 static __device__ __forceinline__ uint32_t
 reverse (uint32_t word, bool reversed)

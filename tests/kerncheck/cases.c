@@ -600,6 +600,15 @@ case_any_row (
   case_set_layout (c, kind, width, height);
 }
 
+void
+case_round_border (Case *c, int p)
+{
+  SepconvPlane *plane = &c->spec.plane[p];
+
+  for (int i = 0; i < c->layout.plane[p].channels; i++)
+    plane->border_value[i] = rint (plane->border_value[i]);
+}
+
 bool
 case_make_tall (Case *c, const SepconvMethod *method, SepconvBorder border,
     const Effort *effort, Random *random)

@@ -71,6 +71,9 @@ void case_set_rows (Case *c, int n, Random *random);
 bool case_make_tall (Case *c, const SepconvMethod *method, SepconvBorder border,
     const Effort *effort, Random *random);
 
+/* Rounds a plane's border values to integers, as some methods want them. */
+void case_round_border (Case *c, int p);
+
 /* Gives the planes that are filtered boxes for taps, of the same lengths, norms
  * and sums: another try where a method does not take the case as it was. */
 void case_make_boxes (Case *c, Random *random);

@@ -358,16 +358,6 @@ usual_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* To integers, as some methods want it. */
-static void
-round_border (Case *c, int p)
-{
-  SepconvPlane *plane = &c->spec.plane[p];
-
-  for (int i = 0; i < c->layout.plane[p].channels; i++)
-    plane->border_value[i] = rint (plane->border_value[i]);
-}
-
 /* Rows of whole 16 bytes, few to many, which some methods read as such beyond their ends, too. */
 static void
 whole_row_case (Check *check, Random *random, int index, const void *data)
@@ -390,7 +380,7 @@ whole_row_case (Check *check, Random *random, int index, const void *data)
 
     taps_gaussian (&c->x[p], radius / 3.0, radius);
     taps_gaussian (&c->y[p], radius / 3.0, random_int (random, 1, radius));
-    round_border (c, p);
+    case_round_border (c, p);
   }
   c->spec.scale = 1.0;
   c->spec.bias = 0.0;
@@ -498,7 +488,7 @@ short_blur_case (Check *check, Random *random, int index, const void *data)
       taps_gaussian (&c->x[p], rx / random_double (random, 1.0, 4.0), rx);
       taps_gaussian (&c->y[p], ry / random_double (random, 1.0, 4.0), ry);
     }
-    round_border (c, p);
+    case_round_border (c, p);
   }
   c->spec.scale = random_chance (random, 80) ? 1.0 : 0.3;
   c->spec.bias = 0.0;
@@ -532,7 +522,7 @@ box_case (Check *check, Random *random, int index, const void *data)
         &c->x[p], box_length (c->layout.plane[p].width, check->quick, random));
     make_box (&c->y[p],
         box_length (image_plane_height (&c->layout, p), check->quick, random));
-    round_border (c, p);
+    case_round_border (c, p);
   }
   c->spec.scale = random_chance (random, 70) ? 1.0 : -0.7;
   c->spec.bias = c->spec.scale > 0.0 ? 0.0 : 1.0;

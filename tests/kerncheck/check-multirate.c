@@ -442,13 +442,6 @@ glide_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-static void
-paint_extremes (Picture *picture, const Case *c, Random *random)
-{
-  (void) c;
-  picture_paint (picture, CONTENT_EXTREMES, random);
-}
-
 /* Squares of 0 and full by chance, so large that a blur leaves much of them: a row of sums that is
  * another row's shows. */
 static void
@@ -490,7 +483,7 @@ wide_case (Check *check, Random *random, int index, const void *data)
       &(Effort){ most, most, 1e6 }, random);
   set_blur (c, "gaussian of a wide picture", random);
   case_describe (check, c);
-  device_expect_oracle (check, subject, c, paint_extremes, random);
+  device_expect_oracle (check, subject, c, device_paint_extremes, random);
   case_free (c);
 }
 
@@ -523,7 +516,7 @@ narrow_case (Check *check, Random *random, int index, const void *data)
   set_rows (c, index, 1, MOST_NARROW, random);
   set_blur (c, "gaussian of a narrow picture", random);
   case_describe (check, c);
-  device_expect_oracle (check, data, c, paint_extremes, random);
+  device_expect_oracle (check, data, c, device_paint_extremes, random);
   case_free (c);
 }
 
@@ -536,7 +529,7 @@ remainders_case (Check *check, Random *random, int index, const void *data)
   set_rows (c, index, LEAST_WIDE, N_REMAINDERS, random);
   set_blur (c, "gaussian of rows of any width", random);
   case_describe (check, c);
-  device_expect_oracle (check, data, c, paint_extremes, random);
+  device_expect_oracle (check, data, c, device_paint_extremes, random);
   case_free (c);
 }
 
@@ -556,7 +549,7 @@ mixed_case (Check *check, Random *random, int index, const void *data)
   set_blur (c, "gaussian and box", random);
   taps_box (index % 3 ? &c->x[0] : &c->y[0], 2 * radius + 1, radius);
   case_describe (check, c);
-  device_expect_oracle (check, subject, c, paint_extremes, random);
+  device_expect_oracle (check, subject, c, device_paint_extremes, random);
   case_free (c);
 }
 

@@ -164,13 +164,6 @@ paint_worst (Picture *picture, const Case *c, Random *random)
 }
 
 static void
-paint_extremes (Picture *picture, const Case *c, Random *random)
-{
-  (void) c;
-  picture_paint (picture, CONTENT_EXTREMES, random);
-}
-
-static void
 set_blur (Case *c, bool unsharp, Random *random)
 {
   c->spec.scale = 1.0;
@@ -234,13 +227,10 @@ blur_case (Check *check, Random *random, int index, const void *data)
   for (int p = 0; p < c->layout.n_planes; p++) {
     set_taps (&c->x[p], any_radius (random), random);
     set_taps (&c->y[p], any_radius (random), random);
-    /* So that a constant border is a code. */
-    for (int channel = 0; channel < c->layout.plane[p].channels; channel++)
-      c->spec.plane[p].border_value[channel] =
-          floor (c->spec.plane[p].border_value[channel]);
+    case_round_border (c, p);
   }
   case_describe (check, c);
-  device_expect_oracle (check, subject, c, paint_extremes, random);
+  device_expect_oracle (check, subject, c, device_paint_extremes, random);
   case_free (c);
 }
 

@@ -266,26 +266,42 @@ void
 device_expect_oracle (Check *check, const MethodSubject *subject, const Case *c,
     DevicePainter paint, Random *random)
 {
+  const bool on_host = subject->device->gpu == NULL;
+  Picture src, dst;
+
+  picture_new (&src, &c->layout, on_host, random);
+  picture_new (&dst, &c->layout, on_host, random);
+  paint (&src, c, random);
+  device_expect_filtered (check, subject, c, &src, &dst);
+  picture_clear (&src);
+  picture_clear (&dst);
+}
+
+void
+device_expect_filtered (Check *check, const MethodSubject *subject,
+    const Case *c, const Picture *src, Picture *dst)
+{
   const Device *device = subject->device;
   SepconvPlan *plan;
-  Picture src, dst;
   Verdict verdict;
   Fault fault;
 
-  picture_new (&src, &c->layout, device->gpu == NULL, random);
-  picture_new (&dst, &c->layout, device->gpu == NULL, random);
-  paint (&src, c, random);
   fault_clear (&fault);
   plan = sepconv_plan_new (&c->spec, &c->layout, subject->method->backend,
       subject->method, device->gpu, &fault);
   if (EXPECT (check, plan != NULL, "no plan: %s", fault.message)
-      && device_run_cleanly (check, device, device_sepconv, plan, &src, &dst)) {
-    verdict_by_oracle (&verdict, &c->spec, &src.image, &dst.image);
+      && device_run_cleanly (check, device, device_sepconv, plan, src, dst)) {
+    verdict_by_oracle (&verdict, &c->spec, &src->image, &dst->image);
     EXPECT (check, verdict.ok, "%s", verdict.text);
   }
   sepconv_plan_free (plan);
-  picture_clear (&src);
-  picture_clear (&dst);
+}
+
+void
+device_paint_extremes (Picture *picture, const Case *c, Random *random)
+{
+  (void) c;
+  picture_paint (picture, CONTENT_EXTREMES, random);
 }
 
 void

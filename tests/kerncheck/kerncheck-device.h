@@ -89,9 +89,14 @@ bool device_run_cleanly (Check *check, const Device *device, DeviceRun run,
     void *plan, const Picture *src, Picture *dst);
 /* Paints the source of a case. */
 typedef void (*DevicePainter) (Picture *picture, const Case *c, Random *random);
+/* One of them: samples of 0 and full by chance. */
+void device_paint_extremes (Picture *picture, const Case *c, Random *random);
 /* Filters a painted picture and compares the result with the oracle. */
 void device_expect_oracle (Check *check, const MethodSubject *subject,
     const Case *c, DevicePainter paint, Random *random);
+/* The same from one picture of the caller's to another. */
+void device_expect_filtered (Check *check, const MethodSubject *subject,
+    const Case *c, const Picture *src, Picture *dst);
 /* Whether run number `run` of a filter, from `src` to `dst`, made what one by itself
  * does; `how` says how it ran. Of `layout`, or fewer rows of it. */
 void device_expect_as_alone (Check *check, const Device *device,
