@@ -1143,18 +1143,20 @@ fused_cost (const SepconvWork *work)
   const double n = summed_taps (work), s = work->samples;
   const bool bytes = work->sample_bytes == 1;
   const bool is_short = work->longest <= SHORT_MAX;
+  /* Of a million samples: pixels of three take no less beyond the short kernels. */
+  const double least = work->channels == 3 ? 3.4 : 0.0;
 
   if (work->order == GPU_BESIDE_KERNELS) {
     if (is_short)
       return bytes ? 0.87 + 0.087 * n + s * (0.345 + 0.078 * n)
                    : -0.12 + 0.237 * n + s * (0.983 + 0.0215 * n);
-    return bytes ? -0.44 + 0.243 * n + s * (0.038 + 0.192 * n)
+    return bytes ? -0.44 + 0.243 * n + s * fmax (0.038 + 0.192 * n, least)
                  : -0.98 + 0.270 * n + s * (0.976 + 0.192 * n);
   }
   if (is_short)
     return bytes ? 7.08 + 0.253 * n + s * (0.355 + 0.079 * n)
                  : 4.62 + 0.632 * n + s * (0.979 + 0.029 * n);
-  return bytes ? 1.52 + 0.345 * n + s * (0.207 * n - 0.057)
+  return bytes ? 1.52 + 0.345 * n + s * fmax (0.207 * n - 0.057, least)
                : 1.46 + 0.401 * n + s * (0.867 + 0.207 * n);
 }
 

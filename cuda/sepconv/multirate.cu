@@ -854,7 +854,8 @@ multirate_cost (const SepconvWork *work)
   if (work->sample_bytes > 1)
     return 15.0 + 0.005 * n + work->samples * (work->depth > 12 ? 16.0 : 3.4);
   if (work->channels == 3 || !work->packed)
-    return 15.0 + 0.005 * n + work->samples * 3.0;
+    return 15.0 + 0.005 * n
+        + work->samples * (work->packed && n > 110.0 ? 2.5 : 3.0);
   return bytes_cost (work) + 0.0115 * fmax (work->longest - 340, 0.0)
       + border_cost (work);
 }

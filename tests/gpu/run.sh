@@ -518,6 +518,10 @@ run_bench() {
     --taps 65 --taps 129 --taps 341 --taps 1361 "${frames[@]}"
   bench_part boxes box --kernel box --method tensor --method box-running \
     --taps 15 --taps 61 --taps 241 --taps 501 "${frames[@]}"
+  bench_part "RGB and YUY2" split --format RGB --format YUY2 \
+    --size 3840x2160 --taps 13 --taps 33 --taps 129 --taps 341
+  bench_part "boxes of RGB and YUY2" split-box --kernel box --format RGB \
+    --format YUY2 --size 3840x2160 --taps 33 --taps 241
   for kernel in unsharp dog; do
     bench_part "$kernel" "$kernel" --kernel "$kernel" --taps 3 --taps 13 \
       --taps 33 "${frames[@]}"

@@ -302,7 +302,7 @@ run_all_methods (Check *check, const Device *device, Random *random, int index)
     /* What every method is there for. */
     case_make_layout (c,
         layout_kind_by_name (
-            strcmp (method->name, "tensor-split") == 0 ? "yuy2" : "nv12"),
+            strstr (method->name, "-split") != NULL ? "yuy2" : "nv12"),
         index, &effort, random);
     case_make_spec (c, SEPCONV_REFLECT, &effort, random);
     for (int p = 0; p < c->layout.n_planes; p++) {

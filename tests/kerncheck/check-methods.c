@@ -503,13 +503,14 @@ static void
 box_case (Check *check, Random *random, int index, const void *data)
 {
   static const char *const kinds[] = { "gray8", "nv12", "rgbx", "gray10",
-    "p010", "gray12", "ayuv", "planar3", "high-bits", "planar3-10" };
+    "p010", "gray12", "ayuv", "planar3", "high-bits", "planar3-10", "rgb24",
+    "yuy2" };
   const int most = check->quick ? 120 : 420;
   const Effort effort = { most, most, 5e8 };
   Case *c = case_new ();
 
   case_any_size (
-      c, layout_kind_by_name (kinds[index / N_BORDERS % 10]), &effort, random);
+      c, layout_kind_by_name (kinds[index / N_BORDERS % 12]), &effort, random);
   /* Rows of several tiles, and rows of whole vectors. */
   if (random_chance (random, 30))
     case_set_layout (c, c->kind, random_int (random, most, 8 * most),
@@ -1116,7 +1117,7 @@ check_short_blurs (Check *check, const void *data)
 static void
 check_boxes (Check *check, const void *data)
 {
-  run_subject (check, data, (check->quick ? 10 : 30) * N_BORDERS, box_case);
+  run_subject (check, data, (check->quick ? 12 : 36) * N_BORDERS, box_case);
 }
 
 static void

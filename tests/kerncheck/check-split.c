@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tensor-split, of frames whose words may be moved: rows begin at multiples of 16 bytes, as those of
+/* The methods that split frames, of frames whose words may be moved: rows begin at multiples of 16 bytes, as those of
  * most pools do and of few pictures of the other checks. */
 #include "kerncheck.h"
 
@@ -9,6 +9,22 @@
 #include <string.h>
 
 #define ROW_BYTES 16
+
+/* Taps that the inner method is there for. */
+static void
+set_taps (const SepconvMethod *method, Taps *x, Taps *y)
+{
+  if (strcmp (method->name, "multirate-split") == 0) {
+    taps_gaussian (x, 8.5, 36);
+    taps_gaussian (y, 9.0, 38);
+  } else if (strcmp (method->name, "box-running-split") == 0) {
+    taps_box (x, 23, 11);
+    taps_box (y, 37, 18);
+  } else {
+    taps_gaussian (x, 1.7, 5);
+    taps_gaussian (y, 2.1, 6);
+  }
+}
 
 static void
 words_case (Check *check, Random *random, int index, const void *data)
@@ -29,10 +45,9 @@ words_case (Check *check, Random *random, int index, const void *data)
       (c->layout.memory[0].row_bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
   c->spec.scale = 1.0;
   c->spec.bias = 0.0;
-  c->shape = "gaussian";
+  c->shape = "usual";
   for (int p = 0; p < c->layout.n_planes; p++) {
-    taps_gaussian (&c->x[p], 1.7, 5);
-    taps_gaussian (&c->y[p], 2.1, 6);
+    set_taps (subject->method, &c->x[p], &c->y[p]);
     case_round_border (c, p);
   }
   case_describe (check, c);
@@ -54,7 +69,11 @@ check_words (Check *check, const void *data)
 void
 check_split_add (void)
 {
-  const SepconvMethod *method = sepconv_method_by_name ("tensor-split");
+  for (int i = 0; i < sepconv_n_methods (); i++) {
+    const SepconvMethod *method = sepconv_method (i);
 
-  kerncheck_add (check_words, method, method, "sepconv/tensor-split/words");
+    if (strstr (method->name, "-split") != NULL)
+      kerncheck_add (
+          check_words, method, method, "sepconv/%s/words", method->name);
+  }
 }

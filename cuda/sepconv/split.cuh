@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* split: methods for pixels that another method cannot read as they lie, or slowly: three channels, or luma and chroma
+ * that share a row, as RGB and YUY2 have. One kernel splits a frame into a memory for each plane, whose samples
+ * follow each other; the other method, the inner one, filters these, and another kernel merges the results. Both read
+ * and write each sample once, so that the frame crosses the memory three times instead of once.
+ *
+ * A row consists of units: the bytes that its pattern repeats after, 3 of RGB and 4 of YUY2. A thread moves a
+ * group of them, by words where it can. Planes of three channels get a fourth one, of zeros, which is not filtered.
+ *
+ * Frames that follow each other share what lies between, and so do not overlap. */
+#pragma once
+
+#include "../divide.h"
+#include "../gpu-check.h"
+#include "../gpu-launch.cuh"
+#include "method.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <type_traits>
+
+/* Bytes of a unit, at most: four samples of two bytes. */
+#define MOST_UNIT 8
+/* Planes begin, and rows follow each other, at multiples of so many bytes. */
+#define ALIGNMENT 256
+#define THREADS 128
+/* Units of a thread. */
+#define GROUP 4
+#define MOST_GRID_ROWS 65535
+
+/* Units that are moved by words. */
+enum SplitKind
+{
+  SPLIT_ANY,   /* by samples */
+  SPLIT_PAIRS, /* samples of two planes in turns, two of each, as YUY2 has them */
+  SPLIT_THREES /* the bytes of a pixel of three, in order, of one plane */
+};
+
+/* Where a sample of a unit goes. */
+struct SplitSample
+{
+  int plane, pixel; /* of those that the unit has of the plane */
+  int offset; /* bytes from where the unit begins; -1: it is zero, and has no place there */
+  int at; /* and from where the unit's samples of the plane begin */
+};
+
+/* The parameter of a launch. */
+struct SplitFrame
+{
+  uint8_t *data; /* of the frame, source or result */
+  ptrdiff_t stride;
+  int unit;          /* bytes */
+  int units, height; /* of a row; rows */
+  int n_samples;     /* of a unit */
+  int whole_units;   /* whose pixels are all there */
+  SplitKind kind;
+  /* Of SPLIT_PAIRS: the planes of the first and of the second sample, and whether their own two are in reverse
+   * order. */
+  int first, second;
+  bool first_reversed, second_reversed;
+  SplitSample sample[MOST_UNIT + 1];
+  struct
+  {
+    uint8_t *data;
+    ptrdiff_t stride;
+    int width;
+    int pixels, bytes; /* of a unit */
+  } plane[IMAGE_MAX_PLANES];
+};
+
+struct SplitState
+{
+  SplitFrame frame;     /* without addresses and height */
+  Image source, result; /* one memory a plane */
+  uint8_t *memory;      /* of both; device */
+  SepconvPlan
+      plan; /* what the inner method runs: of the same taps, for those images */
+  unsigned adopted; /* revision of the plan that it is of; 0: none */
+};
+
+/* Adds the samples of a plane to the units; false: they do not fit, or bytes belong to two. */
+static bool
+add_plane (SplitFrame *frame, const ImagePlane *plane, int p, unsigned *taken)
+{
+  const int bytes = image_sample_bytes (plane);
+  const int channels = plane->channels == 3 ? 4 : plane->channels;
+  const int pixels = frame->unit / plane->pixel_stride;
+  const unsigned mask = (1u << bytes) - 1;
+
+  if (frame->unit % plane->pixel_stride != 0)
+    return false;
+  frame->plane[p].width = plane->width;
+  frame->plane[p].pixels = pixels;
+  frame->plane[p].bytes = pixels * channels * bytes;
+  frame->units = max (frame->units, divide_up (plane->width, pixels));
+  for (int k = 0; k < pixels; k++)
+    for (int c = 0; c < channels; c++) {
+      const int offset = c < plane->channels
+          ? plane->offset + k * plane->pixel_stride + c * plane->channel_stride
+          : -1;
+
+      if (frame->n_samples > MOST_UNIT
+          || (offset >= 0
+              && (offset + bytes > frame->unit
+                  || (*taken & mask << offset) != 0)))
+        return false;
+      if (offset >= 0)
+        *taken |= mask << offset;
+      else if (c < plane->channels)
+        return false;
+      frame->sample[frame->n_samples++] =
+          SplitSample{ p, k, offset, (k * channels + c) * bytes };
+    }
+  return true;
+}
+
+/* What the words of a frame are, if they may be moved as such: alignment is another matter. */
+static SplitKind
+kind_of (SplitFrame *frame, int bytes)
+{
+  int plane[4] = {}, pixel[4] = {};
+
+  if (frame->unit == 3)
+    for (int i = 0; i < 3; i++)
+      if (frame->sample[i].plane != 0 || frame->sample[i].offset != i)
+        return SPLIT_ANY;
+  if (frame->unit == 3)
+    return SPLIT_THREES;
+  if (frame->unit != 4 * bytes || frame->n_samples != 4)
+    return SPLIT_ANY;
+  for (int i = 0; i < 4; i++) {
+    plane[frame->sample[i].offset / bytes] = frame->sample[i].plane;
+    pixel[frame->sample[i].offset / bytes] = frame->sample[i].at / bytes;
+  }
+  if (plane[0] != plane[2] || plane[1] != plane[3] || plane[0] == plane[1])
+    return SPLIT_ANY;
+  frame->first = plane[0];
+  frame->second = plane[1];
+  frame->first_reversed = pixel[0] > pixel[2];
+  frame->second_reversed = pixel[1] > pixel[3];
+  return SPLIT_PAIRS;
+}
+
+/* How a layout is split, and the layout of what that makes; false: there is nothing to split, or its rows
+ * have no pattern of units whose bytes all belong to samples. */
+static bool
+split_layout (const Image *layout, SplitFrame *frame, Image *to)
+{
+  bool packed = true;
+  unsigned taken = 0;
+
+  memset (frame, 0, sizeof *frame);
+  *to = *layout;
+  to->n_memories = layout->n_planes;
+  if (layout->n_memories != 1)
+    return false;
+  for (int p = 0; p < layout->n_planes; p++)
+    frame->unit = max (frame->unit, layout->plane[p].pixel_stride);
+  if (frame->unit > MOST_UNIT)
+    return false;
+  for (int p = 0; p < layout->n_planes; p++) {
+    const ImagePlane *plane = &layout->plane[p];
+    ImagePlane *inner = &to->plane[p];
+
+    if (!add_plane (frame, plane, p, &taken))
+      return false;
+    packed = packed && image_is_packed (plane) && plane->channels != 3;
+    inner->memory = p;
+    inner->offset = 0;
+    inner->channels = plane->channels == 3 ? 4 : plane->channels;
+    inner->channel_stride = image_sample_bytes (plane);
+    inner->pixel_stride = inner->channels * inner->channel_stride;
+    to->memory[p] = layout->memory[0];
+    to->memory[p].row_bytes = image_plane_row_bytes (inner);
+  }
+  frame->whole_units = frame->units;
+  for (int p = 0; p < layout->n_planes; p++)
+    frame->whole_units = min (
+        frame->whole_units, frame->plane[p].width / frame->plane[p].pixels);
+  if (packed || taken != (1u << frame->unit) - 1)
+    return false;
+  frame->kind = kind_of (frame, image_sample_bytes (&layout->plane[0]));
+  return true;
+}
+
+template <int BYTES>
+static __device__ __forceinline__ void
+copy_sample (uint8_t *to, const uint8_t *from)
+{
+  if (BYTES == 2)
+    *(uint16_t *) to = *(const uint16_t *) from;
+  else
+    *to = *from;
+}
+
+/* A unit, sample by sample. */
+template <int BYTES, bool MERGES>
+static __device__ __forceinline__ void
+move_unit (const SplitFrame &frame, uint8_t *row, int y, int unit)
+{
+  for (int i = 0; i < frame.n_samples; i++) {
+    const SplitSample &sample = frame.sample[i];
+    const auto &plane = frame.plane[sample.plane];
+    uint8_t *const in_frame = row + (ptrdiff_t) unit * frame.unit;
+    uint8_t *const at = plane.data + y * plane.stride
+        + (ptrdiff_t) unit * plane.bytes + sample.at;
+
+    if (unit * plane.pixels + sample.pixel >= plane.width)
+      continue;
+    if (MERGES && sample.offset >= 0)
+      copy_sample<BYTES> (in_frame + sample.offset, at);
+    else if (!MERGES && sample.offset >= 0)
+      copy_sample<BYTES> (at, in_frame + sample.offset);
+    else if (!MERGES)
+      at[0] = at[BYTES - 1] = 0;
+  }
+}
+
+/* The samples of a word, two for each unit, in reverse order within their unit. */
+template <int BYTES>
+static __device__ __forceinline__ uint32_t
+reverse (uint32_t word, bool reversed)
+{
+  return !reversed ? word : __byte_perm (word, 0, BYTES == 1 ? 0x2301 : 0x1032);
+}
+
+/* GROUP units of SPLIT_PAIRS, a vector of words for each BYTES: the even samples are of one plane, the odd ones
+ * of another. */
+template <int BYTES, bool MERGES>
+static __device__ __forceinline__ void
+move_pairs (const SplitFrame &frame, uint8_t *row, int y, int unit)
+{
+  typedef typename std::conditional<BYTES == 1, uint2, uint4>::type Half;
+  uint4 *const in_frame = (uint4 *) (row + (ptrdiff_t) unit * 4 * BYTES);
+  Half *const first = (Half *) (frame.plane[frame.first].data
+      + y * frame.plane[frame.first].stride + (ptrdiff_t) unit * 2 * BYTES);
+  Half *const second = (Half *) (frame.plane[frame.second].data
+      + y * frame.plane[frame.second].stride + (ptrdiff_t) unit * 2 * BYTES);
+  uint4 whole[BYTES];
+  Half a, b;
+  uint32_t *const words = (uint32_t *) whole;
+  uint32_t *const even = (uint32_t *) &a, *const odd = (uint32_t *) &b;
+
+  if (MERGES) {
+    a = *first;
+    b = *second;
+  } else {
+#pragma unroll
+    for (int i = 0; i < BYTES; i++)
+      whole[i] = in_frame[i];
+  }
+#pragma unroll
+  for (int i = 0; i < 2 * BYTES; i++)
+    if (MERGES) {
+      const uint32_t e = reverse<BYTES> (even[i], frame.first_reversed);
+      const uint32_t o = reverse<BYTES> (odd[i], frame.second_reversed);
+
+      words[2 * i] = __byte_perm (e, o, BYTES == 1 ? 0x5140 : 0x5410);
+      words[2 * i + 1] = __byte_perm (e, o, BYTES == 1 ? 0x7362 : 0x7632);
+    } else {
+      even[i] = reverse<BYTES> (__byte_perm (words[2 * i], words[2 * i + 1],
+                                    BYTES == 1 ? 0x6420 : 0x5410),
+          frame.first_reversed);
+      odd[i] = reverse<BYTES> (__byte_perm (words[2 * i], words[2 * i + 1],
+                                   BYTES == 1 ? 0x7531 : 0x7632),
+          frame.second_reversed);
+    }
+  if (MERGES) {
+#pragma unroll
+    for (int i = 0; i < BYTES; i++)
+      in_frame[i] = whole[i];
+  } else {
+    *first = a;
+    *second = b;
+  }
+}
+
+/* GROUP pixels of three bytes, which are four with a zero in their plane. */
+template <bool MERGES>
+static __device__ __forceinline__ void
+move_threes (const SplitFrame &frame, uint8_t *row, int y, int unit)
+{
+  uint32_t *const in_frame = (uint32_t *) (row + (ptrdiff_t) unit * 3);
+  uint4 *const at = (uint4 *) (frame.plane[0].data + y * frame.plane[0].stride
+      + (ptrdiff_t) unit * 4);
+
+  if (MERGES) {
+    const uint4 four = *at;
+
+    in_frame[0] = __byte_perm (four.x, four.y, 0x4210);
+    in_frame[1] = __byte_perm (four.y, four.z, 0x5421);
+    in_frame[2] = __byte_perm (four.z, four.w, 0x6542);
+  } else {
+    const uint32_t a = in_frame[0], b = in_frame[1], c = in_frame[2];
+
+    *at = make_uint4 (a & 0xffffff, __byte_perm (a, b, 0x6543) & 0xffffff,
+        __byte_perm (b, c, 0x5432) & 0xffffff, c >> 8);
+  }
+}
+
+/* Moves the samples of a frame to their planes, or with MERGES back. */
+template <int BYTES, bool MERGES>
+static __global__ void
+__launch_bounds__ (THREADS) split_units (GPU_PARAMETER SplitFrame frame)
+{
+  const int unit = GROUP * (blockIdx.x * THREADS + threadIdx.x);
+
+  for (int y = blockIdx.y; y < frame.height; y += gridDim.y) {
+    uint8_t *const row = frame.data + y * frame.stride;
+
+    if (frame.kind != SPLIT_ANY && unit + GROUP <= frame.whole_units) {
+      if (frame.kind == SPLIT_PAIRS)
+        move_pairs<BYTES, MERGES> (frame, row, y, unit);
+      else
+        move_threes<MERGES> (frame, row, y, unit);
+    } else {
+      for (int i = unit; i < min (unit + GROUP, frame.units); i++)
+        move_unit<BYTES, MERGES> (frame, row, y, i);
+    }
+  }
+}
+
+/* Launches one of the two kernels, between a frame and the planes of an image. */
+template <bool MERGES>
+static bool
+move_samples (const SplitState *state, const ImageMemory *frame_memory,
+    const Image *planes, GpuStream stream, Fault *fault)
+{
+  SplitFrame frame = state->frame;
+  const dim3 grid (divide_up (frame.units, GROUP * THREADS),
+      min (frame_memory->height, MOST_GRID_ROWS));
+  bool ok = false;
+
+  frame.data = frame_memory->data;
+  frame.stride = frame_memory->stride;
+  frame.height = frame_memory->height;
+  /* Vectors of pairs are of 16 bytes, those of three bytes are words. */
+  if (!image_is_aligned (
+          frame.data, frame.stride, frame.kind == SPLIT_PAIRS ? 16 : 4))
+    frame.kind = SPLIT_ANY;
+  for (int p = 0; p < planes->n_planes; p++) {
+    frame.plane[p].data = planes->memory[p].data;
+    frame.plane[p].stride = planes->memory[p].stride;
+  }
+  GPU_CHECK (image_sample_bytes (&planes->plane[0]) == 1
+          ? gpu_launch (split_units<1, MERGES>, grid, THREADS, 0, stream, frame)
+          : gpu_launch (
+              split_units<2, MERGES>, grid, THREADS, 0, stream, frame),
+      fault);
+  ok = true;
+done:
+  return ok;
+}
+
+/* Has the inner plan compute what the plan does. */
+static void
+adopt (SepconvPlan *plan, SplitState *state)
+{
+  SepconvPlan *inner = &state->plan;
+  void *of_method = inner->state;
+  const Image layout = inner->layout;
+
+  if (state->adopted == plan->revision)
+    return;
+  *inner = *plan;
+  inner->layout = inner->most = layout;
+  inner->state = of_method;
+  inner->n_channels = 0;
+  for (int p = 0; p < layout.n_planes; p++) {
+    const SepconvChannel *from = sepconv_plane_channels (plan, p);
+    const int channels = plan->layout.plane[p].channels;
+
+    for (int c = 0; c < layout.plane[p].channels; c++) {
+      SepconvChannel *channel = &inner->channel[inner->n_channels++];
+
+      *channel = from[c < channels ? c : 0];
+      channel->filter = c < channels && channel->filter;
+      channel->memory = p;
+      channel->byte_offset = c * layout.plane[p].channel_stride;
+      channel->pixel_stride = layout.plane[p].pixel_stride;
+    }
+  }
+  state->adopted = plan->revision;
+}
+
+/* An image of the state with so many rows: a run may have fewer than the plan. */
+static Image
+of_height (const Image *image, int height)
+{
+  Image lower = *image;
+
+  for (int m = 0; m < lower.n_memories; m++)
+    lower.memory[m].height = height;
+  return lower;
+}
+
+/* The members of SepconvMethodOps. */
+template <const SepconvMethodOps &INNER> struct Split
+{
+  static bool
+  supports (const SepconvSpec *spec, const Image *layout, Fault *why)
+  {
+    SplitFrame frame;
+    Image inner;
+
+    if (!split_layout (layout, &frame, &inner))
+      return fault_set (why, FAULT_UNSUPPORTED,
+          "only planes that share a memory, or have three channels, are split");
+    return INNER.supports (spec, &inner, why);
+  }
+
+  /* What the inner method takes of the planes, and the two kernels for each sample. */
+  static double
+  cost (const SepconvWork *work)
+  {
+    SepconvWork inner = *work;
+
+    inner.order = GPU_AFTER_KERNELS;
+    inner.packed = true;
+    if (work->channels == 3) {
+      inner.channels = 4;
+      inner.samples *= 4.0 / 3.0;
+    }
+    return INNER.cost (&inner) + 3.0 + 1.2 * work->sample_bytes * work->samples;
+  }
+
+  static bool
+  prepare (SepconvPlan *plan, Fault *fault)
+  {
+    SplitState *state = (SplitState *) calloc (1, sizeof *state);
+    size_t bytes;
+
+    plan->state = state;
+    if (state == NULL)
+      return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
+    /* It can be split: supports(). */
+    (void) split_layout (&plan->layout, &state->frame, &state->plan.layout);
+    bytes = image_pack (&state->plan.layout, ALIGNMENT, NULL, &state->source);
+    state->memory = (uint8_t *) gpu_malloc (2 * bytes, fault);
+    if (state->memory == NULL)
+      return false;
+    image_pack (&state->plan.layout, ALIGNMENT, state->memory, &state->source);
+    image_pack (
+        &state->plan.layout, ALIGNMENT, state->memory + bytes, &state->result);
+    adopt (plan, state);
+    return INNER.prepare (&state->plan, fault);
+  }
+
+  static void
+  release (SepconvPlan *plan)
+  {
+    SplitState *state = (SplitState *) plan->state;
+
+    if (state == NULL)
+      return;
+    INNER.release (&state->plan);
+    gpu_free (state->memory);
+    free (state);
+  }
+
+  static bool
+  run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
+  {
+    SplitState *state = (SplitState *) plan->state;
+    const int height = part->src->memory[0].height;
+    const Image source = of_height (&state->source, height);
+    const Image result = of_height (&state->result, height);
+    SepconvPart inner = SepconvPart ();
+
+    if (height == 0)
+      return true;
+    adopt (plan, state);
+    inner.src = &source;
+    inner.dst = &result;
+    inner.stream = part->stream;
+    inner.order = GPU_AFTER_KERNELS;
+    for (int m = 0; m < source.n_memories; m++)
+      inner.fresh[m] = inner.result[m] = ImageRows{ 0, height };
+    return move_samples<false> (
+               state, &part->src->memory[0], &source, part->stream, fault)
+        && INNER.run (&state->plan, &inner, fault)
+        && move_samples<true> (
+            state, &part->dst->memory[0], &result, part->stream, fault);
+  }
+};
