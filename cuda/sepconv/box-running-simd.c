@@ -191,10 +191,11 @@ filter_rows (const SepconvPlan *plan, RowsJob *rows)
 static bool
 box_running_simd_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
-  const RunningState *state = plan->state;
+  RunningState *state = plan->state;
 
   (void) fault;
-  rows_run_planes (plan, part, state->workers, filter_rows);
+  rows_run_planes (plan, part, &state->planar, state->workers, filter_rows);
+  rows_planar_scatter (&state->planar, plan, part->dst, state->workers);
   return true;
 }
 
@@ -215,6 +216,7 @@ box_running_simd_release (SepconvPlan *plan)
   if (state == NULL)
     return;
   workers_free (state->workers);
+  rows_planar_release (&state->planar);
   for (int i = 0; state->memory != NULL && i < state->n_workers; i++)
     free_memory (&state->memory[i]);
   for (int i = 0; i < SEPCONV_MAX_CHANNELS; i++) {
@@ -315,7 +317,8 @@ box_running_simd_prepare (SepconvPlan *plan, Fault *fault)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
   state->kernels = kernels[isa_best ()];
   state->workers = workers_new (WORKERS_MAX, fault);
-  if (state->workers == NULL)
+  if (state->workers == NULL
+      || !rows_planar_prepare (plan, &state->planar, fault))
     return false;
   state->n_workers = workers_count (state->workers);
   if (!allocate (plan, state))

@@ -36,6 +36,7 @@ typedef struct
 {
   const MultirateKernels *kernels;
   Workers *workers;
+  RowsPlanar planar;
   unsigned revision;     /* of the plan that `plane` is for; 0: of none */
   unsigned shape;        /* and that `sizes` are for */
   MultiratePlane *plane; /* [layout.n_planes] */
@@ -203,7 +204,8 @@ multirate_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 
   if (!adopt_taps (plan, fault))
     return false;
-  rows_run_planes (plan, part, state->workers, filter_plane);
+  rows_run_planes (plan, part, &state->planar, state->workers, filter_plane);
+  rows_planar_scatter (&state->planar, plan, part->dst, state->workers);
   return true;
 }
 
@@ -216,6 +218,7 @@ multirate_release (SepconvPlan *plan)
     return;
   free_memory (state);
   workers_free (state->workers);
+  rows_planar_release (&state->planar);
   free (state->worker);
   free (state->plane);
   free (state);
@@ -231,7 +234,8 @@ multirate_prepare (SepconvPlan *plan, Fault *fault)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
   state->kernels = kernels[isa_best ()];
   state->workers = workers_new (WORKERS_MAX, fault);
-  if (state->workers == NULL)
+  if (state->workers == NULL
+      || !rows_planar_prepare (plan, &state->planar, fault))
     return false;
   state->worker =
       calloc ((size_t) workers_count (state->workers), sizeof *state->worker);

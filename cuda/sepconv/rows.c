@@ -448,12 +448,14 @@ filter_plane (const SepconvPlan *plan, RowsJob *job)
       plan->float_holds ? kernels->filter_float : kernels->filter_double, job);
 }
 
-/* `n` channels from `channel` on, as one row of samples. */
+/* `n` channels from number `first` on, as one row of samples: in the frame, or taken apart. */
 static void
 run_channels (const SepconvPlan *plan, const SepconvPart *part,
-    Workers *workers, RowsFilter filter, const SepconvChannel *channel, int n,
-    int distance)
+    const RowsPlanar *planar, Workers *workers, RowsFilter filter, int first,
+    int n)
 {
+  const SepconvChannel *channel = &plan->channel[first];
+  const RowsPlanarRow *row = &planar->row[first];
   const Image *src = part->src, *dst = part->dst;
   RowsJob job = {
     .border = plan->border,
@@ -463,13 +465,19 @@ run_channels (const SepconvPlan *plan, const SepconvPart *part,
     .step = n,
     .n_samples = channel->width * n,
     .channel = channel,
-    .distance = distance,
+    .distance = channel->pixel_stride / n,
     .src = sepconv_channel_data (channel, src),
     .src_stride = src->memory[channel->memory].stride,
     .dst = sepconv_channel_data (channel, dst),
     .dst_stride = dst->memory[channel->memory].stride,
   };
 
+  if (row->n > 0) {
+    job.distance = channel->sample_bytes;
+    job.src = planar->memory + row->src;
+    job.dst = planar->memory + row->dst;
+    job.src_stride = job.dst_stride = row->stride;
+  }
   if (job.n_samples == 0 || job.height == 0)
     return;
   if (count_filtered (channel, n) > 0)
@@ -478,49 +486,32 @@ run_channels (const SepconvPlan *plan, const SepconvPart *part,
     workers_run (workers, job.height, COPY_ROWS, copy_rows, &job);
 }
 
-/* Whether n channels are a row of samples at even distances, and enough of them are to be
- * filtered for the others to be filtered in vain. */
-static bool
-are_even (const SepconvChannel *channel, int n, int distance)
-{
-  const int filtered = count_filtered (channel, n);
-
-  for (int c = 0; c < n; c++)
-    if (channel[c].byte_offset != channel->byte_offset + c * distance)
-      return false;
-  return channel->pixel_stride == n * distance
-      && (filtered == 0 || 2 * filtered >= n);
-}
-
 void
 rows_run_planes (const SepconvPlan *plan, const SepconvPart *part,
-    Workers *workers, RowsFilter filter)
+    RowsPlanar *planar, Workers *workers, RowsFilter filter)
 {
+  rows_planar_gather (planar, plan, part->src, workers);
   for (int i = 0; i < plan->n_channels;) {
-    const SepconvChannel *channel = &plan->channel[i];
-    const int n = plan->layout.plane[channel->plane].channels;
-    const int distance = channel->pixel_stride / n;
+    const int channels = plan->layout.plane[plan->channel[i].plane].channels;
+    const int n = rows_even_channels (plan, i);
 
-    if (are_even (channel, n, distance))
-      run_channels (plan, part, workers, filter, channel, n, distance);
-    else
-      for (int c = 0; c < n; c++)
-        run_channels (
-            plan, part, workers, filter, channel + c, 1, channel->pixel_stride);
-    i += n;
+    for (int c = 0; c < channels; c += n)
+      run_channels (plan, part, planar, workers, filter, i + c, n);
+    i += channels;
   }
 }
 
 bool
 rows_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
-  const RowsState *state = plan->state;
+  RowsState *state = plan->state;
 
   (void) fault;
   state->averages->run.n = 0;
-  rows_run_planes (plan, part, state->workers, filter_plane);
+  rows_run_planes (plan, part, &state->planar, state->workers, filter_plane);
   rows_run_averages (
       &state->averages->run, state->workers, state->kernels->averages);
+  rows_planar_scatter (&state->planar, plan, part->dst, state->workers);
   return true;
 }
 
@@ -532,6 +523,7 @@ rows_release (SepconvPlan *plan)
   if (state == NULL)
     return;
   workers_free (state->workers);
+  rows_planar_release (&state->planar);
   free (state->averages);
   free (state->strips);
   free (state->lines);
@@ -564,7 +556,8 @@ rows_prepare (SepconvPlan *plan, const RowsKernels *kernels, Fault *fault)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
   state->kernels = kernels;
   state->workers = workers_new (WORKERS_MAX, fault);
-  if (state->workers == NULL)
+  if (state->workers == NULL
+      || !rows_planar_prepare (plan, &state->planar, fault))
     return false;
   workers = workers_count (state->workers);
   state->averages = calloc (1, sizeof *state->averages);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "method.h"
+#include "rows-planar.h"
 
 #include "../workers.h"
 
@@ -114,6 +115,7 @@ typedef struct
 {
   const RowsKernels *kernels;
   Workers *workers;
+  RowsPlanar planar;
   void *taps_x, *taps_y; /* of the plane, as the sums' type */
   /* A row: of what the sums' samples add up to with the rest, and of sums beyond the
    * edges. */
@@ -181,9 +183,10 @@ void rows_run_codes (
     RowsJob *job, int lines, Workers *workers, WorkersJob filter, void *user);
 
 /* Calls `filter` for each plane that has channels to be filtered, or for each channel where the
- * plane's do not lie at even distances; copies the others. */
+ * plane's do not lie at even distances; copies the others. Results may be in the planes of `planar`, until
+ * rows_planar_scatter(). */
 void rows_run_planes (const SepconvPlan *plan, const SepconvPart *part,
-    Workers *workers, RowsFilter filter);
+    RowsPlanar *planar, Workers *workers, RowsFilter filter);
 
 /* What stands for the sample that is `i` from a row's first one: which one does, or -1
  * less the channel whose border value is meant. */

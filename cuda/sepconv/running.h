@@ -82,6 +82,7 @@ typedef struct
 {
   const RunningKernels *kernels;
   Workers *workers;
+  RowsPlanar planar;
   int n_workers;
   RunningMemory *memory;                  /* [n_workers] */
   uint8_t *outside;                       /* a row beyond a constant border */

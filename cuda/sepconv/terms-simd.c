@@ -45,6 +45,7 @@ typedef struct
 {
   const TermsKernels *kernels;
   Workers *workers;
+  RowsPlanar planar;
   unsigned revision; /* of the plan that there is memory for; 0: of none */
   unsigned shape;    /* likewise */
   Sizes sizes;
@@ -208,17 +209,17 @@ find_averages (const SepconvPlan *plan, RowsJob *rows)
   State *state = plan->state;
   const int i = (int) (rows->channel - plan->channel);
 
-  if (state->strips == NULL || plan->combine != SEPCONV_UNSHARP || plan->scale != 1.0)
+  if (state->strips == NULL || plan->combine != SEPCONV_UNSHARP
+      || plan->scale != 1.0)
     return NULL;
   rows->x = &sepconv_plan_term (plan, rows->channel->plane, 0)->x;
   rows->y = &sepconv_plan_term (plan, rows->channel->plane, 0)->y;
   if (!rows_suit_averages (rows, state->kernels->averages))
     return NULL;
   if (state->averages.planned[i].revision != plan->revision) {
-    state->averages.planned[i].hold =
-        rows_plan_sharpen (rows, state->kernels->averages, plan->amount,
-            rows->channel->threshold, sharpen_offset (rows),
-            &state->averages.planned[i].integers);
+    state->averages.planned[i].hold = rows_plan_sharpen (rows,
+        state->kernels->averages, plan->amount, rows->channel->threshold,
+        sharpen_offset (rows), &state->averages.planned[i].integers);
     state->averages.planned[i].revision = plan->revision;
   }
   return state->averages.planned[i].hold ? &state->averages.planned[i].integers
@@ -340,9 +341,10 @@ terms_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   if (!adopt_taps (plan, fault))
     return false;
   state->averages.run.n = 0;
-  rows_run_planes (plan, part, state->workers, filter_plane);
+  rows_run_planes (plan, part, &state->planar, state->workers, filter_plane);
   rows_run_averages (
       &state->averages.run, state->workers, state->kernels->averages);
+  rows_planar_scatter (&state->planar, plan, part->dst, state->workers);
   return true;
 }
 
@@ -355,6 +357,7 @@ terms_release (SepconvPlan *plan)
     return;
   free_memory (state);
   workers_free (state->workers);
+  rows_planar_release (&state->planar);
   free (state->strips);
   free (state);
 }
@@ -395,8 +398,9 @@ terms_prepare (SepconvPlan *plan, Fault *fault)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
   state->kernels = kernels[isa_best ()];
   state->workers = workers_new (WORKERS_MAX, fault);
-  return state->workers != NULL && make_strips (state, plan, fault)
-      && adopt_taps (plan, fault);
+  return state->workers != NULL
+      && rows_planar_prepare (plan, &state->planar, fault)
+      && make_strips (state, plan, fault) && adopt_taps (plan, fault);
 }
 
 /* More than simd's with any instruction set, since that is nearly always faster where it can do the work.

@@ -484,6 +484,7 @@ main (int argc, char **argv)
   check_multirate_add ();
   check_smoothed_add ();
   check_split_add ();
+  check_strided_add ();
   check_overlay_add ();
   check_plans_add ();
   check_progress_add ();

@@ -56,6 +56,7 @@ void check_methods_add (void);
 void check_multirate_add (void);
 void check_smoothed_add (void);
 void check_split_add (void);
+void check_strided_add (void);
 void check_overlay_add (void);
 void check_plans_add (void);
 void check_progress_add (void);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "rows-planar.h"
+
+#include <stdlib.h>
+
+#define ALIGNMENT 64
+/* Rows that a thread takes at a time. */
+#define ROWS 16
+
+typedef struct
+{
+  const RowsPlanar *planar;
+  const SepconvPlan *plan;
+  const Image *image;
+} Move;
+
+int
+rows_even_channels (const SepconvPlan *plan, int first)
+{
+  const SepconvChannel *channel = &plan->channel[first];
+  const int n = plan->layout.plane[channel->plane].channels;
+  const int distance = channel->pixel_stride / n;
+  int filtered = 0;
+
+  for (int c = 0; c < n; c++) {
+    filtered += channel[c].filter;
+    if (channel[c].byte_offset != channel->byte_offset + c * distance)
+      return 1;
+  }
+  return channel->pixel_stride == n * distance
+          && (filtered == 0 || 2 * filtered >= n)
+      ? n
+      : 1;
+}
+
+static size_t
+padded (int samples, int bytes)
+{
+  return ((size_t) samples * (size_t) bytes + ALIGNMENT - 1) / ALIGNMENT
+      * ALIGNMENT;
+}
+
+/* The memories that have rows of samples that do not lie next to each other, as a bit each. */
+static unsigned
+find_apart (const SepconvPlan *plan)
+{
+  unsigned apart = 0;
+
+  for (int i = 0; i < plan->n_channels;) {
+    const SepconvChannel *channel = &plan->channel[i];
+
+    if (channel->pixel_stride / rows_even_channels (plan, i)
+        != channel->sample_bytes)
+      apart |= 1u << channel->memory;
+    i += plan->layout.plane[channel->plane].channels;
+  }
+  return apart;
+}
+
+bool
+rows_planar_prepare (const SepconvPlan *plan, RowsPlanar *planar, Fault *fault)
+{
+  size_t bytes = 0;
+
+  planar->loops = strided_loops ();
+  planar->memories = find_apart (plan);
+  for (int i = 0; i < plan->n_channels; i++) {
+    const SepconvChannel *channel = &plan->channel[i];
+
+    if ((planar->memories >> channel->memory & 1) != 0)
+      bytes += 2 * padded (channel->width, channel->sample_bytes)
+          * (size_t) plan->layout.memory[channel->memory].height;
+  }
+  if (bytes == 0)
+    return true;
+  planar->memory = aligned_alloc (ALIGNMENT, bytes);
+  return planar->memory != NULL
+      || fault_set (fault, FAULT_NO_SPACE,
+          "Out of memory: %zu MiB for a frame's planes.", bytes >> 20);
+}
+
+/* Which channels are rows of their own depends on which are filtered: it may change from frame to frame, and takes no
+ * more memory than all of them one by one. */
+static void
+lay_out (RowsPlanar *planar, const SepconvPlan *plan)
+{
+  const unsigned apart =
+      planar->memory == NULL ? 0 : planar->memories & find_apart (plan);
+  size_t bytes = 0;
+
+  memset (planar->row, 0, sizeof planar->row);
+  for (int i = 0; i < plan->n_channels;) {
+    const SepconvChannel *channel = &plan->channel[i];
+    const int n = rows_even_channels (plan, i);
+    const int channels = plan->layout.plane[channel->plane].channels;
+    const size_t stride = padded (channel->width * n, channel->sample_bytes);
+    const size_t plane =
+        stride * (size_t) plan->layout.memory[channel->memory].height;
+
+    for (int c = 0; c < channels && (apart >> channel->memory & 1) != 0;
+         c += n, bytes += 2 * plane)
+      planar->row[i + c] = (RowsPlanarRow){ .src = bytes,
+        .dst = bytes + plane,
+        .stride = (ptrdiff_t) stride,
+        .n = n,
+        .distance = channel->pixel_stride / n };
+    i += channels;
+  }
+}
+
+void
+rows_planar_release (RowsPlanar *planar)
+{
+  free (planar->memory);
+}
+
+static inline void
+move_rows (const Move *move, int first, int last, const bool gathers)
+{
+  const RowsPlanar *planar = move->planar;
+
+  for (int y = first; y < last; y++)
+    for (int i = 0; i < move->plan->n_channels; i++) {
+      const SepconvChannel *channel = &move->plan->channel[i];
+      const RowsPlanarRow *row = &planar->row[i];
+      const ImageMemory *memory = &move->image->memory[channel->memory];
+      const int n = channel->width * row->n;
+      uint8_t *close, *apart;
+
+      if (n == 0 || y >= memory->height)
+        continue;
+      close =
+          planar->memory + (gathers ? row->src : row->dst) + y * row->stride;
+      apart = memory->data + channel->byte_offset + y * memory->stride;
+      if (gathers)
+        planar->loops->gather (
+            close, apart, n, channel->sample_bytes, row->distance);
+      else
+        planar->loops->scatter (
+            apart, close, n, channel->sample_bytes, row->distance);
+    }
+}
+
+/* WorkersJobs. */
+static void
+gather_rows (void *user, int worker, int first, int last)
+{
+  (void) worker;
+  move_rows (user, first, last, true);
+}
+
+static void
+scatter_rows (void *user, int worker, int first, int last)
+{
+  (void) worker;
+  move_rows (user, first, last, false);
+}
+
+static void
+run_move (const RowsPlanar *planar, const SepconvPlan *plan, const Image *image,
+    Workers *workers, WorkersJob job)
+{
+  Move move = { planar, plan, image };
+  int height = 0;
+
+  if (planar->memory == NULL)
+    return;
+  for (int m = 0; m < image->n_memories; m++)
+    if (height < image->memory[m].height)
+      height = image->memory[m].height;
+  if (height > 0)
+    workers_run (workers, height, ROWS, job, &move);
+}
+
+void
+rows_planar_gather (RowsPlanar *planar, const SepconvPlan *plan,
+    const Image *src, Workers *workers)
+{
+  lay_out (planar, plan);
+  run_move (planar, plan, src, workers, gather_rows);
+}
+
+void
+rows_planar_scatter (const RowsPlanar *planar, const SepconvPlan *plan,
+    const Image *dst, Workers *workers)
+{
+  run_move (planar, plan, dst, workers, scatter_rows);
+}
