@@ -171,8 +171,8 @@ fill_outside (const RunningState *state, const RowsJob *rows)
   const int raw = (int) channel->center << channel->shift;
 
   for (int i = 0; i < rows->n_samples; i++)
-    image_write_raw (state->outside + (ptrdiff_t) i * rows->distance, raw,
-        channel->sample_bytes);
+    image_write_raw (state->outside + (ptrdiff_t) i * channel->sample_bytes,
+        raw, channel->sample_bytes);
 }
 
 static void
@@ -194,7 +194,9 @@ box_running_simd_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   RunningState *state = plan->state;
 
   (void) fault;
-  rows_run_planes (plan, part, &state->planar, state->workers, filter_rows);
+  if (!rows_run_planes (
+          plan, part, &state->planar, state->workers, filter_rows, fault))
+    return false;
   rows_planar_scatter (&state->planar, plan, part->dst, state->workers);
   return true;
 }

@@ -238,7 +238,7 @@ sum_shorts (
     to[k] = sum[k];
 }
 
-/* The same of n samples wherever they lie. */
+/* The same of n samples, fewer than a block or bytes of fewer bits. */
 static void
 sum_samples (
     float *out, const Window *window, const RowsJob *rows, int begin, int n)
@@ -248,13 +248,15 @@ sum_samples (
   float line[BLOCK] = { 0 }, sum[BLOCK] = { 0 };
 
   for (int i = 0; i < window->n; i++) {
-    const uint8_t *row = window->row[i] + (ptrdiff_t) begin * rows->distance;
+    const uint8_t *row =
+        window->row[i] + (ptrdiff_t) begin * channel->sample_bytes;
 
     for (int k = 0; k < n; k++)
-      line[k] = (float) ((image_read_raw (row + (ptrdiff_t) k * rows->distance,
-                              channel->sample_bytes)
-                             >> channel->shift)
-          - center);
+      line[k] =
+          (float) ((image_read_raw (row + (ptrdiff_t) k * channel->sample_bytes,
+                        channel->sample_bytes)
+                       >> channel->shift)
+              - center);
     for (int k = 0; k < BLOCK; k++)
       sum[k] += window->weight[i] * line[k];
   }
@@ -268,15 +270,15 @@ sum_columns (
 {
   const SepconvChannel *channel = rows->channel;
   const int bytes = channel->sample_bytes;
-  const bool close = rows->distance == bytes
-      && (bytes == 2 || channel->shift == 0) && end - begin >= BLOCK;
+  const bool whole =
+      (bytes == 2 || channel->shift == 0) && end - begin >= BLOCK;
 
   for (int x = begin; x < end; x += BLOCK) {
     /* The last block begins within the one before it. */
-    const int from = close ? min_int (x, end - BLOCK) : x;
+    const int from = whole ? min_int (x, end - BLOCK) : x;
     float *to = out + from;
 
-    if (!close)
+    if (!whole)
       sum_samples (to, window, rows, from, min_int (BLOCK, end - from));
     else if (bytes == 1)
       sum_bytes (to, window, (size_t) from, (float) channel->center);
@@ -395,7 +397,9 @@ narrow (void *user, int index, int first, int last)
   const int window_rows =
       (MULTIRATE_REACH + MULTIRATE_GROUP - 1) * job->plan->y.factor;
   const int strip =
-      max_int (1, STRIP_BYTES / (window_rows * rows->distance) / BLOCK) * BLOCK;
+      max_int (
+          1, STRIP_BYTES / (window_rows * rows->channel->sample_bytes) / BLOCK)
+      * BLOCK;
 
   for (int group = first; group < last; group++) {
     const int begin = group * MULTIRATE_GROUP;
@@ -482,7 +486,7 @@ store_row (const MultirateJob *job, const float *const *rows, int y)
   const RowsJob *plane = &job->rows;
   const SepconvChannel *channel = plane->channel;
   const float *weights = job->plan->y.phase[y % job->plan->y.factor];
-  const int bytes = channel->sample_bytes, distance = plane->distance;
+  const int bytes = channel->sample_bytes;
   const int n = plane->n_samples;
   uint8_t *to = plane->dst + y * plane->dst_stride;
 
@@ -490,19 +494,19 @@ store_row (const MultirateJob *job, const float *const *rows, int y)
     /* The last block begins within the one before it. */
     const int from = n < BLOCK ? 0 : min_int (x, n - BLOCK);
     _Alignas(64) int32_t raw[BLOCK];
-    uint8_t *at = to + (ptrdiff_t) from * distance;
+    uint8_t *at = to + (ptrdiff_t) from * bytes;
 
     codes_of_rows (
         raw, rows, weights, from, (float) channel->max_code, channel->shift);
-    if (distance == 1 && n >= BLOCK)
+    if (bytes == 1 && n >= BLOCK)
       for (int k = 0; k < BLOCK; k++)
         image_write_raw (at + k, raw[k], 1);
-    else if (distance == 2 && bytes == 2 && n >= BLOCK)
+    else if (bytes == 2 && n >= BLOCK)
       for (int k = 0; k < BLOCK; k++)
         image_write_raw (at + 2 * k, raw[k], 2);
     else
       for (int k = 0; k < min_int (BLOCK, n - from); k++)
-        image_write_raw (at + (ptrdiff_t) k * distance, raw[k], bytes);
+        image_write_raw (at + (ptrdiff_t) k * bytes, raw[k], bytes);
   }
 }
 

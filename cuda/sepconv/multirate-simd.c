@@ -204,7 +204,9 @@ multirate_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 
   if (!adopt_taps (plan, fault))
     return false;
-  rows_run_planes (plan, part, &state->planar, state->workers, filter_plane);
+  if (!rows_run_planes (
+          plan, part, &state->planar, state->workers, filter_plane, fault))
+    return false;
   rows_planar_scatter (&state->planar, plan, part->dst, state->workers);
   return true;
 }

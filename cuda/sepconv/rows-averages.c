@@ -275,7 +275,7 @@ rows_averages_offset (const RowsJob *job)
 bool
 rows_suit_averages (const RowsJob *job, const RowsAveragesKernels *kernels)
 {
-  return kernels != NULL && job->distance == job->channel->sample_bytes
+  return kernels != NULL
       && job->n_samples >= ROWS_RUN
       /* What stands for the samples beyond one end of a row lies at the other. */
       && (job->border != SEPCONV_WRAP || job->n_samples <= ROWS_MAX_STRIP);

@@ -27,8 +27,8 @@ write_row (const Strip *strip, const int16_t *line, uint8_t *row)
   uint8_t *samples = strip->memory->samples;
   int i = 0;
 
-  row += (ptrdiff_t) strip->begin * job->distance;
-  if (job->distance == bytes && job->step != 3) {
+  row += (ptrdiff_t) strip->begin * bytes;
+  if (job->step != 3) {
     for (; i + N <= strip->n; i += N)
       write_pixels (
           job, line + i, start + i / 2, row + i * bytes, PAIRS_AT_ONCE);
@@ -40,7 +40,7 @@ write_row (const Strip *strip, const int16_t *line, uint8_t *row)
   for (int k = i; k < strip->n + (job->step == 3 ? 5 : 0); k += N)
     write_pixels (
         job, line + k, start + k / 2, samples + k * bytes, PAIRS_AT_ONCE);
-  if (job->step == 3 && job->distance == 1)
+  if (job->step == 3 && bytes == 1)
     unpair_threes (row, samples, strip->n);
   else
     spread_samples (job, row, samples, i, strip->n);

@@ -53,26 +53,13 @@ typedef struct
   const uint8_t *edges[ROWS_MAX_WINDOWS], *inside[ROWS_MAX_WINDOWS];
 } Strip;
 
-/* One channel's samples that lie next to each other. */
-static void
-copy_close (uint8_t *to, const uint8_t *from, int n, int bytes, int distance)
-{
-  if (distance == bytes)
-    memcpy (to, from, (size_t) n * (size_t) bytes);
-  else if (bytes == 1 && distance == 2)
-    for (int i = 0; i < n; i++)
-      to[i] = from[2 * i];
-  else
-    for (int i = 0; i < n; i++)
-      memcpy (to + i * bytes, from + (ptrdiff_t) i * distance, (size_t) bytes);
-}
-
 /* Copies sample i of a row; i < 0: what stands beyond the constant border of channel -1 - i. */
 static void
 copy_edge (const RowsJob *job, uint8_t *to, const uint8_t *row, int i)
 {
-  const uint8_t *from = i < 0 ? (const uint8_t *) &job->codes->border[-1 - i]
-                              : row + (ptrdiff_t) i * job->distance;
+  const uint8_t *from = i < 0
+      ? (const uint8_t *) &job->codes->border[-1 - i]
+      : row + (ptrdiff_t) i * job->channel->sample_bytes;
 
   /* A call of memcpy() for each would take longer than all sums of a small picture. */
   to[0] = from[0];
@@ -96,8 +83,7 @@ copy_samples (
     copy_edge (job, to, row, job->state->left[i + before]);
   n = min_int (end, job->n_samples) - i;
   if (n > 0) {
-    copy_close (
-        to, row + (ptrdiff_t) i * job->distance, n, bytes, job->distance);
+    memcpy (to, row + (ptrdiff_t) i * bytes, (size_t) n * (size_t) bytes);
     i += n;
     to += n * bytes;
   }
@@ -108,8 +94,7 @@ copy_samples (
 }
 
 /* Copies the samples of row v of the window that are not read in place: those outside the
- * picture, those that would be read with others behind the row's end, and all if they are
- * not next to each other. */
+ * picture, and those that would be read with others behind the row's end. */
 static void
 take_row (const Strip *strip, int v)
 {
@@ -295,16 +280,9 @@ spread_samples (
 
   if (job->step == 3)
     for (; i < n; i++)
-      memcpy (row + (ptrdiff_t) i * job->distance,
-          from + paired_three (i) * bytes, (size_t) bytes);
-  else if (job->distance == bytes)
-    memcpy (row + i * bytes, from + i * bytes, (size_t) ((n - i) * bytes));
-  else if (bytes == 1)
-    for (; i < n; i++)
-      row[(ptrdiff_t) i * job->distance] = from[i];
+      memcpy (row + i * bytes, from + paired_three (i) * bytes, (size_t) bytes);
   else
-    for (; i < n; i++)
-      memcpy (row + (ptrdiff_t) i * job->distance, from + 2 * i, 2);
+    memcpy (row + i * bytes, from + i * bytes, (size_t) ((n - i) * bytes));
 }
 
 /* Finds which samples of the lines are read in place, and what stands for those that are not
@@ -324,10 +302,6 @@ begin_strip (Strip *strip)
   strip->middle =
       min_int (strip->length, job->n_samples - strip->origin) - strip->left;
   strip->middle = strip->middle < 0 ? 0 : strip->middle / SHORTS * SHORTS;
-  if (job->distance != job->channel->sample_bytes) {
-    strip->left = strip->length;
-    strip->middle = 0;
-  }
   for (int i = 0, c = channel; i < ROWS_STARTS (strip->n); i++) {
     strip->memory->start[i] = job->codes->start[c];
     c = c + 1 == job->step ? 0 : c + 1;

@@ -57,35 +57,52 @@ find_apart (const SepconvPlan *plan)
   return apart;
 }
 
-bool
-rows_planar_prepare (const SepconvPlan *plan, RowsPlanar *planar, Fault *fault)
+/* The most that a plan's memories `apart` take. */
+static size_t
+most_bytes (const SepconvPlan *plan, unsigned apart)
 {
   size_t bytes = 0;
 
-  planar->loops = strided_loops ();
-  planar->memories = find_apart (plan);
   for (int i = 0; i < plan->n_channels; i++) {
     const SepconvChannel *channel = &plan->channel[i];
+    const ImagePlane *most = &plan->most.plane[channel->plane];
 
-    if ((planar->memories >> channel->memory & 1) != 0)
-      bytes += 2 * padded (channel->width, channel->sample_bytes)
-          * (size_t) plan->layout.memory[channel->memory].height;
+    if ((apart >> channel->memory & 1) != 0)
+      bytes += 2 * padded (most->width, channel->sample_bytes)
+          * (size_t) plan->most.memory[channel->memory].height;
   }
-  if (bytes == 0)
+  return bytes;
+}
+
+/* Makes the memory if there is none, or too little, as when a plan comes to filter one channel of several. */
+static bool
+make_memory (
+    const SepconvPlan *plan, RowsPlanar *planar, unsigned apart, Fault *fault)
+{
+  const size_t bytes = most_bytes (plan, apart);
+
+  if (bytes <= planar->bytes)
     return true;
+  free (planar->memory);
   planar->memory = aligned_alloc (ALIGNMENT, bytes);
+  planar->bytes = planar->memory != NULL ? bytes : 0;
   return planar->memory != NULL
       || fault_set (fault, FAULT_NO_SPACE,
           "Out of memory: %zu MiB for a frame's planes.", bytes >> 20);
 }
 
+bool
+rows_planar_prepare (const SepconvPlan *plan, RowsPlanar *planar, Fault *fault)
+{
+  planar->loops = strided_loops ();
+  return make_memory (plan, planar, find_apart (plan), fault);
+}
+
 /* Which channels are rows of their own depends on which are filtered: it may change from frame to frame, and takes no
  * more memory than all of them one by one. */
 static void
-lay_out (RowsPlanar *planar, const SepconvPlan *plan)
+lay_out (RowsPlanar *planar, const SepconvPlan *plan, unsigned apart)
 {
-  const unsigned apart =
-      planar->memory == NULL ? 0 : planar->memories & find_apart (plan);
   size_t bytes = 0;
 
   memset (planar->row, 0, sizeof planar->row);
@@ -163,8 +180,6 @@ run_move (const RowsPlanar *planar, const SepconvPlan *plan, const Image *image,
   Move move = { planar, plan, image };
   int height = 0;
 
-  if (planar->memory == NULL)
-    return;
   for (int m = 0; m < image->n_memories; m++)
     if (height < image->memory[m].height)
       height = image->memory[m].height;
@@ -172,17 +187,25 @@ run_move (const RowsPlanar *planar, const SepconvPlan *plan, const Image *image,
     workers_run (workers, height, ROWS, job, &move);
 }
 
-void
+bool
 rows_planar_gather (RowsPlanar *planar, const SepconvPlan *plan,
-    const Image *src, Workers *workers)
+    const Image *src, Workers *workers, Fault *fault)
 {
-  lay_out (planar, plan);
-  run_move (planar, plan, src, workers, gather_rows);
+  const unsigned apart = find_apart (plan);
+
+  planar->used = apart != 0;
+  if (!make_memory (plan, planar, apart, fault))
+    return false;
+  lay_out (planar, plan, apart);
+  if (planar->used)
+    run_move (planar, plan, src, workers, gather_rows);
+  return true;
 }
 
 void
 rows_planar_scatter (const RowsPlanar *planar, const SepconvPlan *plan,
     const Image *dst, Workers *workers)
 {
-  run_move (planar, plan, dst, workers, scatter_rows);
+  if (planar->used)
+    run_move (planar, plan, dst, workers, scatter_rows);
 }

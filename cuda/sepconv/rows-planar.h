@@ -21,8 +21,9 @@ typedef struct
 typedef struct
 {
   const StridedLoops *loops;
-  uint8_t *memory;   /* NULL: none */
-  unsigned memories; /* of the frame, a bit for each that there is room for */
+  uint8_t *memory; /* NULL: none has been needed */
+  size_t bytes;
+  bool used; /* by the frame that was gathered last */
   RowsPlanarRow row
       [SEPCONV_MAX_CHANNELS]; /* by the first channel, of the frame that was gathered last */
 } RowsPlanar;
@@ -31,13 +32,14 @@ typedef struct
  * them filtered for the others to be filtered in vain: all of the plane's, or one. */
 int rows_even_channels (const SepconvPlan *plan, int first);
 
-/* Makes the memory for frames of the plan's layout and all smaller ones, if they need it. */
+/* Makes the memory for frames of the plan's layout and all smaller ones, if they need it. A frame may need it later, once
+ * other channels are filtered. */
 bool rows_planar_prepare (
     const SepconvPlan *plan, RowsPlanar *planar, Fault *fault);
 void rows_planar_release (RowsPlanar *planar);
 
 /* Takes `src` apart, and puts `dst` together. */
-void rows_planar_gather (RowsPlanar *planar, const SepconvPlan *plan,
-    const Image *src, Workers *workers);
+bool rows_planar_gather (RowsPlanar *planar, const SepconvPlan *plan,
+    const Image *src, Workers *workers, Fault *fault);
 void rows_planar_scatter (const RowsPlanar *planar, const SepconvPlan *plan,
     const Image *dst, Workers *workers);

@@ -23,21 +23,18 @@ NAME (read_code) (const uint8_t *at, int bytes, int shift, SUM center)
 
 /* Reads n of them. */
 static void
-NAME (unpack) (SUM *line, const uint8_t *row, const SepconvChannel *channel,
-    ptrdiff_t distance, int n)
+NAME (unpack) (
+    SUM *line, const uint8_t *row, const SepconvChannel *channel, int n)
 {
   const SUM center = (SUM) channel->center;
   const int bytes = channel->sample_bytes, shift = channel->shift;
 
-  if (bytes == 1 && distance == 1)
+  if (bytes == 1)
     for (int k = 0; k < n; k++)
       line[k] = NAME (read_code) (row + k, 1, shift, center);
-  else if (bytes == 2 && distance == 2)
-    for (int k = 0; k < n; k++)
-      line[k] = NAME (read_code) (row + 2 * (ptrdiff_t) k, 2, shift, center);
   else
     for (int k = 0; k < n; k++)
-      line[k] = NAME (read_code) (row + k * distance, bytes, shift, center);
+      line[k] = NAME (read_code) (row + 2 * (ptrdiff_t) k, 2, shift, center);
 }
 
 /* A vector of sums, wherever they lie. */
@@ -90,7 +87,7 @@ NAME (fill_edge) (SUM *line, const uint8_t *row, const RowsJob *job,
   for (int k = 0; k < n; k++)
     line[k] = index[k] < 0
         ? (SUM) channel[-1 - index[k]].border
-        : NAME (read_code) (row + (ptrdiff_t) index[k] * job->distance,
+        : NAME (read_code) (row + (ptrdiff_t) index[k] * channel->sample_bytes,
               channel->sample_bytes, channel->shift, center);
 }
 
@@ -105,7 +102,7 @@ NAME (load_line) (SUM *line, const uint8_t *row, const RowsJob *job,
   if (first < 0)
     NAME (fill_edge) (line, row, job, left + (first + before), from - first);
   NAME (unpack) (line + (from - first),
-      row + (ptrdiff_t) from * job->distance, job->channel, job->distance,
+      row + (ptrdiff_t) from * job->channel->sample_bytes, job->channel,
       to - from);
   NAME (fill_edge) (line + (to - first), row, job, right, last - to);
 }
@@ -113,7 +110,7 @@ NAME (load_line) (SUM *line, const uint8_t *row, const RowsJob *job,
 /* Rounds values to the nearest code (ties to even), clamps them, and stores n of them. */
 static void
 NAME (store_run) (uint8_t *row, const SUM *values,
-    const SepconvChannel *channel, ptrdiff_t distance, int n)
+    const SepconvChannel *channel, int n)
 {
   /* What is added to this keeps no fraction; instructions that round are not in every set. */
   const SUM rounder = (SUM) (sizeof (SUM) == sizeof (float) ? 0x1.8p23 : 0x1.8p52);
@@ -127,7 +124,7 @@ NAME (store_run) (uint8_t *row, const SUM *values,
 
     raw[k] = (int) (value - rounder) << shift;
   }
-  rows_store_run (row, raw, channel->sample_bytes, distance, n);
+  rows_store_run (row, raw, channel->sample_bytes, n);
 }
 
 /* rows[i]: sums of the row that tap i weighs. */

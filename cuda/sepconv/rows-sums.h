@@ -43,7 +43,7 @@ NAME (column_pass) (const RowsJob *job, const SUM *sums, int begin, int n)
                          : sums + (size_t) from * (size_t) job->slab;
     }
     for (int x = 0; x < n; x += ROWS_RUN) {
-      uint8_t *to = job->dst + (ptrdiff_t) (begin + x) * job->distance;
+      uint8_t *to = job->dst + (ptrdiff_t) (begin + x) * job->channel->sample_bytes;
 
       for (int y = first; y < last; y++) {
         SUM out[ROWS_RUN];
@@ -53,7 +53,7 @@ NAME (column_pass) (const RowsJob *job, const SUM *sums, int begin, int n)
         for (int k = 0; k < ROWS_RUN; k++)
           out[k] += offsets[x + k];
         NAME (store_run) (to + y * job->dst_stride, out, job->channel,
-            job->distance, min_int (n - x, ROWS_RUN));
+            min_int (n - x, ROWS_RUN));
       }
     }
     rows_copy_kept (job, first, last, begin, n);

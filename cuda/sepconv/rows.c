@@ -97,7 +97,7 @@ rows_copy_kept (const RowsJob *job, int first, int last, int begin, int n)
 
   if (count_filtered (job->channel, job->step) == job->step)
     return;
-  if (job->step != 3 && job->distance == (int) bytes) {
+  if (job->step != 3) {
     copy_kept_of_pixels (job, first, last, begin, n);
     return;
   }
@@ -110,8 +110,7 @@ rows_copy_kept (const RowsJob *job, int first, int last, int begin, int n)
 
       for (int i = begin + (c - begin % job->step + job->step) % job->step;
            i < begin + n; i += job->step)
-        memcpy (to + (ptrdiff_t) i * job->distance,
-            from + (ptrdiff_t) i * job->distance, bytes);
+        memcpy (to + (size_t) i * bytes, from + (size_t) i * bytes, bytes);
     }
   }
 }
@@ -123,10 +122,6 @@ copy_rows (void *user, int worker, int first, int last)
   const size_t bytes = (size_t) job->channel->sample_bytes;
 
   (void) worker;
-  if (job->distance != (int) bytes) {
-    rows_copy_kept (job, first, last, 0, job->n_samples);
-    return;
-  }
   for (int y = first; y < last; y++)
     memcpy (job->dst + y * job->dst_stride, job->src + y * job->src_stride,
         (size_t) job->n_samples * bytes);
@@ -397,10 +392,8 @@ void
 rows_run_codes (
     RowsJob *job, int lines, Workers *workers, WorkersJob filter, void *user)
 {
-  const bool close = job->distance == job->channel->sample_bytes;
   const int fit = STRIP_BYTES / (lines + STRIP_LINES) / ROWS_RUN * ROWS_RUN;
-  const int most = max_int (
-      MIN_STRIP, min_int (fit, close ? ROWS_MAX_STRIP : ROWS_MAX_COPIED_STRIP));
+  const int most = max_int (MIN_STRIP, min_int (fit, ROWS_MAX_STRIP));
   int strips = divide_up (job->n_samples, most);
   const int64_t work = (int64_t) job->n_samples * job->height
       * (job->x->n + job->y->n + TAPS_OF_SAMPLE);
@@ -465,7 +458,6 @@ run_channels (const SepconvPlan *plan, const SepconvPart *part,
     .step = n,
     .n_samples = channel->width * n,
     .channel = channel,
-    .distance = channel->pixel_stride / n,
     .src = sepconv_channel_data (channel, src),
     .src_stride = src->memory[channel->memory].stride,
     .dst = sepconv_channel_data (channel, dst),
@@ -473,7 +465,6 @@ run_channels (const SepconvPlan *plan, const SepconvPart *part,
   };
 
   if (row->n > 0) {
-    job.distance = channel->sample_bytes;
     job.src = planar->memory + row->src;
     job.dst = planar->memory + row->dst;
     job.src_stride = job.dst_stride = row->stride;
@@ -486,11 +477,12 @@ run_channels (const SepconvPlan *plan, const SepconvPart *part,
     workers_run (workers, job.height, COPY_ROWS, copy_rows, &job);
 }
 
-void
+bool
 rows_run_planes (const SepconvPlan *plan, const SepconvPart *part,
-    RowsPlanar *planar, Workers *workers, RowsFilter filter)
+    RowsPlanar *planar, Workers *workers, RowsFilter filter, Fault *fault)
 {
-  rows_planar_gather (planar, plan, part->src, workers);
+  if (!rows_planar_gather (planar, plan, part->src, workers, fault))
+    return false;
   for (int i = 0; i < plan->n_channels;) {
     const int channels = plan->layout.plane[plan->channel[i].plane].channels;
     const int n = rows_even_channels (plan, i);
@@ -499,6 +491,7 @@ rows_run_planes (const SepconvPlan *plan, const SepconvPart *part,
       run_channels (plan, part, planar, workers, filter, i + c, n);
     i += channels;
   }
+  return true;
 }
 
 bool
@@ -506,9 +499,10 @@ rows_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
   RowsState *state = plan->state;
 
-  (void) fault;
   state->averages->run.n = 0;
-  rows_run_planes (plan, part, &state->planar, state->workers, filter_plane);
+  if (!rows_run_planes (
+          plan, part, &state->planar, state->workers, filter_plane, fault))
+    return false;
   rows_run_averages (
       &state->averages->run, state->workers, state->kernels->averages);
   rows_planar_scatter (&state->planar, plan, part->dst, state->workers);

@@ -39,10 +39,8 @@ max_size (size_t a, size_t b)
   return a > b ? a : b;
 }
 
-/* Of filter_codes(): samples of a strip at most, where they lie next to each other, and where
- * they are copied first; rows that are summed at a time at most. */
+/* Of filter_codes(): samples of a strip at most; rows that are summed at a time at most. */
 #define ROWS_MAX_STRIP 8192
-#define ROWS_MAX_COPIED_STRIP 1024
 #define ROWS_MAX_AT_ONCE 8
 #define ROWS_MAX_WINDOW (ROWS_MAX_CODE_TAPS + ROWS_MAX_AT_ONCE)
 /* And those that are new to the next window. */
@@ -54,18 +52,20 @@ max_size (size_t a, size_t b)
 /* Pairs of pixels of a strip of n samples, with those that whole vectors sum behind its end. */
 #define ROWS_STARTS(n) ((n) / 2 + 2 * ROWS_RUN)
 
-/* Samples of all the rows that are smoothed, see rows-fit.h. */
-#define ROWS_SMOOTHED_SAMPLES \
-  (ROWS_MAX_WINDOW * (ROWS_MAX_COPIED_STRIP + ROWS_REACH))
+/* Samples of a line that are copied, at most. Rows that are smoothed, see rows-fit.h, share that memory. */
+#define ROWS_COPIED (1024 + ROWS_REACH)
+#define ROWS_SMOOTHED_SAMPLES (ROWS_MAX_WINDOW * ROWS_COPIED)
 
 /* A worker's memory for a strip of codes: see rows-codes.h. */
 typedef struct
 {
   _Alignas(64) int16_t line[ROWS_MAX_AT_ONCE][ROWS_LINE]; /* sums of columns */
-  int32_t start[ROWS_STARTS (ROWS_MAX_STRIP)]; /* RowsCodeTaps's, of each pair of pixels */
-  union {
+  int32_t start[ROWS_STARTS (
+      ROWS_MAX_STRIP)]; /* RowsCodeTaps's, of each pair of pixels */
+  union
+  {
     /* Of the rows of the window. */
-    uint8_t edges[ROWS_MAX_WINDOW][2 * (ROWS_MAX_COPIED_STRIP + ROWS_REACH)];
+    uint8_t edges[ROWS_MAX_WINDOW][2 * ROWS_COPIED];
     /* For averages: rows, one after the other, of smoothed samples. */
     int16_t smoothed[ROWS_SMOOTHED_SAMPLES];
   };
@@ -141,8 +141,7 @@ typedef struct
   int slab;      /* samples of a slab or strip, a multiple of ROWS_RUN */
   int strips;    /* for averages: that samples are divided into */
   int bands;     /* that a strip's rows are divided into */
-  const SepconvChannel *channel; /* [step]; what they do not share is below */
-  int distance;                  /* bytes from sample to sample */
+  const SepconvChannel *channel; /* [step], which share all but addresses */
   const uint8_t *src;
   ptrdiff_t src_stride;
   uint8_t *dst;
@@ -158,7 +157,8 @@ struct RowsKernels
   void (*prepare_double) (const RowsJob *job);
   WorkersJob filter_float, filter_double; /* items are slabs */
   WorkersJob filter_codes; /* items are bands of strips; NULL: there is none */
-  const struct RowsAveragesKernels *averages; /* rows-averages.h; NULL: there are none */
+  const struct RowsAveragesKernels
+      *averages; /* rows-averages.h; NULL: there are none */
 };
 
 bool rows_prepare (SepconvPlan *plan, const RowsKernels *kernels, Fault *fault);
@@ -185,8 +185,8 @@ void rows_run_codes (
 /* Calls `filter` for each plane that has channels to be filtered, or for each channel where the
  * plane's do not lie at even distances; copies the others. Results may be in the planes of `planar`, until
  * rows_planar_scatter(). */
-void rows_run_planes (const SepconvPlan *plan, const SepconvPart *part,
-    RowsPlanar *planar, Workers *workers, RowsFilter filter);
+bool rows_run_planes (const SepconvPlan *plan, const SepconvPart *part,
+    RowsPlanar *planar, Workers *workers, RowsFilter filter, Fault *fault);
 
 /* What stands for the sample that is `i` from a row's first one: which one does, or -1
  * less the channel whose border value is meant. */
@@ -210,16 +210,15 @@ rows_prefetch (const uint8_t *at)
 
 /* Stores n raw samples, of a run or less. */
 static inline void
-rows_store_run (
-    uint8_t *row, const int raw[ROWS_RUN], int bytes, ptrdiff_t distance, int n)
+rows_store_run (uint8_t *row, const int raw[ROWS_RUN], int bytes, int n)
 {
-  if (bytes == 1 && distance == 1 && n == ROWS_RUN)
+  if (bytes == 1 && n == ROWS_RUN)
     for (int k = 0; k < ROWS_RUN; k++)
       image_write_raw (row + k, raw[k], 1);
-  else if (bytes == 2 && distance == 2 && n == ROWS_RUN)
+  else if (bytes == 2 && n == ROWS_RUN)
     for (int k = 0; k < ROWS_RUN; k++)
       image_write_raw (row + 2 * (ptrdiff_t) k, raw[k], 2);
   else
     for (int k = 0; k < n; k++)
-      image_write_raw (row + k * distance, raw[k], bytes);
+      image_write_raw (row + k * bytes, raw[k], bytes);
 }

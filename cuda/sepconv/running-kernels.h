@@ -20,29 +20,22 @@
 #define MOST_LANES 16
 
 INLINE int32_t
-read_code (const uint8_t *row, ptrdiff_t i, const ptrdiff_t distance,
-    const int bytes, const int shift)
+read_code (const uint8_t *row, ptrdiff_t i, const int bytes, const int shift)
 {
-  return image_read_raw (row + i * distance, bytes) >> shift;
+  return image_read_raw (row + i * bytes, bytes) >> shift;
 }
 
-/* Calls f (arguments..., distance, bytes, shift), with constants for the last three where rows
- * are common. */
+/* Calls f (arguments..., bytes, shift), with constants for these where samples are common. */
 #define WITH_LAYOUT(rows, f, ...) \
   do { \
     const int bytes_ = (rows)->channel->sample_bytes; \
     const int shift_ = (rows)->channel->shift; \
-    const ptrdiff_t distance_ = (rows)->distance; \
-    if (bytes_ == 1 && distance_ == 1 && shift_ == 0) \
-      f (__VA_ARGS__, 1, 1, 0); \
-    else if (bytes_ == 1 && distance_ == 2 && shift_ == 0) \
-      f (__VA_ARGS__, 2, 1, 0); \
-    else if (bytes_ == 1 && distance_ == 4 && shift_ == 0) \
-      f (__VA_ARGS__, 4, 1, 0); \
-    else if (bytes_ == 2 && distance_ == 2) \
-      f (__VA_ARGS__, 2, 2, shift_); \
+    if (bytes_ == 1 && shift_ == 0) \
+      f (__VA_ARGS__, 1, 0); \
+    else if (bytes_ == 1) \
+      f (__VA_ARGS__, 1, shift_); \
     else \
-      f (__VA_ARGS__, distance_, bytes_, shift_); \
+      f (__VA_ARGS__, 2, shift_); \
   } while (0)
 
 /* Adds bytes that lie next to each other, as many as fill whole vectors; returns how many. */
@@ -62,15 +55,14 @@ add_bytes (int32_t *line, const uint8_t *row, int n)
 
 INLINE void
 add_row_of (int32_t *restrict line, const uint8_t *restrict row,
-    const int times, int n, const ptrdiff_t distance, const int bytes,
-    const int shift)
+    const int times, int n, const int bytes, const int shift)
 {
   int i = 0;
 
-  if (distance == 1 && shift == 0 && times == 1)
+  if (bytes == 1 && shift == 0 && times == 1)
     i = add_bytes (line, row, n);
   for (; i < n; i++)
-    line[i] += times * read_code (row, i, distance, bytes, shift);
+    line[i] += times * read_code (row, i, bytes, shift);
 }
 
 /* line += times * row */
@@ -102,16 +94,15 @@ replace_bytes (
 
 INLINE void
 replace_row_of (int32_t *restrict line, const uint8_t *restrict enters,
-    const uint8_t *restrict leaves, int n, const ptrdiff_t distance,
-    const int bytes, const int shift)
+    const uint8_t *restrict leaves, int n, const int bytes, const int shift)
 {
   int i = 0;
 
-  if (distance == 1 && shift == 0)
+  if (bytes == 1 && shift == 0)
     i = replace_bytes (line, enters, leaves, n);
   for (; i < n; i++)
-    line[i] += read_code (enters, i, distance, bytes, shift)
-        - read_code (leaves, i, distance, bytes, shift);
+    line[i] += read_code (enters, i, bytes, shift)
+        - read_code (leaves, i, bytes, shift);
 }
 
 /* line += enters - leaves */

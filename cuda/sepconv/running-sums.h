@@ -129,23 +129,15 @@ NAME (write_block) (const RowsJob *rows, uint8_t *to, const REAL *values,
   const SepconvChannel *channel = rows->channel;
   const int bytes = channel->sample_bytes;
   uint8_t codes[2 * RUNNING_BLOCK];
-  const bool whole = n == RUNNING_BLOCK && rows->distance == bytes;
+  const bool whole = n == RUNNING_BLOCK;
   uint8_t *packed = whole ? to : codes;
 
   if (bytes == 1)
     NAME (pack_block) (packed, values, 1, channel->max_code, channel->shift);
   else
     NAME (pack_block) (packed, values, 2, channel->max_code, channel->shift);
-  if (whole)
-    return;
-  if (rows->distance == bytes)
+  if (!whole)
     memcpy (to, codes, (size_t) (n * bytes));
-  else if (bytes == 1)
-    for (int i = 0; i < n; i++)
-      to[(ptrdiff_t) i * rows->distance] = codes[i];
-  else
-    for (int i = 0; i < n; i++)
-      memcpy (to + (ptrdiff_t) i * rows->distance, codes + 2 * i, 2);
 }
 
 /* Writes a row of the result. */
@@ -174,7 +166,7 @@ NAME (write_row_of) (const RunningJob *job, const RunningMemory *memory,
       NAME (add_line) (values, from, block, line, reach,
           &job->spec->weight[k], ends);
     }
-    NAME (write_block) (rows, row + (ptrdiff_t) x * rows->distance, values,
+    NAME (write_block) (rows, row + (ptrdiff_t) x * rows->channel->sample_bytes, values,
         min_int (rows->n_samples - x, RUNNING_BLOCK));
   }
 }

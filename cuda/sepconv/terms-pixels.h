@@ -137,8 +137,7 @@ copy_row (const RowsJob *rows, uint8_t *to, const uint8_t *row, int i, int n)
   if (rows->step == 3)
     pair_three_bytes (to, row, n);
   else
-    copy_close (to + i * bytes, row + (ptrdiff_t) i * rows->distance, n - i,
-        bytes, rows->distance);
+    memcpy (to + i * bytes, row + i * bytes, (size_t) ((n - i) * bytes));
 }
 
 /* Writes row y of the result, row j of those whose lines there are. */
@@ -151,13 +150,13 @@ write_row_of (const Strips *strips, int y, int j, const SepconvCombine combine)
   };
   const RowsJob *rows = &strips->job->rows;
   const int bytes = rows->channel->sample_bytes, n = strips->term[0].n;
-  const ptrdiff_t begin = (ptrdiff_t) strips->term[0].begin * rows->distance;
+  const ptrdiff_t begin = (ptrdiff_t) strips->term[0].begin * bytes;
   const uint8_t *from = rows->src + y * rows->src_stride + begin;
   uint8_t *to = rows->dst + y * rows->dst_stride + begin;
   uint8_t *in = strips->memory->in, *samples = strips->memory->term[0].samples;
   int i = 0;
 
-  if (rows->distance == bytes && rows->step != 3)
+  if (rows->step != 3)
     for (; i + N <= n; i += N)
       write_pixels (strips, j, i, from + i * bytes, to + i * bytes, combine,
           PAIRS_AT_ONCE);
@@ -167,7 +166,7 @@ write_row_of (const Strips *strips, int y, int j, const SepconvCombine combine)
   for (int k = i; k < n + (rows->step == 3 ? 5 : 0); k += N)
     write_pixels (strips, j, k, in + k * bytes, samples + k * bytes, combine,
         PAIRS_AT_ONCE);
-  if (rows->step == 3 && rows->distance == 1)
+  if (rows->step == 3 && bytes == 1)
     unpair_threes (to, samples, n);
   else
     spread_samples (rows, to, samples, i, n);

@@ -173,7 +173,7 @@ suits_pattern (const TermsJob *job)
   for (int c = 1; c < job->rows.step; c++)
     if (job->addends->result[c] != job->addends->result[0])
       return false;
-  return job->rows.distance == 1;
+  return job->rows.channel->sample_bytes == 1;
 }
 
 bool

@@ -341,7 +341,9 @@ terms_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   if (!adopt_taps (plan, fault))
     return false;
   state->averages.run.n = 0;
-  rows_run_planes (plan, part, &state->planar, state->workers, filter_plane);
+  if (!rows_run_planes (
+          plan, part, &state->planar, state->workers, filter_plane, fault))
+    return false;
   rows_run_averages (
       &state->averages.run, state->workers, state->kernels->averages);
   rows_planar_scatter (&state->planar, plan, part->dst, state->workers);

@@ -201,12 +201,12 @@ NAME (write_run) (const NAME (Strip) *strip, const uint8_t *from, uint8_t *to,
   const int c = (strip->begin + x) % rows->step;
   const SUM *result = strip->result + c, *first = strip->term[0] + c;
   const SUM *second = strip->term[1] + c;
-  const ptrdiff_t at = (ptrdiff_t) (strip->begin + x) * rows->distance;
+  const ptrdiff_t at = (ptrdiff_t) (strip->begin + x) * rows->channel->sample_bytes;
   SUM values[ROWS_RUN], in[ROWS_RUN];
 
   switch (job->combine) {
     case SEPCONV_UNSHARP:
-      NAME (unpack) (in, from + at, rows->channel, rows->distance, n);
+      NAME (unpack) (in, from + at, rows->channel, n);
       for (int k = n; k < ROWS_RUN; k++)
         in[k] = 0;
       NAME (combine_unsharp) (job, values, in, terms[0], result, first);
@@ -221,7 +221,7 @@ NAME (write_run) (const NAME (Strip) *strip, const uint8_t *from, uint8_t *to,
       for (int k = 0; k < ROWS_RUN; k++)
         values[k] = terms[0][k] + result[k];
   }
-  NAME (store_run) (to + at, values, rows->channel, rows->distance, n);
+  NAME (store_run) (to + at, values, rows->channel, n);
 }
 
 static void

@@ -97,7 +97,6 @@ plan_case (Check *check, Random *random, int index, const void *data)
     .step = 1,
     .n_samples = 200,
     .height = 2000,
-    .distance = 1,
     .channel = &channel };
   RowsAverages averages;
 
