@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "rows-planar.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define ALIGNMENT 64
@@ -57,7 +58,7 @@ find_apart (const SepconvPlan *plan)
   return apart;
 }
 
-/* The most that a plan's memories `apart` take. */
+/* The most that a plan's memories `apart` take; SIZE_MAX: more than there can be. */
 static size_t
 most_bytes (const SepconvPlan *plan, unsigned apart)
 {
@@ -66,10 +67,14 @@ most_bytes (const SepconvPlan *plan, unsigned apart)
   for (int i = 0; i < plan->n_channels; i++) {
     const SepconvChannel *channel = &plan->channel[i];
     const ImagePlane *most = &plan->most.plane[channel->plane];
+    const size_t stride = padded (most->width, channel->sample_bytes);
+    const int height = plan->most.memory[channel->memory].height;
+    size_t plane;
 
-    if ((apart >> channel->memory & 1) != 0)
-      bytes += 2 * padded (most->width, channel->sample_bytes)
-          * (size_t) plan->most.memory[channel->memory].height;
+    if ((apart >> channel->memory & 1) != 0
+        && (__builtin_mul_overflow (2 * stride, height, &plane)
+            || __builtin_add_overflow (bytes, plane, &bytes)))
+      return SIZE_MAX;
   }
   return bytes;
 }
@@ -84,7 +89,7 @@ make_memory (
   if (bytes <= planar->bytes)
     return true;
   free (planar->memory);
-  planar->memory = aligned_alloc (ALIGNMENT, bytes);
+  planar->memory = bytes < SIZE_MAX ? aligned_alloc (ALIGNMENT, bytes) : NULL;
   planar->bytes = planar->memory != NULL ? bytes : 0;
   return planar->memory != NULL
       || fault_set (fault, FAULT_NO_SPACE,
@@ -123,6 +128,7 @@ lay_out (RowsPlanar *planar, const SepconvPlan *plan, unsigned apart)
         .distance = channel->pixel_stride / n };
     i += channels;
   }
+  assert (bytes <= planar->bytes);
 }
 
 void

@@ -17,7 +17,7 @@ typedef struct
   int distance; /* bytes from sample to sample, in the frame */
 } RowsPlanarRow;
 
-/* Zeroed for plans that have nothing like that. */
+/* Zeroed, until it is prepared. */
 typedef struct
 {
   const StridedLoops *loops;
@@ -32,13 +32,14 @@ typedef struct
  * them filtered for the others to be filtered in vain: all of the plane's, or one. */
 int rows_even_channels (const SepconvPlan *plan, int first);
 
-/* Makes the memory for frames of the plan's layout and all smaller ones, if they need it. A frame may need it later, once
- * other channels are filtered. */
+/* Makes the memory for frames of the plan's layout and all smaller ones, if they need it. Returns false and sets `fault` if
+ * there is none. */
 bool rows_planar_prepare (
     const SepconvPlan *plan, RowsPlanar *planar, Fault *fault);
 void rows_planar_release (RowsPlanar *planar);
 
-/* Takes `src` apart, and puts `dst` together. */
+/* Takes `src` apart, and puts `dst` together. The former makes the memory if it is first needed now, as other channels
+ * are filtered; where there is none, it returns false and sets `fault`. */
 bool rows_planar_gather (RowsPlanar *planar, const SepconvPlan *plan,
     const Image *src, Workers *workers, Fault *fault);
 void rows_planar_scatter (const RowsPlanar *planar, const SepconvPlan *plan,

@@ -184,7 +184,7 @@ void rows_run_codes (
 
 /* Calls `filter` for each plane that has channels to be filtered, or for each channel where the
  * plane's do not lie at even distances; copies the others. Results may be in the planes of `planar`, until
- * rows_planar_scatter(). */
+ * rows_planar_scatter(). Returns false and sets `fault`, and writes nothing, if there is no memory for those. */
 bool rows_run_planes (const SepconvPlan *plan, const SepconvPart *part,
     RowsPlanar *planar, Workers *workers, RowsFilter filter, Fault *fault);
 

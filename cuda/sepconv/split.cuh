@@ -20,13 +20,13 @@
 #include <type_traits>
 
 /* Bytes of a unit, at most: four samples of two bytes. */
-#define MOST_UNIT 8
+#define SPLIT_MOST_UNIT 8
 /* Planes begin, and rows follow each other, at multiples of so many bytes. */
-#define ALIGNMENT 256
-#define THREADS 128
+#define SPLIT_ALIGNMENT 256
+#define SPLIT_THREADS 128
 /* Units of a thread. */
-#define GROUP 4
-#define MOST_GRID_ROWS 65535
+#define SPLIT_GROUP 4
+#define SPLIT_MOST_ROWS 65535
 
 /* Units that are moved by words. */
 enum SplitKind
@@ -58,7 +58,7 @@ struct SplitFrame
    * order. */
   int first, second;
   bool first_reversed, second_reversed;
-  SplitSample sample[MOST_UNIT + 1];
+  SplitSample sample[SPLIT_MOST_UNIT + 1];
   struct
   {
     uint8_t *data;
@@ -99,7 +99,7 @@ add_plane (SplitFrame *frame, const ImagePlane *plane, int p, unsigned *taken)
           ? plane->offset + k * plane->pixel_stride + c * plane->channel_stride
           : -1;
 
-      if (frame->n_samples > MOST_UNIT
+      if (frame->n_samples > SPLIT_MOST_UNIT
           || (offset >= 0
               && (offset + bytes > frame->unit
                   || (*taken & mask << offset) != 0)))
@@ -156,7 +156,7 @@ split_layout (const Image *layout, SplitFrame *frame, Image *to)
     return false;
   for (int p = 0; p < layout->n_planes; p++)
     frame->unit = max (frame->unit, layout->plane[p].pixel_stride);
-  if (frame->unit > MOST_UNIT)
+  if (frame->unit > SPLIT_MOST_UNIT)
     return false;
   for (int p = 0; p < layout->n_planes; p++) {
     const ImagePlane *plane = &layout->plane[p];
@@ -224,7 +224,7 @@ reverse (uint32_t word, bool reversed)
   return !reversed ? word : __byte_perm (word, 0, BYTES == 1 ? 0x2301 : 0x1032);
 }
 
-/* GROUP units of SPLIT_PAIRS, a vector of words for each BYTES: the even samples are of one plane, the odd ones
+/* SPLIT_GROUP units of SPLIT_PAIRS, a vector of words for each BYTES: the even samples are of one plane, the odd ones
  * of another. */
 template <int BYTES, bool MERGES>
 static __device__ __forceinline__ void
@@ -275,7 +275,7 @@ move_pairs (const SplitFrame &frame, uint8_t *row, int y, int unit)
   }
 }
 
-/* GROUP pixels of three bytes, which are four with a zero in their plane. */
+/* SPLIT_GROUP pixels of three bytes, which are four with a zero in their plane. */
 template <bool MERGES>
 static __device__ __forceinline__ void
 move_threes (const SplitFrame &frame, uint8_t *row, int y, int unit)
@@ -301,20 +301,20 @@ move_threes (const SplitFrame &frame, uint8_t *row, int y, int unit)
 /* Moves the samples of a frame to their planes, or with MERGES back. */
 template <int BYTES, bool MERGES>
 static __global__ void
-__launch_bounds__ (THREADS) split_units (GPU_PARAMETER SplitFrame frame)
+__launch_bounds__ (SPLIT_THREADS) split_units (GPU_PARAMETER SplitFrame frame)
 {
-  const int unit = GROUP * (blockIdx.x * THREADS + threadIdx.x);
+  const int unit = SPLIT_GROUP * (blockIdx.x * SPLIT_THREADS + threadIdx.x);
 
   for (int y = blockIdx.y; y < frame.height; y += gridDim.y) {
     uint8_t *const row = frame.data + y * frame.stride;
 
-    if (frame.kind != SPLIT_ANY && unit + GROUP <= frame.whole_units) {
+    if (frame.kind != SPLIT_ANY && unit + SPLIT_GROUP <= frame.whole_units) {
       if (frame.kind == SPLIT_PAIRS)
         move_pairs<BYTES, MERGES> (frame, row, y, unit);
       else
         move_threes<MERGES> (frame, row, y, unit);
     } else {
-      for (int i = unit; i < min (unit + GROUP, frame.units); i++)
+      for (int i = unit; i < min (unit + SPLIT_GROUP, frame.units); i++)
         move_unit<BYTES, MERGES> (frame, row, y, i);
     }
   }
@@ -327,8 +327,8 @@ move_samples (const SplitState *state, const ImageMemory *frame_memory,
     const Image *planes, GpuStream stream, Fault *fault)
 {
   SplitFrame frame = state->frame;
-  const dim3 grid (divide_up (frame.units, GROUP * THREADS),
-      min (frame_memory->height, MOST_GRID_ROWS));
+  const dim3 grid (divide_up (frame.units, SPLIT_GROUP * SPLIT_THREADS),
+      min (frame_memory->height, SPLIT_MOST_ROWS));
   bool ok = false;
 
   frame.data = frame_memory->data;
@@ -343,9 +343,10 @@ move_samples (const SplitState *state, const ImageMemory *frame_memory,
     frame.plane[p].stride = planes->memory[p].stride;
   }
   GPU_CHECK (image_sample_bytes (&planes->plane[0]) == 1
-          ? gpu_launch (split_units<1, MERGES>, grid, THREADS, 0, stream, frame)
+          ? gpu_launch (
+              split_units<1, MERGES>, grid, SPLIT_THREADS, 0, stream, frame)
           : gpu_launch (
-              split_units<2, MERGES>, grid, THREADS, 0, stream, frame),
+              split_units<2, MERGES>, grid, SPLIT_THREADS, 0, stream, frame),
       fault);
   ok = true;
 done:
@@ -435,13 +436,15 @@ template <const SepconvMethodOps &INNER> struct Split
       return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
     /* It can be split: supports(). */
     (void) split_layout (&plan->layout, &state->frame, &state->plan.layout);
-    bytes = image_pack (&state->plan.layout, ALIGNMENT, NULL, &state->source);
+    bytes =
+        image_pack (&state->plan.layout, SPLIT_ALIGNMENT, NULL, &state->source);
     state->memory = (uint8_t *) gpu_malloc (2 * bytes, fault);
     if (state->memory == NULL)
       return false;
-    image_pack (&state->plan.layout, ALIGNMENT, state->memory, &state->source);
     image_pack (
-        &state->plan.layout, ALIGNMENT, state->memory + bytes, &state->result);
+        &state->plan.layout, SPLIT_ALIGNMENT, state->memory, &state->source);
+    image_pack (&state->plan.layout, SPLIT_ALIGNMENT, state->memory + bytes,
+        &state->result);
     adopt (plan, state);
     return INNER.prepare (&state->plan, fault);
   }

@@ -4,11 +4,50 @@
 
 #include "sepconv/strided.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define MOST 300
 #define GUARD 80
-#define APART (8 * MOST + 2 * GUARD)
+
+/* Rows end where memory that nobody may touch begins. */
+typedef struct
+{
+  uint8_t *pages;
+  size_t page, bytes; /* of memory before that */
+} Fence;
+
+static bool
+fence_new (Fence *fence)
+{
+  fence->page = (size_t) sysconf (_SC_PAGESIZE);
+  fence->bytes = (8 * MOST + GUARD) / fence->page * fence->page + fence->page;
+  fence->pages = mmap (NULL, fence->bytes + fence->page, PROT_READ | PROT_WRITE,
+      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return fence->pages != MAP_FAILED
+      && mprotect (fence->pages + fence->bytes, fence->page, PROT_NONE) == 0;
+}
+
+static uint8_t *
+fence_row (const Fence *fence, size_t bytes)
+{
+  return fence->pages + fence->bytes - bytes;
+}
+
+static void
+fence_free (Fence *fence)
+{
+  munmap (fence->pages, fence->bytes + fence->page);
+}
+
+static void
+paint (const Fence *fence, Random *random)
+{
+  for (size_t i = 0; i < fence->bytes; i++)
+    fence->pages[i] = (uint8_t) random_int (random, 0, 255);
+}
 
 static void
 strided_case (Check *check, Random *random, int index, const void *data)
@@ -17,32 +56,39 @@ strided_case (Check *check, Random *random, int index, const void *data)
   const int bytes = 1 + index % 2;
   const int distance = bytes * random_int (random, 1, 8 / bytes);
   const int n = random_int (random, 1, index % 4 < 2 ? 70 : MOST);
-  uint8_t apart[APART], close[2 * MOST + 2 * GUARD];
-  uint8_t wanted_apart[APART], wanted_close[sizeof close];
+  Fence close, apart;
+  uint8_t *wanted, *to, *from;
 
   (void) data;
   check_describe (
       check, "%d samples of %d bytes, %d apart", n, bytes, distance);
-  for (size_t i = 0; i < sizeof apart; i++)
-    apart[i] = (uint8_t) random_int (random, 0, 255);
-  for (size_t i = 0; i < sizeof close; i++)
-    close[i] = (uint8_t) random_int (random, 0, 255);
-  memcpy (wanted_close, close, sizeof close);
-  memcpy (wanted_apart, apart, sizeof apart);
+  if (!EXPECT (check, fence_new (&close) && fence_new (&apart), "no memory"))
+    return;
+  wanted = kerncheck_alloc (close.bytes);
+  to = fence_row (&close, (size_t) (n * bytes));
+  from = fence_row (&apart, (size_t) ((n - 1) * distance + bytes));
+
+  paint (&close, random);
+  paint (&apart, random);
+  memcpy (wanted, close.pages, close.bytes);
   for (int i = 0; i < n; i++)
-    memcpy (wanted_close + GUARD + i * bytes, apart + GUARD + i * distance,
+    memcpy (wanted + (to - close.pages) + i * bytes, from + i * distance,
         (size_t) bytes);
-  loops->gather (close + GUARD, apart + GUARD, n, bytes, distance);
-  EXPECT (check, memcmp (close, wanted_close, sizeof close) == 0,
-      "gathered samples, or bytes around them, differ");
-  for (size_t i = 0; i < sizeof close; i++)
-    close[i] = (uint8_t) random_int (random, 0, 255);
+  loops->gather (to, from, n, bytes, distance);
+  EXPECT (check, memcmp (close.pages, wanted, close.bytes) == 0,
+      "gathered samples, or bytes before them, differ");
+
+  paint (&close, random);
+  memcpy (wanted, apart.pages, apart.bytes);
   for (int i = 0; i < n; i++)
-    memcpy (wanted_apart + GUARD + i * distance, close + GUARD + i * bytes,
+    memcpy (wanted + (from - apart.pages) + i * distance, to + i * bytes,
         (size_t) bytes);
-  loops->scatter (apart + GUARD, close + GUARD, n, bytes, distance);
-  EXPECT (check, memcmp (apart, wanted_apart, sizeof apart) == 0,
-      "scattered samples, or bytes around them, differ");
+  loops->scatter (from, to, n, bytes, distance);
+  EXPECT (check, memcmp (apart.pages, wanted, apart.bytes) == 0,
+      "scattered samples, or bytes between and before them, differ");
+  free (wanted);
+  fence_free (&apart);
+  fence_free (&close);
 }
 
 static void
