@@ -7,6 +7,9 @@
 #define ALIGNMENT 64
 /* Rows that a thread takes at a time. */
 #define ROWS 16
+/* Taps of both axes up to which it takes less to filter four channels of up to 10 bits that lie next to each other than
+ * to take one of them out and put it back. */
+#define MOST_TAPS_IN_VAIN 40
 
 typedef struct
 {
@@ -14,6 +17,19 @@ typedef struct
   const SepconvPlan *plan;
   const Image *image;
 } Move;
+
+/* Whether it is worth it to filter all of a plane's n channels, of which so many are wanted. */
+static bool
+filters_all (
+    const SepconvPlan *plan, const SepconvChannel *channel, int n, int filtered)
+{
+  const SepconvPlaneTaps *taps = &plan->taps[channel->plane];
+
+  return filtered == 0 || 2 * filtered >= n
+      || (channel->pixel_stride == n * channel->sample_bytes
+          && channel->max_code < 1 << 10
+          && taps->x.n + taps->y.n <= MOST_TAPS_IN_VAIN);
+}
 
 int
 rows_even_channels (const SepconvPlan *plan, int first)
@@ -29,7 +45,7 @@ rows_even_channels (const SepconvPlan *plan, int first)
       return 1;
   }
   return channel->pixel_stride == n * distance
-          && (filtered == 0 || 2 * filtered >= n)
+          && filters_all (plan, channel, n, filtered)
       ? n
       : 1;
 }
