@@ -193,7 +193,6 @@ box_running_simd_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
   RunningState *state = plan->state;
 
-  (void) fault;
   if (!rows_run_planes (
           plan, part, &state->planar, state->workers, filter_rows, fault))
     return false;

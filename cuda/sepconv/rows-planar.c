@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "rows-planar.h"
+#include "rows.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -7,9 +7,6 @@
 #define ALIGNMENT 64
 /* Rows that a thread takes at a time. */
 #define ROWS 16
-/* Taps of both axes up to which it takes less to filter four channels of up to 10 bits that lie next to each other than
- * to take one of them out and put it back. */
-#define MOST_TAPS_IN_VAIN 40
 
 typedef struct
 {
@@ -17,38 +14,6 @@ typedef struct
   const SepconvPlan *plan;
   const Image *image;
 } Move;
-
-/* Whether it is worth it to filter all of a plane's n channels, of which so many are wanted. */
-static bool
-filters_all (
-    const SepconvPlan *plan, const SepconvChannel *channel, int n, int filtered)
-{
-  const SepconvPlaneTaps *taps = &plan->taps[channel->plane];
-
-  return filtered == 0 || 2 * filtered >= n
-      || (channel->pixel_stride == n * channel->sample_bytes
-          && channel->max_code < 1 << 10
-          && taps->x.n + taps->y.n <= MOST_TAPS_IN_VAIN);
-}
-
-int
-rows_even_channels (const SepconvPlan *plan, int first)
-{
-  const SepconvChannel *channel = &plan->channel[first];
-  const int n = plan->layout.plane[channel->plane].channels;
-  const int distance = channel->pixel_stride / n;
-  int filtered = 0;
-
-  for (int c = 0; c < n; c++) {
-    filtered += channel[c].filter;
-    if (channel[c].byte_offset != channel->byte_offset + c * distance)
-      return 1;
-  }
-  return channel->pixel_stride == n * distance
-          && filters_all (plan, channel, n, filtered)
-      ? n
-      : 1;
-}
 
 static size_t
 padded (int samples, int bytes)
@@ -203,8 +168,7 @@ run_move (const RowsPlanar *planar, const SepconvPlan *plan, const Image *image,
   int height = 0;
 
   for (int m = 0; m < image->n_memories; m++)
-    if (height < image->memory[m].height)
-      height = image->memory[m].height;
+    height = max_int (height, image->memory[m].height);
   if (height > 0)
     workers_run (workers, height, ROWS, job, &move);
 }

@@ -23,17 +23,13 @@ typedef struct
   const StridedLoops *loops;
   uint8_t *memory; /* NULL: none has been needed */
   size_t bytes;
-  bool used; /* by the frame that was gathered last */
-  RowsPlanarRow row
-      [SEPCONV_MAX_CHANNELS]; /* by the first channel, of the frame that was gathered last */
+  /* Of the frame that was gathered last: whether it has any, by the first channel of each. */
+  bool used;
+  RowsPlanarRow row[SEPCONV_MAX_CHANNELS];
 } RowsPlanar;
 
-/* How many channels, from one that is a plane's first on, are a row of samples at even distances, and enough of
- * them filtered for the others to be filtered in vain: all of the plane's, or one. */
-int rows_even_channels (const SepconvPlan *plan, int first);
-
-/* Makes the memory for frames of the plan's layout and all smaller ones, if they need it. Returns false and sets `fault` if
- * there is none. */
+/* Makes the memory for frames of the plan's layout and all smaller ones, if they need it. Returns false and
+ * sets `fault` if there is none. */
 bool rows_planar_prepare (
     const SepconvPlan *plan, RowsPlanar *planar, Fault *fault);
 void rows_planar_release (RowsPlanar *planar);

@@ -43,7 +43,8 @@ NAME (column_pass) (const RowsJob *job, const SUM *sums, int begin, int n)
                          : sums + (size_t) from * (size_t) job->slab;
     }
     for (int x = 0; x < n; x += ROWS_RUN) {
-      uint8_t *to = job->dst + (ptrdiff_t) (begin + x) * job->channel->sample_bytes;
+      uint8_t *to =
+          job->dst + (ptrdiff_t) (begin + x) * job->channel->sample_bytes;
 
       for (int y = first; y < last; y++) {
         SUM out[ROWS_RUN];

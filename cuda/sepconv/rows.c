@@ -37,6 +37,9 @@
 #define MOST_MIDDLE_BITS 7
 #define LEAST_MIDDLE_BITS 3
 #define MOST_TAP_BITS 21
+/* Taps of both axes up to which it takes less to filter four channels of up to 10 bits that lie next to each other than
+ * to take one of them out and put it back. */
+#define MOST_TAPS_IN_VAIN 40
 
 static int
 count_filtered (const SepconvChannel *channel, int n)
@@ -439,6 +442,34 @@ filter_plane (const SepconvPlan *plan, RowsJob *job)
   workers_run (job->state->workers,
       (job->n_samples + job->slab - 1) / job->slab, 1,
       plan->float_holds ? kernels->filter_float : kernels->filter_double, job);
+}
+
+/* Whether it is worth it to filter all of a plane's n channels where some are not wanted. */
+static bool
+filters_all (const SepconvPlan *plan, const SepconvChannel *channel, int n)
+{
+  const SepconvPlaneTaps *taps = &plan->taps[channel->plane];
+  const int filtered = count_filtered (channel, n);
+
+  return filtered == 0 || 2 * filtered >= n
+      || (channel->pixel_stride == n * channel->sample_bytes
+          && channel->max_code < 1 << 10
+          && taps->x.n + taps->y.n <= MOST_TAPS_IN_VAIN);
+}
+
+int
+rows_even_channels (const SepconvPlan *plan, int first)
+{
+  const SepconvChannel *channel = &plan->channel[first];
+  const int n = plan->layout.plane[channel->plane].channels;
+  const int distance = channel->pixel_stride / n;
+
+  for (int c = 0; c < n; c++)
+    if (channel[c].byte_offset != channel->byte_offset + c * distance)
+      return 1;
+  return channel->pixel_stride == n * distance && filters_all (plan, channel, n)
+      ? n
+      : 1;
 }
 
 /* `n` channels from number `first` on, as one row of samples: in the frame, or taken apart. */

@@ -182,6 +182,10 @@ bool rows_border_codes (
 void rows_run_codes (
     RowsJob *job, int lines, Workers *workers, WorkersJob filter, void *user);
 
+/* How many channels, from one that is a plane's first on, are a row of samples at even distances, and enough of
+ * them filtered for the others to be filtered in vain: all of the plane's, or one. */
+int rows_even_channels (const SepconvPlan *plan, int first);
+
 /* Calls `filter` for each plane that has channels to be filtered, or for each channel where the
  * plane's do not lie at even distances; copies the others. Results may be in the planes of `planar`, until
  * rows_planar_scatter(). Returns false and sets `fault`, and writes nothing, if there is no memory for those. */

@@ -166,8 +166,8 @@ NAME (write_row_of) (const RunningJob *job, const RunningMemory *memory,
       NAME (add_line) (values, from, block, line, reach,
           &job->spec->weight[k], ends);
     }
-    NAME (write_block) (rows, row + (ptrdiff_t) x * rows->channel->sample_bytes, values,
-        min_int (rows->n_samples - x, RUNNING_BLOCK));
+    NAME (write_block) (rows, row + (ptrdiff_t) x * rows->channel->sample_bytes,
+        values, min_int (rows->n_samples - x, RUNNING_BLOCK));
   }
 }
 

@@ -88,6 +88,18 @@ strided_has_units (int bytes, ptrdiff_t distance, int times)
       && distance == (ptrdiff_t) times * bytes;
 }
 
+/* Copies samples [i, n), one by one. */
+static inline void
+strided_copy (uint8_t *to, ptrdiff_t to_distance, const uint8_t *from,
+    ptrdiff_t from_distance, int i, int n, int bytes)
+{
+  for (; i < n; i++) {
+    to[i * to_distance] = from[i * from_distance];
+    if (bytes == 2)
+      to[i * to_distance + 1] = from[i * from_distance + 1];
+  }
+}
+
 static void
 gather (uint8_t *to, const uint8_t *from, int n, int bytes, ptrdiff_t distance)
 {
@@ -119,11 +131,7 @@ gather (uint8_t *to, const uint8_t *from, int n, int bytes, ptrdiff_t distance)
       }
     }
   }
-  for (; i < n; i++) {
-    to[i * bytes] = from[i * distance];
-    if (bytes == 2)
-      to[2 * i + 1] = from[i * distance + 1];
-  }
+  strided_copy (to, bytes, from, distance, i, n, bytes);
 }
 
 static void
@@ -158,11 +166,7 @@ scatter (uint8_t *to, const uint8_t *from, int n, int bytes, ptrdiff_t distance)
       }
     }
   }
-  for (; i < n; i++) {
-    to[i * distance] = from[i * bytes];
-    if (bytes == 2)
-      to[i * distance + 1] = from[2 * i + 1];
-  }
+  strided_copy (to, distance, from, bytes, i, n, bytes);
 }
 
 const StridedLoops STRIDED_LOOPS = { .gather = gather, .scatter = scatter };
