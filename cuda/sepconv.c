@@ -100,10 +100,12 @@ term_gain (double scale, SepconvTerm term)
 double
 sepconv_gain (const SepconvSpec *spec, const SepconvPlane *plane)
 {
+  /* No scale makes the error of an angle smaller. */
+  const double scale = spec->combine == SEPCONV_DIRECTION ? 1.0 : spec->scale;
   double gain = 0.0;
 
   for (int t = 0; t < sepconv_n_terms (plane); t++)
-    gain += term_gain (spec->scale, sepconv_term (plane, t));
+    gain += term_gain (scale, sepconv_term (plane, t));
   return spec->combine == SEPCONV_UNSHARP
       ? fabs (spec->scale) * (1.0 + fabs (spec->amount))
           + fabs (spec->amount) * gain
@@ -282,15 +284,8 @@ double
 sepconv_rounding_bound (
     const SepconvSpec *spec, const Image *layout, double unit)
 {
-  SepconvSpec unscaled;
   double worst = 0.0;
 
-  /* An angle is as exact as its terms are, which no scale makes smaller. */
-  if (spec->combine == SEPCONV_DIRECTION) {
-    unscaled = *spec;
-    unscaled.scale = 1.0;
-    spec = &unscaled;
-  }
   for (int p = 0; p < layout->n_planes; p++) {
     const SepconvPlane *plane = &spec->plane[p];
     const double center = center_code (&layout->plane[p]);

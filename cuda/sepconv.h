@@ -28,6 +28,7 @@
  *   terms       1 to TAPS_MAX_TERMS of SUM, 1 of UNSHARP, 2 of the others
  *   borders     all five, also where they repeat
  *   gain        |scale| * sum|tx| * sum|ty|, summed over the terms, <= SEPCONV_MAX_GAIN;
+ *               DIRECTION: the same with a scale of 1;
  *               UNSHARP: |scale| * (1 + |amount| * (1 + sum|tx| * sum|ty|))
  *               without scale, of each term, <= SEPCONV_MAX_UNSCALED_GAIN
  *   threshold   0 to 1

@@ -471,6 +471,19 @@ make_silent (Case *c, int p)
     memset (c->more[p][t].x.tap, 0, sizeof c->more[p][t].x.tap);
 }
 
+/* Where no scale does that. */
+static void
+weaken_taps (Case *c, double factor)
+{
+  for (int p = 0; p < c->layout.n_planes; p++)
+    for (int t = -1; t < c->spec.plane[p].n_more; t++) {
+      Taps *x = t < 0 ? &c->x[p] : &c->more[p][t].x;
+
+      for (int i = 0; i < x->n; i++)
+        x->tap[i] *= factor;
+    }
+}
+
 void
 case_make_terms (Case *c, Random *random)
 {
@@ -501,7 +514,11 @@ case_make_terms (Case *c, Random *random)
   }
   c->boxes = c->plain = false;
   gain = largest_gain (spec, &c->layout);
-  if (gain > 0.99 * SEPCONV_MAX_GAIN)
+  if (gain <= 0.99 * SEPCONV_MAX_GAIN)
+    return;
+  if (spec->combine == SEPCONV_DIRECTION)
+    weaken_taps (c, 0.99 * SEPCONV_MAX_GAIN / gain);
+  else
     spec->scale *= 0.99 * SEPCONV_MAX_GAIN / gain;
 }
 

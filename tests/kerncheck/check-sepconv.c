@@ -287,6 +287,32 @@ check_more_terms (Check *check, const void *data)
   case_free (c);
 }
 
+/* An angle is as exact as its terms, whatever the scale. */
+static void
+check_angle_gain (Check *check, const void *data)
+{
+  static const CombineRow row = { "", SEPCONV_DIRECTION, 1, 0, 0, true };
+  Case *c = plain_case ("nv12");
+  Taps x = { 1, { 0.49 * SEPCONV_MAX_GAIN } };
+  Fault fault;
+
+  (void) data;
+  check->cases++;
+  set_combine (c, &row);
+  c->spec.plane[0].x = c->spec.plane[0].more[0].x = &x;
+  for (int i = 0; i < 2; i++) {
+    c->spec.scale = i == 0 ? 0.0 : 1e9;
+    fault_clear (&fault);
+    x.tap[0] = 0.49 * SEPCONV_MAX_GAIN;
+    EXPECT (check, sepconv_validate (&c->spec, &c->layout, &fault),
+        "scale %g: %s", c->spec.scale, fault.message);
+    x.tap[0] = 0.51 * SEPCONV_MAX_GAIN;
+    EXPECT_FAULT (check, !sepconv_validate (&c->spec, &c->layout, &fault),
+        &fault, FAULT_SETTINGS, "terms over the limit of both");
+  }
+  case_free (c);
+}
+
 /* A plan takes new taps and amounts, but not other terms. */
 static void
 check_update_terms (Check *check, const void *data)
@@ -893,6 +919,7 @@ check_sepconv_add (void)
   kerncheck_add (check_limits, NULL, NULL, "sepconv/limits");
   kerncheck_add (check_combine, NULL, NULL, "sepconv/combine");
   kerncheck_add (check_more_terms, NULL, NULL, "sepconv/more-terms");
+  kerncheck_add (check_angle_gain, NULL, NULL, "sepconv/angle-gain");
   kerncheck_add (check_update_terms, NULL, NULL, "sepconv/update-terms");
   kerncheck_add (
       check_identity_of_terms, NULL, NULL, "sepconv/identity-of-terms");
