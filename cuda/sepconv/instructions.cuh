@@ -220,6 +220,16 @@ rest_of_halves (uint32_t halves, float low, float high)
   return pack_halves (low - of_low, high - of_high);
 }
 
+/* Two halves times two others, rounded. */
+__device__ __forceinline__ uint32_t
+multiply_halves (uint32_t a, uint32_t b)
+{
+  uint32_t product;
+
+  asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(product) : "r"(a), "r"(b));
+  return product;
+}
+
 /* What pack_halves() makes of max (value, 0). */
 __device__ __forceinline__ uint32_t
 pack_halves_above_zero (float low, float high)

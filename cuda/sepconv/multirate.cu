@@ -842,17 +842,40 @@ border_cost (const SepconvWork *work)
   return border_is_flat (work->border) ? 0.0 : 5.0 + of_samples * work->samples;
 }
 
+/* Of more than 10 bits, which are decimated less than fewer. */
+static double
+deep_cost (const SepconvWork *work, double n)
+{
+  static const struct
+  {
+    double taps; /* from which on it is so */
+    double any_size, of_12, of_16;
+  } steps[] = {
+    { 250.0, 28.0, 2.95, 4.4 },
+    { 140.0, 27.0, 4.1, 9.6 },
+    { 110.0, 28.0, 5.3, 9.6 },
+    { 0.0, 30.0, 8.2, 16.0 },
+  };
+  size_t i = 0;
+
+  while (n < steps[i].taps)
+    i++;
+  return steps[i].any_size + 0.005 * n
+      + work->samples * (work->depth > 12 ? steps[i].of_16 : steps[i].of_12);
+}
+
 /* Three or four launches, one after the other, whatever the size: times of frames in order. Those that
  * overlap take a little less for each sample. All but packed bytes go by the
- * general kernels; more than 12 bits are decimated less than fewer. From 340 taps on there are more
- * fitted taps, as factors end with 16. */
+ * general kernels. From 340 taps on there are more fitted taps, as factors end with 16. */
 static double
 multirate_cost (const SepconvWork *work)
 {
   const double n = sepconv_mean_taps (work);
 
+  if (work->depth > 10)
+    return deep_cost (work, n);
   if (work->sample_bytes > 1)
-    return 15.0 + 0.005 * n + work->samples * (work->depth > 12 ? 16.0 : 3.4);
+    return 15.0 + 0.005 * n + work->samples * 3.4;
   if (work->channels == 3 || !work->packed)
     return 15.0 + 0.005 * n
         + work->samples * (work->packed && n > 110.0 ? 2.5 : 3.0);

@@ -7,6 +7,22 @@
 #include "../histo/tally.cuh"
 #include "strip.cuh"
 
+/* What the samples of a plane are taken apart by, and results put together, where they are
+ * sums of two halves: see tensor-deep.cuh. */
+struct TensorDeepPlane
+{
+  /* Of two samples in a word: the upper bits of both codes, after a shift, and what those are
+   * multiplied by, as halves; the lower bits in their place. */
+  int shift;
+  uint32_t upper_mask, upper_factor, lower_mask;
+  float
+      round_upper; /* added and taken off again: sums as the upper half of one */
+  float unit;      /* of results: 1 / max_code */
+  /* Selectors of __byte_perm(): a pixel of four channels in the order of their places, and
+   * the way back. */
+  uint32_t in[2], out[2];
+};
+
 struct TensorPlane
 {
   int reach; /* pixels that a block's window begins left of its result */
@@ -16,6 +32,7 @@ struct TensorPlane
   const uint4 *fragments;                  /* plane_fragments() */
   float sums_start[2];                     /* takes 1024 and the centre off */
   float result_start[IMAGE_MAX_CHANNELS];  /* the offset */
+  TensorDeepPlane deep;                    /* of samples of two halves */
   signed char counter[IMAGE_MAX_CHANNELS]; /* for tally_end() */
   signed char skipped;                     /* for TallyLane::begin() */
 };

@@ -13,9 +13,10 @@
 
 /* FOUR: of planes of four channels, which want other registers than the others. COUNTS:
  * the result, of which it then is all, on the way; empty where no launch MAY_COUNT. */
-template <int KS, int PARTS, int BYTES, bool FOUR, bool WIDE, Counting COUNTS>
+template <int KS, int PARTS, int BYTES, bool FOUR, bool WIDE, Counting COUNTS,
+    bool DEEP>
 static __global__ void
-__launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
+__launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE, DEEP))
     tensor_strips (GPU_PARAMETER TensorFrame frame)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
@@ -29,14 +30,14 @@ __launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE))
     const TensorPlane &plane = frame.plane[FOUR ? 0 : strip_find_plane (frame)];
 
     if constexpr (FOUR)
-      turns = march<Shape<KS, PARTS, BYTES, 4, WIDE>, CountingSink<COUNTS, 4>> (
-          frame, plane, shared, counters);
+      turns = march<Shape<KS, PARTS, BYTES, 4, WIDE, DEEP>,
+          CountingSink<COUNTS, 4>> (frame, plane, shared, counters);
     else if (plane.strip.channels == 1)
-      turns = march<Shape<KS, PARTS, BYTES, 1, WIDE>, CountingSink<COUNTS, 1>> (
-          frame, plane, shared, counters);
+      turns = march<Shape<KS, PARTS, BYTES, 1, WIDE, DEEP>,
+          CountingSink<COUNTS, 1>> (frame, plane, shared, counters);
     else
-      turns = march<Shape<KS, PARTS, BYTES, 2, WIDE>, CountingSink<COUNTS, 2>> (
-          frame, plane, shared, counters);
+      turns = march<Shape<KS, PARTS, BYTES, 2, WIDE, DEEP>,
+          CountingSink<COUNTS, 2>> (frame, plane, shared, counters);
     if constexpr (COUNTS == COUNT_NOT)
       gpu_end_in_turn ();
     else if constexpr (FOUR)
@@ -59,9 +60,9 @@ struct Variant
   /* NULL where there is none. Those that count have TALLY_SHARED_BYTES more. */
   void (*kernel[N_COUNTINGS]) (TensorFrame);
   int steps, parts, sample_bytes;
-  bool four;  /* channels in all planes; else one or two in each */
-  bool wide;  /* as Shape is */
-  int shared; /* bytes of a block */
+  bool four;       /* channels in all planes; else one or two in each */
+  bool wide, deep; /* as Shape is */
+  int shared;      /* bytes of a block */
   int pixels[IMAGE_MAX_CHANNELS + 1]; /* of a block, by channels; or 0 */
 };
 
@@ -73,38 +74,53 @@ counting_kernel () -> void (*) (TensorFrame)
 {
   if constexpr (PARTS == 1 && BYTES == 1
       && (COUNTS == COUNT_WRITTEN || counts_put (KS)))
-    return tensor_strips<KS, PARTS, BYTES, FOUR, WIDE, COUNTS>;
+    return tensor_strips<KS, PARTS, BYTES, FOUR, WIDE, COUNTS, false>;
   else
     return NULL;
 }
 
-template <int KS, int PARTS, int BYTES, bool WIDE = false>
+template <int KS, int PARTS, int BYTES, bool WIDE = false, bool DEEP = false>
 static constexpr Variant
 variant ()
 {
-  typedef Shape<KS, PARTS, BYTES, 1, WIDE> S1;
-  typedef Shape<KS, PARTS, BYTES, 2, WIDE> S2;
+  typedef Shape<KS, PARTS, BYTES, 1, WIDE, DEEP> S1;
+  typedef Shape<KS, PARTS, BYTES, 2, WIDE, DEEP> S2;
   constexpr int shared = S1::SHARED > S2::SHARED ? S1::SHARED : S2::SHARED;
 
   static_assert (WIDE || shared <= LEAST_SHARED, "all GPUs have it");
-  return { { tensor_strips<KS, PARTS, BYTES, false, WIDE, COUNT_NOT>,
+  return { { tensor_strips<KS, PARTS, BYTES, false, WIDE, COUNT_NOT, DEEP>,
                counting_kernel<KS, PARTS, BYTES, false, WIDE, COUNT_WRITTEN> (),
                counting_kernel<KS, PARTS, BYTES, false, WIDE, COUNT_PUT> () },
-    KS, PARTS, BYTES, false, WIDE, shared,
+    KS, PARTS, BYTES, false, WIDE, DEEP, shared,
     { 0, S1::PIXELS, S2::PIXELS, 0, 0 } };
 }
 
-template <int KS, int PARTS, bool WIDE = false>
+template <int KS, int PARTS, bool WIDE = false, bool DEEP = false>
 static constexpr Variant
 variant_of_four ()
 {
-  typedef Shape<KS, PARTS, 1, 4, WIDE> S;
+  constexpr int bytes = DEEP ? 2 : 1;
+  typedef Shape<KS, PARTS, bytes, 4, WIDE, DEEP> S;
 
   static_assert (WIDE || S::SHARED <= LEAST_SHARED, "all GPUs have it");
-  return { { tensor_strips<KS, PARTS, 1, true, WIDE, COUNT_NOT>,
-               counting_kernel<KS, PARTS, 1, true, WIDE, COUNT_WRITTEN> (),
-               counting_kernel<KS, PARTS, 1, true, WIDE, COUNT_PUT> () },
-    KS, PARTS, 1, true, WIDE, S::SHARED, { 0, 0, 0, 0, S::PIXELS } };
+  return { { tensor_strips<KS, PARTS, bytes, true, WIDE, COUNT_NOT, DEEP>,
+               counting_kernel<KS, PARTS, bytes, true, WIDE, COUNT_WRITTEN> (),
+               counting_kernel<KS, PARTS, bytes, true, WIDE, COUNT_PUT> () },
+    KS, PARTS, bytes, true, WIDE, DEEP, S::SHARED, { 0, 0, 0, 0, S::PIXELS } };
+}
+
+template <int KS>
+static constexpr Variant
+deep_variant ()
+{
+  return variant<KS, 2, 2, false, true> ();
+}
+
+template <int KS>
+static constexpr Variant
+deep_variant_of_four ()
+{
+  return variant_of_four<KS, 2, false, true> ();
 }
 
 /* In the order of steps and parts, and wide ones first. Samples of two bytes always have
@@ -135,6 +151,14 @@ static const Variant variants[] = {
   variant_of_four<3, 2> (),
   variant_of_four<5, 2> (),
   variant_of_four<9, 2> (),
+  deep_variant<2> (),
+  deep_variant<3> (),
+  deep_variant<5> (),
+  deep_variant<9> (),
+  deep_variant_of_four<2> (),
+  deep_variant_of_four<3> (),
+  deep_variant_of_four<5> (),
+  deep_variant_of_four<9> (),
 };
 
 #define N_VARIANTS ((int) (sizeof variants / sizeof variants[0]))

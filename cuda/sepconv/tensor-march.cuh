@@ -5,12 +5,20 @@
 
 #include "strip-reader.cuh"
 #include "strip-writer.cuh"
-#include "tensor-strip.cuh"
+#include "tensor-deep.cuh"
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* Stages that are loaded before one is taken. */
-#define AHEAD (STRIP_STAGES - 1)
+/* The arithmetic of the warps of a Shape. */
+template <typename S, bool DEEP = S::DEEP> struct Arithmetic
+{
+  typedef Strip<S> Type;
+};
+
+template <typename S> struct Arithmetic<S, true>
+{
+  typedef DeepStrip<S> Type;
+};
 
 /* S: its Shape; Sink: its CountingSink. A step takes a stage of the window in and puts out
  * the rows that this completes, which are written a step later. */
@@ -18,6 +26,8 @@ template <typename S, typename Sink> struct March
 {
   static constexpr int KS = S::KS;
   static constexpr StripStage SIZE = { STRIP_ROWS, S::CHUNKS, S::PITCH };
+  static constexpr int AHEAD =
+      S::STAGES - 1; /* that are loaded before one is taken */
 
   const TensorPlane &plane;
   SepconvBorder border;
@@ -29,14 +39,14 @@ template <typename S, typename Sink> struct March
   /* As many pixels as taps reach to a side. */
   StripReader<S::PIXEL, (TENSOR_STEP / 2 * (KS - 1) + 31) / 32> reader;
   StripWriter<S::OUT_CHUNKS, S::OUT_PITCH, S::APART, Sink::WRITTEN> writer;
-  Strip<S> strip;
+  typename Arithmetic<S>::Type strip;
   Sink sink;
 
   __device__ __forceinline__
   March (const TensorPlane &plane, SepconvBorder border, uint8_t *shared)
       : plane (plane), border (border), shared (shared)
   {
-    outs = shared + STRIP_STAGES * S::STAGE_BYTES;
+    outs = shared + S::STAGES * S::STAGE_BYTES;
 
     /* Nothing is put there before the first barrier. */
     const int thread = thread_by (outs);
@@ -45,10 +55,13 @@ template <typename S, typename Sink> struct March
 
     out = outs
         + (S::SPLIT ? tensor_channel (plane.order, warp) * S::APART
-                    : 16 * warp * S::WARP_CHUNKS)
-        + matrices_offset<S::OUT_PITCH, S::PUT_COLUMNS, S::PUT_AT_ONCE> (lane);
-    window = shared + lane % 16 * S::PITCH
-        + 16 * (warp * S::WARP_CHUNKS + lane / 16);
+                    : 16 * (warp / S::WARPS_OF_PIXEL) * S::WARP_CHUNKS)
+        + (S::BY_PIXELS ? lane / 4 * S::OUT_PITCH + lane % 4 * 16
+                        : matrices_offset<S::OUT_PITCH, S::PUT_COLUMNS,
+                            S::PUT_AT_ONCE> (lane));
+    window = shared + 16 * (warp / S::WARPS_OF_PIXEL) * S::WARP_CHUNKS
+        + (S::BY_PIXELS ? lane / 4 * S::PITCH + lane % 4 * 16
+                        : lane % 16 * S::PITCH + 16 * (lane / 16));
     place = strip_place (plane.strip);
     x = place.column * S::PIXELS;
     /* Which row is which of a matrix must not depend on how a frame is cut: sums are
@@ -78,7 +91,7 @@ template <typename S, typename Sink> struct March
   static __device__ __forceinline__ int
   stage_of (int step)
   {
-    return (step + KS) % STRIP_STAGES * S::STAGE_BYTES;
+    return (step + KS) % S::STAGES * S::STAGE_BYTES;
   }
 
   /* Which of the two buffers has the rows that a step puts out. */
@@ -93,7 +106,7 @@ template <typename S, typename Sink> struct March
   {
     if (border == SEPCONV_CONSTANT)
       strip_color_sides<S::PIXEL> (plane.strip, x - plane.reach, shared,
-          StripStage{ STRIP_STAGES * STRIP_ROWS, S::CHUNKS, S::PITCH });
+          StripStage{ S::STAGES * STRIP_ROWS, S::CHUNKS, S::PITCH });
     reader.begin (plane.strip, border, x - plane.reach, y, SIZE, true);
     /* Fragments came by a copy, which is not overtaken. */
     strip.fetch (

@@ -29,19 +29,31 @@ steps_along_x (int steps, int pixel)
   return steps == 2 && pixel == 1 ? 3 : steps;
 }
 
+/* Whether two warps have two of four channels each of the same pixels, whose sums otherwise
+ * would take too many registers. No channel that is kept has fragments of its own then. */
+static constexpr bool
+pairs_channels (int steps, int channels, bool deep)
+{
+  return deep && channels == 4 && steps > 3;
+}
+
 /* How many tiles a warp has and how many blocks with the registers for that run on a
  * multiprocessor: found by trial. */
 static constexpr int
-tiles_of_warp (int steps, int bytes, bool four, bool wide)
+tiles_of_warp (int steps, int bytes, bool four, bool wide, bool deep)
 {
+  if (deep)
+    return four && !pairs_channels (steps, 4, deep) ? 4 : 2;
   if (steps == 3)
     return four && wide ? 8 : bytes == 1 ? 4 : 2;
   return steps == 9 && !four && !wide ? 2 : 4;
 }
 
 static constexpr int
-blocks_at_once (int steps, int bytes, bool four, bool wide)
+blocks_at_once (int steps, int bytes, bool four, bool wide, bool deep)
 {
+  if (deep)
+    return steps > 3 || (four && steps == 3) ? 2 : steps == 2 && !four ? 4 : 3;
   if (wide || (four && steps > 3))
     return 2;
   if (bytes == 1)
@@ -66,21 +78,24 @@ puts_zeros (int channels)
 }
 
 /* Whether the warps of a block have one channel each of the same pixels, and not all
- * channels of pixels of their own: there are as many, and many taps. A warp's window is
- * then 3 times as wide as its result with 129 taps instead of 9 times, and its fragments
- * serve as many products of one channel. */
+ * channels of pixels of their own: there are as many, of a byte, and many taps. A warp's
+ * window is then 3 times as wide as its result with 129 taps instead of 9 times, and its
+ * fragments serve as many products of one channel. */
 static constexpr bool
-splits_channels (int steps, int channels)
+splits_channels (int steps, int channels, int bytes)
 {
-  return channels == STRIP_WARPS && steps > 3;
+  return channels == STRIP_WARPS && bytes == 1 && steps > 3;
 }
 
 /* What the sizes of a strip are for KS steps, PARTS halves a tap, samples of BYTES
  * and C channels. WIDE ones are for frames that have many: the more tiles a warp has, the
- * less it does for its window and its fragments, and the fewer blocks there are. */
-template <int STEPS, int TAP_PARTS, int SAMPLE_BYTES, int CHANNELS, bool WIDE>
+ * less it does for its window and its fragments, and the fewer blocks there are. DEEP ones
+ * are for samples that are sums of two halves. */
+template <int STEPS, int TAP_PARTS, int SAMPLE_BYTES, int CHANNELS, bool WIDE,
+    bool IS_DEEP>
 struct Shape
 {
+  static constexpr bool DEEP = IS_DEEP;
   static constexpr int KS = STEPS, PARTS = TAP_PARTS;
   static constexpr int BYTES = SAMPLE_BYTES, C = CHANNELS;
   static constexpr int PIXEL = C * BYTES; /* bytes */
@@ -90,19 +105,31 @@ struct Shape
   static constexpr int KX = steps_along_x (KS, PIXEL);
   static constexpr bool FOLDED = KX > KS;
   static constexpr int PX = FOLDED ? 2 : KX;
-  static constexpr bool SPLIT = splits_channels (KS, C);
-  static constexpr int OWN = SPLIT ? 1 : C; /* channels of a warp */
-  static constexpr int TILES = tiles_of_warp (KS, BYTES, C == 4, WIDE);
+  static constexpr bool SPLIT = splits_channels (KS, C, BYTES);
+  static constexpr bool PAIRED = pairs_channels (KS, C, DEEP);
+  static constexpr int OWN = SPLIT ? 1
+      : PAIRED                     ? 2
+                                   : C; /* channels of a warp */
+  static constexpr int TILES = tiles_of_warp (KS, BYTES, C == 4, WIDE, DEEP);
   static constexpr int BLOCKS =
       TILES / OWN; /* of 16 pixels, of a warp's result */
   static constexpr int BLOCK_CHUNKS = PIXEL; /* of 16 bytes */
   /* Of a block's result, and from one warp's pixels to the next one's: */
-  static constexpr int OUT_BLOCKS = SPLIT ? BLOCKS : STRIP_WARPS * BLOCKS;
+  static constexpr int WARPS_OF_PIXEL = PAIRED ? 2 : 1; /* if not SPLIT */
+  static constexpr int OUT_BLOCKS =
+      SPLIT ? BLOCKS : STRIP_WARPS / WARPS_OF_PIXEL * BLOCKS;
   static constexpr int OUT_CHUNKS = OUT_BLOCKS * BLOCK_CHUNKS;
   static constexpr int WARP_CHUNKS = SPLIT ? 0 : BLOCKS * BLOCK_CHUNKS;
   static constexpr int CHUNKS = (OUT_BLOCKS + KX - 1) * BLOCK_CHUNKS;
-  static constexpr int PITCH = strip_pitch (CHUNKS);
-  static constexpr int OUT_PITCH = strip_pitch (OUT_CHUNKS);
+  /* Pixels of more than a register: a lane reads and writes two of them at a time, and four
+   * lanes eight, of 64 bytes; the next row's must lie in other banks. */
+  static constexpr bool BY_PIXELS = PIXEL > 4;
+  static constexpr int PITCH =
+      BY_PIXELS ? 16 * (CHUNKS | 4) : strip_pitch (CHUNKS);
+  static constexpr int OUT_PITCH =
+      BY_PIXELS ? 16 * (OUT_CHUNKS | 4) : strip_pitch (OUT_CHUNKS);
+  static_assert (!BY_PIXELS || (CHUNKS % 8 == 0 && OUT_CHUNKS % 8 == 0),
+      "the pitch is an odd multiple of 64 bytes");
   static constexpr int PIXELS = OUT_BLOCKS * TENSOR_STEP;  /* of a block */
   static constexpr int WARP_PIXELS = BLOCKS * TENSOR_STEP; /* of a warp */
   /* Of 16 bytes, that a warp puts out in 8 rows, and how many of them at a time. */
@@ -115,13 +142,16 @@ struct Shape
   static constexpr bool PACKS = KS != 5 || SPLIT;
   /* Bytes from one channel's results to the next one's, if SPLIT. */
   static constexpr int APART = SPLIT ? PIXELS : 0;
+  /* Stages of the window: windows that are much wider than their results have fewer, whose steps
+   * take longer than memory does. */
+  static constexpr int STAGES = PAIRED && KS == 9 ? 2 : STRIP_STAGES;
   static constexpr int STAGE_BYTES = STRIP_ROWS * PITCH;
   static constexpr int OUT_BYTES = STRIP_ROWS * OUT_PITCH;
   /* What follows was found by trial, lest registers be spilled. Fragments along y come
    * from shared memory each time, and those along x: */
-  static constexpr bool X_SHARED = KS > 3
-      ? !SPLIT || KS > 5 || PARTS == 2
-      : (KS == 3) != (PARTS == 2) || (KS == 3 && C == 4);
+  static constexpr bool X_SHARED = DEEP
+      || (KS > 3 ? !SPLIT || KS > 5 || PARTS == 2
+                 : (KS == 3) != (PARTS == 2) || (KS == 3 && C == 4));
   /* Starts of results are kept in registers: */
   static constexpr bool KEEPS_STARTS =
       OWN <= 2 && (KS <= 5 || (BYTES == 1 && !WIDE && !SPLIT));
@@ -134,18 +164,18 @@ struct Shape
       ? PARTS == 1 && !WIDE && KS >= (C == 4 ? 3 : 5)
       : WIDE && KS == 9;
   /* Most steps are lean: */
-  static constexpr bool LEAN =
-      C == 4 || (BYTES == 1 ? WIDE || KS <= 3 : KS <= 5);
+  static constexpr bool LEAN = STAGES == STRIP_STAGES
+      && (C == 4 || (BYTES == 1 ? WIDE || KS <= 3 : KS <= 5));
   /* So many at a time: sums move up by one place each step, but from register to
    * register only after all that are taken at a time. */
   static constexpr int LEAN_STEPS = SPLIT && KS == 5 ? 4 : 2;
   static constexpr bool PUTS_ZEROS = puts_zeros (C);
-  static constexpr int SETS = count_sets (C);
+  static constexpr int SETS = PAIRED ? 1 : count_sets (C);
   static constexpr int OWN_SETS = SPLIT ? 1 : SETS; /* of a warp */
   /* Of a set, in shared memory. */
   static constexpr int X_FRAGMENTS = X_SHARED ? PX * PARTS * TENSOR_LANES : 0;
   static constexpr int Y_FRAGMENTS = KS * PARTS * TENSOR_LANES;
   /* After the fragments come the starts. */
-  static constexpr int SHARED = STRIP_STAGES * STAGE_BYTES + 2 * OUT_BYTES
+  static constexpr int SHARED = STAGES * STAGE_BYTES + 2 * OUT_BYTES
       + (SETS * (X_FRAGMENTS + Y_FRAGMENTS + 1) + C) * (int) sizeof (uint4);
 };

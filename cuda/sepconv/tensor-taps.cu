@@ -2,7 +2,6 @@
 #include "tensor.cuh"
 
 #include "strip.cuh"
-#include "tensor-loss.h"
 
 #include <math.h>
 
@@ -133,6 +132,63 @@ error_bound (const ImagePlane *shape, const ScaledTaps &tx,
       + column_loss (y, ty.taps->n, sums, offset, steps, parts);
 }
 
+static TensorDeepSums
+deep_sums (const ScaledTaps &scaled, const TensorDeepTaps &as)
+{
+  TensorDeepSums sums = TensorDeepSums ();
+
+  for (int i = 0; i < scaled.taps->n; i++)
+    tensor_deep_add (&sums,
+        scaled.factor * ldexp (scaled.taps->tap[i], scaled.exponent), &as);
+  return sums;
+}
+
+static double
+norm_of_taps (const ScaledTaps &scaled)
+{
+  double norm = 0.0;
+
+  for (int i = 0; i < scaled.taps->n; i++)
+    norm += fabs (scaled.factor * ldexp (scaled.taps->tap[i], scaled.exponent));
+  return norm;
+}
+
+/* error_bound() of deep samples. */
+static double
+deep_error_bound (const ImagePlane *shape, const ScaledTaps &tx,
+    const ScaledTaps &ty, double offset, int steps)
+{
+  const double center = ldexp (1.0, shape->depth - 1);
+  const double unit = ldexp (1.0, shape->depth - TENSOR_UPPER_BITS);
+  const double x_norm = norm_of_taps (tx), y_norm = norm_of_taps (ty);
+  const TensorDeepTaps as_x =
+      tensor_deep_taps (tx.taps->n, x_norm, TENSOR_DEEP_X - shape->shift);
+  const TensorDeepTaps as_y =
+      tensor_deep_taps (ty.taps->n, x_norm * y_norm, TENSOR_DEEP_Y);
+  const TensorDeepSums x = deep_sums (tx, as_x), y = deep_sums (ty, as_y);
+  double sums, rows, columns;
+
+  if (!(x_norm < 2.0 && ldexp (y_norm, TENSOR_DEEP_Y) < 65504.0))
+    return INFINITY;
+  /* The lower part of a sample is from 0 to unit - 1. What its mean would add with lower halves of
+   * taps is in the start, which is rounded as the sum is. */
+  rows = center * x.rest + 0.5 * (unit - 1.0) * x.lower
+      + tensor_deep_small_loss (&x, tx.taps->n, 2.0 * center, unit - 1.0,
+          ldexp (1024.0, -shape->shift), steps)
+      + tensor_loss_unit (center * (x_norm + x.lower));
+  /* The lower half of a sum is rounded. */
+  rows +=
+      ldexp (half_error (ldexp (0.5 * unit, -TENSOR_DEEP_Y)), TENSOR_DEEP_Y);
+  sums = center * x_norm + rows;
+  columns = sums * y.rest + 0.5 * unit * y.lower
+      + tensor_deep_small_loss (&y, ty.taps->n, sums, 0.5 * unit,
+          ldexp (1.0, TENSOR_DEEP_Y - 14), steps)
+      + tensor_loss_unit (sums * (y_norm + y.lower));
+  /* Then results are a part of the largest code, in single precision. */
+  return rows * y_norm + columns
+      + 0x1p-24 * (sums * y_norm + fabs (offset) + 2.0 * center);
+}
+
 /* The halves that a tap needs, or 0 and `why`. */
 static int
 parts_of_plane (const ImagePlane *shape, const ScaledTaps &x,
@@ -141,6 +197,14 @@ parts_of_plane (const ImagePlane *shape, const ScaledTaps &x,
   const int least = image_sample_bytes (shape) == 1 ? 1 : 2;
   double bound = 0.0;
 
+  if (shape->depth > TENSOR_HALF_DEPTH) {
+    bound = deep_error_bound (shape, x, y, offset, steps);
+    if (bound < (shape->depth > 12 ? 0.49 : 0.24))
+      return TENSOR_MAX_PARTS;
+    fault_set (why, FAULT_UNSUPPORTED,
+        "two halves could be off by %.2f code values with these taps", bound);
+    return 0;
+  }
   for (int parts = least; parts <= TENSOR_MAX_PARTS; parts++) {
     bound = error_bound (shape, x, y, offset, steps, parts, false);
     if (bound < 0.25)
@@ -202,8 +266,15 @@ tensor_split_error_bound (
       + tensor_loss_unit (sums * y_norm + fabs (offset));
 }
 
+bool
+tensor_is_deep (const Image *layout)
+{
+  return layout->plane[0].depth > TENSOR_HALF_DEPTH;
+}
+
+/* `deep`: whether samples may be sums of two halves. */
 static bool
-supports_format (const Image *layout, Fault *why)
+supports_format (const Image *layout, bool deep, Fault *why)
 {
   const int bytes = image_sample_bytes (&layout->plane[0]);
 
@@ -212,17 +283,21 @@ supports_format (const Image *layout, Fault *why)
 
     if (!strip_is_packed (plane, why))
       return false;
-    if (plane->depth > 10 || (bytes == 1 && plane->depth != 8))
+    if ((plane->depth > TENSOR_HALF_DEPTH && !deep)
+        || (bytes == 1 && plane->depth != 8))
       return fault_set (why, FAULT_UNSUPPORTED,
           "halves hold samples of 8 to 10 bits, not %d", plane->depth);
+    if (plane->depth != layout->plane[0].depth)
+      return fault_set (
+          why, FAULT_UNSUPPORTED, "samples of all planes have the same depth");
     if (plane->shift > TENSOR_MAX_SHIFT)
       return fault_set (why, FAULT_UNSUPPORTED,
           "samples lie at most %d bits up, not %d", TENSOR_MAX_SHIFT,
           plane->shift);
     if (image_sample_bytes (plane) != bytes || plane->channels == 3
-        || (bytes == 2 && plane->channels == 4))
+        || (bytes == 2 && plane->channels == 4 && !tensor_is_deep (layout)))
       return fault_set (why, FAULT_UNSUPPORTED,
-          "planes have 1, 2 or, of bytes, 4 channels of one sample size");
+          "planes have 1, 2 or, but of 10 bits, 4 channels of one sample size");
     if (plane->channels == 4 && layout->n_planes > 1)
       return fault_set (
           why, FAULT_UNSUPPORTED, "a plane of 4 channels is the only one");
@@ -286,9 +361,9 @@ supports_plane (const SepconvSpec *spec, const Image *layout, int p,
 
 bool
 tensor_supports_spec (const SepconvSpec *spec, const Image *layout,
-    TensorSteps steps, int most, Fault *why)
+    TensorSteps steps, int most, bool deep, Fault *why)
 {
-  if (!supports_format (layout, why))
+  if (!supports_format (layout, deep, why))
     return false;
   for (int p = 0; p < layout->n_planes; p++)
     if (spec->plane[p].channels != 0
@@ -321,6 +396,8 @@ tensor_pixel_of (int i, int channels, int sample_bytes)
 {
   const int samples = 4 / (channels * sample_bytes); /* pixels in a register */
 
+  if (samples == 0)
+    return i;
   if (samples == 4)
     return (i % 8 / 2) * 4 + i / 8 * 2 + i % 2;
   if (samples == 2)
@@ -328,9 +405,11 @@ tensor_pixel_of (int i, int channels, int sample_bytes)
   return i / 8 * 8 + i % 2 * 4 + i % 8 / 2;
 }
 
+typedef __half TapHalves[TENSOR_MAX_PARTS][TAPS_MAX];
+
 /* The parts of taps [0, n), as halves. */
 static void
-split_taps (const Taps *taps, int parts, __half (*half)[TAPS_MAX])
+split_taps (const Taps *taps, int parts, TapHalves half)
 {
   for (int i = 0; i < taps->n; i++) {
     double rest = taps->tap[i];
@@ -340,14 +419,14 @@ split_taps (const Taps *taps, int parts, __half (*half)[TAPS_MAX])
   }
 }
 
-void
-tensor_write_fragments (const Taps *taps, int first, int steps, int parts,
+/* Writes what tensor_write_fragments() does, of n taps. */
+static void
+write_halves (const TapHalves half, int n, int first, int steps, int parts,
     const int *result, const int *window, uint4 *to)
 {
   const __half none = __double2half (0.0);
-  __half half[TENSOR_MAX_PARTS][TAPS_MAX], fragment[8];
+  __half fragment[8];
 
-  split_taps (taps, parts, half);
   for (int k = 0; k < steps; k++)
     for (int part = 0; part < parts; part++)
       for (int lane = 0; lane < TENSOR_LANES; lane++) {
@@ -357,10 +436,36 @@ tensor_write_fragments (const Taps *taps, int first, int steps, int parts,
           const int tap =
               first + k * TENSOR_STEP + window[column] - result[row];
 
-          fragment[i] = tap >= 0 && tap < taps->n ? half[part][tap] : none;
+          fragment[i] = tap >= 0 && tap < n ? half[part][tap] : none;
         }
         memcpy (to++, fragment, sizeof fragment);
       }
+}
+
+void
+tensor_write_fragments (const Taps *taps, int first, int steps, int parts,
+    const int *result, const int *window, uint4 *to)
+{
+  TapHalves half;
+
+  split_taps (taps, parts, half);
+  write_halves (half, taps->n, first, steps, parts, result, window, to);
+}
+
+void
+tensor_write_deep (const Taps *taps, const TensorDeepTaps *as, int first,
+    int steps, const int *result, const int *window, uint4 *to)
+{
+  TapHalves half;
+
+  for (int i = 0; i < taps->n; i++) {
+    double upper, lower;
+
+    tensor_split_deep (taps->tap[i], as, &upper, &lower);
+    half[0][i] = __double2half (ldexp (upper, as->exponent));
+    half[1][i] = __double2half (ldexp (lower, as->exponent));
+  }
+  write_halves (half, taps->n, first, steps, 2, result, window, to);
 }
 
 void
@@ -395,4 +500,25 @@ tensor_sums_start (const Taps *taps, int parts, const ImagePlane *shape)
 {
   return (float) (-tensor_sum_of_taps (taps, parts)
       * (1024.0 + ldexp (1.0, shape->depth - 1)));
+}
+
+float
+tensor_deep_start (
+    const Taps *taps, const TensorDeepTaps *as, const ImagePlane *shape)
+{
+  const double center = ldexp (1.0, shape->depth - 1);
+  const double unit = ldexp (1.0, shape->depth - TENSOR_UPPER_BITS - as->bits);
+  double upper = 0.0, lower = 0.0;
+
+  for (int i = 0; i < taps->n; i++) {
+    double of_upper, of_lower;
+
+    tensor_split_deep (taps->tap[i], as, &of_upper, &of_lower);
+    upper += of_upper;
+    lower += of_lower;
+  }
+  /* The mean of a sample's lower part is half of the largest. */
+  lower *= center - 0.5 * (ldexp (1.0, shape->depth - TENSOR_UPPER_BITS) - 1.0);
+  lower = unit * nearbyint (lower / unit);
+  return (float) ldexp (-center * upper - lower, -TENSOR_DEEP_Y);
 }

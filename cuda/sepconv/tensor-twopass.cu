@@ -666,7 +666,8 @@ static bool
 tensor_twopass_supports (
     const SepconvSpec *spec, const Image *layout, Fault *why)
 {
-  return tensor_supports_spec (spec, layout, steps_of_plane, MAX_STEPS, why);
+  return tensor_supports_spec (
+      spec, layout, steps_of_plane, MAX_STEPS, false, why);
 }
 
 /* Whole blocks of the row pass, and groups of samples of the column pass. */

@@ -66,7 +66,8 @@ variant_steps_of_plane (const ImagePlane *layout, int nx, int ny)
 static bool
 tensor_supports (const SepconvSpec *spec, const Image *layout, Fault *why)
 {
-  return tensor_supports_spec (spec, layout, steps_of_plane, MAX_STEPS, why);
+  return tensor_supports_spec (
+      spec, layout, steps_of_plane, MAX_STEPS, true, why);
 }
 
 /* Whether a multiprocessor has shared memory for two blocks of a variant, as wide ones are
@@ -102,6 +103,7 @@ choose_variant (const SepconvPlan *plan)
   for (int i = 0; i < N_VARIANTS; i++)
     if (variants[i].steps >= steps && variants[i].parts >= parts
         && variants[i].sample_bytes == bytes
+        && variants[i].deep == tensor_is_deep (&plan->layout)
         && variants[i].four == (plan->layout.plane[0].channels == 4)
         && (!variants[i].wide
             || (samples >= many && has_room_for (plan, &variants[i]))))
@@ -110,12 +112,15 @@ choose_variant (const SepconvPlan *plan)
 }
 
 /* The channel that stays as it is where that is one of four, and is so with fragments
- * of its own; else -1. Where there are more, they are taken from the source again. */
+ * of its own; else -1. Where there are more, they are taken from the source again, and so are
+ * those whose samples have bits beside their code. */
 static int
 kept_channel (const SepconvPlan *plan, int p)
 {
+  const Variant *variant = ((const TensorState *) plan->state)->variant;
   const SepconvChannel *channel = sepconv_plane_channels (plan, p);
-  const int channels = plan->layout.plane[p].channels;
+  const ImagePlane *shape = &plan->layout.plane[p];
+  const int channels = shape->channels;
   int kept = -1, n = 0;
 
   for (int c = 0; c < channels; c++)
@@ -123,7 +128,11 @@ kept_channel (const SepconvPlan *plan, int p)
       kept = c;
       n++;
     }
-  return channels == 4 && n == 1 ? kept : -1;
+  return channels == 4 && n == 1
+          && shape->depth == 8 * image_sample_bytes (shape)
+          && !pairs_channels (variant->steps, channels, variant->deep)
+      ? kept
+      : -1;
 }
 
 static void
@@ -142,7 +151,7 @@ write_plane (const SepconvPlan *plan, int p, uint4 *to)
 
   for (int i = 0; i < TENSOR_STEP; i++) {
     window[i] = tensor_pixel_of (i, shape->channels, bytes);
-    result[i] = splits_channels (variant->steps, shape->channels)
+    result[i] = splits_channels (variant->steps, shape->channels, bytes)
         ? tensor_pixel_of (i, 1, bytes)
         : window[i];
     rows[i] = i;
@@ -151,17 +160,33 @@ write_plane (const SepconvPlan *plan, int p, uint4 *to)
   for (int i = 0; i < count_sets (shape->channels); i++) {
     const Taps *x = i > 0 && keeps ? &one : &taps->x;
     const Taps *y = i > 0 && keeps ? &one : &taps->y;
+    uint4 *const x_fragments = to + 2 * i * AXIS_FRAGMENTS;
+    uint4 *const y_fragments = x_fragments + AXIS_FRAGMENTS;
+    const int y_first = y->n / 2 - taps->y.n / 2;
 
+    if (variant->deep) {
+      const TensorDeepTaps as_x =
+          tensor_deep_taps (x->n, taps_norm (x), TENSOR_DEEP_X - shape->shift);
+      const TensorDeepTaps as_y =
+          tensor_deep_taps (y->n, taps_norm (x) * taps_norm (y), TENSOR_DEEP_Y);
+
+      state->plane[p].sums_start[i] = tensor_deep_start (x, &as_x, shape);
+      tensor_write_deep (
+          x, &as_x, x->n / 2 - reach, x_steps, result, window, x_fragments);
+      tensor_write_deep (
+          y, &as_y, y_first, variant->steps, rows, rows, y_fragments);
+      continue;
+    }
     state->plane[p].sums_start[i] =
         tensor_sums_start (x, variant->parts, shape);
     if (x_steps > variant->steps)
-      tensor_write_folded (x, x->n / 2 - reach, variant->parts, result, window,
-          to + 2 * i * AXIS_FRAGMENTS);
+      tensor_write_folded (
+          x, x->n / 2 - reach, variant->parts, result, window, x_fragments);
     else
       tensor_write_fragments (x, x->n / 2 - reach, x_steps, variant->parts,
-          result, window, to + 2 * i * AXIS_FRAGMENTS);
-    tensor_write_fragments (y, y->n / 2 - taps->y.n / 2, variant->steps,
-        variant->parts, rows, rows, to + (2 * i + 1) * AXIS_FRAGMENTS);
+          result, window, x_fragments);
+    tensor_write_fragments (
+        y, y_first, variant->steps, variant->parts, rows, rows, y_fragments);
   }
 }
 
@@ -261,6 +286,29 @@ upload (SepconvPlan *plan, GpuStream stream, Fault *fault)
   return true;
 }
 
+/* `first`: the channel of the first place in arithmetic. */
+static void
+describe_deep (const ImagePlane *shape, int first, TensorDeepPlane *deep)
+{
+  const uint32_t selector[] = { 0x3210, 0x5432, 0x7654, 0x1076 };
+  const int lower = shape->depth - TENSOR_UPPER_BITS;
+  const uint32_t upper_mask = (1u << TENSOR_UPPER_BITS) - 1;
+  const uint32_t lower_mask = ((1u << lower) - 1) << shape->shift;
+
+  deep->shift = shape->shift + lower;
+  deep->upper_mask = upper_mask * 0x00010001u;
+  deep->upper_factor =
+      tensor_half_bits (ldexp (1.0, deep->shift)) * 0x00010001u;
+  deep->lower_mask = lower_mask * 0x00010001u;
+  /* In numbers around this one, a float's last bit is worth the unit of upper halves. */
+  deep->round_upper = (float) ldexp (1.5, 23 + lower - TENSOR_DEEP_Y);
+  deep->unit = (float) (1.0 / image_full_code (shape));
+  for (int i = 0; i < 2; i++) {
+    deep->in[i] = selector[(first + 2 * i) % 4];
+    deep->out[i] = selector[(4 - first + 2 * i) % 4];
+  }
+}
+
 static void
 describe (
     const SepconvPlan *plan, const SepconvPart *part, int p, TensorPlane *plane)
@@ -278,9 +326,15 @@ describe (
   if (kept >= 0)
     plane->strip.keeps = false;
   plane->order = tensor_order (first);
-  for (int c = 0; c < channels; c++)
+  if (variant->deep)
+    describe_deep (&plan->layout.plane[p], first, &plane->deep);
+  for (int c = 0; c < channels; c++) {
+    const double offset =
+        channel[c].filter ? channel[c].offset : channel[c].center;
+
     plane->result_start[(c - first + channels) % channels] =
-        (float) (channel[c].filter ? channel[c].offset : channel[c].center);
+        (float) (variant->deep ? offset / channel[c].max_code : offset);
+  }
   if (plane->strip.filter) {
     plane->reach = state->plane[p].reach;
     plane->above = plan->taps[p].y.n / 2;
@@ -443,12 +497,27 @@ steps_of_variant (int taps)
   return steps;
 }
 
+/* tensor_cost() of deep samples, with k steps and s million of them. */
+static double
+deep_cost (const SepconvWork *work, double k, double s)
+{
+  if (work->order == GPU_BESIDE_KERNELS)
+    return work->channels >= 3
+        ? 1.01 + 0.527 * k + s * (0.617 + 0.383 * k + 0.0178 * k * k)
+        : 0.55 + 0.472 * k + s * (0.622 + 0.259 * k + 0.0224 * k * k);
+  return work->channels >= 3
+      ? 2.72 + 1.53 * k + s * (1.132 + 0.202 * k + 0.0441 * k * k)
+      : 0.06 + 1.68 * k + s * (1.293 + 0.096 * k + 0.0414 * k * k);
+}
+
 /* One variant takes all planes and both axes: that of the longest. */
 static double
 tensor_cost (const SepconvWork *work)
 {
   const double k = steps_of_variant (work->longest), s = work->samples;
 
+  if (work->depth > TENSOR_HALF_DEPTH)
+    return deep_cost (work, k, s);
   if (work->order == GPU_BESIDE_KERNELS) {
     if (work->channels >= 3)
       return -0.15 + 0.512 * k + s * (0.378 + 0.059 * k + 0.0089 * k * k);

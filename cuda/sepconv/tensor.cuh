@@ -19,6 +19,7 @@
 #include "method.h"
 
 #include "instructions.cuh"
+#include "tensor-deep-loss.h"
 
 #include <cuda_fp16.h>
 #include <string.h>
@@ -55,10 +56,16 @@ tensor_steps_of_taps (int n)
   return (n + TENSOR_STEP - 1 + TENSOR_STEP - 1) / TENSOR_STEP;
 }
 
+/* The most bits of a sample that is one half. */
+#define TENSOR_HALF_DEPTH 10
+
+/* Whether the layout's samples are deep: have more bits. */
+bool tensor_is_deep (const Image *layout);
+
 /* Whether halves hold the spec's taps and samples, when no plane takes more than
- * `most` steps. */
+ * `most` steps; `deep`: samples may be deep, as sums of two halves. */
 bool tensor_supports_spec (const SepconvSpec *spec, const Image *layout,
-    TensorSteps steps, int most, Fault *why);
+    TensorSteps steps, int most, bool deep, Fault *why);
 /* The halves that a tap needs in the plan's planes, whose spec is supported. */
 int tensor_parts (const SepconvPlan *plan, TensorSteps steps);
 
@@ -74,6 +81,12 @@ double tensor_error_bound (const ImagePlane *shape, const Taps *x,
 double tensor_split_error_bound (
     const Taps *x, const Taps *y, double center, double offset, int steps);
 
+/* Taps of deep samples are multiplied by 2^(TENSOR_DEEP_X - shift) along x and
+ * 2^TENSOR_DEEP_Y along y: integers up to 2047, taken as the bits of halves, are those integers
+ * times 2^-24, so that sums along x are codes times 2^-TENSOR_DEEP_Y, and results are codes. */
+#define TENSOR_DEEP_X 14
+#define TENSOR_DEEP_Y 10
+
 /* Which of 16 neighbouring pixels has row or column i of a matrix, when the bytes of
  * one register are those that lie together in memory. */
 int tensor_pixel_of (int i, int channels, int sample_bytes);
@@ -86,6 +99,13 @@ void tensor_write_fragments (const Taps *taps, int first, int steps, int parts,
  * first and the third step as one, each pixel's from the step that it is of, then the second. */
 void tensor_write_folded (const Taps *taps, int first, int parts,
     const int *result, const int *window, uint4 *to);
+/* tensor_write_fragments() of taps of deep samples. */
+void tensor_write_deep (const Taps *taps, const TensorDeepTaps *as, int first,
+    int steps, const int *result, const int *window, uint4 *to);
+/* The start value of sums of deep samples with these taps, in their unit: takes the centre
+ * off, and adds what is left out of the products in the mean. */
+float tensor_deep_start (
+    const Taps *taps, const TensorDeepTaps *as, const ImagePlane *shape);
 /* What taps add up to as halves. */
 double tensor_sum_of_taps (const Taps *taps, int parts);
 /* The start value of sums with these taps. */

@@ -153,6 +153,13 @@ rest_of_halves (uint32_t halves, float low, float high)
 }
 
 static inline uint32_t
+multiply_halves (uint32_t a, uint32_t b)
+{
+  return pack_halves (emulated_half (a, 0) * emulated_half (b, 0),
+      emulated_half (a, 1) * emulated_half (b, 1));
+}
+
+static inline uint32_t
 pack_halves_above_zero (float low, float high)
 {
   return pack_halves (fmaxf (low, 0.0f), fmaxf (high, 0.0f));

@@ -10,8 +10,10 @@
 
 /* The sigma whose radius this is by default: see TapsSettings. */
 static double
-sigma_of_radius (int radius)
+sigma_of_radius (int radius, int depth)
 {
+  if (depth > 12 && radius > 48)
+    return radius < 75 ? sqrt (3.0 * radius) : radius / 5.0;
   return radius <= 18 ? radius / 3.0
       : radius < 32   ? sqrt (2.0 * radius)
                       : radius / 4.0;
@@ -83,13 +85,14 @@ bench_case_new (const BenchFormat *format, BenchSize size,
 {
   BenchCase *c = kerncheck_alloc (sizeof *c);
   const int radius = n_taps / 2;
-  const TapsSettings settings = { .kernel = kernel->taps,
-    .sigma_x = sigma_of_radius (radius),
+  TapsSettings settings = { .kernel = kernel->taps,
     .sigma_y = -1.0,
     .radius_x = radius,
     .radius_y = radius };
   int n_terms;
 
+  bench_case_layout (format, size, &c->layout);
+  settings.sigma_x = sigma_of_radius (radius, c->layout.plane[0].depth);
   if (!taps_make_terms (&settings, 1, 1, c->x, c->y, &n_terms, fault)) {
     free (c);
     return NULL;
@@ -98,7 +101,6 @@ bench_case_new (const BenchFormat *format, BenchSize size,
   c->size = size;
   c->kernel = kernel;
   c->n_taps = n_taps;
-  bench_case_layout (format, size, &c->layout);
   c->spec.border = SEPCONV_REPLICATE;
   c->spec.combine = kernel->combine;
   c->spec.amount = 1.0;

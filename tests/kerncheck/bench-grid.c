@@ -16,6 +16,8 @@ static const BenchFormat formats[] = {
   { "I420", "planar3" },
   { "RGB", "rgb24" },
   { "YUY2", "yuy2" },
+  { "P012", "p012" },
+  { "RGBA64", "rgba64" },
 };
 
 #define N_FORMATS ((int) (sizeof formats / sizeof formats[0]))

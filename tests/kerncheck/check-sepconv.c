@@ -687,7 +687,13 @@ check_auto (Check *check, const void *data)
     { "gray8", 1920, 1080, 169, 169, 4.0, "multirate", SEPCONV_REPLICATE },
     /* Cut so early, it allows a factor of 2 only. */
     { "gray8", 7680, 4320, 129, 129, 3.0, "tensor", SEPCONV_REPLICATE },
-    { "gray16", 1920, 1080, 1, 33, 3.0, "fused", SEPCONV_REPLICATE },
+    { "gray16", 1920, 1080, 3, 3, 3.0, "fused", SEPCONV_REPLICATE },
+    { "gray16", 1920, 1080, 1, 33, 3.0, "tensor", SEPCONV_REPLICATE },
+    { "p012", 3840, 2160, 13, 13, 3.0, "tensor", SEPCONV_REPLICATE },
+    { "p012", 3840, 2160, 129, 129, 4.0, "tensor", SEPCONV_REPLICATE },
+    { "p012", 3840, 2160, 169, 169, 4.0, "multirate", SEPCONV_REPLICATE },
+    { "rgba64", 3840, 2160, 129, 129, 4.0, "tensor", SEPCONV_REPLICATE },
+    { "y212", 3840, 2160, 33, 33, 3.0, "tensor-split", SEPCONV_REPLICATE },
     /* fused would do all of 9 x 9 taps. */
     { "p010", 320, 240, 1, 9, 3.0, "tensor", SEPCONV_REPLICATE },
     { "p010", 320, 240, 9, 1, 3.0, "tensor", SEPCONV_REPLICATE },

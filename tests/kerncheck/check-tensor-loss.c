@@ -4,7 +4,7 @@
 #include "kerncheck.h"
 
 #include "cases.h"
-#include "sepconv/tensor-loss.h"
+#include "sepconv/tensor-deep-loss.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -42,17 +42,8 @@ typedef struct
   double half[MOST_PARTS][MOST_TAPS];
   double size[MOST_TAPS];
   int halves[MOST_TAPS];
-  double sample[MOST_TAPS];
+  double sample[MOST_PARTS][MOST_TAPS]; /* that each part is multiplied by */
 } Window;
-
-static double
-nearest_half (double number)
-{
-  const int exponent = number != 0.0 ? ilogb (number) : -14;
-  const double unit = ldexp (1.0, (exponent < -14 ? -14 : exponent) - 10);
-
-  return nearbyint (number / unit) * unit;
-}
 
 /* The exponent that an addend is aligned by: a product's is that of its factors. */
 static int
@@ -106,7 +97,7 @@ run_pass (
         const bool is_tap = tap >= 0 && tap < window->n;
 
         a[i] = is_tap ? window->half[part][tap] : 0.0;
-        b[i] = is_tap ? window->sample[tap] : 1024.0;
+        b[i] = is_tap ? window->sample[part][tap] : 1024.0;
       }
       for (int i = 0; i < STEP; i += model->at_once)
         sum = add_products (model, sum, a + i, b + i);
@@ -121,7 +112,7 @@ exact_pass (const Window *window, double start)
 
   for (int i = 0; i < window->n; i++)
     for (int part = 0; part < window->parts; part++)
-      sum += window->half[part][i] * window->sample[i];
+      sum += window->half[part][i] * window->sample[part][i];
   return sum;
 }
 
@@ -151,7 +142,7 @@ make_taps (Window *window, int kind, Random *random)
     window->size[i] = 0.0;
     window->halves[i] = 0;
     for (int part = 0; part < window->parts; part++) {
-      window->half[part][i] = nearest_half (rest);
+      window->half[part][i] = tensor_nearest_half (rest);
       rest -= window->half[part][i];
       window->size[i] += fabs (window->half[part][i]);
       window->halves[i] += window->half[part][i] != 0.0;
@@ -193,7 +184,23 @@ make_samples (Window *window, Samples samples, double low, double high,
       sample = random_double (random, low, high);
     else if (samples == SAMPLES_EXTREME)
       sample = window->half[0][i] > 0.0 ? high : low;
-    window->sample[i] = integers ? floor (sample) : nearest_half (sample);
+    for (int part = 0; part < window->parts; part++)
+      window->sample[part][i] =
+          integers ? floor (sample) : tensor_nearest_half (sample);
+  }
+}
+
+/* The columns of a step in any order. */
+static void
+shuffle (int *order, Random *random)
+{
+  for (int i = 0; i < STEP; i++)
+    order[i] = i;
+  for (int i = STEP - 1; i > 0; i--) {
+    const int k = random_int (random, 0, i), other = order[k];
+
+    order[k] = order[i];
+    order[i] = other;
   }
 }
 
@@ -206,14 +213,7 @@ expect_loss (Check *check, const Window *window, const TensorPass *pass,
   double worst = 0.0;
   int order[STEP];
 
-  for (int i = 0; i < STEP; i++)
-    order[i] = i;
-  for (int i = STEP - 1; i > 0; i--) {
-    const int k = random_int (random, 0, i), other = order[k];
-
-    order[k] = order[i];
-    order[i] = other;
-  }
+  shuffle (order, random);
   for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
     const double lost = fabs (run_pass (&models[i], window, order, start)
         - exact_pass (window, start));
@@ -287,6 +287,170 @@ check_loss (Check *check, const void *data)
         worst[1]);
 }
 
+/* The window's taps as tensor_split_deep() has them, of sizes that add up to `norm`, for sums of up
+ * to `gain` times the size of samples. */
+static TensorDeepSums
+make_deep_taps (Window *window, double norm, double gain, int exponent)
+{
+  const TensorDeepTaps as = tensor_deep_taps (window->n, gain, exponent);
+  TensorDeepSums sums = { 0 };
+  double size = 0.0;
+
+  for (int i = 0; i < window->n; i++)
+    size += fabs (window->half[0][i] + window->half[1][i]);
+  for (int i = 0; i < window->n; i++) {
+    const double tap = norm / size * (window->half[0][i] + window->half[1][i]);
+
+    tensor_deep_add (&sums, tap, &as);
+    tensor_split_deep (tap, &as, &window->half[0][i], &window->half[1][i]);
+    for (int part = 0; part < 2; part++)
+      window->half[part][i] = ldexp (window->half[part][i], exponent);
+  }
+  return sums;
+}
+
+/* Deep samples, or sums of them: the upper part is a multiple of `unit` from `least` to `most`, the
+ * lower one from `low` to `high`, and both are multiplied by 2^exponent. */
+typedef struct
+{
+  double unit, least, most, low, high;
+  int exponent;
+  bool integers;
+} DeepValues;
+
+static void
+make_deep_values (
+    Window *window, const DeepValues *values, Samples samples, Random *random)
+{
+  double upper = 0.0, lower = 0.0;
+
+  for (int i = 0; i < window->n; i++) {
+    const bool positive = window->half[0][i] > 0.0;
+
+    if (samples == SAMPLES_RANDOM || i == 0) {
+      upper = random_double (random, values->least, values->most);
+      lower = random_double (random, values->low, values->high);
+    }
+    if (samples == SAMPLES_EXTREME) {
+      upper = positive ? values->most : values->least;
+      lower = positive ? values->high : values->low;
+    }
+    upper = values->unit * trunc (upper / values->unit);
+    if (values->integers)
+      lower = floor (lower);
+    window->sample[0][i] = ldexp (upper, values->exponent);
+    window->sample[1][i] =
+        tensor_nearest_half (ldexp (lower, values->exponent));
+  }
+}
+
+static void
+swap_samples (Window *window)
+{
+  for (int i = 0; i < window->n; i++) {
+    const double upper = window->sample[0][i];
+
+    window->sample[0][i] = window->sample[1][i];
+    window->sample[1][i] = upper;
+  }
+}
+
+/* Expects the large sum, which begins with `start`, to lose nothing, and the small one no more than
+ * `bound`. Returns what that loses at most, in units of the bound. */
+static double
+expect_deep_loss (Check *check, Window *window, double start, double bound,
+    const char *what, Random *random)
+{
+  double worst = 0.0;
+  int order[STEP];
+
+  shuffle (order, random);
+  for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+    double lost;
+
+    window->parts = 1;
+    lost = run_pass (&models[i], window, order, start)
+        - exact_pass (window, start);
+    EXPECT (check, lost == 0.0, "%s, %s: the large sum lost %g", models[i].name,
+        what, lost);
+    /* The upper half of a tap by the lower part of a sample, and the other way round. */
+    window->parts = 2;
+    swap_samples (window);
+    lost = fabs (
+        run_pass (&models[i], window, order, 0.0) - exact_pass (window, 0.0));
+    swap_samples (window);
+    EXPECT (check, lost <= bound,
+        "%s, %s: the small sum lost %g where the bound is %g", models[i].name,
+        what, lost, bound);
+    worst = fmax (worst, lost / bound);
+  }
+  return worst;
+}
+
+/* Samples of more than 10 bits, as tensor-deep.cuh sums them. */
+static void
+deep_case (Check *check, Random *random, int index, const void *data)
+{
+  double *worst = *(double *const *) data;
+  Window *window = kerncheck_alloc (sizeof *window);
+  const int depth = random_int (random, 11, 16);
+  const int shift = random_int (random, 0, 16 - depth);
+  const double center = ldexp (1.0, depth - 1);
+  const double unit = ldexp (1.0, depth - TENSOR_UPPER_BITS);
+  const Samples samples = (Samples) (index % N_SAMPLES);
+  const double gain = random_double (random, 1.0, 2.0);
+  const double all = gain * exp (random_double (random, -1.0, 3.0));
+  DeepValues values = { unit, 0.0, 2.0 * center - unit, 0.0, unit - 1.0,
+    shift - 24, true };
+  TensorDeepSums sums;
+  double start = 0.0, bound;
+  const char *kind;
+
+  window->parts = 2;
+  window->n = random_int (random, 1, 129);
+  window->early = random_int (random, 0, STEP - 1);
+  window->steps = (window->early + window->n + STEP - 1) / STEP;
+  kind = make_taps (window, index / N_SAMPLES % 3, random);
+  check_describe (check, "%d taps, %s, gain %g, %d bits << %d, samples %d",
+      window->n, kind, all, depth, shift, (int) samples);
+
+  /* Sums along x are codes times 2^-10. */
+  sums = make_deep_taps (window, gain, gain, 14 - shift);
+  make_deep_values (window, &values, samples, random);
+  for (int i = 0; i < window->n; i++)
+    start -= ldexp (window->half[0][i], shift - 24) * center;
+  bound = tensor_deep_small_loss (&sums, window->n, 2.0 * center, unit - 1.0,
+      ldexp (1024.0, -shift), window->steps);
+  worst[0] = fmax (worst[0],
+      expect_deep_loss (
+          check, window, start, ldexp (bound, -10), "rows", random));
+
+  /* Of such sums, results are codes. */
+  sums = make_deep_taps (window, all / gain, all, 10);
+  values = (DeepValues){ unit, -center * gain, center * gain, -0.5 * unit,
+    0.5 * unit, -10, false };
+  make_deep_values (window, &values, samples, random);
+  bound = tensor_deep_small_loss (&sums, window->n, center * gain, 0.5 * unit,
+      ldexp (1.0, 10 - 14), window->steps);
+  worst[1] = fmax (worst[1],
+      expect_deep_loss (check, window, 0.0, bound, "columns", random));
+  free (window);
+}
+
+static void
+check_deep (Check *check, const void *data)
+{
+  double worst[2] = { 0.0, 0.0 };
+  double *const at = worst;
+
+  (void) data;
+  check_cases (check, check->quick ? 900 : 9000, deep_case, &at);
+  if (!check->one_case)
+    EXPECT (check, worst[0] > 0.1 && worst[1] > 0.1,
+        "small sums of rows lose %.2f of the bound at most, of columns %.2f",
+        worst[0], worst[1]);
+}
+
 /* Gaussians without gain are what methods on tensor cores are for. */
 static void
 expect_gaussians (
@@ -335,6 +499,11 @@ check_gaussians (Check *check, const void *data)
   expect_gaussians (check, method, "gray8", is_long ? MOST_TAPS : 129);
   expect_gaussians (check, method, "nv12", is_long ? MOST_TAPS : 129);
   expect_gaussians (check, method, "p010", is_long ? 257 : 129);
+  if (!is_long) {
+    expect_gaussians (check, method, "p012", 129);
+    expect_gaussians (check, method, "gray16", 129);
+    expect_gaussians (check, method, "rgba64", 129);
+  }
 }
 
 void
@@ -343,6 +512,7 @@ check_tensor_loss_add (void)
   static const char *const names[] = { "tensor", "tensor-twopass" };
 
   kerncheck_add (check_loss, NULL, NULL, "sepconv/tensor-loss");
+  kerncheck_add (check_deep, NULL, NULL, "sepconv/tensor-deep-loss");
   for (int i = 0; i < 2; i++) {
     const SepconvMethod *method = sepconv_method_by_name (names[i]);
 
