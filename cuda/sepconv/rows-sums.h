@@ -15,6 +15,8 @@ NAME (row_pass) (const RowsJob *job, SUM *sums, SUM *line, int begin, int n)
   const int after = (job->x->n - 1) * job->step - before;
 
   for (int y = 0; y < job->height; y++) {
+    rows_prefetch_row (
+        job, y + ROWS_AHEAD, begin - before, begin + n + after);
     NAME (load_line) (line, job->src + y * job->src_stride, job,
         job->state->left, before, job->state->right, begin - before,
         begin + n + after);

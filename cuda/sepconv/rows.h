@@ -212,6 +212,23 @@ rows_prefetch (const uint8_t *at)
   __builtin_prefetch (at, 0, 2);
 }
 
+/* Rows that are asked for before they are read, where rows are read one after the other. */
+#define ROWS_AHEAD 8
+
+/* Asks for the samples of [first, last) that row y has, or if there is no such row the last one. */
+static inline void
+rows_prefetch_row (const RowsJob *job, int y, int first, int last)
+{
+  const int bytes = job->channel->sample_bytes;
+  const uint8_t *row =
+      job->src + (y < job->height ? y : job->height - 1) * job->src_stride;
+
+  for (int i = first > 0 ? first * bytes : 0;
+       i < (last < job->n_samples ? last : job->n_samples) * bytes;
+       i += ROWS_CACHE_LINE)
+    rows_prefetch (row + i);
+}
+
 /* Stores n raw samples, of a run or less. */
 static inline void
 rows_store_run (uint8_t *row, const int raw[ROWS_RUN], int bytes, int n)

@@ -42,8 +42,8 @@ taps_of_axis (const SepconvWork *work, double taps, double other, double part,
 }
 
 /* Picoseconds a sample with two threads, where samples deeper than 12 bits are summed as floats. Baseline
- * and AVX2 are measured with 8, 10 and 16 bits. AVX-512's integers are older figures, and its floats are taken as
- * half of AVX2's. What smoothed samples take, and multirate-simd, are from a newer machine, by their ratios to
+ * and AVX2 are measured with 8, 10 and 16 bits. AVX-512's integers are older figures. What floats and
+ * smoothed samples take, and multirate-simd, are from a newer machine, by their ratios to
  * the others. */
 static double
 simd_cost (const SepconvWork *work)
@@ -53,9 +53,9 @@ simd_cost (const SepconvWork *work)
     double each, tap, part, more; /* of integers; taps_of_axis() */
     double float_each, float_tap;
   } costs[] = {
-    { 60.0, 40.0, 0.44, 7.2, 900.0, 80.0 },
-    { 60.0, 20.0, 0.48, 7.0, 500.0, 42.0 },
-    { 100.0, 18.0, 0.70, 3.9, 250.0, 21.0 },
+    { 60.0, 40.0, 0.44, 7.2, 560.0, 82.0 },
+    { 60.0, 20.0, 0.48, 7.0, 420.0, 38.0 },
+    { 100.0, 18.0, 0.70, 3.9, 350.0, 23.0 },
   };
   const Isa isa = isa_best ();
   const int i = isa == ISA_BASELINE ? 0 : isa == ISA_AVX2 ? 1 : 2;

@@ -60,10 +60,13 @@ NAME (sum_rows) (NAME (Strip) *strip, SUM *sums, int y)
     for (int k = 0; k < length; k++)
       strip->line[k] =
           (SUM) rows->channel[(strip->begin + k) % rows->step].border;
-  else
+  else {
+    const int first = strip->begin - job->before;
+
+    rows_prefetch_row (rows, y + ROWS_AHEAD, first, first + length);
     NAME (load_line) (strip->line, rows->src + y * rows->src_stride, rows,
-        job->edges, job->before, job->edges + job->before,
-        strip->begin - job->before, strip->begin + strip->n + job->after);
+        job->edges, job->before, job->edges + job->before, first, first + length);
+  }
   for (int t = 0; t < job->n_terms; t++, sums += strip->term_sums) {
     const int n = job->term[t]->x.n;
 
