@@ -10,13 +10,20 @@
  * upper half of a tap one of 2^-bits. With samples up to 2^(depth - 1) away from their centre, and
  * taps whose sizes add up to less than 2^(e + 1), no sum has more than 24 bits if 2^-bits u is at
  * least 2^(depth - 1 + e - 23): bits = TENSOR_DEEP_BITS - e. Nor is any product cut off then: see
- * tensor-loss.h. */
+ * tensor-loss.h.
+ *
+ * Integers up to 2047, taken as the bits of halves, are those integers times 2^-24: samples enter as
+ * codes times 2^(shift - 24), sums along x are codes times 2^-TENSOR_DEEP_Y, and results are codes. */
 #pragma once
 
 #include "tensor-loss.h"
 
 #define TENSOR_UPPER_BITS 11
 #define TENSOR_DEEP_BITS 13
+
+/* Taps are multiplied by 2^(TENSOR_DEEP_X - shift) along x and by 2^TENSOR_DEEP_Y along y. */
+#define TENSOR_DEEP_X 14
+#define TENSOR_DEEP_Y 10
 
 /* How taps are split: the upper half is a multiple of 2^-bits, the lower one what is left, rounded
  * when it has been multiplied by 2^exponent, as both are for the products. */
@@ -25,19 +32,34 @@ typedef struct
   int bits, exponent;
 } TensorDeepTaps;
 
-/* Of n taps, of which sums have up to `gain` times the size of samples. */
+/* Of n taps, with which sums have up to `gain` times the size of samples. */
 static inline TensorDeepTaps
 tensor_deep_taps (int n, double gain, int exponent)
 {
-  /* Upper halves, and the upper parts of sums, may be larger than the whole by half of what they
-   * are multiples of; and so large is a start at most. */
-  const double largest =
-      gain * (1.0 + 0x1p-10) + ldexp ((double) n, -TENSOR_DEEP_BITS);
-  TensorDeepTaps as;
+  TensorDeepTaps as = { TENSOR_DEEP_BITS, exponent };
+  int e = 0;
 
-  as.bits = TENSOR_DEEP_BITS - (largest < 2.0 ? 0 : ilogb (largest));
-  as.exponent = exponent;
+  /* Upper halves, and upper parts of sums, may be larger than the whole by half of what they are
+   * multiples of, and so much larger is a start at most. */
+  while (gain * (1.0 + 0x1p-9) + ldexp ((double) n, e - TENSOR_DEEP_BITS)
+      >= ldexp (2.0, e))
+    e++;
+  as.bits -= e;
   return as;
+}
+
+/* Those along x of samples that lie `shift` bits up, and along y. `x`, `y`: the sums of the sizes of
+ * the taps of each axis. */
+static inline TensorDeepTaps
+tensor_deep_taps_x (int n, double x, int shift)
+{
+  return tensor_deep_taps (n, x, TENSOR_DEEP_X - shift);
+}
+
+static inline TensorDeepTaps
+tensor_deep_taps_y (int n, double x, double y)
+{
+  return tensor_deep_taps (n, x * y, TENSOR_DEEP_Y);
 }
 
 /* The half nearest to a number that halves reach. */
@@ -65,6 +87,7 @@ typedef struct
 {
   double upper, lower, rest; /* sizes of both halves, and of what they leave */
   double most_upper, most_lower; /* the largest of each */
+  double sum_upper, sum_lower;   /* with their signs */
 } TensorDeepSums;
 
 static inline void
@@ -76,6 +99,8 @@ tensor_deep_add (TensorDeepSums *sums, double tap, const TensorDeepTaps *as)
   sums->upper += fabs (upper);
   sums->lower += fabs (lower);
   sums->rest += fabs (tap - upper - lower);
+  sums->sum_upper += upper;
+  sums->sum_lower += lower;
   sums->most_upper = fmax (sums->most_upper, fabs (upper));
   sums->most_lower = fmax (sums->most_lower, fabs (lower));
 }
@@ -95,4 +120,22 @@ tensor_deep_small_loss (const TensorDeepSums *taps, int n, double upper,
    * both. */
   return tensor_loss_unit (fmax (sum, product))
       * (0.5 * 2.0 * n + 2.0 * 2.0 * steps);
+}
+
+/* What large sums along x of samples of `depth` bits start with: it takes the centre off, and adds
+ * what is left out of the products in the mean. It is a multiple of what their products are, and a
+ * float. */
+static inline float
+tensor_deep_start (
+    const TensorDeepSums *sums, const TensorDeepTaps *as, int depth)
+{
+  const double center = ldexp (1.0, depth - 1);
+  const double part = ldexp (1.0, depth - TENSOR_UPPER_BITS);
+  const double unit = ldexp (part, -as->bits);
+  /* The mean of a sample's lower part is half of the largest. */
+  const double lower = sums->sum_lower * (center - 0.5 * (part - 1.0));
+
+  return (float) ldexp (
+      -center * sums->sum_upper - unit * nearbyint (lower / unit),
+      -TENSOR_DEEP_Y);
 }

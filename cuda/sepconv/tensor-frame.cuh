@@ -28,10 +28,11 @@ struct TensorPlane
   int reach; /* pixels that a block's window begins left of its result */
   int above; /* rows that it begins above */
   StripPlane strip;
-  TensorOrder order;                       /* of four channels */
-  const uint4 *fragments;                  /* plane_fragments() */
-  float sums_start[2];                     /* takes 1024 and the centre off */
-  float result_start[IMAGE_MAX_CHANNELS];  /* the offset */
+  TensorOrder order;      /* of four channels */
+  const uint4 *fragments; /* plane_fragments() */
+  float sums_start
+      [2]; /* takes 1024 and the centre off; deep: tensor_deep_start() */
+  float result_start[IMAGE_MAX_CHANNELS];  /* the offset; deep: over max_code */
   TensorDeepPlane deep;                    /* of samples of two halves */
   signed char counter[IMAGE_MAX_CHANNELS]; /* for tally_end() */
   signed char skipped;                     /* for TallyLane::begin() */

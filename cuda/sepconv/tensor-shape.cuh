@@ -122,7 +122,8 @@ struct Shape
   static constexpr int WARP_CHUNKS = SPLIT ? 0 : BLOCKS * BLOCK_CHUNKS;
   static constexpr int CHUNKS = (OUT_BLOCKS + KX - 1) * BLOCK_CHUNKS;
   /* Pixels of more than a register: a lane reads and writes two of them at a time, and four
-   * lanes eight, of 64 bytes; the next row's must lie in other banks. */
+   * lanes eight, of 64 bytes; the next row's must lie in other banks. Those that are PAIRED write
+   * words, four lanes to a bank. */
   static constexpr bool BY_PIXELS = PIXEL > 4;
   static constexpr int PITCH =
       BY_PIXELS ? 16 * (CHUNKS | 4) : strip_pitch (CHUNKS);

@@ -132,6 +132,7 @@ error_bound (const ImagePlane *shape, const ScaledTaps &tx,
       + column_loss (y, ty.taps->n, sums, offset, steps, parts);
 }
 
+/* Of taps as a spec has them; a plan's are not scaled. */
 static TensorDeepSums
 deep_sums (const ScaledTaps &scaled, const TensorDeepTaps &as)
 {
@@ -162,20 +163,20 @@ deep_error_bound (const ImagePlane *shape, const ScaledTaps &tx,
   const double unit = ldexp (1.0, shape->depth - TENSOR_UPPER_BITS);
   const double x_norm = norm_of_taps (tx), y_norm = norm_of_taps (ty);
   const TensorDeepTaps as_x =
-      tensor_deep_taps (tx.taps->n, x_norm, TENSOR_DEEP_X - shape->shift);
-  const TensorDeepTaps as_y =
-      tensor_deep_taps (ty.taps->n, x_norm * y_norm, TENSOR_DEEP_Y);
+      tensor_deep_taps_x (tx.taps->n, x_norm, shape->shift);
+  const TensorDeepTaps as_y = tensor_deep_taps_y (ty.taps->n, x_norm, y_norm);
   const TensorDeepSums x = deep_sums (tx, as_x), y = deep_sums (ty, as_y);
   double sums, rows, columns;
 
   if (!(x_norm < 2.0 && ldexp (y_norm, TENSOR_DEEP_Y) < 65504.0))
     return INFINITY;
-  /* The lower part of a sample is from 0 to unit - 1. What its mean would add with lower halves of
-   * taps is in the start, which is rounded as the sum is. */
+  /* The lower part of a sample is from 0 to unit - 1, and what its mean would add with lower halves
+   * of taps is in the start, which is rounded. So is the sum of both sums. */
   rows = center * x.rest + 0.5 * (unit - 1.0) * x.lower
       + tensor_deep_small_loss (&x, tx.taps->n, 2.0 * center, unit - 1.0,
           ldexp (1024.0, -shape->shift), steps)
-      + tensor_loss_unit (center * (x_norm + x.lower));
+      + 0.5 * ldexp (unit, -as_x.bits)
+      + 0.5 * tensor_loss_unit (center * (x_norm + x.lower));
   /* The lower half of a sum is rounded. */
   rows +=
       ldexp (half_error (ldexp (0.5 * unit, -TENSOR_DEEP_Y)), TENSOR_DEEP_Y);
@@ -297,7 +298,7 @@ supports_format (const Image *layout, bool deep, Fault *why)
     if (image_sample_bytes (plane) != bytes || plane->channels == 3
         || (bytes == 2 && plane->channels == 4 && !tensor_is_deep (layout)))
       return fault_set (why, FAULT_UNSUPPORTED,
-          "planes have 1, 2 or, but of 10 bits, 4 channels of one sample size");
+          "planes have 1, 2 or, of 8, 12 or 16 bits, 4 channels of one sample size");
     if (plane->channels == 4 && layout->n_planes > 1)
       return fault_set (
           why, FAULT_UNSUPPORTED, "a plane of 4 channels is the only one");
@@ -503,22 +504,10 @@ tensor_sums_start (const Taps *taps, int parts, const ImagePlane *shape)
 }
 
 float
-tensor_deep_start (
+tensor_deep_start_of (
     const Taps *taps, const TensorDeepTaps *as, const ImagePlane *shape)
 {
-  const double center = ldexp (1.0, shape->depth - 1);
-  const double unit = ldexp (1.0, shape->depth - TENSOR_UPPER_BITS - as->bits);
-  double upper = 0.0, lower = 0.0;
+  const TensorDeepSums sums = deep_sums (ScaledTaps{ taps, 1.0, 0 }, *as);
 
-  for (int i = 0; i < taps->n; i++) {
-    double of_upper, of_lower;
-
-    tensor_split_deep (taps->tap[i], as, &of_upper, &of_lower);
-    upper += of_upper;
-    lower += of_lower;
-  }
-  /* The mean of a sample's lower part is half of the largest. */
-  lower *= center - 0.5 * (ldexp (1.0, shape->depth - TENSOR_UPPER_BITS) - 1.0);
-  lower = unit * nearbyint (lower / unit);
-  return (float) ldexp (-center * upper - lower, -TENSOR_DEEP_Y);
+  return tensor_deep_start (&sums, as, shape->depth);
 }

@@ -112,8 +112,8 @@ choose_variant (const SepconvPlan *plan)
 }
 
 /* The channel that stays as it is where that is one of four, and is so with fragments
- * of its own; else -1. Where there are more, they are taken from the source again, and so are
- * those whose samples have bits beside their code. */
+ * of its own; else -1. Where there are more, where samples have bits beside their code, or where
+ * warps have two channels each, they are taken from the source again. */
 static int
 kept_channel (const SepconvPlan *plan, int p)
 {
@@ -166,11 +166,11 @@ write_plane (const SepconvPlan *plan, int p, uint4 *to)
 
     if (variant->deep) {
       const TensorDeepTaps as_x =
-          tensor_deep_taps (x->n, taps_norm (x), TENSOR_DEEP_X - shape->shift);
+          tensor_deep_taps_x (x->n, taps_norm (x), shape->shift);
       const TensorDeepTaps as_y =
-          tensor_deep_taps (y->n, taps_norm (x) * taps_norm (y), TENSOR_DEEP_Y);
+          tensor_deep_taps_y (y->n, taps_norm (x), taps_norm (y));
 
-      state->plane[p].sums_start[i] = tensor_deep_start (x, &as_x, shape);
+      state->plane[p].sums_start[i] = tensor_deep_start_of (x, &as_x, shape);
       tensor_write_deep (
           x, &as_x, x->n / 2 - reach, x_steps, result, window, x_fragments);
       tensor_write_deep (

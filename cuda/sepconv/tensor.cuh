@@ -9,11 +9,11 @@
  * for 8 columns or rows of the image at a time. The matrices taps_k are the same all
  * over a plane: the host writes them as fragments, in the order of the lanes.
  *
- * A code v enters as the half 1024 + v, its bits 0x6400 | v, without arithmetic; the
+ * A code v of up to 10 bits enters as the half 1024 + v, its bits 0x6400 | v, without arithmetic; the
  * start value of the sums takes 1024 and the centre off again. Taps are halves, or
  * sums of two halves (parts) where one is too coarse. Accumulators are single
  * precision, sums between the passes are halves: tensor_supports_spec() bounds the
- * error. */
+ * error. Deeper codes are sums of two halves: tensor-deep.cuh. */
 #pragma once
 
 #include "method.h"
@@ -81,12 +81,6 @@ double tensor_error_bound (const ImagePlane *shape, const Taps *x,
 double tensor_split_error_bound (
     const Taps *x, const Taps *y, double center, double offset, int steps);
 
-/* Taps of deep samples are multiplied by 2^(TENSOR_DEEP_X - shift) along x and
- * 2^TENSOR_DEEP_Y along y: integers up to 2047, taken as the bits of halves, are those integers
- * times 2^-24, so that sums along x are codes times 2^-TENSOR_DEEP_Y, and results are codes. */
-#define TENSOR_DEEP_X 14
-#define TENSOR_DEEP_Y 10
-
 /* Which of 16 neighbouring pixels has row or column i of a matrix, when the bytes of
  * one register are those that lie together in memory. */
 int tensor_pixel_of (int i, int channels, int sample_bytes);
@@ -102,9 +96,8 @@ void tensor_write_folded (const Taps *taps, int first, int parts,
 /* tensor_write_fragments() of taps of deep samples. */
 void tensor_write_deep (const Taps *taps, const TensorDeepTaps *as, int first,
     int steps, const int *result, const int *window, uint4 *to);
-/* The start value of sums of deep samples with these taps, in their unit: takes the centre
- * off, and adds what is left out of the products in the mean. */
-float tensor_deep_start (
+/* tensor_deep_start() of a plane. */
+float tensor_deep_start_of (
     const Taps *taps, const TensorDeepTaps *as, const ImagePlane *shape);
 /* What taps add up to as halves. */
 double tensor_sum_of_taps (const Taps *taps, int parts);

@@ -287,20 +287,26 @@ check_loss (Check *check, const void *data)
         worst[1]);
 }
 
-/* The window's taps as tensor_split_deep() has them, of sizes that add up to `norm`, for sums of up
- * to `gain` times the size of samples. */
+/* The window's taps as tensor_split_deep() has them, of sizes that add up to `norm` or a little less,
+ * for sums of up to `gain` times the size of samples. `up`: each upper half is as much larger than its
+ * tap as can be. */
 static TensorDeepSums
-make_deep_taps (Window *window, double norm, double gain, int exponent)
+make_deep_taps (Window *window, double norm, double gain, int exponent, bool up)
 {
   const TensorDeepTaps as = tensor_deep_taps (window->n, gain, exponent);
+  const double half = ldexp (0.5 + 0x1p-9, -as.bits);
   TensorDeepSums sums = { 0 };
   double size = 0.0;
 
   for (int i = 0; i < window->n; i++)
     size += fabs (window->half[0][i] + window->half[1][i]);
   for (int i = 0; i < window->n; i++) {
-    const double tap = norm / size * (window->half[0][i] + window->half[1][i]);
+    double tap = norm / size * (window->half[0][i] + window->half[1][i]);
 
+    if (up)
+      tap = copysign (
+          ldexp (floor (ldexp (fabs (tap), as.bits) - 0.5), -as.bits) + half,
+          tap);
     tensor_deep_add (&sums, tap, &as);
     tensor_split_deep (tap, &as, &window->half[0][i], &window->half[1][i]);
     for (int part = 0; part < 2; part++)
@@ -398,40 +404,46 @@ deep_case (Check *check, Random *random, int index, const void *data)
   const double center = ldexp (1.0, depth - 1);
   const double unit = ldexp (1.0, depth - TENSOR_UPPER_BITS);
   const Samples samples = (Samples) (index % N_SAMPLES);
-  const double gain = random_double (random, 1.0, 2.0);
-  const double all = gain * exp (random_double (random, -1.0, 3.0));
+  const bool up = random_chance (random, 30);
+  /* Just below powers of two, too, where the least is to spare. */
+  const int n = random_int (random, 1, 129);
+  const double gain = up ? 1.999999 : random_double (random, 1.0, 2.0);
+  const double all = up
+      ? ldexp (1.0 - random_double (random, 0.0, ldexp (n + 16.0, -13)),
+          random_int (random, 1, 5))
+      : gain * exp (random_double (random, -1.0, 3.0));
   DeepValues values = { unit, 0.0, 2.0 * center - unit, 0.0, unit - 1.0,
     shift - 24, true };
+  TensorDeepTaps as;
   TensorDeepSums sums;
-  double start = 0.0, bound;
+  double start, bound;
   const char *kind;
 
   window->parts = 2;
-  window->n = random_int (random, 1, 129);
+  window->n = n;
   window->early = random_int (random, 0, STEP - 1);
   window->steps = (window->early + window->n + STEP - 1) / STEP;
   kind = make_taps (window, index / N_SAMPLES % 3, random);
   check_describe (check, "%d taps, %s, gain %g, %d bits << %d, samples %d",
       window->n, kind, all, depth, shift, (int) samples);
 
-  /* Sums along x are codes times 2^-10. */
-  sums = make_deep_taps (window, gain, gain, 14 - shift);
+  sums = make_deep_taps (window, gain, gain, TENSOR_DEEP_X - shift, up);
+  as = tensor_deep_taps_x (window->n, gain, shift);
   make_deep_values (window, &values, samples, random);
-  for (int i = 0; i < window->n; i++)
-    start -= ldexp (window->half[0][i], shift - 24) * center;
+  start = tensor_deep_start (&sums, &as, depth);
   bound = tensor_deep_small_loss (&sums, window->n, 2.0 * center, unit - 1.0,
       ldexp (1024.0, -shift), window->steps);
   worst[0] = fmax (worst[0],
       expect_deep_loss (
-          check, window, start, ldexp (bound, -10), "rows", random));
+          check, window, start, ldexp (bound, -TENSOR_DEEP_Y), "rows", random));
 
   /* Of such sums, results are codes. */
-  sums = make_deep_taps (window, all / gain, all, 10);
+  sums = make_deep_taps (window, all / gain, all, TENSOR_DEEP_Y, up);
   values = (DeepValues){ unit, -center * gain, center * gain, -0.5 * unit,
-    0.5 * unit, -10, false };
+    0.5 * unit, -TENSOR_DEEP_Y, false };
   make_deep_values (window, &values, samples, random);
   bound = tensor_deep_small_loss (&sums, window->n, center * gain, 0.5 * unit,
-      ldexp (1.0, 10 - 14), window->steps);
+      ldexp (1.0, TENSOR_DEEP_Y - 14), window->steps);
   worst[1] = fmax (worst[1],
       expect_deep_loss (check, window, 0.0, bound, "columns", random));
   free (window);
