@@ -32,7 +32,7 @@ typedef struct
   int bits, exponent;
 } TensorDeepTaps;
 
-/* Of n taps, with which sums have up to `gain` times the size of samples. */
+/* Of n taps, with which sums have up to `gain` times the size of samples, a finite number. */
 static inline TensorDeepTaps
 tensor_deep_taps (int n, double gain, int exponent)
 {

@@ -162,14 +162,16 @@ deep_error_bound (const ImagePlane *shape, const ScaledTaps &tx,
   const double center = ldexp (1.0, shape->depth - 1);
   const double unit = ldexp (1.0, shape->depth - TENSOR_UPPER_BITS);
   const double x_norm = norm_of_taps (tx), y_norm = norm_of_taps (ty);
-  const TensorDeepTaps as_x =
-      tensor_deep_taps_x (tx.taps->n, x_norm, shape->shift);
-  const TensorDeepTaps as_y = tensor_deep_taps_y (ty.taps->n, x_norm, y_norm);
-  const TensorDeepSums x = deep_sums (tx, as_x), y = deep_sums (ty, as_y);
+  TensorDeepTaps as_x, as_y;
+  TensorDeepSums x, y;
   double sums, rows, columns;
 
   if (!(x_norm < 2.0 && ldexp (y_norm, TENSOR_DEEP_Y) < 65504.0))
     return INFINITY;
+  as_x = tensor_deep_taps_x (tx.taps->n, x_norm, shape->shift);
+  as_y = tensor_deep_taps_y (ty.taps->n, x_norm, y_norm);
+  x = deep_sums (tx, as_x);
+  y = deep_sums (ty, as_y);
   /* The lower part of a sample is from 0 to unit - 1, and what its mean would add with lower halves
    * of taps is in the start, which is rounded. So is the sum of both sums. */
   rows = center * x.rest + 0.5 * (unit - 1.0) * x.lower
