@@ -220,12 +220,11 @@ static inline void
 rows_prefetch_row (const RowsJob *job, int y, int first, int last)
 {
   const int bytes = job->channel->sample_bytes;
+  const int end = min_int (last, job->n_samples) * bytes;
   const uint8_t *row =
-      job->src + (y < job->height ? y : job->height - 1) * job->src_stride;
+      job->src + min_int (y, job->height - 1) * job->src_stride;
 
-  for (int i = first > 0 ? first * bytes : 0;
-       i < (last < job->n_samples ? last : job->n_samples) * bytes;
-       i += ROWS_CACHE_LINE)
+  for (int i = max_int (first, 0) * bytes; i < end; i += ROWS_CACHE_LINE)
     rows_prefetch (row + i);
 }
 

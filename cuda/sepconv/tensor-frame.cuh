@@ -15,9 +15,9 @@ struct TensorDeepPlane
    * multiplied by, as halves; the lower bits in their place. */
   int shift;
   uint32_t upper_mask, upper_factor, lower_mask;
-  float
-      round_upper; /* added and taken off again: sums as the upper half of one */
-  float unit;      /* of results: 1 / max_code */
+  /* Added to sums and taken off again, it leaves the upper half of each. */
+  float round_upper;
+  float unit; /* of results: 1 / max_code */
   /* Selectors of __byte_perm(): a pixel of four channels in the order of their places, and
    * the way back. */
   uint32_t in[2], out[2];
@@ -30,8 +30,8 @@ struct TensorPlane
   StripPlane strip;
   TensorOrder order;      /* of four channels */
   const uint4 *fragments; /* plane_fragments() */
-  float sums_start
-      [2]; /* takes 1024 and the centre off; deep: tensor_deep_start() */
+  /* Takes 1024 and the centre off; of deep samples: tensor_deep_start(). */
+  float sums_start[2];
   float result_start[IMAGE_MAX_CHANNELS];  /* the offset; deep: over max_code */
   TensorDeepPlane deep;                    /* of samples of two halves */
   signed char counter[IMAGE_MAX_CHANNELS]; /* for tally_end() */

@@ -14,6 +14,12 @@ struct ScaledTaps
 };
 
 static double
+scaled_tap (const ScaledTaps &scaled, int i)
+{
+  return scaled.factor * ldexp (scaled.taps->tap[i], scaled.exponent);
+}
+
+static double
 next_half (double *rest)
 {
   const double half = (double) __half2float (__double2half (*rest));
@@ -37,7 +43,7 @@ round_taps (const ScaledTaps &scaled, int parts, Rounded *rounded)
 {
   rounded->norm = rounded->error = 0.0;
   for (int i = 0; i < scaled.taps->n; i++) {
-    double rest = scaled.factor * ldexp (scaled.taps->tap[i], scaled.exponent);
+    double rest = scaled_tap (scaled, i);
 
     rounded->norm += fabs (rest);
     rounded->size[i] = 0.0;
@@ -139,8 +145,7 @@ deep_sums (const ScaledTaps &scaled, const TensorDeepTaps &as)
   TensorDeepSums sums = TensorDeepSums ();
 
   for (int i = 0; i < scaled.taps->n; i++)
-    tensor_deep_add (&sums,
-        scaled.factor * ldexp (scaled.taps->tap[i], scaled.exponent), &as);
+    tensor_deep_add (&sums, scaled_tap (scaled, i), &as);
   return sums;
 }
 
@@ -150,7 +155,7 @@ norm_of_taps (const ScaledTaps &scaled)
   double norm = 0.0;
 
   for (int i = 0; i < scaled.taps->n; i++)
-    norm += fabs (scaled.factor * ldexp (scaled.taps->tap[i], scaled.exponent));
+    norm += fabs (scaled_tap (scaled, i));
   return norm;
 }
 
@@ -314,7 +319,7 @@ sum_of_taps (const ScaledTaps &scaled)
   double sum = 0.0;
 
   for (int i = 0; i < scaled.taps->n; i++)
-    sum += scaled.factor * ldexp (scaled.taps->tap[i], scaled.exponent);
+    sum += scaled_tap (scaled, i);
   return sum;
 }
 
