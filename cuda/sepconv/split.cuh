@@ -407,7 +407,7 @@ template <const SepconvMethodOps &INNER> struct Split
     if (!split_layout (layout, &frame, &inner))
       return fault_set (why, FAULT_UNSUPPORTED,
           "only planes that share a memory, or have three channels, are split");
-    return INNER.supports (spec, &inner, why);
+    return INNER.supports == NULL || INNER.supports (spec, &inner, why);
   }
 
   /* What the inner method takes of the planes, and the two kernels for each sample. */

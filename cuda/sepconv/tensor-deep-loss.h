@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tensor-deep-loss: taps for samples of more than 10 bits, as sums of two halves, and what their
- * products lose on tensor cores. Plain C, to be checked as mathematics.
+/* tensor-deep-loss: taps as sums of two halves, for samples that are such sums, and what their products
+ * lose on tensor cores. Plain C, to be checked as mathematics.
  *
- * A sample of `depth` bits is an upper part, its TENSOR_UPPER_BITS highest bits, and a lower one; a
+ * A sample of `depth` bits is an upper part, its TENSOR_UPPER_BITS highest bits or all, and a lower one; a
  * tap is an upper half and a lower one. Three products of them are summed: upper by upper in a sum
  * of its own, which is large, and the other two in a small one.
  *
@@ -62,6 +62,14 @@ tensor_deep_taps_y (int n, double x, double y)
   return tensor_deep_taps (n, x * y, TENSOR_DEEP_Y);
 }
 
+/* The unit of the upper parts of samples of `depth` bits, in codes. Of samples with no more bits than
+ * upper parts have, lower parts are 0. */
+static inline double
+tensor_deep_unit (int depth)
+{
+  return ldexp (1.0, depth > TENSOR_UPPER_BITS ? depth - TENSOR_UPPER_BITS : 0);
+}
+
 /* The half nearest to a number that halves reach. */
 static inline double
 tensor_nearest_half (double number)
@@ -105,12 +113,22 @@ tensor_deep_add (TensorDeepSums *sums, double tap, const TensorDeepTaps *as)
   sums->most_lower = fmax (sums->most_lower, fabs (lower));
 }
 
+/* What rounding to 24 bits loses in numbers up to `largest`, in units: none where all are multiples
+ * of a `grain` that is no smaller. 0: there is none. */
+static inline double
+tensor_grain_loss (double largest, double grain)
+{
+  const double unit = tensor_loss_unit (largest);
+
+  return grain > 0.0 && grain >= unit ? 0.0 : unit;
+}
+
 /* What the small sum loses over n taps, where the upper parts of samples are up to `upper` and the
  * lower ones up to `lower`, and the least normal half is worth `least` in the same unit: products of
- * smaller ones are aligned as if they had its size. */
+ * smaller ones are aligned as if they had its size. All products are multiples of `grain`, if not 0. */
 static inline double
 tensor_deep_small_loss (const TensorDeepSums *taps, int n, double upper,
-    double lower, double least, int steps)
+    double lower, double least, int steps, double grain)
 {
   const double sum = taps->lower * upper + taps->upper * lower;
   const double product = fmax (taps->most_upper * fmax (lower, least),
@@ -118,7 +136,7 @@ tensor_deep_small_loss (const TensorDeepSums *taps, int n, double upper,
 
   /* Two products of each tap lose half a unit each, and each step makes two additions of
    * both. */
-  return tensor_loss_unit (fmax (sum, product))
+  return tensor_grain_loss (fmax (sum, product), grain)
       * (0.5 * 2.0 * n + 2.0 * 2.0 * steps);
 }
 
@@ -130,7 +148,7 @@ tensor_deep_start (
     const TensorDeepSums *sums, const TensorDeepTaps *as, int depth)
 {
   const double center = ldexp (1.0, depth - 1);
-  const double part = ldexp (1.0, depth - TENSOR_UPPER_BITS);
+  const double part = tensor_deep_unit (depth);
   const double unit = ldexp (part, -as->bits);
   /* The mean of a sample's lower part is half of the largest. */
   const double lower = sums->sum_lower * (center - 0.5 * (part - 1.0));

@@ -7,22 +7,6 @@
 #include "../histo/tally.cuh"
 #include "strip.cuh"
 
-/* What the samples of a plane are taken apart by, and results put together, where they are
- * sums of two halves: see tensor-deep.cuh. */
-struct TensorDeepPlane
-{
-  /* Of two samples in a word: the upper bits of both codes, after a shift, and what those are
-   * multiplied by, as halves; the lower bits in their place. */
-  int shift;
-  uint32_t upper_mask, upper_factor, lower_mask;
-  /* Added to sums and taken off again, it leaves the upper half of each. */
-  float round_upper;
-  float unit; /* of results: 1 / max_code */
-  /* Selectors of __byte_perm(): a pixel of four channels in the order of their places, and
-   * the way back. */
-  uint32_t in[2], out[2];
-};
-
 struct TensorPlane
 {
   int reach; /* pixels that a block's window begins left of its result */

@@ -159,42 +159,107 @@ norm_of_taps (const ScaledTaps &scaled)
   return norm;
 }
 
-/* error_bound() of deep samples. */
+/* The largest power of two that all taps are multiples of, if upper halves hold them; else 0. */
 static double
-deep_error_bound (const ImagePlane *shape, const ScaledTaps &tx,
-    const ScaledTaps &ty, double offset, int steps)
+grain_of_taps (const ScaledTaps &scaled, const TensorDeepSums &sums)
 {
-  const double center = ldexp (1.0, shape->depth - 1);
-  const double unit = ldexp (1.0, shape->depth - TENSOR_UPPER_BITS);
-  const double x_norm = norm_of_taps (tx), y_norm = norm_of_taps (ty);
-  TensorDeepTaps as_x, as_y;
-  TensorDeepSums x, y;
-  double sums, rows, columns;
+  if (sums.lower > 0.0 || sums.rest > 0.0)
+    return 0.0;
+  for (int bits = -16; bits < 24; bits++) {
+    bool whole = true;
 
-  if (!(x_norm < 2.0 && ldexp (y_norm, TENSOR_DEEP_Y) < 65504.0))
-    return INFINITY;
-  as_x = tensor_deep_taps_x (tx.taps->n, x_norm, shape->shift);
-  as_y = tensor_deep_taps_y (ty.taps->n, x_norm, y_norm);
-  x = deep_sums (tx, as_x);
-  y = deep_sums (ty, as_y);
+    for (int i = 0; i < scaled.taps->n && whole; i++) {
+      const double tap = ldexp (scaled_tap (scaled, i), bits);
+
+      whole = tap == floor (tap);
+    }
+    if (whole)
+      return ldexp (1.0, -bits);
+  }
+  return 0.0;
+}
+
+/* What the sums of a row lose, in codes. Where they lose nothing, `grain` is what all are multiples
+ * of, else 0. */
+static double
+deep_row_loss (const ImagePlane *shape, const ScaledTaps &scaled, double norm,
+    int steps, double *grain)
+{
+  const int n = scaled.taps->n;
+  const double center = ldexp (1.0, shape->depth - 1);
+  const double unit = tensor_deep_unit (shape->depth);
+  const TensorDeepTaps as = tensor_deep_taps_x (n, norm, shape->shift);
+  const TensorDeepSums sums = deep_sums (scaled, as);
+  const double taps = grain_of_taps (scaled, sums);
+  double loss;
+
   /* The lower part of a sample is from 0 to unit - 1, and what its mean would add with lower halves
    * of taps is in the start, which is rounded. So is the sum of both sums. */
-  rows = center * x.rest + 0.5 * (unit - 1.0) * x.lower
-      + tensor_deep_small_loss (&x, tx.taps->n, 2.0 * center, unit - 1.0,
-          ldexp (1024.0, -shape->shift), steps)
-      + 0.5 * ldexp (unit, -as_x.bits)
-      + 0.5 * tensor_loss_unit (center * (x_norm + x.lower));
-  /* The lower half of a sum is rounded. */
-  rows +=
-      ldexp (half_error (ldexp (0.5 * unit, -TENSOR_DEEP_Y)), TENSOR_DEEP_Y);
-  sums = center * x_norm + rows;
-  columns = sums * y.rest + 0.5 * unit * y.lower
-      + tensor_deep_small_loss (&y, ty.taps->n, sums, 0.5 * unit,
-          ldexp (1.0, TENSOR_DEEP_Y - 14), steps)
-      + tensor_loss_unit (sums * (y_norm + y.lower));
-  /* Then results are a part of the largest code, in single precision. */
-  return rows * y_norm + columns
-      + 0x1p-24 * (sums * y_norm + fabs (offset) + 2.0 * center);
+  loss = center * sums.rest + 0.5 * (unit - 1.0) * sums.lower
+      + tensor_deep_small_loss (&sums, n, 2.0 * center, unit - 1.0,
+          ldexp (1024.0, -shape->shift), steps, taps)
+      + 0.5 * tensor_grain_loss (center * (norm + sums.lower), taps);
+  if (sums.lower > 0.0)
+    loss += 0.5 * ldexp (unit, -as.bits);
+  /* The lower half of a sum is rounded if it has more bits than a half. */
+  if (!(taps >= ldexp (unit, -11) && taps >= ldexp (1.0, TENSOR_DEEP_Y - 24)))
+    loss +=
+        ldexp (half_error (ldexp (0.5 * unit, -TENSOR_DEEP_Y)), TENSOR_DEEP_Y);
+  *grain = loss > 0.0 ? 0.0 : taps;
+  return loss;
+}
+
+/* What those of a column lose, of sums of rows up to `rows`, multiples of `grain`. */
+static double
+deep_column_loss (const ImagePlane *shape, const ScaledTaps &scaled,
+    const TensorDeepTaps &as, double norm, double rows, int steps, double grain)
+{
+  const double unit = tensor_deep_unit (shape->depth);
+  const TensorDeepSums sums = deep_sums (scaled, as);
+  const double products = grain * grain_of_taps (scaled, sums);
+
+  return rows * sums.rest + 0.5 * unit * sums.lower
+      + tensor_deep_small_loss (&sums, scaled.taps->n, rows, 0.5 * unit,
+          ldexp (1.0, TENSOR_DEEP_Y - 14), steps, products)
+      + tensor_grain_loss (rows * (norm + sums.lower), products);
+}
+
+/* error_bound() of deep samples, but for what is added to the sums. `sum`: what those are up to. */
+static double
+deep_error_bound (const ImagePlane *shape, const ScaledTaps &tx,
+    const ScaledTaps &ty, int steps, double *sum)
+{
+  const double x_norm = norm_of_taps (tx), y_norm = norm_of_taps (ty);
+  const TensorDeepTaps as_y = tensor_deep_taps_y (ty.taps->n, x_norm, y_norm);
+  double loss, rows, grain;
+
+  *sum = INFINITY;
+  if (!(x_norm < 2.0
+          && ldexp (deep_sums (ty, as_y).most_upper, TENSOR_DEEP_Y) < 65504.0))
+    return INFINITY;
+  loss = deep_row_loss (shape, tx, x_norm, steps, &grain);
+  rows = ldexp (x_norm, shape->depth - 1) + loss;
+  *sum = rows * y_norm;
+  return loss * y_norm
+      + deep_column_loss (shape, ty, as_y, y_norm, rows, steps, grain);
+}
+
+/* What it is with an offset, which is added in single precision to results as parts of the largest
+ * code. */
+static double
+deep_result_bound (const ImagePlane *shape, const ScaledTaps &x,
+    const ScaledTaps &y, double offset, int steps)
+{
+  double sum;
+  const double loss = deep_error_bound (shape, x, y, steps, &sum);
+
+  return loss + 0x1p-24 * (sum + fabs (offset) + ldexp (1.0, shape->depth));
+}
+
+double
+tensor_allowed_error (int depth)
+{
+  return depth > 12 ? 0.49 : depth > TENSOR_HALF_DEPTH ? 0.24 : 0.25;
 }
 
 /* The halves that a tap needs, or 0 and `why`. */
@@ -206,8 +271,8 @@ parts_of_plane (const ImagePlane *shape, const ScaledTaps &x,
   double bound = 0.0;
 
   if (shape->depth > TENSOR_HALF_DEPTH) {
-    bound = deep_error_bound (shape, x, y, offset, steps);
-    if (bound < (shape->depth > 12 ? 0.49 : 0.24))
+    bound = deep_result_bound (shape, x, y, offset, steps);
+    if (bound < tensor_allowed_error (shape->depth))
       return TENSOR_MAX_PARTS;
     fault_set (why, FAULT_UNSUPPORTED,
         "two halves could be off by %.2f code values with these taps", bound);
@@ -215,7 +280,7 @@ parts_of_plane (const ImagePlane *shape, const ScaledTaps &x,
   }
   for (int parts = least; parts <= TENSOR_MAX_PARTS; parts++) {
     bound = error_bound (shape, x, y, offset, steps, parts, false);
-    if (bound < 0.25)
+    if (bound < tensor_allowed_error (shape->depth))
       return parts;
   }
   fault_set (why, FAULT_UNSUPPORTED,
@@ -231,6 +296,14 @@ tensor_error_bound (const ImagePlane *shape, const Taps *x, const Taps *y,
 
   return error_bound (shape, tx, ty, offset, steps, parts,
       sums_are_halves (tx, taps_norm (x), ldexp (1.0, shape->depth - 1)));
+}
+
+double
+tensor_deep_error_bound (const ImagePlane *shape, const Taps *x, const Taps *y,
+    int steps, double *sum)
+{
+  return deep_error_bound (
+      shape, ScaledTaps{ x, 1.0, 0 }, ScaledTaps{ y, 1.0, 0 }, steps, sum);
 }
 
 /* What a pass loses of values up to `largest` that are sums of two halves. */
@@ -517,4 +590,28 @@ tensor_deep_start_of (
   const TensorDeepSums sums = deep_sums (ScaledTaps{ taps, 1.0, 0 }, *as);
 
   return tensor_deep_start (&sums, as, shape->depth);
+}
+
+TensorDeepPlane
+tensor_describe_deep (const ImagePlane *shape, int first)
+{
+  const uint32_t selector[] = { 0x3210, 0x5432, 0x7654, 0x1076 };
+  const int upper = min (shape->depth, TENSOR_UPPER_BITS);
+  const int lower = shape->depth - upper;
+  const uint32_t upper_mask = (1u << upper) - 1;
+  const uint32_t lower_mask = ((1u << lower) - 1) << shape->shift;
+  TensorDeepPlane deep;
+
+  deep.shift = shape->shift + lower;
+  deep.upper_mask = upper_mask * 0x00010001u;
+  deep.upper_factor = tensor_half_bits (ldexp (1.0, deep.shift)) * 0x00010001u;
+  deep.lower_mask = lower_mask * 0x00010001u;
+  /* In numbers around this one, a float's last bit is worth the unit of upper halves. */
+  deep.round_upper = (float) ldexp (1.5, 23 + lower - TENSOR_DEEP_Y);
+  deep.unit = (float) (1.0 / image_full_code (shape));
+  for (int i = 0; i < 2; i++) {
+    deep.in[i] = selector[(first + 2 * i) % 4];
+    deep.out[i] = selector[(4 - first + 2 * i) % 4];
+  }
+  return deep;
 }

@@ -286,29 +286,6 @@ upload (SepconvPlan *plan, GpuStream stream, Fault *fault)
   return true;
 }
 
-/* `first`: the channel of the first place in arithmetic. */
-static void
-describe_deep (const ImagePlane *shape, int first, TensorDeepPlane *deep)
-{
-  const uint32_t selector[] = { 0x3210, 0x5432, 0x7654, 0x1076 };
-  const int lower = shape->depth - TENSOR_UPPER_BITS;
-  const uint32_t upper_mask = (1u << TENSOR_UPPER_BITS) - 1;
-  const uint32_t lower_mask = ((1u << lower) - 1) << shape->shift;
-
-  deep->shift = shape->shift + lower;
-  deep->upper_mask = upper_mask * 0x00010001u;
-  deep->upper_factor =
-      tensor_half_bits (ldexp (1.0, deep->shift)) * 0x00010001u;
-  deep->lower_mask = lower_mask * 0x00010001u;
-  /* In numbers around this one, a float's last bit is worth the unit of upper halves. */
-  deep->round_upper = (float) ldexp (1.5, 23 + lower - TENSOR_DEEP_Y);
-  deep->unit = (float) (1.0 / image_full_code (shape));
-  for (int i = 0; i < 2; i++) {
-    deep->in[i] = selector[(first + 2 * i) % 4];
-    deep->out[i] = selector[(4 - first + 2 * i) % 4];
-  }
-}
-
 static void
 describe (
     const SepconvPlan *plan, const SepconvPart *part, int p, TensorPlane *plane)
@@ -327,7 +304,7 @@ describe (
     plane->strip.keeps = false;
   plane->order = tensor_order (first);
   if (variant->deep)
-    describe_deep (&plan->layout.plane[p], first, &plane->deep);
+    plane->deep = tensor_describe_deep (&plan->layout.plane[p], first);
   for (int c = 0; c < channels; c++) {
     const double offset =
         channel[c].filter ? channel[c].offset : channel[c].center;

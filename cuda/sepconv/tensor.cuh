@@ -13,7 +13,7 @@
  * start value of the sums takes 1024 and the centre off again. Taps are halves, or
  * sums of two halves (parts) where one is too coarse. Accumulators are single
  * precision, sums between the passes are halves: tensor_supports_spec() bounds the
- * error. Deeper codes are sums of two halves: tensor-deep.cuh. */
+ * error. Deeper codes are sums of two halves: tensor-deep-samples.cuh. */
 #pragma once
 
 #include "method.h"
@@ -59,7 +59,8 @@ tensor_steps_of_taps (int n)
 /* The most bits of a sample that is one half. */
 #define TENSOR_HALF_DEPTH 10
 
-/* Whether the layout's samples are deep: have more bits. */
+/* Whether the layout's samples are deep: have more bits, and must be sums of two halves. Others of two
+ * bytes may be, too, if one half is too coarse for what is summed. */
 bool tensor_is_deep (const Image *layout);
 
 /* Whether halves hold the spec's taps and samples, when no plane takes more than
@@ -81,6 +82,13 @@ double tensor_error_bound (const ImagePlane *shape, const Taps *x,
 double tensor_split_error_bound (
     const Taps *x, const Taps *y, double center, double offset, int steps);
 
+/* The same of deep samples, with taps along x whose sizes add up to less than 2, and nothing added to
+ * the sums. `sum`: what those are up to. */
+double tensor_deep_error_bound (const ImagePlane *shape, const Taps *x,
+    const Taps *y, int steps, double *sum);
+/* What results of a depth may be off by before they are rounded. */
+double tensor_allowed_error (int depth);
+
 /* Which of 16 neighbouring pixels has row or column i of a matrix, when the bytes of
  * one register are those that lie together in memory. */
 int tensor_pixel_of (int i, int channels, int sample_bytes);
@@ -99,6 +107,26 @@ void tensor_write_deep (const Taps *taps, const TensorDeepTaps *as, int first,
 /* tensor_deep_start() of a plane. */
 float tensor_deep_start_of (
     const Taps *taps, const TensorDeepTaps *as, const ImagePlane *shape);
+
+/* What the samples of a plane are taken apart by, and results put together, where they are
+ * sums of two halves: see tensor-deep-samples.cuh. */
+struct TensorDeepPlane
+{
+  /* Of two samples in a word: the upper bits of both codes, after a shift, and what those are
+   * multiplied by, as halves; the lower bits in their place. */
+  int shift;
+  uint32_t upper_mask, upper_factor, lower_mask;
+  /* Added to sums and taken off again, it leaves the upper half of each. */
+  float round_upper;
+  float unit; /* of results: 1 / max_code */
+  /* Selectors of __byte_perm(): a pixel of four channels in the order of their places, and
+   * the way back. */
+  uint32_t in[2], out[2];
+};
+
+/* Of a plane's samples; those of four channels have places in the order from `first` on. */
+TensorDeepPlane tensor_describe_deep (const ImagePlane *shape, int first);
+
 /* What taps add up to as halves. */
 double tensor_sum_of_taps (const Taps *taps, int parts);
 /* The start value of sums with these taps. */

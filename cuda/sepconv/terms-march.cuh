@@ -5,9 +5,20 @@
 
 #include "strip-reader.cuh"
 #include "strip-writer.cuh"
-#include "terms-strip.cuh"
+#include "terms-deep.cuh"
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
+
+/* The arithmetic of the warps of a TermsShape. */
+template <typename S, bool DEEP = S::DEEP> struct TermsArithmetic
+{
+  typedef TermsStrip<S> Type;
+};
+
+template <typename S> struct TermsArithmetic<S, true>
+{
+  typedef TermsDeepStrip<S> Type;
+};
 
 /* S: its TermsShape. */
 template <typename S> struct TermsMarch
@@ -27,7 +38,7 @@ template <typename S> struct TermsMarch
   int x, y, start, steps;
   StripReader<S::PIXEL> reader;
   StripWriter<S::OUT_CHUNKS, S::OUT_PITCH, 0, 0> writer;
-  TermsStrip<S> strip;
+  typename TermsArithmetic<S>::Type strip;
 
   __device__ __forceinline__
   TermsMarch (const TermsTensorFrame &frame, const TermsTensorPlane &plane,
@@ -35,13 +46,21 @@ template <typename S> struct TermsMarch
       : frame (frame), plane (plane), shared (shared), strip (frame, plane)
   {
     const int lane = threadIdx.x % TENSOR_LANES;
-    const int own = 16 * (threadIdx.x / TENSOR_LANES) * S::WARP_CHUNKS;
+    const int warp = threadIdx.x / TENSOR_LANES;
+    const int own = 16 * (warp / S::WARPS_OF_PIXEL) * S::WARP_CHUNKS;
 
     outs = shared + S::STAGES * S::STAGE_BYTES;
-    out =
-        outs + own + matrices_offset<S::OUT_PITCH, S::PUT_CHUNKS, true> (lane);
-    window = lane % 16 * S::PITCH + own + lane / 16 * 16;
-    sample = lane / 4 * S::PITCH + own + lane % 4 * 4 + plane.reach * S::PIXEL;
+    if constexpr (S::BY_PIXELS) {
+      out = outs + own + lane / 4 * S::OUT_PITCH + lane % 4 * 16;
+      window = lane / 4 * S::PITCH + own + lane % 4 * 16;
+      sample = window + plane.reach * S::PIXEL;
+    } else {
+      out = outs + own
+          + matrices_offset<S::OUT_PITCH, S::PUT_CHUNKS, true> (lane);
+      window = lane % 16 * S::PITCH + own + lane / 16 * 16;
+      sample =
+          lane / 4 * S::PITCH + own + lane % 4 * 4 + plane.reach * S::PIXEL;
+    }
     place = strip_place (plane.strip);
     x = place.column * S::PIXELS;
     /* Which row is which of a matrix must not depend on how a frame is cut: sums are
@@ -185,13 +204,13 @@ template <typename S> struct TermsMarch
 
 #endif
 
-template <int KS, int PARTS, int BYTES, int C, TermsMode MODE>
+template <int KS, int PARTS, int BYTES, int C, TermsMode MODE, bool DEEP>
 __device__ __forceinline__ void
 terms_march (const TermsTensorFrame &frame, const TermsTensorPlane &plane,
     uint8_t *shared)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
-  typedef TermsShape<KS, PARTS, BYTES, C, MODE> S;
+  typedef TermsShape<KS, PARTS, BYTES, C, MODE, DEEP> S;
 
   if (plane.strip.filter) {
     TermsMarch<S> way (frame, plane, shared);
@@ -207,29 +226,44 @@ terms_march (const TermsTensorFrame &frame, const TermsTensorPlane &plane,
 #endif
 }
 
-static constexpr int
-terms_blocks_at_once (bool four, TermsMode mode)
-{
-  return mode == TERMS_ANGLE || (four && terms_of_mode (mode) == 2) ? 2 : 3;
-}
-
 /* FOUR: of planes of four channels, of which there is one; else of one or two. */
-template <int KS, int PARTS, int BYTES, bool FOUR, TermsMode MODE>
+template <int KS, int PARTS, int BYTES, bool FOUR, TermsMode MODE, bool DEEP>
 static __global__ void
-__launch_bounds__ (STRIP_THREADS, terms_blocks_at_once (FOUR, MODE))
+__launch_bounds__ (STRIP_THREADS, terms_blocks_at_once (FOUR, MODE, DEEP))
     terms_tensor_strips (GPU_PARAMETER TermsTensorFrame frame)
 {
   GPU_DYNAMIC_SHARED (uint8_t, shared);
 
   gpu_admit_next ();
-  const TermsTensorPlane &plane
-      = frame.plane[FOUR ? 0 : strip_find_plane (frame)];
+  const TermsTensorPlane &plane =
+      frame.plane[FOUR ? 0 : strip_find_plane (frame)];
 
   if constexpr (FOUR)
-    terms_march<KS, PARTS, BYTES, 4, MODE> (frame, plane, shared);
+    terms_march<KS, PARTS, BYTES, 4, MODE, DEEP> (frame, plane, shared);
   else if (plane.strip.channels == 1)
-    terms_march<KS, PARTS, BYTES, 1, MODE> (frame, plane, shared);
+    terms_march<KS, PARTS, BYTES, 1, MODE, DEEP> (frame, plane, shared);
   else
-    terms_march<KS, PARTS, BYTES, 2, MODE> (frame, plane, shared);
+    terms_march<KS, PARTS, BYTES, 2, MODE, DEEP> (frame, plane, shared);
   gpu_end_in_turn ();
 }
+
+template <int KS, int PARTS, int BYTES, bool FOUR, TermsMode MODE,
+    bool DEEP = false>
+static constexpr TermsTensorVariant
+terms_variant ()
+{
+  typedef TermsShape<KS, PARTS, BYTES, 1, MODE, DEEP> S1;
+  typedef TermsShape<KS, PARTS, BYTES, 2, MODE, DEEP> S2;
+  typedef TermsShape<KS, PARTS, DEEP ? BYTES : 1, 4, MODE, DEEP> S4;
+  constexpr int one_or_two = S1::SHARED > S2::SHARED ? S1::SHARED : S2::SHARED;
+  constexpr int shared = FOUR ? S4::SHARED : one_or_two;
+
+  static_assert (shared <= 99 * 1024, "all GPUs of the capability have it");
+  return { terms_tensor_strips<KS, PARTS, BYTES, FOUR, MODE, DEEP>, KS, PARTS,
+    BYTES, FOUR, MODE, DEEP, shared,
+    { 0, S1::PIXELS, S2::PIXELS, 0, S4::PIXELS } };
+}
+
+/* Those of more than 10 bits. */
+#define TERMS_N_DEEP 20
+extern const TermsTensorVariant terms_deep_variants[TERMS_N_DEEP];

@@ -11,56 +11,8 @@
 #pragma once
 
 #include "terms-combine.cuh"
-#include "terms-tensor.cuh"
+#include "terms-shape.cuh"
 #include "tensor-strip.cuh"
-
-/* The sizes of each variant: its tiles, its window and its shared memory. */
-template <int STEPS, int TAP_PARTS, int SAMPLE_BYTES, int CHANNELS,
-    TermsMode KIND>
-struct TermsShape
-{
-  static constexpr TermsMode MODE = KIND;
-  static constexpr int KS = STEPS, PARTS = TAP_PARTS;
-  static constexpr int BYTES = SAMPLE_BYTES, C = CHANNELS;
-  static constexpr int PIXEL = C * BYTES; /* bytes */
-  static constexpr int TERMS = terms_of_mode (MODE);
-  static constexpr int SUMS = sums_of_mode (MODE);
-  /* As Shape has them. */
-  static constexpr int KX = steps_along_x (KS, PIXEL);
-  static constexpr bool FOLDED = KX > KS;
-  static constexpr int PX = FOLDED ? 2 : KX;
-  static constexpr int TILES = C == 4 || (TERMS == 1 && (KS == 2 || PARTS == 1))
-          || (KS == 2 && PARTS == 1 && C == 1 && MODE != TERMS_ANGLE)
-      ? 4
-      : 2;
-  static constexpr int BLOCKS = TILES / C; /* of 16 pixels, of a warp */
-  static constexpr int WARP_CHUNKS = BLOCKS * PIXEL;
-  static constexpr int OUT_CHUNKS = STRIP_WARPS * WARP_CHUNKS;
-  static constexpr int CHUNKS = OUT_CHUNKS + (KX - 1) * PIXEL;
-  static constexpr int PITCH = strip_pitch (CHUNKS);
-  static constexpr int OUT_PITCH = strip_pitch (OUT_CHUNKS);
-  static constexpr int PIXELS = STRIP_WARPS * BLOCKS * TENSOR_STEP;
-  /* Stages, and how many are loaded before one is taken: about as many bytes with few tiles as with
-   * many. The stage before the one that is taken stays, for the samples. */
-  static constexpr int STAGES = 8, AHEAD = TILES == 4 ? 4 : 6;
-  static_assert (AHEAD + 2 <= STAGES, "one is loaded, and two are read");
-  static constexpr int STAGE_BYTES = STRIP_ROWS * PITCH;
-  static constexpr int OUT_BYTES = STRIP_ROWS * OUT_PITCH;
-  /* Tiles whose results are in registers at a time, and the chunks that they are. */
-  static constexpr int GROUP =
-      C == 4 || (TERMS == 1 && TILES == 4 && BYTES == 1) ? 4 : 2;
-  static constexpr int PUT_CHUNKS = GROUP * BYTES;
-  static constexpr bool X_SHARED = TERMS * PX * PARTS > 4;
-  static constexpr int X_FRAGMENTS = TERMS * PX * PARTS;
-  static constexpr int Y_FRAGMENTS = TERMS * KS * PARTS;
-  /* Starts are kept in registers. */
-  static constexpr bool KEEPS_STARTS = SUMS * C <= 2;
-  static constexpr int STARTS =
-      TERMS + SUMS * C + 1; /* and the threshold and the amount */
-  static constexpr int SHARED = STAGES * STAGE_BYTES + 2 * OUT_BYTES
-      + (((X_SHARED ? X_FRAGMENTS : 0) + Y_FRAGMENTS) * TENSOR_LANES + STARTS)
-          * (int) sizeof (uint4);
-};
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
@@ -69,6 +21,41 @@ struct TermsCenter
 {
   const uint8_t *row[2];
 };
+
+/* The angle of (x, y), of a whole turn, from 0 to 1: as terms_turns(), but off by up to 4e-6, which is
+ * 0.004 codes of 10 bits, or if it is FINE by 1e-7, 0.007 codes of 16 bits. Up to an eighth of a turn it
+ * is a polynomial of the slope, which has the values of the arc tangent at the Chebyshev nodes of the
+ * slope's square. */
+template <bool FINE>
+__device__ __forceinline__ float
+quick_turns (float y, float x)
+{
+  const float along = fabsf (x), across = fabsf (y);
+  const float slope =
+      fminf (along, across) * approximate_reciprocal (fmaxf (along, across));
+  const float square = slope * slope;
+  float turns;
+
+  if constexpr (FINE) {
+    turns = __fmaf_rn (-0.0007257134f, square, 0.0037847871f);
+    turns = __fmaf_rn (turns, square, -0.0093630459f);
+    turns = __fmaf_rn (turns, square, 0.0157067869f);
+    turns = __fmaf_rn (turns, square, -0.0222869292f);
+    turns = __fmaf_rn (turns, square, 0.0317784064f);
+    turns = __fmaf_rn (turns, square, -0.0530492291f);
+    turns = __fmaf_rn (turns, square, 0.1591549218f) * slope;
+  } else {
+    turns = __fmaf_rn (0.0037060832f, square, -0.0144436322f);
+    turns = __fmaf_rn (turns, square, 0.0293582864f);
+    turns = __fmaf_rn (turns, square, -0.0527669638f);
+    turns = __fmaf_rn (turns, square, 0.1591493338f) * slope;
+  }
+  if (across > along)
+    turns = 0.25f - turns;
+  if (x < 0.0f)
+    turns = 0.5f - turns;
+  return y < 0.0f ? 1.0f - turns : turns;
+}
 
 /* S: its TermsShape. */
 template <typename S> struct TermsStrip
@@ -108,8 +95,7 @@ template <typename S> struct TermsStrip
     fragments += S::Y_FRAGMENTS * TENSOR_LANES;
     sums_start.put (plane.sums_start, S::TERMS, 0.0f, (float *) fragments, 0);
     fragments += S::TERMS;
-    result_start.put (plane.start, S::SUMS * C,
-        S::MODE <= TERMS_ADD && S::MODE != TERMS_SHARPEN_ABOVE ? ABOVE : 0.0f,
+    result_start.put (plane.start, S::SUMS * C, S::ADDS ? ABOVE : 0.0f,
         (float *) fragments, 0);
     fragments += S::SUMS * C;
     if (threadIdx.x == 0)
@@ -272,29 +258,6 @@ template <typename S> struct TermsStrip
     return ABOVE != 0.0f ? plane.offset[c] + ABOVE : plane.offset[c];
   }
 
-  /* Of a whole turn, from 0 to 1: as terms_turns(), but off by up to 4e-6, which is 0.004 codes of 10
-   * bits. Up to an eighth of a turn it is a polynomial of the slope, which has the values of the arc
-   * tangent at the Chebyshev nodes of the slope's square. */
-  static __device__ __forceinline__ float
-  quick_turns (float y, float x)
-  {
-    const float along = fabsf (x), across = fabsf (y);
-    const float slope =
-        fminf (along, across) * approximate_reciprocal (fmaxf (along, across));
-    const float square = slope * slope;
-    float turns = 0.0037060832f;
-
-    turns = __fmaf_rn (turns, square, -0.0144436322f);
-    turns = __fmaf_rn (turns, square, 0.0293582864f);
-    turns = __fmaf_rn (turns, square, -0.0527669638f);
-    turns = __fmaf_rn (turns, square, 0.1591493338f) * slope;
-    if (across > along)
-      turns = 0.25f - turns;
-    if (x < 0.0f)
-      turns = 0.5f - turns;
-    return y < 0.0f ? 1.0f - turns : turns;
-  }
-
   /* A result from the sums of its terms and its sample. */
   __device__ __forceinline__ float
   combine (float sum0, float sum1, uint32_t code, int c) const
@@ -305,7 +268,9 @@ template <typename S> struct TermsStrip
           last_offset (c));
     } else if constexpr (S::MODE == TERMS_ANGLE) {
       const float whole = (float) (plane.strip.max_code + 1);
-      const float turn = rintf (whole * quick_turns (sum1, sum0));
+      /* Rounded to an integer: an instruction for that takes four times as long. */
+      const float turn =
+          __fmaf_rn (whole, quick_turns<false> (sum1, sum0), 0x1p23f) - 0x1p23f;
 
       if (sum0 == 0.0f && sum1 == 0.0f)
         return last_offset (c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* terms-tensor: one or two terms and their combination on tensor cores, in one kernel: of 8 to 10
- * bits, and of up to 33 taps. terms-strip.cuh has the arithmetic and terms-march.cuh the kernel; both
- * passes are those of tensor.cuh. */
+/* terms-tensor: one or two terms and their combination on tensor cores, in one kernel: of up to
+ * 33 taps. terms-strip.cuh has the arithmetic, terms-deep.cuh that of more than 10 bits, and
+ * terms-march.cuh the kernel; both passes are those of tensor.cuh. */
 #pragma once
 
 #include "strip.cuh"
@@ -32,6 +32,13 @@ sums_of_mode (TermsMode mode)
   return mode >= TERMS_GRADIENT ? 2 : 1;
 }
 
+/* Whether sums are results, but for their offset. */
+static constexpr bool
+adds_to_result (TermsMode mode)
+{
+  return mode == TERMS_SHARPEN || mode == TERMS_ADD;
+}
+
 #define TERMS_MAX_SUMS 2
 #define TERMS_MAX_STEPS 3 /* 33 taps */
 
@@ -54,14 +61,18 @@ struct TermsTensorPlane
   const uint4 *fragments;
   float sums_start
       [TERMS_MAX_SUMS]; /* of each term: takes 1024 and the center off */
-  /* What results begin with: of each sum, its channels. */
+  /* What sums along y begin with: of each sum, its channels. */
   float start[TERMS_MAX_SUMS * IMAGE_MAX_CHANNELS];
   /* Of SHARPEN: two halves whose sum weighs the sample. */
   uint32_t weight[2];
-  float offset
-      [IMAGE_MAX_CHANNELS]; /* of SHARPEN_ABOVE and GRADIENT: added last */
+  /* Of SHARPEN_ABOVE and GRADIENT, added last; of ANGLE, the result where there is none. */
+  float offset[IMAGE_MAX_CHANNELS];
   float threshold;
   uint32_t keep; /* bits of each four bytes of a row that are copied */
+  uint32_t kept; /* a bit for each channel that is copied */
+  /* Of samples that are sums of two halves; what is added to results then, by `start` or `offset`, is a
+   * part of the largest code. */
+  TensorDeepPlane deep;
 };
 
 struct TermsTensorFrame
@@ -74,7 +85,17 @@ struct TermsTensorFrame
   TermsTensorPlane plane[IMAGE_MAX_PLANES];
 };
 
-struct TermsTensorVariant;
+/* One of the kernels. */
+struct TermsTensorVariant
+{
+  void (*kernel) (TermsTensorFrame);
+  int steps, parts, sample_bytes;
+  bool four; /* channels; else one or two in each plane */
+  TermsMode mode;
+  bool deep;                          /* as TermsShape is */
+  int shared;                         /* bytes of a block */
+  int pixels[IMAGE_MAX_CHANNELS + 1]; /* of a block, by channels; or 0 */
+};
 
 /* What a plan keeps for it; starts zeroed. */
 struct TermsTensor
@@ -99,3 +120,20 @@ bool terms_tensor_suits (const SepconvPlan *plan, TermsTensor *tensor);
 /* Queues a part of a frame of a plan that it suits. */
 bool terms_tensor_run (SepconvPlan *plan, TermsTensor *tensor,
     const SepconvPart *part, Fault *fault);
+
+/* Whether plane p of a plan is filtered. */
+static inline bool
+terms_filters (const SepconvPlan *plan, int p)
+{
+  return plan->taps[p].x.n > 0;
+}
+
+/* Whether a variant of the plan's mode keeps the accuracy of all planes. */
+bool terms_tensor_is_exact (
+    const SepconvPlan *plan, const TermsTensorVariant *variant);
+/* Writes the fragments of a plane, up to TERMS_MAX_FRAGMENTS. */
+void terms_tensor_write_taps (const SepconvPlan *plan,
+    const TermsTensorVariant *variant, int p, uint4 *to);
+/* Fills in what a plane's arithmetic depends on: all but `strip` and `fragments`. */
+void terms_tensor_describe (const SepconvPlan *plan,
+    const TermsTensorVariant *variant, int p, TermsTensorPlane *plane);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* terms: every spec: one term or several, and all their combinations. Samples of 8 to 10 bits
- * under up to 33 taps go through one kernel on tensor cores (terms-tensor.cuh), all else through two passes
- * (terms-passes.cuh). */
+/* terms: every spec: one term or several, and all their combinations. One or two terms of up to 33 taps go
+ * through one kernel on tensor cores (terms-tensor.cuh), all else through two passes (terms-passes.cuh). */
 #include "terms-passes.cuh"
 #include "terms-tensor.cuh"
 
@@ -67,21 +66,24 @@ terms_release (SepconvPlan *plan)
   twopass_release (plan);
 }
 
-/* Estimates until they are measured. On tensor cores: what `tensor` takes of as many taps, and for each
- * sum of a second term a fifth more. In two passes: what `shared` takes, whose passes these are,
- * and that sums of further terms are written and read, too. */
+/* On tensor cores more than `tensor` takes of as many taps, since single kernels are better left to
+ * that, and for each sum of a second term a part more. In two passes: what `shared` takes, whose passes these are, and that sums of further terms are
+ * written and read, too. */
 static double
 terms_cost (const SepconvWork *work)
 {
   const double k = work->longest > 17 ? 3.0 : 2.0, s = work->samples;
-  const double more = 1.0 + 0.2 * (work->terms - 1);
+  const bool two = work->sample_bytes > 1;
+  const double more = 1.0 + (two ? 0.5 : 0.2) * (work->terms - 1);
 
-  if (work->sample_bytes > 1 || work->longest > 33 || work->terms > 2
-      || work->channels == 3 || !work->packed)
+  if (work->longest > 33 || work->terms > 2 || work->channels == 3
+      || !work->packed)
     return 1.5 * twopass_cost (work, 0.31) + 4.0 * s * (work->terms - 1);
   if (work->order == GPU_BESIDE_KERNELS)
-    return more * (0.5 + 0.5 * k + s * (0.45 + 0.06 * k));
-  return more * (1.0 + 1.1 * k + s * (0.5 + 0.08 * k));
+    return more * (0.5 + 0.5 * k + s * (two ? 1.1 + 0.3 * k : 0.45 + 0.06 * k));
+  return more
+      * ((two ? 1.8 : 1.1) * k + 1.0
+          + s * (two ? 1.2 + 0.4 * k : 0.5 + 0.08 * k));
 }
 
 extern "C" const SepconvMethodOps sepconv_terms_ops = {

@@ -117,14 +117,13 @@ suit_method (Check *check, Case *c, const Subject *subject, Random *random)
   case_describe (check, c);
   if (is_supported (check, c, subject))
     return true;
-  case_make_boxes (c, random);
-  case_describe (check, c);
-  if (is_supported (check, c, subject))
-    return true;
-  case_make_blurs (c, random);
-  case_describe (check, c);
-  if (is_supported (check, c, subject))
-    return true;
+  /* A method that combines terms takes any, or does not take the layout. */
+  for (int i = 0; i < 2 && c->more == NULL; i++) {
+    (i == 0 ? case_make_boxes : case_make_blurs) (c, random);
+    case_describe (check, c);
+    if (is_supported (check, c, subject))
+      return true;
+  }
   check->unsupported++;
   return false;
 }
@@ -333,29 +332,46 @@ crowded_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* The kernels that people use, in bytes; on one multiprocessor, blocks have long ways to go. */
+/* A kernel that people use; mostly on one multiprocessor, where blocks have long ways to go. */
 static void
-usual_case (Check *check, Random *random, int index, const void *data)
+run_usual (Check *check, const char *kind, int kernel, const Subject *subject,
+    Random *random)
 {
-  static const char *const kinds[] = { "gray8", "nv12", "rgbx", "planar3",
-    "ayuv", "two8", "p010", "planar3-10", "gray10" };
-  const Subject *subject = data;
   Gpu *gpu = subject->device->gpu;
   const Effort effort = { 1, 1, 5e7 };
   Case *c = case_new ();
   const bool alone = gpu != NULL && random_chance (random, 70);
 
-  case_any_row (c, layout_kind_by_name (kinds[random_int (random, 0, 8)]), 700,
+  case_any_row (c, layout_kind_by_name (kind), 700,
       random_int (random, 1, check->quick ? 90 : 240), random);
   case_make_spec (c, (SepconvBorder) random_int (random, 0, N_BORDERS - 1),
       &effort, random);
-  case_make_usual (c, index, random);
+  case_make_usual (c, kernel, random);
   if (alone)
     gpu_limit_multiprocessors (gpu, 1);
   run_as_it_is (check, c, subject, random);
   if (alone)
     gpu_limit_multiprocessors (gpu, 0);
   case_free (c);
+}
+
+static void
+usual_case (Check *check, Random *random, int index, const void *data)
+{
+  static const char *const kinds[] = { "gray8", "nv12", "rgbx", "planar3",
+    "ayuv", "two8", "p010", "planar3-10", "gray10" };
+
+  run_usual (check, kinds[random_int (random, 0, 8)], index, data, random);
+}
+
+/* The same of samples that may be sums of two numbers. */
+static void
+usual_deep_case (Check *check, Random *random, int index, const void *data)
+{
+  static const char *const kinds[] = { "gray16", "p012", "y412", "rgba64",
+    "p016", "gray12", "p010" };
+
+  run_usual (check, kinds[index % 7], index / 7, data, random);
 }
 
 /* Rows of whole 16 bytes, few to many, which some methods read as such beyond their ends, too. */
@@ -1174,6 +1190,12 @@ check_usual (Check *check, const void *data)
 }
 
 static void
+check_usual_deep (Check *check, const void *data)
+{
+  run_subject (check, data, check->quick ? 63 : 252, usual_deep_case);
+}
+
+static void
 check_precision (Check *check, const void *data)
 {
   run_subject (check, data, check->quick ? 12 : 120, precision_case);
@@ -1325,6 +1347,8 @@ check_methods_add (void)
     if (method->ops != NULL && method->ops->combines) {
       kerncheck_add (
           check_usual, subject, method, "sepconv/%s/usual", method->name);
+      kerncheck_add (check_usual_deep, subject, method,
+          "sepconv/%s/usual-deep", method->name);
       kerncheck_add (
           check_no_gain, subject, method, "sepconv/%s/no-gain", method->name);
     }

@@ -10,46 +10,53 @@
 
 #define ROW_BYTES 16
 
-/* Taps that the inner method is there for. */
+/* What the inner method is there for. */
 static void
-set_taps (const SepconvMethod *method, Taps *x, Taps *y)
+make_kernel (Case *c, const SepconvMethod *method, int index, Random *random)
 {
-  if (strcmp (method->name, "multirate-split") == 0) {
-    taps_gaussian (x, 8.5, 36);
-    taps_gaussian (y, 9.0, 38);
-  } else if (strcmp (method->name, "box-running-split") == 0) {
-    taps_box (x, 23, 11);
-    taps_box (y, 37, 18);
-  } else {
-    taps_gaussian (x, 1.7, 5);
-    taps_gaussian (y, 2.1, 6);
+  if (strcmp (method->name, "terms-split") == 0) {
+    case_make_usual (c, index, random);
+    return;
+  }
+  c->spec.scale = 1.0;
+  c->spec.bias = 0.0;
+  c->shape = "usual";
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    Taps *x = &c->x[p], *y = &c->y[p];
+
+    if (strcmp (method->name, "multirate-split") == 0) {
+      taps_gaussian (x, 8.5, 36);
+      taps_gaussian (y, 9.0, 38);
+    } else if (strcmp (method->name, "box-running-split") == 0) {
+      taps_box (x, 23, 11);
+      taps_box (y, 37, 18);
+    } else {
+      taps_gaussian (x, 1.7, 5);
+      taps_gaussian (y, 2.1, 6);
+    }
   }
 }
 
 static void
 words_case (Check *check, Random *random, int index, const void *data)
 {
-  static const char *const kinds[] = { "yuy2", "uyvy", "y210", "rgb24",
-    "v308" };
+  static const char *const kinds[] = { "yuy2", "uyvy", "y210", "rgb24", "v308",
+    "y212" };
   const MethodSubject *subject = data;
   Case *c = case_new ();
   Picture src, dst;
 
   /* More units than a block has, and ends anywhere in a thread's. */
-  case_set_layout (c, layout_kind_by_name (kinds[index % 5]),
-      random_int (random, 1, index % 10 < 5 ? 40 : 1500),
+  case_set_layout (c, layout_kind_by_name (kinds[index % 6]),
+      random_int (random, 1, index % 12 < 6 ? 40 : 1500),
       random_int (random, 1, 20));
-  case_make_spec (c, (SepconvBorder) (index / 5 % N_BORDERS),
+  case_make_spec (c, (SepconvBorder) (index / 6 % N_BORDERS),
       &(Effort){ 1500, 20, 1e6 }, random);
   c->layout.memory[0].row_bytes =
       (c->layout.memory[0].row_bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
-  c->spec.scale = 1.0;
-  c->spec.bias = 0.0;
-  c->shape = "usual";
-  for (int p = 0; p < c->layout.n_planes; p++) {
-    set_taps (subject->method, &c->x[p], &c->y[p]);
+  make_kernel (c, subject->method, index / 2, random);
+  for (int p = 0; p < c->layout.n_planes; p++)
     case_round_border (c, p);
-  }
   case_describe (check, c);
   picture_new_packed (&src, &c->layout, random);
   picture_new_packed (&dst, &c->layout, random);
@@ -63,7 +70,7 @@ words_case (Check *check, Random *random, int index, const void *data)
 static void
 check_words (Check *check, const void *data)
 {
-  device_check_method (check, data, check->quick ? 40 : 200, words_case);
+  device_check_method (check, data, check->quick ? 60 : 240, words_case);
 }
 
 void
