@@ -29,6 +29,8 @@
 #define MULTIRATE_RESULT_BYTES_WARPS \
   (MULTIRATE_RESULT_BYTES_THREADS / MULTIRATE_WARP)
 #define MULTIRATE_RESULT_BYTES_AT_ONCE (8 * MULTIRATE_RESULT_BYTES_THREADS)
+/* Of those that add the sample itself, which they load ahead. */
+#define MULTIRATE_SHARPEN_BYTES_AT_ONCE (5 * MULTIRATE_RESULT_BYTES_THREADS)
 #define MULTIRATE_RESULT_WARP_TILE 128
 #define MULTIRATE_RESULT_BYTES_TILE \
   (MULTIRATE_RESULT_BYTES_WARPS * MULTIRATE_RESULT_WARP_TILE)
@@ -105,11 +107,13 @@ multirate_result_is_plain (const MultiratePart *plane)
       && plane->n_samples % MULTIRATE_CHUNK == 0;
 }
 
-/* HALF_EIGHTS of columns and ROW_EIGHTS of rows of sums are under half a warp's tile. */
-template <int CHANNELS, int HALF_EIGHTS, int ROW_EIGHTS, bool PLAIN>
+/* HALF_EIGHTS of columns and ROW_EIGHTS of rows of sums are under half a warp's tile. SHARPENS: the
+ * samples themselves are added, times a weight. */
+template <int CHANNELS, int HALF_EIGHTS, int ROW_EIGHTS, bool PLAIN,
+    bool SHARPENS>
 struct MultirateResult
 {
-  static constexpr bool plain = PLAIN;
+  static constexpr bool plain = PLAIN, sharpens = SHARPENS;
   static constexpr int channels = CHANNELS;
   static constexpr int half_eights = HALF_EIGHTS, row_eights = ROW_EIGHTS;
   static constexpr int pieces = multirate_result_pieces (HALF_EIGHTS);
@@ -195,6 +199,9 @@ template <typename R> struct MultirateResultMarch
   int y;         /* the first of those rows, of the next ones */
   int rows;      /* from there on, that are in the picture */
   uint8_t *to;   /* the chunk in that row */
+  /* If it sharpens: the lane's words of the first piece, in a row of the picture; the first of its
+   * rows, of the next ones. */
+  int own, own_row;
   /* The sums that the lane asks for next: their row, and chunks of it; where those go in a slot. */
   int row, row_step;
   int chunk[R::copies], place[R::copies];
@@ -372,31 +379,96 @@ multirate_interpolate_row (const MultirateResultMarch<R> &march, int product,
   }
 }
 
+/* The samples that lie where the lane's piece goes, in the upper or the lower 8 rows. */
+template <typename R>
+__device__ __forceinline__ void
+multirate_load_own (const MultirateResultMarch<R> &march, int piece, int lower,
+    uint32_t (&own)[R::words])
+{
+  const MultiratePart &plane = *march.plane;
+  const int byte = march.own + piece * 4 * 4 * R::words;
+  const int y = min (march.own_row + 8 * lower, plane.height - 1);
+  const uint8_t *const from = plane.src + y * plane.src_stride + byte;
+
+  if (byte + 4 * R::words > plane.n_samples || plane.src_unit == 1) {
+#pragma unroll
+    for (int i = 0; i < R::words; i++)
+      own[i] = 0;
+#pragma unroll
+    for (int i = 0; i < 4 * R::words; i++)
+      if (byte + i < plane.n_samples)
+        own[i / 4] |= (uint32_t) gpu_load (from + i) << 8 * (i % 4);
+  } else if (plane.src_unit == 4) {
+#pragma unroll
+    for (int i = 0; i < R::words; i++)
+      own[i] = gpu_load ((const uint32_t *) from + i);
+  } else if constexpr (R::words == 4) {
+    const uint4 four = gpu_load ((const uint4 *) from);
+
+    own[0] = four.x;
+    own[1] = four.y;
+    own[2] = four.z;
+    own[3] = four.w;
+  } else {
+    const uint2 two = gpu_load ((const uint2 *) from);
+
+    own[0] = two.x;
+    own[1] = two.y;
+  }
+}
+
+/* A result with what is made of it and byte `byte` of a word of samples. */
+template <typename R>
+__device__ __forceinline__ float
+multirate_with_own (
+    const MultirateResultMarch<R> &march, float result, uint32_t own, int byte)
+{
+  if constexpr (!R::sharpens) {
+    return result;
+  } else {
+    constexpr float above = tensor_above<1, true> ();
+    const MultiratePart &plane = *march.plane;
+    /* The bits of 2^23 + the byte. */
+    const float code =
+        __uint_as_float (__byte_perm (own, 0x4b000000, 0x7440 | byte))
+        - 0x1p23f;
+    const float sum = __fmaf_rn (plane.weight, code, result);
+
+    if (!plane.compares)
+      return sum;
+    return __fmaf_rn (plane.keep, code,
+               fabsf (sum - above) > plane.threshold ? sum : above)
+        + plane.last[byte % R::channels];
+  }
+}
+
 /* Four bytes of the lane's piece from what products gave: of row g of 16, or of row g + 8 if they are
  * `lower`. With four channels, of the product's first or second pixel. */
-template <int CHANNELS, int PRODUCTS>
+template <typename R, int CHANNELS, int PRODUCTS>
 __device__ __forceinline__ uint32_t
-multirate_result_word (
-    const float (&of)[PRODUCTS][CHANNELS][4], bool lower, int pixel)
+multirate_result_word (const MultirateResultMarch<R> &march,
+    const float (&of)[PRODUCTS][CHANNELS][4], bool lower, int pixel,
+    uint32_t own)
 {
   const int i = lower ? 2 : 0;
+  float byte[4];
 
-  if constexpr (CHANNELS == 1)
-    return join_bytes<true> (
-        of[0][0][i], of[0][0][i + 1], of[1][0][i], of[1][0][i + 1]);
-  else if constexpr (CHANNELS == 2)
-    return join_bytes<true> (
-        of[0][0][i], of[0][1][i], of[0][0][i + 1], of[0][1][i + 1]);
-  else
-    return join_bytes<true> (of[0][0][i + pixel], of[0][1][i + pixel],
-        of[0][2][i + pixel], of[0][3][i + pixel]);
+#pragma unroll
+  for (int k = 0; k < 4; k++)
+    byte[k] = multirate_with_own (march,
+        CHANNELS == 1       ? of[k / 2 % PRODUCTS][0][i + k % 2]
+            : CHANNELS == 2 ? of[0][k % 2 % CHANNELS][i + k / 2]
+                            : of[0][k % CHANNELS][i + pixel],
+        own, k);
+  return join_bytes<true> (byte[0], byte[1], byte[2], byte[3]);
 }
 
 /* Puts a piece into the warp's tile. */
 template <typename R>
 __device__ __forceinline__ void
 multirate_interpolate_piece (const MultirateResultMarch<R> &march, int piece,
-    const uint4 (&columns)[R::channels][R::eights])
+    const uint4 (&columns)[R::channels][R::eights],
+    const uint32_t (&own)[2][R::words])
 {
   /* Products that make so many words together. */
   constexpr int n = R::channels == 1 ? 2 : 1, words = R::channels == 4 ? 2 : 1;
@@ -413,8 +485,10 @@ multirate_interpolate_piece (const MultirateResultMarch<R> &march, int piece,
         multirate_interpolate_row (march, j + i, columns[c], result[i][c]);
 #pragma unroll
     for (int i = 0; i < words; i++) {
-      word[0][j / n * words + i] = multirate_result_word (result, false, i);
-      word[1][j / n * words + i] = multirate_result_word (result, true, i);
+      const int w = j / n * words + i;
+
+      word[0][w] = multirate_result_word (march, result, false, i, own[0][w]);
+      word[1][w] = multirate_result_word (march, result, true, i, own[1][w]);
     }
   }
 #pragma unroll
@@ -437,7 +511,14 @@ multirate_put_rows (MultirateResultMarch<R> &march, bool more)
 {
   constexpr int first = R::eights > 1 ? 1 : 0;
   uint4 columns[R::channels][R::eights];
+  uint32_t own[R::pieces][2][R::words] = {};
 
+  if constexpr (R::sharpens) {
+#pragma unroll
+    for (int i = 0; i < 2 * R::pieces; i++)
+      multirate_load_own (march, i / 2, i % 2, own[i / 2][i % 2]);
+    march.own_row += MULTIRATE_RESULT_ROWS;
+  }
   copy_async_wait<R::ahead - 1> ();
   __syncwarp (); /* all lanes' sums are there, and the tile has been read */
 #pragma unroll
@@ -452,7 +533,7 @@ multirate_put_rows (MultirateResultMarch<R> &march, bool more)
         columns[c][v] = multirate_interpolate_columns (
             march, c, piece * max (R::eights - 1, 1) + v);
     }
-    multirate_interpolate_piece (march, piece, columns);
+    multirate_interpolate_piece (march, piece, columns, own[piece]);
   }
   __syncwarp (); /* the tile is there, and the sums have been read */
   multirate_ask_for_sums (march, more);
@@ -477,6 +558,8 @@ multirate_begin_result (MultirateResultMarch<R> &march,
   march.into = lane / 4 * MULTIRATE_RESULT_PITCH + lane % 4 * 4 * R::words;
   march.from = lane / 8 * MULTIRATE_RESULT_PITCH + lane % 8 * MULTIRATE_CHUNK;
   march.byte = tile * MULTIRATE_RESULT_WARP_TILE + lane % 8 * MULTIRATE_CHUNK;
+  march.own = tile * MULTIRATE_RESULT_WARP_TILE + lane % 4 * 4 * R::words;
+  march.own_row = first + lane / 4;
   march.y = first + lane / 8;
   march.rows = march.byte < plane.n_samples ? plane.height - march.y : 0;
   march.to = plane.dst + march.y * plane.dst_stride + march.byte;
@@ -547,34 +630,36 @@ multirate_interpolate_strip (
 }
 
 /* Calls multirate_interpolate_strip() for the plane's channels and factors. */
-template <int CHANNELS, int HALF_EIGHTS, bool PLAIN>
+template <int CHANNELS, int HALF_EIGHTS, bool PLAIN, bool SHARPENS>
 __device__ __forceinline__ void
 multirate_interpolate_plane (
     const MultiratePart &plane, int block, uint8_t *shared)
 {
   if (plane.factor_y > 2)
     multirate_interpolate_strip<
-        MultirateResult<CHANNELS, HALF_EIGHTS, 1, PLAIN>> (
+        MultirateResult<CHANNELS, HALF_EIGHTS, 1, PLAIN, SHARPENS>> (
         plane, block, shared);
   else
     multirate_interpolate_strip<
-        MultirateResult<CHANNELS, HALF_EIGHTS, 2, PLAIN>> (
+        MultirateResult<CHANNELS, HALF_EIGHTS, 2, PLAIN, SHARPENS>> (
         plane, block, shared);
 }
 
 #define MULTIRATE_RESULT_CASE(channels, half_eights) \
   case channels << 4 | half_eights: \
-    multirate_interpolate_plane<channels, half_eights, PLAIN> ( \
+    multirate_interpolate_plane<channels, half_eights, PLAIN, SHARPENS> ( \
         plane, block, shared); \
     break
 
 #endif
 
 /* PLAIN: all planes are, by multirate_result_is_plain(). */
-template <bool PLAIN>
+template <bool PLAIN, bool SHARPENS>
 static __global__ void
 __launch_bounds__ (MULTIRATE_RESULT_BYTES_THREADS,
-    MULTIRATE_RESULT_BYTES_AT_ONCE / MULTIRATE_RESULT_BYTES_THREADS)
+    (SHARPENS ? MULTIRATE_SHARPEN_BYTES_AT_ONCE
+              : MULTIRATE_RESULT_BYTES_AT_ONCE)
+        / MULTIRATE_RESULT_BYTES_THREADS)
     multirate_interpolate_bytes (GPU_PARAMETER MultirateFrame frame)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY

@@ -108,12 +108,54 @@ multirate_interpolate_row (const float *row, const float4 *phases,
   }
 }
 
-/* The codes of a group of a row of the result, as they lie in memory. */
+/* A group of row y of the source, of samples that are in the row. */
 template <int BYTES>
+__device__ __forceinline__ MultirateGroup<BYTES>
+multirate_own_group (const MultiratePart &plane, int first, int y)
+{
+  const uint8_t *src = plane.src + y * plane.src_stride;
+  MultirateGroup<BYTES> group = {};
+  int x = first / plane.channels, c = first - x * plane.channels;
+
+  if (plane.src_direct && first + MULTIRATE_SAMPLES <= plane.n_samples)
+    return multirate_load_group<BYTES> (src + (ptrdiff_t) first * BYTES);
+#pragma unroll
+  for (int j = 0; j < MULTIRATE_SAMPLES; j++) {
+    if (first + j < plane.n_samples)
+      multirate_put_raw (&group, j,
+          (uint32_t) multirate_read_raw (src
+                  + (ptrdiff_t) x * plane.pixel_stride
+                  + (ptrdiff_t) c * plane.channel_stride,
+              BYTES));
+    if (++c == plane.channels) {
+      c = 0;
+      x++;
+    }
+  }
+  return group;
+}
+
+/* What becomes of a sum with its offset and of a sample's code. */
+__device__ __forceinline__ float
+multirate_with_sample (
+    const MultiratePart &plane, float sum, uint32_t code, int channel)
+{
+  sum = __fmaf_rn (plane.weight, (float) code, sum);
+  if (!plane.compares)
+    return sum;
+  return __fmaf_rn (plane.keep, (float) code,
+             fabsf (sum) > plane.threshold ? sum : 0.0f)
+      + plane.last[channel];
+}
+
+/* The codes of a group of a row of the result, as they lie in memory. SHARPENS: with what is added of the
+ * samples themselves, of which `own` is the group. */
+template <int BYTES, bool SHARPENS>
 __device__ __forceinline__ MultirateGroup<BYTES>
 multirate_codes (const MultiratePart &plane,
     const float (&rows)[MULTIRATE_REACH][MULTIRATE_OWN], const float4 &weight,
-    const float4 &offset, int group)
+    const float4 &offset, int group, const MultirateGroup<BYTES> &own,
+    int first_channel)
 {
   const float offsets[] = { offset.x, offset.y, offset.z, offset.w };
   const float full = (float) plane.max_code;
@@ -128,8 +170,13 @@ multirate_codes (const MultiratePart &plane,
     sum = __fmaf_rn (weight.y, rows[1][v], sum);
     sum = __fmaf_rn (weight.z, rows[2][v], sum);
     sum = __fmaf_rn (weight.w, rows[3][v], sum);
-    code[j] = __float_as_uint (
-        __fmaf_rn (__saturatef (sum + offsets[j]), full, 0x1p23f));
+    sum += offsets[j];
+    if constexpr (SHARPENS)
+      sum = multirate_with_sample (plane, sum,
+          (multirate_raw_of (own, j) >> plane.shift)
+              & (uint32_t) plane.max_code,
+          (first_channel + j) % plane.channels);
+    code[j] = __float_as_uint (__fmaf_rn (__saturatef (sum), full, 0x1p23f));
   }
   if constexpr (BYTES == 1) {
     words.word[0] = __byte_perm (__byte_perm (code[0], code[1], 0x0040),
@@ -254,7 +301,7 @@ multirate_load_sums (
           gpu_load (from + (ptrdiff_t) line * plane.pitch + tile.first + i);
 }
 
-template <int BYTES>
+template <int BYTES, bool SHARPENS>
 __device__ __forceinline__ void
 multirate_march_result (const MultiratePart &plane,
     const MultirateResultTile &tile, int first,
@@ -285,17 +332,21 @@ multirate_march_result (const MultiratePart &plane,
 #pragma unroll
       for (int g = 0; g < MULTIRATE_GROUPS; g++) {
         const int at = first + multirate_group (g);
-        const float4 offset =
-            memory.offset[multirate_first_channel (plane, at)];
+        const int channel = multirate_first_channel (plane, at);
+        const float4 offset = memory.offset[channel];
+        MultirateGroup<BYTES> own = {};
 
+        if (SHARPENS)
+          own = multirate_own_group<BYTES> (plane, at, y);
         multirate_write_group<BYTES> (plane, at, y,
-            multirate_codes<BYTES> (plane, rows, weight, offset, g));
+            multirate_codes<BYTES, SHARPENS> (
+                plane, rows, weight, offset, g, own, channel));
       }
     }
   }
 }
 
-template <int BYTES>
+template <int BYTES, bool SHARPENS>
 static __global__ void
 __launch_bounds__ (MULTIRATE_RESULT_THREADS,
     MULTIRATE_THREADS_AT_ONCE / MULTIRATE_RESULT_THREADS)
@@ -337,5 +388,5 @@ __launch_bounds__ (MULTIRATE_RESULT_THREADS,
   gpu_admit_next ();
   multirate_load_sums (plane, tile, memory.sums);
   __syncthreads ();
-  multirate_march_result<BYTES> (plane, tile, first, memory, group);
+  multirate_march_result<BYTES, SHARPENS> (plane, tile, first, memory, group);
 }

@@ -444,7 +444,7 @@ sum_row (const MultirateJob *job, const MultirateWorker *worker, int k)
   }
   weigh (worker->low, (int) row, rows, y->tap, y->n);
   for (int c = 0; c < step; c++) {
-    const float offset = (float) job->rows.channel[c].offset;
+    const float offset = job->offset[c];
     float *line = worker->low + (size_t) c * job->small_line;
 
     for (int i = 0; i < job->columns; i++)
@@ -465,8 +465,18 @@ sum_row (const MultirateJob *job, const MultirateWorker *worker, int k)
 
 /* Clamps sums of BLOCK samples and rounds them to codes. */
 static inline void
-codes_of_rows (int32_t *raw, const float *const *rows, const float *weights,
-    int x, float top, int shift)
+codes_of_sums (int32_t *raw, const float *sums, float top, int shift)
+{
+  for (int k = 0; k < AT_ONCE; k++)
+    *(Whole *) (raw + k * LANES) =
+        ((Whole) (clamp (*(const Floats *) (sums + k * LANES), top) + ROUNDER)
+            & 0xffff)
+        << shift;
+}
+
+/* The sums of BLOCK samples of a row of the result. */
+static inline void
+sum_rows (float *sums, const float *const *rows, const float *weights, int x)
 {
   for (int k = 0; k < AT_ONCE; k++) {
     const int at = x + k * LANES;
@@ -474,8 +484,53 @@ codes_of_rows (int32_t *raw, const float *const *rows, const float *weights,
 
     for (int t = 1; t < MULTIRATE_REACH; t++)
       sum += weights[t] * *(const Floats *) (rows[t] + at);
-    *(Whole *) (raw + k * LANES) =
-        ((Whole) (clamp (sum, top) + ROUNDER) & 0xffff) << shift;
+    *(Floats *) (sums + k * LANES) = sum;
+  }
+}
+
+/* BLOCK samples, or n if these are fewer, less the middle of their range. */
+static inline void
+load_levels (
+    float *levels, const SepconvChannel *channel, const uint8_t *from, int n)
+{
+  const int bytes = channel->sample_bytes;
+  const int center = (int) channel->center;
+
+  if (n < BLOCK || (bytes == 1 && channel->shift > 0)) {
+    memset (levels, 0, BLOCK * sizeof *levels);
+    for (int k = 0; k < n; k++)
+      levels[k] = (float) ((image_read_raw (from + (ptrdiff_t) k * bytes, bytes)
+                               >> channel->shift)
+          - center);
+    return;
+  }
+  for (int k = 0; k < AT_ONCE; k++) {
+    const Whole codes = bytes == 1
+        ? load_bytes (from + k * LANES)
+        : load_shorts (from + 2 * k * LANES, channel->shift);
+
+    *(Floats *) (levels + k * LANES) =
+        __builtin_convertvector(codes - center, Floats);
+  }
+}
+
+/* Makes sums of BLOCK samples results, by what the mix adds of the samples themselves. `last`: of their
+ * channels, in turns. */
+static inline void
+add_levels (float *sums, const MultirateJob *job, const float *levels,
+    const float *last)
+{
+  for (int k = 0; k < BLOCK; k += LANES) {
+    const Floats level = *(const Floats *) (levels + k);
+    Floats sum = *(Floats *) (sums + k) + job->weight * level;
+
+    if (job->compares) {
+      const Whole taken = (sum > job->threshold) | (sum < -job->threshold);
+
+      sum = (Floats) ((Whole) sum & taken) + job->keep * level
+          + *(const Floats *) (last + k);
+    }
+    *(Floats *) (sums + k) = sum;
   }
 }
 
@@ -489,15 +544,25 @@ store_row (const MultirateJob *job, const float *const *rows, int y)
   const int bytes = channel->sample_bytes;
   const int n = plane->n_samples;
   uint8_t *to = plane->dst + y * plane->dst_stride;
+  float last[BLOCK + IMAGE_MAX_CHANNELS];
 
+  for (int k = 0; job->compares && k < BLOCK + plane->step; k++)
+    last[k] = job->last[k % plane->step];
   for (int x = 0; x < n; x += BLOCK) {
     /* The last block begins within the one before it. */
     const int from = n < BLOCK ? 0 : min_int (x, n - BLOCK);
     _Alignas(64) int32_t raw[BLOCK];
+    _Alignas(64) float sums[BLOCK], levels[BLOCK];
     uint8_t *at = to + (ptrdiff_t) from * bytes;
 
-    codes_of_rows (
-        raw, rows, weights, from, (float) channel->max_code, channel->shift);
+    sum_rows (sums, rows, weights, from);
+    if (job->adds) {
+      load_levels (levels, channel,
+          plane->src + y * plane->src_stride + (ptrdiff_t) from * bytes,
+          min_int (BLOCK, n - from));
+      add_levels (sums, job, levels, last + from % plane->step);
+    }
+    codes_of_sums (raw, sums, (float) channel->max_code, channel->shift);
     if (bytes == 1 && n >= BLOCK)
       for (int k = 0; k < BLOCK; k++)
         image_write_raw (at + k, raw[k], 1);

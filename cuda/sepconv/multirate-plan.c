@@ -31,6 +31,10 @@ allowed_loss (int depth)
   return depth <= 12 ? 0.24 : 0.49;
 }
 
+/* Of what is added of a sample itself: sums that are so far out of range that they are limited stay
+ * out of it. */
+#define MOST_WEIGHT 32.0
+
 static double
 center_code (int depth)
 {
@@ -445,15 +449,73 @@ multirate_plan (MultiratePlane *plane, const Taps *x, const Taps *y, int depth,
       && multirate_loss (plane, depth, gain) <= allowed_loss (depth);
 }
 
+MultirateMix
+multirate_mix (
+    SepconvCombine combine, double scale, double amount, double threshold)
+{
+  const double of_difference = scale * amount;
+
+  if (combine != SEPCONV_UNSHARP)
+    return (MultirateMix){ .of_sum = 1.0, .gain = 1.0 };
+  if (threshold > 0.0)
+    /* Differences that are compared are to be exact though the result may scale them down. */
+    return (MultirateMix){ .adds = true,
+      .compares = true,
+      .weight = of_difference,
+      .of_sum = -of_difference,
+      .keep = scale,
+      .gain = fmax (1.0, fabs (of_difference)) };
+  return (MultirateMix){ .adds = true,
+    .weight = scale + of_difference,
+    .of_sum = -of_difference,
+    .gain = fabs (of_difference) };
+}
+
+MultirateMix
+multirate_plan_mix (const SepconvPlan *plan)
+{
+  return multirate_mix (
+      plan->combine, plan->scale, plan->amount, plan->channel[0].threshold);
+}
+
+double
+multirate_offset (const SepconvPlan *plan, const SepconvChannel *channel)
+{
+  const MultirateMix mix = multirate_plan_mix (plan);
+  const double offset = mix.compares ? 0.0 : channel->offset;
+
+  return mix.adds ? offset + mix.weight * channel->zero_offset
+          + mix.of_sum * channel->term_offset[0]
+                  : offset;
+}
+
+double
+multirate_last (const SepconvPlan *plan, const SepconvChannel *channel)
+{
+  const MultirateMix mix = multirate_plan_mix (plan);
+
+  return mix.compares ? channel->offset + mix.keep * channel->zero_offset : 0.0;
+}
+
+double
+multirate_threshold (const SepconvPlan *plan, const SepconvChannel *channel)
+{
+  const MultirateMix mix = multirate_plan_mix (plan);
+
+  return mix.compares ? channel->threshold * fabs (mix.of_sum) : -1.0;
+}
+
 void
 multirate_plan_planes (
     MultiratePlane *planes, const SepconvPlan *plan, MultirateWindows windows)
 {
+  const MultirateMix mix = multirate_plan_mix (plan);
   const ImagePlane *layout = plan->layout.plane;
   int last = -1; /* plane that was planned */
 
   for (int p = 0; p < plan->layout.n_planes; p++) {
     const Taps *x = &plan->taps[p].x, *y = &plan->taps[p].y;
+    Taps mixed;
 
     if (x->n == 0)
       continue;
@@ -462,9 +524,13 @@ multirate_plan_planes (
         && same_taps (&plan->taps[last].x, x)
         && same_taps (&plan->taps[last].y, y))
       planes[p] = planes[last];
-    else
-      multirate_plan (&planes[p], x, y, layout[p].depth,
-          taps_norm (x) * taps_norm (y), windows);
+    else {
+      mixed = *y;
+      for (int i = 0; i < mixed.n; i++)
+        mixed.tap[i] *= mix.of_sum;
+      multirate_plan (&planes[p], x, &mixed, layout[p].depth,
+          mix.gain * taps_norm (x) * taps_norm (y), windows);
+    }
     last = p;
   }
 }
@@ -487,22 +553,47 @@ multirate_distinct_lows (const MultirateAxis *axis, int n, SepconvBorder border)
 }
 
 /* What a bias adds to the loss: the offset is larger by so much, and of bytes the sums that
- * interpolation_loss() is about. */
+ * interpolation_loss() is about. What is added of the sample itself does the same twice, in the offset
+ * and by its product. */
 static double
-bias_loss (const SepconvSpec *spec, int depth)
+bias_loss (const SepconvSpec *spec, double weight, int depth)
 {
   const double units = depth <= 8 ? 100.0 : 4.0;
 
-  return ldexp (units * center_code (depth) * fabs (spec->bias), -24);
+  return ldexp (
+      units * center_code (depth) * (fabs (spec->bias) + 4.0 * fabs (weight)),
+      -24);
+}
+
+/* What an error of the taps of a plane counts, by what they and a mix amplify. */
+static double
+gain_of_sums (const SepconvSpec *spec, const SepconvPlane *how, double gain)
+{
+  SepconvSpec single = *spec;
+
+  single.combine = SEPCONV_SUM;
+  single.scale = spec->combine == SEPCONV_UNSHARP ? gain : spec->scale;
+  return sepconv_gain (&single, how);
 }
 
 bool
 multirate_supports (const SepconvSpec *spec, const Image *layout,
     MultirateWindows windows, Fault *why)
 {
+  const MultirateMix mix =
+      multirate_mix (spec->combine, spec->scale, spec->amount, spec->threshold);
   int last = -1; /* plane that was planned */
   MultiratePlane plane;
   bool can = false;
+
+  if (spec->combine != SEPCONV_UNSHARP && !sepconv_is_plain (spec, layout))
+    return fault_set (why, FAULT_UNSUPPORTED,
+        "only single kernels and unsharp masks can be computed at a lower "
+        "sampling rate");
+  if (fmax (fabs (mix.weight), fabs (mix.keep)) > MOST_WEIGHT)
+    return fault_set (why, FAULT_UNSUPPORTED,
+        "at a lower sampling rate, samples may be amplified by up to %g",
+        MOST_WEIGHT);
 
   for (int p = 0; p < layout->n_planes; p++) {
     const SepconvPlane *how = &spec->plane[p];
@@ -517,9 +608,10 @@ multirate_supports (const SepconvSpec *spec, const Image *layout,
         && same_taps (spec->plane[last].y, how->y))
       continue;
     last = p;
-    gain = sepconv_gain (spec, how);
+    gain = gain_of_sums (spec, how, mix.gain);
     can = multirate_plan (&plane, how->x, how->y, depth, gain, windows)
-        && multirate_loss (&plane, depth, gain) + bias_loss (spec, depth)
+        && multirate_loss (&plane, depth, gain)
+                + bias_loss (spec, fabs (mix.weight) + fabs (mix.keep), depth)
             <= allowed_loss (depth);
     if (!can)
       break;

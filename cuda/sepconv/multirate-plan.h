@@ -97,13 +97,40 @@ double multirate_loss (const MultiratePlane *plane, int depth, double gain);
 bool multirate_plan (MultiratePlane *plane, const Taps *x, const Taps *y,
     int depth, double gain, MultirateWindows windows);
 
+/* What a method that computes by these plans makes of sums and of the sample itself, for UNSHARP:
+ *
+ *   d = offset + weight * (in - center) + sum
+ *   out = (|d| > threshold ? d : 0) + keep * (in - center) + last
+ *
+ * where the taps of y are multiplied by `of_sum` before they are planned. Without a threshold, weight is
+ * scale (1 + amount), keep and last are 0, and d is always taken. With one, d is what is added to the
+ * picture. Of a single kernel, out = offset + sum. */
+typedef struct
+{
+  bool adds; /* anything to the sum and the offset */
+  bool compares;
+  double weight, of_sum, keep;
+  double gain; /* what an error of the sums counts */
+} MultirateMix;
+
+MultirateMix multirate_mix (
+    SepconvCombine combine, double scale, double amount, double threshold);
+MultirateMix multirate_plan_mix (const SepconvPlan *plan);
+
+/* Those of a channel of a plan of that mix; the threshold in codes, < 0 if d is always taken. */
+double multirate_offset (
+    const SepconvPlan *plan, const SepconvChannel *channel);
+double multirate_last (const SepconvPlan *plan, const SepconvChannel *channel);
+double multirate_threshold (
+    const SepconvPlan *plan, const SepconvChannel *channel);
+
 /* Plans all planes that are filtered, for a plan whose spec multirate_supports(). `planes` has
  * layout.n_planes. */
 void multirate_plan_planes (
     MultiratePlane *planes, const SepconvPlan *plan, MultirateWindows windows);
 
 /* What SepconvMethodOps.supports is of a method that computes by these plans: whether each plane
- * that is filtered has one. */
+ * that is filtered has one, of single kernels and of UNSHARP. */
 bool multirate_supports (const SepconvSpec *spec, const Image *layout,
     MultirateWindows windows, Fault *why);
 

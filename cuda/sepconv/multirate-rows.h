@@ -42,6 +42,10 @@ typedef struct
 {
   RowsJob rows;
   const MultiratePlane *plan;
+  /* What becomes of the sums: MultirateMix. */
+  bool adds, compares;
+  float weight, keep, threshold;
+  float offset[IMAGE_MAX_CHANNELS], last[IMAGE_MAX_CHANNELS];
   const MultirateWorker *workers;
   /* The small picture: rows [first_row, last_row], each of `step` lines of so many columns, of
    * small_line floats. Rows beyond these are the same as them. */

@@ -173,9 +173,15 @@ adopt_taps (SepconvPlan *plan, Fault *fault)
 static void
 filter_plane (const SepconvPlan *plan, RowsJob *rows)
 {
+  const MultirateMix mix = multirate_plan_mix (plan);
   State *state = plan->state;
   MultirateJob job = { .rows = *rows,
     .plan = &state->plane[rows->channel->plane],
+    .adds = mix.adds,
+    .compares = mix.compares,
+    .weight = (float) mix.weight,
+    .keep = (float) mix.keep,
+    .threshold = (float) multirate_threshold (plan, rows->channel),
     .workers = state->worker,
     .small = state->small,
     .edges = state->edges };
@@ -185,6 +191,10 @@ filter_plane (const SepconvPlan *plan, RowsJob *rows)
   int groups, cells;
 
   lay_out (&job);
+  for (int c = 0; c < rows->step; c++) {
+    job.offset[c] = (float) multirate_offset (plan, &rows->channel[c]);
+    job.last[c] = (float) multirate_last (plan, &rows->channel[c]);
+  }
   for (int k = 0; k < job.left; k++)
     state->edges[k] = rows_edge_index (rows, k - job.left);
   for (int k = 0; k < job.right; k++)
@@ -293,6 +303,7 @@ multirate_simd_supports (
 }
 
 const SepconvMethodOps sepconv_multirate_simd_ops = {
+  .combines = true,
   .supports = multirate_simd_supports,
   .cost = multirate_cost,
   .prepare = multirate_prepare,

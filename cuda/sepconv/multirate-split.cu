@@ -7,7 +7,7 @@ extern "C" const SepconvMethodOps sepconv_multirate_ops;
 extern "C" const SepconvMethodOps sepconv_multirate_split_ops = {
   .min_capability = 0,
   .in_parts = false,
-  .combines = false,
+  .combines = true,
   .supports = Split<sepconv_multirate_ops>::supports,
   .cost = Split<sepconv_multirate_ops>::cost,
   .prepare = Split<sepconv_multirate_ops>::prepare,

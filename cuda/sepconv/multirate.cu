@@ -319,6 +319,29 @@ chunk_unit (const uint8_t *data, ptrdiff_t stride)
                                                           : 1;
 }
 
+/* What becomes of sums that are in units of `unit` codes. */
+static void
+describe_mix (const SepconvPlan *plan, int p, double unit, MultiratePart *plane)
+{
+  const SepconvChannel *channel = sepconv_plane_channels (plan, p);
+  const MultirateMix mix = multirate_plan_mix (plan);
+
+  plane->compares = mix.compares;
+  plane->weight = (float) (mix.weight / unit);
+  plane->keep = (float) (mix.keep / unit);
+  plane->threshold = (float) (multirate_threshold (plan, channel) / unit);
+  for (int c = 0; c < plane->channels; c++) {
+    const double center = channel[c].center;
+
+    plane->offset[c] =
+        (float) ((multirate_offset (plan, &channel[c]) - mix.weight * center)
+            / unit);
+    plane->last[c] =
+        (float) ((multirate_last (plan, &channel[c]) - mix.keep * center)
+            / unit);
+  }
+}
+
 /* What the kernels for bytes need to know of a plane. */
 static void
 describe_bytes (const SepconvPlan *plan, int p, const MultiratePlane *axes,
@@ -338,8 +361,7 @@ describe_bytes (const SepconvPlan *plan, int p, const MultiratePlane *axes,
     plane->sum_unit = ldexpf (
         1.0f, -multirate_tap_shift (&axes->x) - multirate_tap_shift (&axes->y));
   }
-  for (int c = 0; c < plane->channels; c++)
-    plane->offset[c] = (float) channel[c].offset;
+  describe_mix (plan, p, 1.0, plane);
   for (int j = 0; j < 4; j++) {
     const SepconvChannel *of = &channel[j % plane->channels];
 
@@ -382,8 +404,8 @@ describe (const SepconvPlan *plan, const SepconvPart *part, int p)
     if (!channel[c].filter)
       plane.kept |= 1u << c;
     plane.border[c] = (float) channel[c].border;
-    plane.offset[c] = (float) (channel[c].offset / plane.max_code);
   }
+  describe_mix (plan, p, plane.max_code, &plane);
   plane.middle = 0x1p23f + ldexpf (plane.center, plane.shift);
   plane.unit = ldexpf (1.0f, (bytes == 1 ? 149 - 126 : 0) - plane.shift);
   return plane;
@@ -670,6 +692,7 @@ static bool
 run_planes (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
   const MultirateLaunch launch = prepare_launch (plan, part, BYTES);
+  const bool sharpens = plan->combine == SEPCONV_UNSHARP;
   void (*const kernels[MULTIRATE_N_KERNELS]) (MultirateFrame) = {
     multirate_decimate<BYTES>,
     decimate_bytes[launch.way].kernel,
@@ -679,9 +702,11 @@ run_planes (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
     launch.pair_steps > MULTIRATE_LEAST_STEPS
         ? multirate_along_both_bytes<MULTIRATE_MOST_STEPS>
         : multirate_along_both_bytes<MULTIRATE_LEAST_STEPS>,
-    multirate_interpolate<BYTES>,
-    launch.plain ? multirate_interpolate_bytes<true>
-                 : multirate_interpolate_bytes<false>,
+    sharpens ? multirate_interpolate<BYTES, true>
+             : multirate_interpolate<BYTES, false>,
+    sharpens           ? multirate_sharpen_bytes[launch.plain]
+        : launch.plain ? multirate_interpolate_bytes<true, false>
+                       : multirate_interpolate_bytes<false, false>,
   };
   bool ok = false;
 
@@ -742,9 +767,13 @@ load_bytes_kernels (const SepconvPlan *plan, Fault *fault)
     if (!load_bytes_kernel (plan, decimate_bytes[way].kernel,
             decimate_bytes[way].shared, fault))
       return false;
-  return load_bytes_kernel (plan, multirate_interpolate_bytes<false>,
+  return load_bytes_kernel (plan, multirate_interpolate_bytes<false, false>,
              MULTIRATE_RESULT_BYTES_WARPS * MULTIRATE_RESULT_MOST_SHARED, fault)
-      && load_bytes_kernel (plan, multirate_interpolate_bytes<true>,
+      && load_bytes_kernel (plan, multirate_interpolate_bytes<true, false>,
+          MULTIRATE_RESULT_BYTES_WARPS * MULTIRATE_RESULT_MOST_SHARED, fault)
+      && load_bytes_kernel (plan, multirate_sharpen_bytes[0],
+          MULTIRATE_RESULT_BYTES_WARPS * MULTIRATE_RESULT_MOST_SHARED, fault)
+      && load_bytes_kernel (plan, multirate_sharpen_bytes[1],
           MULTIRATE_RESULT_BYTES_WARPS * MULTIRATE_RESULT_MOST_SHARED, fault);
 }
 
@@ -759,8 +788,10 @@ load_kernels (const SepconvPlan *plan, Fault *fault)
       && load_kernel (multirate_along_both, fault)
       && load_kernel (multirate_along_both_bytes<MULTIRATE_LEAST_STEPS>, fault)
       && load_kernel (multirate_along_both_bytes<MULTIRATE_MOST_STEPS>, fault)
-      && load_kernel (multirate_interpolate<1>, fault)
-      && load_kernel (multirate_interpolate<2>, fault);
+      && load_kernel (multirate_interpolate<1, false>, fault)
+      && load_kernel (multirate_interpolate<2, false>, fault)
+      && load_kernel (multirate_interpolate<1, true>, fault)
+      && load_kernel (multirate_interpolate<2, true>, fault);
 }
 
 static bool
@@ -893,7 +924,7 @@ multirate_supports_bytes (
 extern "C" const SepconvMethodOps sepconv_multirate_ops = {
   .min_capability = 0,
   .in_parts = false,
-  .combines = false,
+  .combines = true,
   .supports = multirate_supports_bytes,
   .cost = multirate_cost,
   .prepare = multirate_prepare,

@@ -81,7 +81,8 @@ struct MultirateTables
   uint4 byte_window_x[MULTIRATE_MOST_SLOT_TILES][2][MULTIRATE_WARP];
   uint4 byte_window_y[MULTIRATE_WINDOW_PAIRS];
   uint4 result_y[MULTIRATE_RESULT_Y][MULTIRATE_WARP];
-  uint2 result_x[MULTIRATE_RESULT_X][MULTIRATE_WARP]; /* each twice, as products take it */
+  uint2 result_x[MULTIRATE_RESULT_X]
+                [MULTIRATE_WARP]; /* each twice, as products take it */
   /* Those of multirate-filter-bytes.cuh, as fragments: [step][upper or lower halves]. */
   uint4 pair_x[MULTIRATE_MOST_STEPS][2][MULTIRATE_WARP];
   uint4 pair_y[MULTIRATE_MOST_STEPS][2][MULTIRATE_WARP];
@@ -120,8 +121,11 @@ struct MultiratePart
   /* Turns sums of raw samples into codes; of bytes, it also undoes the exponents. */
   float unit;
   float border[IMAGE_MAX_CHANNELS]; /* less the center */
-  float offset
-      [IMAGE_MAX_CHANNELS]; /* divided by the largest code, but of bytes */
+  /* What becomes of sums: MultirateMix, for codes in place of levels. All are divided by the largest
+   * code, but of bytes. */
+  float offset[IMAGE_MAX_CHANNELS], last[IMAGE_MAX_CHANNELS];
+  bool compares;
+  float weight, keep, threshold;
 
   /* Of planes that go by the kernels for bytes: how many bytes of a chunk may be read, or
    * written, at once, the border, channel after channel, and what turns sums of bytes into codes. */
@@ -131,7 +135,8 @@ struct MultiratePart
   float byte_unit;
 
   int factor_x, factor_y;
-  int shift_x, shift_y; /* their logarithms, of planes that go by the kernels for bytes */
+  int shift_x,
+      shift_y; /* their logarithms, of planes that go by the kernels for bytes */
   int first_x, taps_x, first_y, taps_y; /* of the fitted taps */
   const MultirateTables *tables;
 
@@ -144,7 +149,7 @@ struct MultiratePart
    * along y. Windows reach across strips: each strip has its parts of all low rows that its
    * cells belong to, strip_cells + 3 of them. */
   int tiles, tile_lows, strips, strip_cells, cells;
-  float *parts;     /* [strip][row of the strip][channel][low_pitch] */
+  float *parts; /* [strip][row of the strip][channel][low_pitch] */
 
   /* Of sum[], whose first column and row belong to low sample -1. */
   int sum_columns, sum_rows;
@@ -155,7 +160,7 @@ struct MultiratePart
   /* along_both, of bytes or not: tiles along x, and rows of one; 0 if the plane has too many taps. */
   int both_tiles, both_rows;
   int pair_steps; /* of bytes: products along a window; 0: not along_both of bytes */
-  int tap_skew;   /* low columns before the first tap, by which loads are aligned */
+  int tap_skew; /* low columns before the first tap, by which loads are aligned */
   float sum_unit; /* undoes the scale of both axes' taps */
 
   /* interpolate: cells along y of a block; of a plane that is only copied, rows; of bytes
@@ -170,6 +175,9 @@ struct MultirateFrame
   int n_planes;
   MultiratePart plane[IMAGE_MAX_PLANES];
 };
+
+/* Kernels of multirate-sharpen.cu: the last one for bytes, PLAIN or not, where the sample is added. */
+extern void (*const multirate_sharpen_bytes[2]) (MultirateFrame);
 
 /* The plane that the block belongs to. */
 template <MultirateKernel KERNEL>

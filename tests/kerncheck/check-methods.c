@@ -128,6 +128,39 @@ suit_method (Check *check, Case *c, const Subject *subject, Random *random)
   return false;
 }
 
+/* Whether a method takes several terms and all their combinations; others of those that combine take
+ * unsharp masks of the kernels that they are for. */
+static bool
+takes_terms (const SepconvMethod *method)
+{
+  return method->ops != NULL && method->ops->combines
+      && strncmp (method->name, "multirate", 9) != 0;
+}
+
+/* Makes some cases of a method that is for certain kernels unsharp masks of these, if it takes them. */
+static void
+sharpen_some (Check *check, Case *c, const Subject *subject, Random *random)
+{
+  const SepconvSpec before = c->spec;
+
+  if (!subject->method->ops->combines || takes_terms (subject->method)
+      || random_chance (random, 60))
+    return;
+  c->spec.combine = SEPCONV_UNSHARP;
+  c->spec.threshold =
+      random_chance (random, 60) ? 0.0 : random_double (random, 0.0, 0.2);
+  c->spec.amount = random_double (random, -1.5, 2.5);
+  if (random_chance (random, 50))
+    c->spec.scale = 1.0;
+  case_describe (check, c);
+  /* It may amplify too much. */
+  if (sepconv_validate (&c->spec, &c->layout, NULL)
+      && is_supported (check, c, subject))
+    return;
+  c->spec = before;
+  case_describe (check, c);
+}
+
 /* Checks a method on a case as it is, or as suit_method() makes it. */
 static void
 run_as_it_is (Check *check, Case *c, const Subject *subject, Random *random)
@@ -140,6 +173,7 @@ run_as_it_is (Check *check, Case *c, const Subject *subject, Random *random)
 
   if (!suit_method (check, c, subject, random))
     return;
+  sharpen_some (check, c, subject, random);
   fault_clear (&fault);
   plan = new_plan (c, subject, random, &fault);
   if (!EXPECT (
@@ -169,8 +203,7 @@ run_as_it_is (Check *check, Case *c, const Subject *subject, Random *random)
 static void
 run_one (Check *check, Case *c, const Subject *subject, Random *random)
 {
-  if (subject->method->ops != NULL && subject->method->ops->combines
-      && random_chance (random, 60))
+  if (takes_terms (subject->method) && random_chance (random, 60))
     case_make_terms (c, random);
   run_as_it_is (check, c, subject, random);
 }
@@ -958,8 +991,7 @@ loud_case (Check *check, Random *random, int index, const void *data)
 
   case_set_layout (c, layout_kind_by_name (names[index % 5]), 64, 24);
   case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
-  if (subject->method->ops != NULL && subject->method->ops->combines
-      && random_chance (random, 80))
+  if (takes_terms (subject->method) && random_chance (random, 80))
     case_make_terms (c, random);
   /* Both have two terms. Angles show little of what is lost, and magnitudes half of it. */
   if (c->spec.combine == SEPCONV_DIRECTION
@@ -1344,11 +1376,11 @@ check_methods_add (void)
     if (strncmp (method->name, "box-", 4) == 0)
       kerncheck_add (
           check_boxes, subject, method, "sepconv/%s/boxes", method->name);
-    if (method->ops != NULL && method->ops->combines) {
+    if (takes_terms (method)) {
       kerncheck_add (
           check_usual, subject, method, "sepconv/%s/usual", method->name);
-      kerncheck_add (check_usual_deep, subject, method,
-          "sepconv/%s/usual-deep", method->name);
+      kerncheck_add (check_usual_deep, subject, method, "sepconv/%s/usual-deep",
+          method->name);
       kerncheck_add (
           check_no_gain, subject, method, "sepconv/%s/no-gain", method->name);
     }
