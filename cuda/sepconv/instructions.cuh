@@ -220,6 +220,23 @@ rest_of_halves (uint32_t halves, float low, float high)
   return pack_halves (low - of_low, high - of_high);
 }
 
+/* The sum of two halves. */
+__device__ __forceinline__ float
+sum_of_halves (uint32_t halves)
+{
+  float low, high;
+
+  asm("{\n"
+      ".reg .b16 low, high;\n"
+      "mov.b32 {low, high}, %2;\n"
+      "cvt.f32.f16 %0, low;\n"
+      "cvt.f32.f16 %1, high;\n"
+      "}"
+      : "=f"(low), "=f"(high)
+      : "r"(halves));
+  return low + high;
+}
+
 /* Two halves times two others, rounded. */
 __device__ __forceinline__ uint32_t
 multiply_halves (uint32_t a, uint32_t b)

@@ -78,12 +78,12 @@ multirate_limit_sum (float sum)
  * low bits of a word, off by less than 2^-22 of it. */
 __device__ __forceinline__ void
 multirate_put_sum (
-    const MultiratePart &plane, int channel, float *to, float sum)
+    const MultiratePart &plane, float offset, float *to, float sum)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
   if (plane.bytes) {
-    const float code = multirate_limit_sum (
-        sum + plane.offset[channel] + tensor_above<1, true> ());
+    const float code =
+        multirate_limit_sum (sum + offset + tensor_above<1, true> ());
     const uint32_t half = pack_halves (code, 0.0f);
 
     *(uint32_t *) to = half | rest_of_halves (half, code, 0.0f) << 16;
@@ -91,6 +91,46 @@ multirate_put_sum (
   }
 #endif
   *to = sum;
+}
+
+#define MULTIRATE_ADD_THREADS 256
+
+/* The sums that a second kernel's are added to. */
+static __host__ __device__ inline int
+multirate_count_sums (const MultiratePart *plane)
+{
+  return plane->more_sums == NULL
+      ? 0
+      : plane->sum_rows * plane->channels * plane->pitch;
+}
+
+/* A sum as multirate_put_sum() has left it. */
+__device__ __forceinline__ float
+multirate_get_sum (const MultiratePart &plane, const float *from)
+{
+  const float sum = gpu_load (from);
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
+  if (plane.bytes)
+    return sum_of_halves (__float_as_uint (sum)) - tensor_above<1, true> ();
+#endif
+  return sum;
+}
+
+/* Adds the sums of the second kernel, a plane for each row of blocks. */
+static __global__ void
+multirate_add_sums (GPU_PARAMETER MultirateFrame frame)
+{
+  const MultiratePart &plane = frame.plane[blockIdx.y];
+  const int i = blockIdx.x * MULTIRATE_ADD_THREADS + threadIdx.x;
+
+  gpu_await_previous ();
+  gpu_admit_next ();
+  if (i >= multirate_count_sums (&plane))
+    return;
+  multirate_put_sum (plane, 0.0f, plane.sums + i,
+      multirate_get_sum (plane, plane.sums + i)
+          + multirate_get_sum (plane, plane.more_sums + i));
 }
 
 /* Adds a block of taps' products to four neighbouring results; `window` is at the first one's
@@ -233,7 +273,7 @@ __launch_bounds__ (MULTIRATE_FILTER_THREADS)
 #pragma unroll
   for (int k = 0; k < MULTIRATE_COLUMN_SUMS; k++)
     if (first + k < plane.sum_rows)
-      multirate_put_sum (plane, column / plane.pitch,
+      multirate_put_sum (plane, plane.offset[column / plane.pitch],
           plane.sums + (ptrdiff_t) (first + k) * columns + column, total[k]);
 }
 

@@ -382,11 +382,22 @@ narrow_row (const MultirateJob *job, const MultirateWorker *worker, float *wide,
       rows[j] = worker->low + j;
     weigh (to + (size_t) c * job->small_line, job->columns, rows, axis->tap,
         axis->n);
+    if (job->plan->n_terms > 1)
+      weigh (to + (size_t) (step + c) * job->small_line, job->columns, rows,
+          job->plan->more_x.tap, axis->n);
   }
 }
 
 /* Bytes of the rows under the windows of a group that are to stay in the nearest caches. */
 #define STRIP_BYTES (128 * 1024)
+
+/* Floats of a row of the small picture. */
+static size_t
+small_row (const MultirateJob *job)
+{
+  return (size_t) job->plan->n_terms * (size_t) job->rows.step
+      * job->small_line;
+}
 
 static void
 narrow (void *user, int index, int first, int last)
@@ -420,8 +431,7 @@ narrow (void *user, int index, int first, int last)
     }
     for (int i = 0; i < n; i++)
       narrow_row (job, worker, worker->wide[i],
-          job->small
-              + (size_t) (begin + i) * (size_t) rows->step * job->small_line);
+          job->small + (size_t) (begin + i) * small_row (job));
   }
 }
 
@@ -434,15 +444,22 @@ sum_row (const MultirateJob *job, const MultirateWorker *worker, int k)
   const int cells = (job->rows.channel->width - 1) / factor + 1;
   const size_t stride = multirate_line ((size_t) cells);
   const size_t row = (size_t) step * job->small_line;
-  const float *rows[TAPS_MAX];
+  const float *rows[MULTIRATE_MAX_TERMS * TAPS_MAX], *weights = y->tap;
+  float both[MULTIRATE_MAX_TERMS * TAPS_MAX];
 
   for (int j = 0; j < y->n; j++) {
     const int at =
         max_int (job->first_row, min_int (y->first - 1 + k + j, job->last_row));
 
-    rows[j] = job->small + (size_t) (at - job->first_row) * row;
+    rows[j] = job->small + (size_t) (at - job->first_row) * small_row (job);
+    rows[y->n + j] = rows[j] + row;
   }
-  weigh (worker->low, (int) row, rows, y->tap, y->n);
+  if (job->plan->n_terms > 1) {
+    memcpy (both, y->tap, (size_t) y->n * sizeof *both);
+    memcpy (both + y->n, job->plan->more_y.tap, (size_t) y->n * sizeof *both);
+    weights = both;
+  }
+  weigh (worker->low, (int) row, rows, weights, job->plan->n_terms * y->n);
   for (int c = 0; c < step; c++) {
     const float offset = job->offset[c];
     float *line = worker->low + (size_t) c * job->small_line;

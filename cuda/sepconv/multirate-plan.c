@@ -31,8 +31,8 @@ allowed_loss (int depth)
   return depth <= 12 ? 0.24 : 0.49;
 }
 
-/* Of what is added of a sample itself: sums that are so far out of range that they are limited stay
- * out of it. */
+/* Of what is added to a sum, the sample itself or another sum: sums that are so far out of range that
+ * they are limited are to stay out of it. */
 #define MOST_WEIGHT 32.0
 
 static double
@@ -395,26 +395,42 @@ loss (const MultirateAxis *x, const MultirateAxis *y, int depth, double gain)
       + rounding_loss (x, y, depth, gain);
 }
 
+/* The taps of one axis of each kernel. */
+typedef struct
+{
+  int n;
+  MultirateAxis *axis[MULTIRATE_MAX_TERMS];
+  const Taps *wanted[MULTIRATE_MAX_TERMS];
+  const double *gain;
+} AxisTerms;
+
 /* Takes the largest factor with which the axis leaves enough of the accuracy to another one that
  * loses as much. */
 static void
-plan_axis (MultirateAxis *axis, const Taps *wanted, int depth, double gain,
-    MultirateWindows windows)
+plan_axis (const AxisTerms *terms, int depth, MultirateWindows windows)
 {
   static const int factors[] = { 32, 24, 16, 12, 8, 6, 4, 3, 2 };
   const bool bytes = windows == MULTIRATE_BYTE_WINDOWS && depth <= 8;
 
   for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++) {
-    axis->factor = factors[i];
-    axis->weight_sum = bytes ? weight_sum (axis->factor) : 0;
-    if (wanted->n < LEAST_TAPS * axis->factor
-        || (bytes && !suits_bytes (axis->factor)))
+    double lost = 0.0;
+
+    if (terms->wanted[0]->n < LEAST_TAPS * factors[i]
+        || (bytes && !suits_bytes (factors[i])))
       continue;
-    fit (axis, wanted);
-    if (loss (axis, axis, depth, gain) <= allowed_loss (depth))
+    for (int t = 0; t < terms->n; t++) {
+      MultirateAxis *axis = terms->axis[t];
+
+      axis->factor = factors[i];
+      axis->weight_sum = bytes ? weight_sum (axis->factor) : 0;
+      fit (axis, terms->wanted[t]);
+      lost += loss (axis, axis, depth, terms->gain[t]);
+    }
+    if (lost <= allowed_loss (depth))
       return;
   }
-  keep (axis, wanted);
+  for (int t = 0; t < terms->n; t++)
+    keep (terms->axis[t], terms->wanted[t]);
 }
 
 double
@@ -430,23 +446,79 @@ same_taps (const Taps *a, const Taps *b)
       && memcmp (a->tap, b->tap, sizeof a->tap[0] * (size_t) a->n) == 0;
 }
 
+/* The same taps, with zeros at both ends, n of them. */
+static void
+pad_taps (Taps *padded, const Taps *taps, int n)
+{
+  const int before = n / 2 - taps->n / 2;
+
+  memset (padded->tap, 0, sizeof padded->tap[0] * (size_t) n);
+  memcpy (
+      padded->tap + before, taps->tap, sizeof taps->tap[0] * (size_t) taps->n);
+  padded->n = n;
+}
+
+/* Plans an axis of two kernels, which are made equally long for that. */
+static void
+plan_two (const AxisTerms *terms, int depth, MultirateWindows windows)
+{
+  AxisTerms equal = *terms;
+  const int shorter = terms->wanted[0]->n < terms->wanted[1]->n ? 0 : 1;
+  Taps padded;
+
+  pad_taps (&padded, terms->wanted[shorter], terms->wanted[1 - shorter]->n);
+  equal.wanted[shorter] = &padded;
+  plan_axis (&equal, depth, windows);
+}
+
+static double
+plane_loss (const MultiratePlane *plane, const MultirateTerms *terms, int depth)
+{
+  const double lost = loss (&plane->x, &plane->y, depth, terms->gain[0]);
+
+  return terms->n == 1
+      ? lost
+      : lost + loss (&plane->more_x, &plane->more_y, depth, terms->gain[1]);
+}
+
+bool
+multirate_plan_terms (MultiratePlane *plane, const MultirateTerms *terms,
+    int depth, MultirateWindows windows)
+{
+  const AxisTerms x = { terms->n, { &plane->x, &plane->more_x },
+    { terms->x[0], terms->x[1] }, terms->gain };
+  const AxisTerms y = { terms->n, { &plane->y, &plane->more_y },
+    { terms->y[0], terms->y[1] }, terms->gain };
+
+  plane->n_terms = terms->n;
+  /* Errors are relative to the taps' norm, and these taps are all 0. */
+  for (int t = 0; t < terms->n; t++)
+    if (terms->gain[t] == 0.0) {
+      keep (&plane->x, terms->x[0]);
+      keep (&plane->y, terms->y[0]);
+      return false;
+    }
+  if (terms->n > 1) {
+    plan_two (&x, depth, windows);
+    plan_two (&y, depth, windows);
+  } else {
+    plan_axis (&x, depth, windows);
+    if (same_taps (terms->x[0], terms->y[0]))
+      plane->y = plane->x;
+    else
+      plan_axis (&y, depth, windows);
+  }
+  return (plane->x.factor > 1 || plane->y.factor > 1)
+      && plane_loss (plane, terms, depth) <= allowed_loss (depth);
+}
+
 bool
 multirate_plan (MultiratePlane *plane, const Taps *x, const Taps *y, int depth,
     double gain, MultirateWindows windows)
 {
-  /* Errors are relative to the taps' norm, and these taps are all 0. */
-  if (gain == 0.0) {
-    keep (&plane->x, x);
-    keep (&plane->y, y);
-    return false;
-  }
-  plan_axis (&plane->x, x, depth, gain, windows);
-  if (same_taps (x, y))
-    plane->y = plane->x;
-  else
-    plan_axis (&plane->y, y, depth, gain, windows);
-  return (plane->x.factor > 1 || plane->y.factor > 1)
-      && multirate_loss (plane, depth, gain) <= allowed_loss (depth);
+  const MultirateTerms terms = { 1, { x }, { y }, { gain } };
+
+  return multirate_plan_terms (plane, &terms, depth, windows);
 }
 
 MultirateMix
@@ -505,6 +577,22 @@ multirate_threshold (const SepconvPlan *plan, const SepconvChannel *channel)
   return mix.compares ? channel->threshold * fabs (mix.of_sum) : -1.0;
 }
 
+/* Whether two planes of a plan have the same kernels. */
+static bool
+same_terms (const SepconvPlan *plan, int a, int b)
+{
+  if (plan->n_terms[a] != plan->n_terms[b])
+    return false;
+  for (int t = 0; t < plan->n_terms[a]; t++) {
+    const SepconvPlaneTaps *of_a = sepconv_plan_term (plan, a, t);
+    const SepconvPlaneTaps *of_b = sepconv_plan_term (plan, b, t);
+
+    if (!same_taps (&of_a->x, &of_b->x) || !same_taps (&of_a->y, &of_b->y))
+      return false;
+  }
+  return true;
+}
+
 void
 multirate_plan_planes (
     MultiratePlane *planes, const SepconvPlan *plan, MultirateWindows windows)
@@ -514,24 +602,32 @@ multirate_plan_planes (
   int last = -1; /* plane that was planned */
 
   for (int p = 0; p < plan->layout.n_planes; p++) {
-    const Taps *x = &plan->taps[p].x, *y = &plan->taps[p].y;
+    MultirateTerms terms = { .n = plan->n_terms[p] };
     Taps mixed;
 
-    if (x->n == 0)
+    if (plan->taps[p].x.n == 0)
       continue;
     /* V of YUV has the taps of U. */
     if (last >= 0 && layout[p].depth == layout[last].depth
-        && same_taps (&plan->taps[last].x, x)
-        && same_taps (&plan->taps[last].y, y))
+        && same_terms (plan, p, last)) {
       planes[p] = planes[last];
-    else {
-      mixed = *y;
-      for (int i = 0; i < mixed.n; i++)
-        mixed.tap[i] *= mix.of_sum;
-      multirate_plan (&planes[p], x, &mixed, layout[p].depth,
-          mix.gain * taps_norm (x) * taps_norm (y), windows);
+      continue;
     }
     last = p;
+    for (int t = 0; t < terms.n; t++) {
+      const SepconvPlaneTaps *taps = sepconv_plan_term (plan, p, t);
+
+      terms.x[t] = &taps->x;
+      terms.y[t] = &taps->y;
+      terms.gain[t] = mix.gain * taps_norm (&taps->x) * taps_norm (&taps->y);
+    }
+    if (mix.adds) {
+      mixed = *terms.y[0];
+      for (int i = 0; i < mixed.n; i++)
+        mixed.tap[i] *= mix.of_sum;
+      terms.y[0] = &mixed;
+    }
+    multirate_plan_terms (&planes[p], &terms, layout[p].depth, windows);
   }
 }
 
@@ -565,15 +661,52 @@ bias_loss (const SepconvSpec *spec, double weight, int depth)
       -24);
 }
 
-/* What an error of the taps of a plane counts, by what they and a mix amplify. */
-static double
-gain_of_sums (const SepconvSpec *spec, const SepconvPlane *how, double gain)
+/* The kernels of a plane, with what an error of each counts. */
+static MultirateTerms
+terms_of (const SepconvSpec *spec, const SepconvPlane *how, double gain)
 {
+  MultirateTerms terms = { .n = sepconv_n_terms (how) };
   SepconvSpec single = *spec;
 
   single.combine = SEPCONV_SUM;
   single.scale = spec->combine == SEPCONV_UNSHARP ? gain : spec->scale;
-  return sepconv_gain (&single, how);
+  for (int t = 0; t < terms.n; t++) {
+    const SepconvTerm term = sepconv_term (how, t);
+    SepconvPlane alone = *how;
+
+    alone.x = terms.x[t] = term.x;
+    alone.y = terms.y[t] = term.y;
+    alone.n_more = 0;
+    terms.gain[t] = sepconv_gain (&single, &alone);
+  }
+  return terms;
+}
+
+/* Whether such a method combines that. */
+static bool
+combines (const SepconvSpec *spec, const Image *layout)
+{
+  if (spec->combine != SEPCONV_SUM)
+    return spec->combine == SEPCONV_UNSHARP;
+  for (int p = 0; p < layout->n_planes; p++)
+    if (spec->plane[p].channels != 0
+        && sepconv_n_terms (&spec->plane[p]) > MULTIRATE_MAX_TERMS)
+      return false;
+  return true;
+}
+
+static bool
+same_spec_terms (const SepconvPlane *a, const SepconvPlane *b)
+{
+  if (sepconv_n_terms (a) != sepconv_n_terms (b))
+    return false;
+  for (int t = 0; t < sepconv_n_terms (a); t++) {
+    const SepconvTerm of_a = sepconv_term (a, t), of_b = sepconv_term (b, t);
+
+    if (!same_taps (of_a.x, of_b.x) || !same_taps (of_a.y, of_b.y))
+      return false;
+  }
+  return true;
 }
 
 bool
@@ -586,10 +719,10 @@ multirate_supports (const SepconvSpec *spec, const Image *layout,
   MultiratePlane plane;
   bool can = false;
 
-  if (spec->combine != SEPCONV_UNSHARP && !sepconv_is_plain (spec, layout))
+  if (!combines (spec, layout))
     return fault_set (why, FAULT_UNSUPPORTED,
-        "only single kernels and unsharp masks can be computed at a lower "
-        "sampling rate");
+        "only single kernels, sums of two and unsharp masks can be computed at "
+        "a lower sampling rate");
   if (fmax (fabs (mix.weight), fabs (mix.keep)) > MOST_WEIGHT)
     return fault_set (why, FAULT_UNSUPPORTED,
         "at a lower sampling rate, samples may be amplified by up to %g",
@@ -598,19 +731,19 @@ multirate_supports (const SepconvSpec *spec, const Image *layout,
   for (int p = 0; p < layout->n_planes; p++) {
     const SepconvPlane *how = &spec->plane[p];
     const int depth = layout->plane[p].depth;
-    double gain;
+    MultirateTerms terms;
 
     if (how->channels == 0)
       continue;
     /* V of YUV has the taps of U. */
     if (last >= 0 && depth == layout->plane[last].depth
-        && same_taps (spec->plane[last].x, how->x)
-        && same_taps (spec->plane[last].y, how->y))
+        && same_spec_terms (&spec->plane[last], how))
       continue;
     last = p;
-    gain = gain_of_sums (spec, how, mix.gain);
-    can = multirate_plan (&plane, how->x, how->y, depth, gain, windows)
-        && multirate_loss (&plane, depth, gain)
+    terms = terms_of (spec, how, mix.gain);
+    can = (terms.n == 1 || fmax (terms.gain[0], terms.gain[1]) <= MOST_WEIGHT)
+        && multirate_plan_terms (&plane, &terms, depth, windows)
+        && plane_loss (&plane, &terms, depth)
                 + bias_loss (spec, fabs (mix.weight) + fabs (mix.keep), depth)
             <= allowed_loss (depth);
     if (!can)

@@ -56,11 +56,25 @@ typedef struct
   double error, norm;
 } MultirateAxis;
 
-/* Both axes of a plane. */
+#define MULTIRATE_MAX_TERMS 2
+
+/* Both axes of a plane. Of a sum of two kernels, the second one's axes have the factors, `first` and `n` of
+ * the first one's. */
 typedef struct
 {
   MultirateAxis x, y;
+  int n_terms;
+  MultirateAxis more_x, more_y;
 } MultiratePlane;
+
+/* The kernels of a plane. */
+typedef struct
+{
+  int n;
+  const Taps *x[MULTIRATE_MAX_TERMS], *y[MULTIRATE_MAX_TERMS];
+  double gain
+      [MULTIRATE_MAX_TERMS]; /* that an error of each counts by, with its norms */
+} MultirateTerms;
 
 /* The samples of a line of `n` that sum[] has, from -1 on. */
 static inline int
@@ -96,6 +110,9 @@ double multirate_loss (const MultiratePlane *plane, int depth, double gain);
  * false, with factors all the same, if that leaves both axes as they are or loses too much. */
 bool multirate_plan (MultiratePlane *plane, const Taps *x, const Taps *y,
     int depth, double gain, MultirateWindows windows);
+/* The same for several kernels that are summed. */
+bool multirate_plan_terms (MultiratePlane *plane, const MultirateTerms *terms,
+    int depth, MultirateWindows windows);
 
 /* What a method that computes by these plans makes of sums and of the sample itself, for UNSHARP:
  *
@@ -130,7 +147,8 @@ void multirate_plan_planes (
     MultiratePlane *planes, const SepconvPlan *plan, MultirateWindows windows);
 
 /* What SepconvMethodOps.supports is of a method that computes by these plans: whether each plane
- * that is filtered has one, of single kernels and of UNSHARP. */
+ * that is filtered has one, of single kernels, of sums of two
+ * and of UNSHARP. */
 bool multirate_supports (const SepconvSpec *spec, const Image *layout,
     MultirateWindows windows, Fault *why);
 

@@ -48,7 +48,7 @@ typedef struct
   float offset[IMAGE_MAX_CHANNELS], last[IMAGE_MAX_CHANNELS];
   const MultirateWorker *workers;
   /* The small picture: rows [first_row, last_row], each of `step` lines of so many columns, of
-   * small_line floats. Rows beyond these are the same as them. */
+   * small_line floats, for each kernel. Rows beyond these are the same as them. */
   float *small;
   size_t small_line;
   int columns, first_row, last_row;

@@ -76,7 +76,8 @@ add_sizes (Sizes *sizes, const MultirateJob *job)
   const size_t lows = wide / (step * factor);
 
   sizes->small = max_size (sizes->small,
-      (size_t) (job->last_row - job->first_row + 1) * step * job->small_line);
+      (size_t) (job->last_row - job->first_row + 1)
+          * (size_t) job->plan->n_terms * step * job->small_line);
   sizes->wide = max_size (sizes->wide, multirate_line (wide));
   sizes->phases =
       max_size (sizes->phases, factor * step * multirate_line (lows));
@@ -292,6 +293,8 @@ multirate_cost (const SepconvWork *work)
                 : work->longest < MORE_DECIMATED_TAPS
                 ? costs[i].large_jump
                 : costs[i].large_jump_of_long);
+  /* A second kernel is one more of the small picture. */
+  each *= 1.0 + 0.3 * (work->terms - 1);
   return 30.0 * work->planes + work->samples * each;
 }
 

@@ -43,14 +43,14 @@
 /* A plane's share of the memory: where it begins, in floats. */
 struct MultirateShare
 {
-  size_t parts, sums_x, sums;
+  size_t parts, sums_x, sums, more_sums;
 };
 
 struct MultirateState
 {
-  Staging tables;             /* MultirateTables[layout.n_planes] */
+  Staging tables;             /* MultirateTables[most_terms][layout.n_planes] */
   unsigned planned, uploaded; /* revisions of the plan; 0: none */
-  MultiratePlane *axes;       /* [layout.n_planes] */
+  MultiratePlane *axes; /* [most_terms][layout.n_planes]: of each kernel */
   MultirateShare share[IMAGE_MAX_PLANES];
   float *memory; /* device */
   size_t floats;
@@ -159,12 +159,16 @@ sums_floats (const MultiratePart *plane, int rows)
 
 /* Gives a laid out plane its share, from there on; returns where it ends. */
 static size_t
-divide_memory (MultirateShare *share, const MultiratePart *plane, size_t begin)
+divide_memory (MultirateShare *share, const MultiratePart *plane, int n_terms,
+    size_t begin)
 {
+  const size_t sums = sums_floats (plane, plane->sum_rows);
+
   share->parts = begin;
   share->sums_x = share->parts + parts_floats (plane);
   share->sums = share->sums_x + sums_floats (plane, plane->low_rows);
-  return share->sums + sums_floats (plane, plane->sum_rows);
+  share->more_sums = share->sums + sums;
+  return n_terms > 1 ? share->more_sums + sums : share->more_sums;
 }
 
 /* Makes memory of at least so many floats; cudaFree() waits for the runs that still use the one
@@ -223,6 +227,13 @@ adopt_taps (SepconvPlan *plan, Fault *fault)
   if (state->planned == plan->revision)
     return true;
   multirate_plan_planes (state->axes, plan, MULTIRATE_BYTE_WINDOWS);
+  for (int p = 0; p < layout->n_planes; p++)
+    if (plan->taps[p].x.n > 0 && plan->n_terms[p] > 1) {
+      MultiratePlane *more = &state->axes[layout->n_planes + p];
+
+      more->x = state->axes[p].more_x;
+      more->y = state->axes[p].more_y;
+    }
   for (int p = 0; p < layout->n_planes; p++) {
     MultiratePart plane = MultiratePart ();
 
@@ -233,7 +244,7 @@ adopt_taps (SepconvPlan *plan, Fault *fault)
     plane.height = image_plane_height (layout, p);
     plane.bytes = goes_by_bytes (plan, p, &state->axes[p]);
     lay_out (&plane, &state->axes[p], plan->border);
-    floats = divide_memory (&state->share[p], &plane, floats);
+    floats = divide_memory (&state->share[p], &plane, plan->n_terms[p], floats);
   }
   if (!reserve (state, floats, fault))
     return false;
@@ -294,6 +305,7 @@ static bool
 upload (SepconvPlan *plan, GpuStream stream, Fault *fault)
 {
   MultirateState *state = (MultirateState *) plan->state;
+  const int n = plan->layout.n_planes;
   MultirateTables *stage;
 
   if (state->uploaded == plan->revision)
@@ -301,11 +313,11 @@ upload (SepconvPlan *plan, GpuStream stream, Fault *fault)
   stage = (MultirateTables *) staging_begin (&state->tables, fault);
   if (stage == NULL)
     return false;
-  for (int p = 0; p < plan->layout.n_planes; p++)
-    if (plan->taps[p].x.n > 0)
-      write_tables (&stage[p], plan, p, &state->axes[p]);
+  for (int p = 0; p < n; p++)
+    for (int t = 0; plan->taps[p].x.n > 0 && t < plan->n_terms[p]; t++)
+      write_tables (&stage[t * n + p], plan, p, &state->axes[t * n + p]);
   if (!staging_send (&state->tables,
-          (size_t) plan->layout.n_planes * sizeof *stage, stream, fault))
+          (size_t) (plan->most_terms * n) * sizeof *stage, stream, fault))
     return false;
   state->uploaded = plan->revision;
   return true;
@@ -630,9 +642,10 @@ number_blocks (MultirateLaunch *launch)
   }
 }
 
-/* The planes of samples of so many bytes. */
+/* The planes of samples of so many bytes, for a kernel of theirs. */
 static MultirateLaunch
-prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
+prepare_launch (
+    const SepconvPlan *plan, const SepconvPart *part, int bytes, int term)
 {
   const MultirateState *state = (const MultirateState *) plan->state;
   MultirateLaunch launch = MultirateLaunch ();
@@ -649,10 +662,13 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
       continue;
     *plane = describe (plan, part, p);
     if (plan->taps[p].x.n > 0) {
-      plane->tables = (const MultirateTables *) state->tables.device + p;
-      if (goes_by_bytes (plan, p, &state->axes[p]))
-        describe_bytes (plan, p, &state->axes[p], plane);
-      lay_out (plane, &state->axes[p], plan->border);
+      const int at = term * plan->layout.n_planes + p;
+      const MultiratePlane *axes = &state->axes[at];
+
+      plane->tables = (const MultirateTables *) state->tables.device + at;
+      if (goes_by_bytes (plan, p, axes))
+        describe_bytes (plan, p, axes, plane);
+      lay_out (plane, axes, plan->border);
       if (plane->bytes) {
         const MultirateBytesWay way = multirate_plane_way (plane, plan->border);
 
@@ -666,6 +682,13 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
       plane->parts = state->memory + state->share[p].parts;
       plane->sums_x = state->memory + state->share[p].sums_x;
       plane->sums = state->memory + state->share[p].sums;
+      if (plan->n_terms[p] > 1)
+        plane->more_sums = state->memory + state->share[p].more_sums;
+      /* All but the first kernel's sums are added to those, which have the offset. */
+      if (term > 0) {
+        plane->sums = plane->more_sums;
+        memset (plane->offset, 0, sizeof plane->offset);
+      }
     }
     launch.frame.n_planes++;
   }
@@ -687,11 +710,56 @@ prepare_launch (const SepconvPlan *plan, const SepconvPart *part, int bytes)
   return launch;
 }
 
+static bool
+launch_kernels (const SepconvPlan *plan, const SepconvPart *part,
+    const MultirateLaunch *launch,
+    void (*const kernels[MULTIRATE_N_KERNELS]) (MultirateFrame), int first,
+    int last, Fault *fault)
+{
+  bool ok = false;
+
+  for (int k = first; k <= last; k++)
+    if (launch->blocks[k] > 0)
+      GPU_CHECK (gpu_launch_early (plan->gpu, kernels[k], launch->blocks[k],
+                     launch->threads[k], launch->shared[k], part->stream,
+                     launch->frame),
+          fault);
+  ok = true;
+done:
+  return ok;
+}
+
+/* Launches those that filter the small picture for the second kernel, and add its sums to the first one's. */
+static bool
+launch_more (const SepconvPlan *plan, const SepconvPart *part,
+    const MultirateLaunch *launch, const MultirateLaunch *more,
+    void (*const kernels[MULTIRATE_N_KERNELS]) (MultirateFrame), Fault *fault)
+{
+  int sums = 0;
+  bool ok = false;
+
+  for (int i = 0; i < launch->frame.n_planes; i++)
+    sums = max (sums, multirate_count_sums (&launch->frame.plane[i]));
+  if (sums == 0)
+    return true;
+  if (!launch_kernels (plan, part, more, kernels, MULTIRATE_ALONG_X,
+          MULTIRATE_ALONG_BOTH_BYTES, fault))
+    return false;
+  GPU_CHECK (gpu_launch_early (plan->gpu, multirate_add_sums,
+                 dim3 (divide_up (sums, MULTIRATE_ADD_THREADS),
+                     launch->frame.n_planes),
+                 MULTIRATE_ADD_THREADS, 0, part->stream, launch->frame),
+      fault);
+  ok = true;
+done:
+  return ok;
+}
+
 template <int BYTES>
 static bool
 run_planes (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
-  const MultirateLaunch launch = prepare_launch (plan, part, BYTES);
+  const MultirateLaunch launch = prepare_launch (plan, part, BYTES, 0);
   const bool sharpens = plan->combine == SEPCONV_UNSHARP;
   void (*const kernels[MULTIRATE_N_KERNELS]) (MultirateFrame) = {
     multirate_decimate<BYTES>,
@@ -708,17 +776,18 @@ run_planes (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
         : launch.plain ? multirate_interpolate_bytes<true, false>
                        : multirate_interpolate_bytes<false, false>,
   };
-  bool ok = false;
 
-  for (int k = 0; k < MULTIRATE_N_KERNELS; k++)
-    if (launch.blocks[k] > 0)
-      GPU_CHECK (
-          gpu_launch_early (plan->gpu, kernels[k], launch.blocks[k],
-              launch.threads[k], launch.shared[k], part->stream, launch.frame),
-          fault);
-  ok = true;
-done:
-  return ok;
+  if (!launch_kernels (plan, part, &launch, kernels, MULTIRATE_DECIMATE,
+          MULTIRATE_ALONG_BOTH_BYTES, fault))
+    return false;
+  if (plan->most_terms > 1) {
+    const MultirateLaunch more = prepare_launch (plan, part, BYTES, 1);
+
+    if (!launch_more (plan, part, &launch, &more, kernels, fault))
+      return false;
+  }
+  return launch_kernels (plan, part, &launch, kernels, MULTIRATE_INTERPOLATE,
+      MULTIRATE_INTERPOLATE_BYTES, fault);
 }
 
 static bool
@@ -788,6 +857,7 @@ load_kernels (const SepconvPlan *plan, Fault *fault)
       && load_kernel (multirate_along_both, fault)
       && load_kernel (multirate_along_both_bytes<MULTIRATE_LEAST_STEPS>, fault)
       && load_kernel (multirate_along_both_bytes<MULTIRATE_MOST_STEPS>, fault)
+      && load_kernel (multirate_add_sums, fault)
       && load_kernel (multirate_interpolate<1, false>, fault)
       && load_kernel (multirate_interpolate<2, false>, fault)
       && load_kernel (multirate_interpolate<1, true>, fault)
@@ -803,10 +873,12 @@ multirate_prepare (SepconvPlan *plan, Fault *fault)
   plan->state = state;
   if (state == NULL)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
-  state->axes = (MultiratePlane *) calloc (n, sizeof *state->axes);
+  state->axes = (MultiratePlane *) calloc (
+      (size_t) plan->most_terms * n, sizeof *state->axes);
   if (state->axes == NULL)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
-  return staging_init (&state->tables, n * sizeof (MultirateTables), fault)
+  return staging_init (&state->tables,
+             (size_t) plan->most_terms * n * sizeof (MultirateTables), fault)
       && adopt_taps (plan, fault) && load_kernels (plan, fault);
 }
 
@@ -899,7 +971,7 @@ deep_cost (const SepconvWork *work, double n)
  * overlap take a little less for each sample. All but packed bytes go by the
  * general kernels. From 340 taps on there are more fitted taps, as factors end with 16. */
 static double
-multirate_cost (const SepconvWork *work)
+cost_of_one (const SepconvWork *work)
 {
   const double n = sepconv_mean_taps (work);
 
@@ -912,6 +984,18 @@ multirate_cost (const SepconvWork *work)
         + work->samples * (work->packed && n > 110.0 ? 2.5 : 3.0);
   return bytes_cost (work) + 0.0115 * fmax (work->longest - 340, 0.0)
       + border_cost (work);
+}
+
+/* A second kernel is filtered in the small picture alone, by two more launches. */
+static double
+multirate_cost (const SepconvWork *work)
+{
+  SepconvWork one = *work;
+
+  one.x_taps /= work->terms;
+  one.y_taps /= work->terms;
+  return cost_of_one (&one) * (1.0 + 0.2 * (work->terms - 1))
+      + 6.0 * (work->terms - 1);
 }
 
 static bool

@@ -153,9 +153,10 @@ struct MultiratePart
 
   /* Of sum[], whose first column and row belong to low sample -1. */
   int sum_columns, sum_rows;
-  int pitch;     /* floats of a line */
-  float *sums_x; /* [low_rows][channel][pitch] */
-  float *sums;   /* [sum_rows][channel][pitch]; of bytes pairs of halves */
+  int pitch;        /* floats of a line */
+  float *sums_x;    /* [low_rows][channel][pitch] */
+  float *sums;      /* [sum_rows][channel][pitch]; of bytes pairs of halves */
+  float *more_sums; /* the same for a second kernel; NULL: there is none */
 
   /* along_both, of bytes or not: tiles along x, and rows of one; 0 if the plane has too many taps. */
   int both_tiles, both_rows;

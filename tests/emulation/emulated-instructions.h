@@ -152,6 +152,12 @@ rest_of_halves (uint32_t halves, float low, float high)
       low - emulated_half (halves, 0), high - emulated_half (halves, 1));
 }
 
+static inline float
+sum_of_halves (uint32_t halves)
+{
+  return emulated_half (halves, 0) + emulated_half (halves, 1);
+}
+
 static inline uint32_t
 multiply_halves (uint32_t a, uint32_t b)
 {

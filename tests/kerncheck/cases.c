@@ -582,6 +582,30 @@ case_make_usual (Case *c, int index, Random *random)
 }
 
 void
+case_add_blurs (Case *c, Random *random)
+{
+  if (c->more == NULL)
+    c->more = kerncheck_alloc (IMAGE_MAX_PLANES * sizeof *c->more);
+  point_at_terms (c);
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    CaseTerm *term = &c->more[p][0];
+    const double weight = random_double (random, -1.2, 0.8);
+    const int rx = c->x[p].n < 4 ? 1 : c->x[p].n / 2;
+    const int ry = c->y[p].n < 4 ? 1 : c->y[p].n / 2;
+    const int radius_x = random_int (random, (rx + 1) / 2, rx);
+
+    taps_gaussian (
+        &term->x, radius_x / random_double (random, 3.5, 5.0), radius_x);
+    taps_gaussian (&term->y, ry / random_double (random, 3.5, 5.0), ry);
+    for (int i = 0; i < term->y.n; i++)
+      term->y.tap[i] *= weight;
+    c->spec.plane[p].n_more = 1;
+  }
+  c->spec.combine = SEPCONV_SUM;
+  c->boxes = c->plain = false;
+}
+
+void
 case_set_rows (Case *c, int n, Random *random)
 {
   const int longest = random_int (random, 0, c->layout.n_planes - 1);

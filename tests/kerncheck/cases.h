@@ -88,5 +88,8 @@ void case_make_terms (Case *c, Random *random);
  * it. Which kernel goes by `index`. */
 void case_make_usual (Case *c, int index, Random *random);
 
+/* Adds another gaussian to the kernel of every plane, no longer than that is. */
+void case_add_blurs (Case *c, Random *random);
+
 void case_describe (Check *check, const Case *c);
 const char *border_name (SepconvBorder border);

@@ -137,19 +137,24 @@ takes_terms (const SepconvMethod *method)
       && strncmp (method->name, "multirate", 9) != 0;
 }
 
-/* Makes some cases of a method that is for certain kernels unsharp masks of these, if it takes them. */
+/* Makes some cases of a method that is for certain kernels unsharp masks of these, or sums of two, if it
+ * takes them. */
 static void
-sharpen_some (Check *check, Case *c, const Subject *subject, Random *random)
+combine_some (Check *check, Case *c, const Subject *subject, Random *random)
 {
   const SepconvSpec before = c->spec;
 
   if (!subject->method->ops->combines || takes_terms (subject->method)
-      || random_chance (random, 60))
+      || random_chance (random, 50))
     return;
-  c->spec.combine = SEPCONV_UNSHARP;
-  c->spec.threshold =
-      random_chance (random, 60) ? 0.0 : random_double (random, 0.0, 0.2);
-  c->spec.amount = random_double (random, -1.5, 2.5);
+  if (random_chance (random, 40)) {
+    case_add_blurs (c, random);
+  } else {
+    c->spec.combine = SEPCONV_UNSHARP;
+    c->spec.threshold =
+        random_chance (random, 60) ? 0.0 : random_double (random, 0.0, 0.2);
+    c->spec.amount = random_double (random, -1.5, 2.5);
+  }
   if (random_chance (random, 50))
     c->spec.scale = 1.0;
   case_describe (check, c);
@@ -173,7 +178,7 @@ run_as_it_is (Check *check, Case *c, const Subject *subject, Random *random)
 
   if (!suit_method (check, c, subject, random))
     return;
-  sharpen_some (check, c, subject, random);
+  combine_some (check, c, subject, random);
   fault_clear (&fault);
   plan = new_plan (c, subject, random, &fault);
   if (!EXPECT (
