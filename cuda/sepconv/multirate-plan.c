@@ -395,6 +395,24 @@ loss (const MultirateAxis *x, const MultirateAxis *y, int depth, double gain)
       + rounding_loss (x, y, depth, gain);
 }
 
+/* Makes an axis of taps that are all 0, whose sums take next to nothing. */
+static void
+silence (MultirateAxis *axis, int depth, MultirateWindows windows)
+{
+  const bool bytes = windows == MULTIRATE_BYTE_WINDOWS && depth <= 8;
+  double weight[MAX_WINDOW];
+
+  axis->factor = bytes ? 16 : MULTIRATE_MAX_FACTOR;
+  axis->weight_sum = bytes ? weight_sum (axis->factor) : 0;
+  make_window (weight, axis->factor);
+  set_window (axis, weight);
+  axis->first = 0;
+  axis->n = 1;
+  axis->tap[0] = 0.0f;
+  axis->norm = 1.0;
+  axis->error = 0.0;
+}
+
 /* The taps of one axis of each kernel. */
 typedef struct
 {
@@ -489,15 +507,22 @@ multirate_plan_terms (MultiratePlane *plane, const MultirateTerms *terms,
     { terms->x[0], terms->x[1] }, terms->gain };
   const AxisTerms y = { terms->n, { &plane->y, &plane->more_y },
     { terms->y[0], terms->y[1] }, terms->gain };
+  int silent = 0;
 
   plane->n_terms = terms->n;
-  /* Errors are relative to the taps' norm, and these taps are all 0. */
   for (int t = 0; t < terms->n; t++)
-    if (terms->gain[t] == 0.0) {
-      keep (&plane->x, terms->x[0]);
-      keep (&plane->y, terms->y[0]);
-      return false;
-    }
+    silent += terms->gain[t] == 0.0;
+  if (silent == terms->n) {
+    silence (&plane->x, depth, windows);
+    plane->y = plane->more_x = plane->more_y = plane->x;
+    return true;
+  }
+  /* Errors are relative to the taps' norm. */
+  if (silent > 0) {
+    keep (&plane->x, terms->x[0]);
+    keep (&plane->y, terms->y[0]);
+    return false;
+  }
   if (terms->n > 1) {
     plan_two (&x, depth, windows);
     plan_two (&y, depth, windows);

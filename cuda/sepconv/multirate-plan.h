@@ -110,7 +110,8 @@ double multirate_loss (const MultiratePlane *plane, int depth, double gain);
  * false, with factors all the same, if that leaves both axes as they are or loses too much. */
 bool multirate_plan (MultiratePlane *plane, const Taps *x, const Taps *y,
     int depth, double gain, MultirateWindows windows);
-/* The same for several kernels that are summed. */
+/* The same for several kernels that are summed. Taps that are all 0, as those of chroma that becomes
+ * neutral, take next to nothing. */
 bool multirate_plan_terms (MultiratePlane *plane, const MultirateTerms *terms,
     int depth, MultirateWindows windows);
 

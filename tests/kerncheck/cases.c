@@ -600,6 +600,8 @@ case_add_blurs (Case *c, Random *random)
     for (int i = 0; i < term->y.n; i++)
       term->y.tap[i] *= weight;
     c->spec.plane[p].n_more = 1;
+    if (random_chance (random, 15))
+      make_silent (c, p);
   }
   c->spec.combine = SEPCONV_SUM;
   c->boxes = c->plain = false;
