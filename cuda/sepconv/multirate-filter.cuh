@@ -96,12 +96,12 @@ multirate_put_sum (
 #define MULTIRATE_ADD_THREADS 256
 
 /* The sums that a second kernel's are added to. */
-static __host__ __device__ inline int
+static __host__ __device__ inline long long
 multirate_count_sums (const MultiratePart *plane)
 {
   return plane->more_sums == NULL
       ? 0
-      : plane->sum_rows * plane->channels * plane->pitch;
+      : (long long) plane->sum_rows * plane->channels * plane->pitch;
 }
 
 /* A sum as multirate_put_sum() has left it. */
@@ -122,7 +122,8 @@ static __global__ void
 multirate_add_sums (GPU_PARAMETER MultirateFrame frame)
 {
   const MultiratePart &plane = frame.plane[blockIdx.y];
-  const int i = blockIdx.x * MULTIRATE_ADD_THREADS + threadIdx.x;
+  const long long i =
+      (long long) blockIdx.x * MULTIRATE_ADD_THREADS + threadIdx.x;
 
   gpu_await_previous ();
   gpu_admit_next ();

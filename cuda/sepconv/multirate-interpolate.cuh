@@ -6,8 +6,8 @@
  * the result.
  *
  * Sums are in units of the largest code, so that a saturating addition clamps them for nothing,
- * and are rounded by adding 2^23. The offset is added last: each rounding of sums with it would
- * cost as much as one of the offset. */
+ * and are rounded by adding 2^23. The offset is added after them: each rounding of sums with it
+ * would cost as much as one of the offset. For unsharp masks the sample follows. */
 #pragma once
 
 #include "multirate.cuh"

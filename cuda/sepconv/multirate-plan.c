@@ -34,6 +34,8 @@ allowed_loss (int depth)
 /* Of what is added to a sum, the sample itself or another sum: sums that are so far out of range that
  * they are limited are to stay out of it. */
 #define MOST_WEIGHT 32.0
+/* What differences that are compared with a threshold are multiplied by, at least. */
+#define LEAST_COMPARED 0.0625
 
 static double
 center_code (int depth)
@@ -489,14 +491,37 @@ plan_two (const AxisTerms *terms, int depth, MultirateWindows windows)
   plan_axis (&equal, depth, windows);
 }
 
+/* Plans both axes of kernel t. */
+static void
+plan_one (MultirateAxis *x, MultirateAxis *y, const MultirateTerms *terms,
+    int t, int depth, MultirateWindows windows)
+{
+  const AxisTerms along_x = { 1, { x }, { terms->x[t] }, &terms->gain[t] };
+  const AxisTerms along_y = { 1, { y }, { terms->y[t] }, &terms->gain[t] };
+
+  plan_axis (&along_x, depth, windows);
+  if (same_taps (terms->x[t], terms->y[t]))
+    *y = *x;
+  else
+    plan_axis (&along_y, depth, windows);
+}
+
 static double
 plane_loss (const MultiratePlane *plane, const MultirateTerms *terms, int depth)
 {
-  const double lost = loss (&plane->x, &plane->y, depth, terms->gain[0]);
+  double lost = 0.0, gain = 0.0;
 
-  return terms->n == 1
-      ? lost
-      : lost + loss (&plane->more_x, &plane->more_y, depth, terms->gain[1]);
+  for (int t = 0; t < terms->n; t++) {
+    lost += loss (t == 0 ? &plane->x : &plane->more_x,
+        t == 0 ? &plane->y : &plane->more_y, depth, terms->gain[t]);
+    gain += terms->gain[t];
+  }
+  /* Both are one sum along y, of twice as many blocks. */
+  return terms->n == 1 ? lost
+                       : lost
+          + ldexp (center_code (depth) * gain
+                  * (plane->y.n / MULTIRATE_SUM_BLOCK + 2),
+              -24);
 }
 
 bool
@@ -519,19 +544,18 @@ multirate_plan_terms (MultiratePlane *plane, const MultirateTerms *terms,
   }
   /* Errors are relative to the taps' norm. */
   if (silent > 0) {
-    keep (&plane->x, terms->x[0]);
-    keep (&plane->y, terms->y[0]);
-    return false;
-  }
-  if (terms->n > 1) {
+    const int t = terms->gain[0] == 0.0 ? 1 : 0;
+
+    plan_one (&plane->x, &plane->y, terms, t, depth, windows);
+    plane->more_x = plane->x;
+    plane->more_y = plane->y;
+    memset (plane->more_x.tap, 0, sizeof plane->more_x.tap);
+    memset (plane->more_y.tap, 0, sizeof plane->more_y.tap);
+  } else if (terms->n > 1) {
     plan_two (&x, depth, windows);
     plan_two (&y, depth, windows);
   } else {
-    plan_axis (&x, depth, windows);
-    if (same_taps (terms->x[0], terms->y[0]))
-      plane->y = plane->x;
-    else
-      plan_axis (&y, depth, windows);
+    plan_one (&plane->x, &plane->y, terms, 0, depth, windows);
   }
   return (plane->x.factor > 1 || plane->y.factor > 1)
       && plane_loss (plane, terms, depth) <= allowed_loss (depth);
@@ -561,7 +585,7 @@ multirate_mix (
       .weight = of_difference,
       .of_sum = -of_difference,
       .keep = scale,
-      .gain = fmax (1.0, fabs (of_difference)) };
+      .gain = of_difference == 0.0 ? 0.0 : fmax (1.0, fabs (of_difference)) };
   return (MultirateMix){ .adds = true,
     .weight = scale + of_difference,
     .of_sum = -of_difference,
@@ -748,6 +772,13 @@ multirate_supports (const SepconvSpec *spec, const Image *layout,
     return fault_set (why, FAULT_UNSUPPORTED,
         "only single kernels, sums of two and unsharp masks can be computed at "
         "a lower sampling rate");
+  /* Sums of bytes may be off by a part of what they begin with, which is no smaller for small differences. */
+  if (mix.compares && windows == MULTIRATE_BYTE_WINDOWS
+      && fabs (mix.of_sum) < LEAST_COMPARED && mix.of_sum != 0.0)
+    return fault_set (why, FAULT_UNSUPPORTED,
+        "at a lower sampling rate, scale * amount may be as small as %g, if "
+        "there is a threshold",
+        LEAST_COMPARED);
   if (fmax (fabs (mix.weight), fabs (mix.keep)) > MOST_WEIGHT)
     return fault_set (why, FAULT_UNSUPPORTED,
         "at a lower sampling rate, samples may be amplified by up to %g",

@@ -72,8 +72,8 @@ typedef struct
 {
   int n;
   const Taps *x[MULTIRATE_MAX_TERMS], *y[MULTIRATE_MAX_TERMS];
-  double gain
-      [MULTIRATE_MAX_TERMS]; /* that an error of each counts by, with its norms */
+  /* That an error of each counts by, with its norms. */
+  double gain[MULTIRATE_MAX_TERMS];
 } MultirateTerms;
 
 /* The samples of a line of `n` that sum[] has, from -1 on. */
@@ -122,7 +122,7 @@ bool multirate_plan_terms (MultiratePlane *plane, const MultirateTerms *terms,
  *
  * where the taps of y are multiplied by `of_sum` before they are planned. Without a threshold, weight is
  * scale (1 + amount), keep and last are 0, and d is always taken. With one, d is what is added to the
- * picture. Of a single kernel, out = offset + sum. */
+ * picture. Of single kernels and sums of two, out = offset + sum. */
 typedef struct
 {
   bool adds; /* anything to the sum and the offset */

@@ -216,6 +216,21 @@ goes_by_bytes (const SepconvPlan *plan, int p, const MultiratePlane *axes)
       && has_byte_borders (plan, p);
 }
 
+/* The axes of a plane's second kernel. Where other planes have two and this one has not, its taps are 0: all
+ * planes are cut for both kernels alike. */
+static void
+find_more_axes (const MultiratePlane &axes, MultiratePlane *more)
+{
+  *more = axes;
+  if (axes.n_terms > 1) {
+    more->x = axes.more_x;
+    more->y = axes.more_y;
+  } else {
+    memset (more->x.tap, 0, sizeof more->x.tap);
+    memset (more->y.tap, 0, sizeof more->y.tap);
+  }
+}
+
 /* Plans the planes for the plan's taps, if they are new, and makes memory that lasts for them. */
 static bool
 adopt_taps (SepconvPlan *plan, Fault *fault)
@@ -227,13 +242,9 @@ adopt_taps (SepconvPlan *plan, Fault *fault)
   if (state->planned == plan->revision)
     return true;
   multirate_plan_planes (state->axes, plan, MULTIRATE_BYTE_WINDOWS);
-  for (int p = 0; p < layout->n_planes; p++)
-    if (plan->taps[p].x.n > 0 && plan->n_terms[p] > 1) {
-      MultiratePlane *more = &state->axes[layout->n_planes + p];
-
-      more->x = state->axes[p].more_x;
-      more->y = state->axes[p].more_y;
-    }
+  for (int p = 0; p < layout->n_planes && plan->most_terms > 1; p++)
+    if (plan->taps[p].x.n > 0)
+      find_more_axes (state->axes[p], &state->axes[layout->n_planes + p]);
   for (int p = 0; p < layout->n_planes; p++) {
     MultiratePart plane = MultiratePart ();
 
@@ -244,7 +255,7 @@ adopt_taps (SepconvPlan *plan, Fault *fault)
     plane.height = image_plane_height (layout, p);
     plane.bytes = goes_by_bytes (plan, p, &state->axes[p]);
     lay_out (&plane, &state->axes[p], plan->border);
-    floats = divide_memory (&state->share[p], &plane, plan->n_terms[p], floats);
+    floats = divide_memory (&state->share[p], &plane, plan->most_terms, floats);
   }
   if (!reserve (state, floats, fault))
     return false;
@@ -314,7 +325,7 @@ upload (SepconvPlan *plan, GpuStream stream, Fault *fault)
   if (stage == NULL)
     return false;
   for (int p = 0; p < n; p++)
-    for (int t = 0; plan->taps[p].x.n > 0 && t < plan->n_terms[p]; t++)
+    for (int t = 0; plan->taps[p].x.n > 0 && t < plan->most_terms; t++)
       write_tables (&stage[t * n + p], plan, p, &state->axes[t * n + p]);
   if (!staging_send (&state->tables,
           (size_t) (plan->most_terms * n) * sizeof *stage, stream, fault))
@@ -682,7 +693,7 @@ prepare_launch (
       plane->parts = state->memory + state->share[p].parts;
       plane->sums_x = state->memory + state->share[p].sums_x;
       plane->sums = state->memory + state->share[p].sums;
-      if (plan->n_terms[p] > 1)
+      if (plan->most_terms > 1)
         plane->more_sums = state->memory + state->share[p].more_sums;
       /* All but the first kernel's sums are added to those, which have the offset. */
       if (term > 0) {
@@ -735,7 +746,7 @@ launch_more (const SepconvPlan *plan, const SepconvPart *part,
     const MultirateLaunch *launch, const MultirateLaunch *more,
     void (*const kernels[MULTIRATE_N_KERNELS]) (MultirateFrame), Fault *fault)
 {
-  int sums = 0;
+  long long sums = 0;
   bool ok = false;
 
   for (int i = 0; i < launch->frame.n_planes; i++)
@@ -746,7 +757,7 @@ launch_more (const SepconvPlan *plan, const SepconvPart *part,
           MULTIRATE_ALONG_BOTH_BYTES, fault))
     return false;
   GPU_CHECK (gpu_launch_early (plan->gpu, multirate_add_sums,
-                 dim3 (divide_up (sums, MULTIRATE_ADD_THREADS),
+                 dim3 ((unsigned) ((sums - 1) / MULTIRATE_ADD_THREADS + 1),
                      launch->frame.n_planes),
                  MULTIRATE_ADD_THREADS, 0, part->stream, launch->frame),
       fault);

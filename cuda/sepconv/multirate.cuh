@@ -7,10 +7,12 @@
  *   along_y       those                          sum[], along both axes
  *   along_both    the parts, which it adds up    sum[]: instead of the two, for few taps; a
  *                                                kernel of its own for planes of bytes
+ *   add_sums      sum[] of two kernels           sum[] of both: the three before it run for
+ *                                                each of them
  *   interpolate   sum[]                          the result
  *
  * The pictures between the kernels are floats, and planar: a row has one line for each channel.
- * Each kernel but the last lets the next one begin at once, which then waits for its end: blocks are in
+ * Each kernel but the last two lets the next one begin at once, which then waits for its end: blocks are in
  * their places when they have something to do. With GPU_BESIDE_KERNELS, decimate waits for none, but ends
  * after those before it (gpu_end_in_turn()), and so what waits for its end comes after them, too.
  * Hence interpolate lets the next one begin only once it has waited itself: the kernels that read the

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* tensor-deep-samples: samples of more than 10 bits, as sums of two halves, which no single half
- * holds: how a warp takes them apart for products, and how it puts results out.
+ * holds, and of fewer where sums between the passes are to be as exact: how a warp takes them apart for
+ * products, and how it puts results out.
  *
- * A sample is the sum of an upper part, its 11 highest bits, and a lower one, the others. Both are
+ * A sample is the sum of an upper part, its 11 highest bits or all, and a lower one, the others. Both are
  * halves almost without arithmetic: the bits of an integer up to 2047, taken as a half, are that
  * integer times 2^-24. A tap is a sum of two halves as well. Of the four products of a tap and a
  * sample three are summed; of what both lower parts would add, the mean is in the start of sums.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* terms-deep: terms-strip's arithmetic for samples of more than 10 bits, which are sums of two
+/* terms-deep: terms-strip's arithmetic for samples of two bytes as sums of two
  * halves: tensor-deep-samples.cuh. What becomes of the terms is single precision. */
 #pragma once
 

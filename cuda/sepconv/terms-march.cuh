@@ -264,6 +264,6 @@ terms_variant ()
     { 0, S1::PIXELS, S2::PIXELS, 0, S4::PIXELS } };
 }
 
-/* Those of more than 10 bits. */
+/* Those for samples as sums of two halves. */
 #define TERMS_N_DEEP 20
 extern const TermsTensorVariant terms_deep_variants[TERMS_N_DEEP];

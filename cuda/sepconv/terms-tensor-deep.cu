@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The kernels of terms-tensor for samples of more than 10 bits: apart from the others, as they
+/* The kernels of terms-tensor for samples as sums of two halves: apart from the others, as they
  * take as long to compile. */
 #include "terms-march.cuh"
 

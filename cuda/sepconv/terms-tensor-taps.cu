@@ -6,6 +6,9 @@
 
 #include <math.h>
 
+/* Of results as parts of the largest code, in single precision. */
+#define LARGEST_SCALE 1e30
+
 /* The taps along y by which term t of plane p makes its sum: of SHARPEN, what is added to the
  * sample, but for deep samples, whose sums are weighted afterwards. */
 static Taps
@@ -156,6 +159,9 @@ deep_plane_loss (
   const double start = largest_start (plan, variant->mode, p);
   double loss = 0.0, sums = 0.0;
 
+  /* Of terms that are all 0, nothing limits the scale. */
+  if (fabs (plan->scale) > LARGEST_SCALE)
+    return INFINITY;
   for (int t = 0; t < plan->n_terms[p]; t++) {
     const SepconvPlaneTaps *taps = sepconv_plan_term (plan, p, t);
     double sum;

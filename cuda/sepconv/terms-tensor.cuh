@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* terms-tensor: one or two terms and their combination on tensor cores, in one kernel: of up to
- * 33 taps. terms-strip.cuh has the arithmetic, terms-deep.cuh that of more than 10 bits, and
+ * 33 taps. terms-strip.cuh has the arithmetic, terms-deep.cuh that of samples as sums of two halves, and
  * terms-march.cuh the kernel; both passes are those of tensor.cuh. */
 #pragma once
 

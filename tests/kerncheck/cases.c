@@ -599,9 +599,11 @@ case_add_blurs (Case *c, Random *random)
     taps_gaussian (&term->y, ry / random_double (random, 3.5, 5.0), ry);
     for (int i = 0; i < term->y.n; i++)
       term->y.tap[i] *= weight;
-    c->spec.plane[p].n_more = 1;
+    c->spec.plane[p].n_more = random_chance (random, 85) ? 1 : 0;
     if (random_chance (random, 15))
       make_silent (c, p);
+    else if (random_chance (random, 10))
+      memset (term->x.tap, 0, sizeof term->x.tap);
   }
   c->spec.combine = SEPCONV_SUM;
   c->boxes = c->plain = false;
