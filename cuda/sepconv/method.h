@@ -36,9 +36,8 @@ typedef struct
   double offset; /* for other combinations than SUM: zero + bias * full */
   double border; /* border_value - center */
   /* Only for other combinations than SUM; codes. */
-  double zero_offset; /* center - zero */
-  double term_offset
-      [2]; /* a term is its sum over in - c plus this: sum(tx) sum(ty) (c - zero) */
+  double zero_offset;    /* center - zero */
+  double term_offset[2]; /* a term is its sum over in - c plus this: sum(tx) sum(ty) (c - zero) */
   double threshold;
 } SepconvChannel;
 
@@ -63,11 +62,11 @@ struct SepconvPlan
   SepconvCombine combine;
   int n_terms[IMAGE_MAX_PLANES]; /* of each plane */
   int most_terms;                /* of any */
-  double scale, amount;          /* not of SUM, whose scale is in its taps */
-  bool float_holds;              /* sepconv_float_holds() of the spec */
-  unsigned revision;             /* grows with each spec, from 1 */
-  unsigned shape; /* grows with each sepconv_plan_reshape(), from 1 */
-  void *state;    /* the method's own */
+  double scale, amount; /* not of SUM, whose scale is in its taps */
+  bool float_holds;  /* sepconv_float_holds() of the spec */
+  unsigned revision; /* grows with each spec, from 1 */
+  unsigned shape;    /* grows with each sepconv_plan_reshape(), from 1 */
+  void *state;       /* the method's own */
 };
 
 /* A frame's work, or a part of it: rows fresh[m] of memory m have come in since
@@ -89,21 +88,19 @@ typedef struct
  * methods always make both passes. */
 typedef struct
 {
-  int planes;     /* that are filtered */
-  double samples; /* millions of them */
-  double x_taps,
-      y_taps;  /* on average over the samples, of all terms together */
-  int terms;   /* at most */
-  double ends; /* of samples: the share whose taps have ends as box.h */
-  double
-      jump; /* of any axis: the larger of its outermost taps, by its largest one */
-  int longest;      /* the most taps of any axis of any plane */
-  int channels;     /* interleaved, at most */
-  int sample_bytes; /* at most */
-  int depth;        /* at most */
-  bool packed;      /* the samples of all planes follow each other */
+  int planes;            /* that are filtered */
+  double samples;        /* millions of them */
+  double x_taps, y_taps; /* on average over the samples, of all terms together */
+  int terms;             /* at most */
+  double ends;           /* of samples: the share whose taps have ends as box.h */
+  double jump;           /* of any axis: the larger of its outermost taps, by its largest one */
+  int longest;           /* the most taps of any axis of any plane */
+  int channels;          /* interleaved, at most */
+  int sample_bytes;      /* at most */
+  int depth;             /* at most */
+  bool packed;           /* the samples of all planes follow each other */
   SepconvBorder border;
-  int capability; /* of the GPU; 0: not known */
+  int capability;        /* of the GPU; 0: not known */
   GpuOrder order; /* of most runs; only a method that overlaps has two times */
 } SepconvWork;
 
