@@ -203,20 +203,27 @@ pack_halves (float low, float high)
   return packed;
 }
 
-/* What is left of two floats without the halves that pack_halves() made of them, as halves. */
-__device__ __forceinline__ uint32_t
-rest_of_halves (uint32_t halves, float low, float high)
+/* Two halves as floats. */
+__device__ __forceinline__ void
+floats_of_halves (uint32_t halves, float &low, float &high)
 {
-  float of_low, of_high;
-
   asm("{\n"
       ".reg .b16 low, high;\n"
       "mov.b32 {low, high}, %2;\n"
       "cvt.f32.f16 %0, low;\n"
       "cvt.f32.f16 %1, high;\n"
       "}"
-      : "=f"(of_low), "=f"(of_high)
+      : "=f"(low), "=f"(high)
       : "r"(halves));
+}
+
+/* What is left of two floats without the halves that pack_halves() made of them, as halves. */
+__device__ __forceinline__ uint32_t
+rest_of_halves (uint32_t halves, float low, float high)
+{
+  float of_low, of_high;
+
+  floats_of_halves (halves, of_low, of_high);
   return pack_halves (low - of_low, high - of_high);
 }
 
@@ -226,14 +233,7 @@ sum_of_halves (uint32_t halves)
 {
   float low, high;
 
-  asm("{\n"
-      ".reg .b16 low, high;\n"
-      "mov.b32 {low, high}, %2;\n"
-      "cvt.f32.f16 %0, low;\n"
-      "cvt.f32.f16 %1, high;\n"
-      "}"
-      : "=f"(low), "=f"(high)
-      : "r"(halves));
+  floats_of_halves (halves, low, high);
   return low + high;
 }
 

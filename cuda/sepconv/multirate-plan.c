@@ -626,19 +626,14 @@ multirate_threshold (const SepconvPlan *plan, const SepconvChannel *channel)
   return mix.compares ? channel->threshold * fabs (mix.of_sum) : -1.0;
 }
 
-/* Whether two planes of a plan have the same kernels. */
 static bool
-same_terms (const SepconvPlan *plan, int a, int b)
+same_terms (const MultirateTerms *a, const MultirateTerms *b)
 {
-  if (plan->n_terms[a] != plan->n_terms[b])
+  if (a->n != b->n)
     return false;
-  for (int t = 0; t < plan->n_terms[a]; t++) {
-    const SepconvPlaneTaps *of_a = sepconv_plan_term (plan, a, t);
-    const SepconvPlaneTaps *of_b = sepconv_plan_term (plan, b, t);
-
-    if (!same_taps (&of_a->x, &of_b->x) || !same_taps (&of_a->y, &of_b->y))
+  for (int t = 0; t < a->n; t++)
+    if (!same_taps (a->x[t], b->x[t]) || !same_taps (a->y[t], b->y[t]))
       return false;
-  }
   return true;
 }
 
@@ -648,7 +643,8 @@ multirate_plan_planes (
 {
   const MultirateMix mix = multirate_plan_mix (plan);
   const ImagePlane *layout = plan->layout.plane;
-  int last = -1; /* plane that was planned */
+  MultirateTerms planned; /* of plane `last` */
+  int last = -1;
 
   for (int p = 0; p < plan->layout.n_planes; p++) {
     MultirateTerms terms = { .n = plan->n_terms[p] };
@@ -656,13 +652,6 @@ multirate_plan_planes (
 
     if (plan->taps[p].x.n == 0)
       continue;
-    /* V of YUV has the taps of U. */
-    if (last >= 0 && layout[p].depth == layout[last].depth
-        && same_terms (plan, p, last)) {
-      planes[p] = planes[last];
-      continue;
-    }
-    last = p;
     for (int t = 0; t < terms.n; t++) {
       const SepconvPlaneTaps *taps = sepconv_plan_term (plan, p, t);
 
@@ -670,6 +659,14 @@ multirate_plan_planes (
       terms.y[t] = &taps->y;
       terms.gain[t] = mix.gain * taps_norm (&taps->x) * taps_norm (&taps->y);
     }
+    /* V of YUV has the taps of U. */
+    if (last >= 0 && layout[p].depth == layout[last].depth
+        && same_terms (&terms, &planned)) {
+      planes[p] = planes[last];
+      continue;
+    }
+    last = p;
+    planned = terms;
     if (mix.adds) {
       mixed = *terms.y[0];
       for (int i = 0; i < mixed.n; i++)
@@ -744,27 +741,14 @@ combines (const SepconvSpec *spec, const Image *layout)
   return true;
 }
 
-static bool
-same_spec_terms (const SepconvPlane *a, const SepconvPlane *b)
-{
-  if (sepconv_n_terms (a) != sepconv_n_terms (b))
-    return false;
-  for (int t = 0; t < sepconv_n_terms (a); t++) {
-    const SepconvTerm of_a = sepconv_term (a, t), of_b = sepconv_term (b, t);
-
-    if (!same_taps (of_a.x, of_b.x) || !same_taps (of_a.y, of_b.y))
-      return false;
-  }
-  return true;
-}
-
 bool
 multirate_supports (const SepconvSpec *spec, const Image *layout,
     MultirateWindows windows, Fault *why)
 {
   const MultirateMix mix =
       multirate_mix (spec->combine, spec->scale, spec->amount, spec->threshold);
-  int last = -1; /* plane that was planned */
+  MultirateTerms planned; /* of plane `last` */
+  int last = -1;
   MultiratePlane plane;
   bool can = false;
 
@@ -791,12 +775,13 @@ multirate_supports (const SepconvSpec *spec, const Image *layout,
 
     if (how->channels == 0)
       continue;
+    terms = terms_of (spec, how, mix.gain);
     /* V of YUV has the taps of U. */
     if (last >= 0 && depth == layout->plane[last].depth
-        && same_spec_terms (&spec->plane[last], how))
+        && same_terms (&terms, &planned))
       continue;
     last = p;
-    terms = terms_of (spec, how, mix.gain);
+    planned = terms;
     can = (terms.n == 1 || fmax (terms.gain[0], terms.gain[1]) <= MOST_WEIGHT)
         && multirate_plan_terms (&plane, &terms, depth, windows)
         && plane_loss (&plane, &terms, depth)

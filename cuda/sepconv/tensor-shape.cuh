@@ -87,6 +87,15 @@ splits_channels (int steps, int channels, int bytes)
   return channels == STRIP_WARPS && bytes == 1 && steps > 3;
 }
 
+/* Bytes from one row of so many chunks to the next. BY_PIXELS: of more than a register, a lane reads and
+ * writes two of them at a time, and four lanes eight, of 64 bytes; the next row's must lie in other banks:
+ * the pitch is an odd multiple of that, if chunks are a multiple of 8. */
+static constexpr int
+tensor_pitch (int chunks, bool by_pixels)
+{
+  return by_pixels ? 16 * (chunks | 4) : strip_pitch (chunks);
+}
+
 /* What the sizes of a strip are for KS steps, PARTS halves a tap, samples of BYTES
  * and C channels. WIDE ones are for frames that have many: the more tiles a warp has, the
  * less it does for its window and its fragments, and the fewer blocks there are. DEEP ones
@@ -121,14 +130,10 @@ struct Shape
   static constexpr int OUT_CHUNKS = OUT_BLOCKS * BLOCK_CHUNKS;
   static constexpr int WARP_CHUNKS = SPLIT ? 0 : BLOCKS * BLOCK_CHUNKS;
   static constexpr int CHUNKS = (OUT_BLOCKS + KX - 1) * BLOCK_CHUNKS;
-  /* Pixels of more than a register: a lane reads and writes two of them at a time, and four
-   * lanes eight, of 64 bytes; the next row's must lie in other banks. Those that are PAIRED write
-   * words, four lanes to a bank. */
+  /* As tensor_pitch() has it. Those that are PAIRED write words, four lanes to a bank. */
   static constexpr bool BY_PIXELS = PIXEL > 4;
-  static constexpr int PITCH =
-      BY_PIXELS ? 16 * (CHUNKS | 4) : strip_pitch (CHUNKS);
-  static constexpr int OUT_PITCH =
-      BY_PIXELS ? 16 * (OUT_CHUNKS | 4) : strip_pitch (OUT_CHUNKS);
+  static constexpr int PITCH = tensor_pitch (CHUNKS, BY_PIXELS);
+  static constexpr int OUT_PITCH = tensor_pitch (OUT_CHUNKS, BY_PIXELS);
   static_assert (!BY_PIXELS || (CHUNKS % 8 == 0 && OUT_CHUNKS % 8 == 0),
       "the pitch is an odd multiple of 64 bytes");
   static constexpr int PIXELS = OUT_BLOCKS * TENSOR_STEP;  /* of a block */

@@ -58,10 +58,8 @@ struct TermsShape
   static constexpr int OUT_CHUNKS = OUT_BLOCKS * BLOCK_CHUNKS;
   static constexpr int CHUNKS = OUT_CHUNKS + (KX - 1) * BLOCK_CHUNKS;
   static constexpr bool BY_PIXELS = PIXEL > 4;
-  static constexpr int PITCH =
-      BY_PIXELS ? 16 * (CHUNKS | 4) : strip_pitch (CHUNKS);
-  static constexpr int OUT_PITCH =
-      BY_PIXELS ? 16 * (OUT_CHUNKS | 4) : strip_pitch (OUT_CHUNKS);
+  static constexpr int PITCH = tensor_pitch (CHUNKS, BY_PIXELS);
+  static constexpr int OUT_PITCH = tensor_pitch (OUT_CHUNKS, BY_PIXELS);
   static_assert (!BY_PIXELS || (CHUNKS % 8 == 0 && OUT_CHUNKS % 8 == 0),
       "the pitch is an odd multiple of 64 bytes");
   static constexpr int PIXELS = OUT_BLOCKS * TENSOR_STEP;
@@ -78,8 +76,8 @@ struct TermsShape
   static constexpr int PUT_CHUNKS = DEEP ? WARP_CHUNKS : GROUP * BYTES;
   static constexpr int PUT_COLUMNS = PUT_CHUNKS < 4 ? PUT_CHUNKS : 4;
   static constexpr bool PUT_AT_ONCE = true;
-  static_assert (!DEEP || PUT_CHUNKS == 2 || PUT_CHUNKS % 4 == 0,
-      "four at a time");
+  static_assert (
+      !DEEP || PUT_CHUNKS == 2 || PUT_CHUNKS % 4 == 0, "four at a time");
   static constexpr bool X_SHARED = DEEP || TERMS * PX * PARTS > 4;
   static constexpr int X_FRAGMENTS = TERMS * PX * PARTS;
   static constexpr int Y_FRAGMENTS = TERMS * KS * PARTS;

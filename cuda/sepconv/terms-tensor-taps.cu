@@ -301,27 +301,16 @@ terms_tensor_write_taps (const SepconvPlan *plan,
   }
 }
 
-/* What SHARPEN multiplies samples by, as two halves. */
-static void
-describe_weight (double weight, uint32_t half[2])
-{
-  const double high = (double) __half2float (__double2half (weight));
-
-  half[0] = tensor_half_bits (weight);
-  half[1] = tensor_half_bits (weight - high);
-}
-
-/* What is taken off sums for what products with the sample add to them beside its level. */
+/* What SHARPEN multiplies samples by, as two halves; returns what they are together. */
 static double
-sample_start (const SepconvPlan *plan, const TermsTensorVariant *variant,
-    const SepconvChannel *channel)
+split_weight (double weight, uint32_t half[2])
 {
-  const double weight = sample_weight (plan, variant->mode);
   const double high = (double) __half2float (__double2half (weight));
   const double low = (double) __half2float (__double2half (weight - high));
 
-  return variant->deep ? weight * channel->center
-                       : (high + low) * (1024.0 + channel->center);
+  half[0] = tensor_half_bits (weight);
+  half[1] = tensor_half_bits (weight - high);
+  return high + low;
 }
 
 /* What those of a channel are divided by that are parts of the largest code. */
@@ -339,13 +328,17 @@ describe_channels (const SepconvPlan *plan, const TermsTensorVariant *variant,
   const TermsMode mode = variant->mode;
   const SepconvChannel *channel = sepconv_plane_channels (plan, p);
   const int channels = plan->layout.plane[p].channels;
+  const double weight = sample_weight (plan, mode);
+  const double halves = split_weight (weight, plane->weight);
 
-  describe_weight (sample_weight (plan, mode), plane->weight);
   for (int c = 0; c < channels; c++) {
+    /* What is added of the sample, in the middle of its range. */
+    const double middle = variant->deep ? weight * channel[c].center
+                                        : halves * (1024.0 + channel[c].center);
+
     for (int s = 0; s < sums_of_mode (mode); s++)
       plane->start[s * channels + c] =
-          (float) ((sum_start (plan, mode, &channel[c], s)
-                       - sample_start (plan, variant, &channel[c]))
+          (float) ((sum_start (plan, mode, &channel[c], s) - middle)
               / whole_of (variant, &channel[c], adds_to_result (mode)));
     plane->offset[c] = (float) (last_offset (plan, mode, &channel[c])
         / whole_of (variant, &channel[c], mode != TERMS_ANGLE));
