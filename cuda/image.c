@@ -156,6 +156,34 @@ image_copy (const Image *dst, const Image *src)
 }
 
 size_t
+image_box_bytes (const ImageBox *box, int n)
+{
+  size_t bytes = 0;
+
+  for (int i = 0; i < n; i++)
+    if (box[i].right > box[i].left && box[i].bottom > box[i].top)
+      bytes += (size_t) (box[i].right - box[i].left)
+          * (size_t) (box[i].bottom - box[i].top);
+  return bytes;
+}
+
+void
+image_copy_boxes (
+    const Image *dst, const Image *src, const ImageBox *box, int n)
+{
+  for (int i = 0; i < n; i++) {
+    const ImageMemory *to = &dst->memory[box[i].memory];
+    const ImageMemory *from = &src->memory[box[i].memory];
+
+    for (int y = box[i].top; y < box[i].bottom && box[i].right > box[i].left;
+         y++)
+      memcpy (to->data + y * to->stride + box[i].left,
+          from->data + y * from->stride + box[i].left,
+          (size_t) (box[i].right - box[i].left));
+  }
+}
+
+size_t
 image_pack (const Image *layout, size_t alignment, uint8_t *base, Image *packed)
 {
   size_t end = 0;

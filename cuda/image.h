@@ -73,6 +73,13 @@ typedef struct
   int first, last;
 } ImageRows;
 
+/* Bytes [left, right) of the rows [top, bottom) of a memory; it may be empty. */
+typedef struct
+{
+  int memory; /* index into Image.memory */
+  int left, top, right, bottom;
+} ImageBox;
+
 /* Bytes from a row's start to the end of the plane's last sample in it: the
  * least that row_bytes must be. */
 size_t image_plane_row_bytes (const ImagePlane *plane);
@@ -161,6 +168,13 @@ size_t image_bytes (const Image *image);
 
 /* Copies rows on the host, memory by memory; layouts must be the same. */
 void image_copy (const Image *dst, const Image *src);
+
+/* Bytes in n boxes; those that several share count several times. */
+size_t image_box_bytes (const ImageBox *box, int n);
+
+/* Copies n boxes that lie within both images, on the host. */
+void image_copy_boxes (
+    const Image *dst, const Image *src, const ImageBox *box, int n);
 
 /* Lays `layout` out in one block: fills `packed` with the same planes and rows,
  * strides rounded up to `alignment` bytes (a power of two), and addresses from

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "regions.h"
 
+#include "regions/boxes.h"
 #include "regions/plan.h"
 #include "sepconv/method.h"
 #include "trace.h"
@@ -338,6 +339,7 @@ regions_plan_free (RegionsPlan *plan)
   free (plan->filter.taps);
   free (plan->spare);
   free (plan->place);
+  free (plan->boxes);
   free (plan);
 }
 
@@ -387,15 +389,12 @@ fits_plan (const RegionsPlan *plan, const Image *image)
 }
 
 static bool
-validate_run (const RegionsPlan *plan, const Region *regions, int n,
-    const RegionsRun *run, Fault *fault)
+validate_regions (
+    const Region *regions, int n, int rows_apart, Fault *fault)
 {
-  if (!fits_plan (plan, run->src) || !image_same_layout (run->src, run->dst))
+  if (rows_apart != 1 && rows_apart != 2)
     return fault_set (fault, FAULT_SETTINGS,
-        "The images do not have the layout that the regions were made for.");
-  if (run->rows_apart != 1 && run->rows_apart != 2)
-    return fault_set (fault, FAULT_SETTINGS,
-        "Rows are 1 or 2 pixels apart, not %d.", run->rows_apart);
+        "Rows are 1 or 2 pixels apart, not %d.", rows_apart);
   if (n < 0 || (n > 0 && regions == NULL))
     return fault_set (fault, FAULT_SETTINGS, "There are %d regions.", n);
   for (int i = 0; i < n; i++) {
@@ -408,6 +407,18 @@ validate_run (const RegionsPlan *plan, const Region *regions, int n,
           "Region %d, from %d,%d to %d,%d, is empty or beyond %d pixels.", i,
           r->left, r->top, r->right, r->bottom, REGIONS_MAX_EDGE);
   }
+  return true;
+}
+
+static bool
+validate_run (const RegionsPlan *plan, const Region *regions, int n,
+    const RegionsRun *run, Fault *fault)
+{
+  if (!fits_plan (plan, run->src) || !image_same_layout (run->src, run->dst))
+    return fault_set (fault, FAULT_SETTINGS,
+        "The images do not have the layout that the regions were made for.");
+  if (!validate_regions (regions, n, run->rows_apart, fault))
+    return false;
   if (plan->backend == BACKEND_CPU)
     return true;
   return image_suits_gpu (run->src, fault) && image_suits_gpu (run->dst, fault);
@@ -455,6 +466,118 @@ regions_plan_run (RegionsPlan *plan, const Region *regions, int n,
   regions_place (&plan->spec, regions, n, plan->place, plan->spare);
   run.place = plan->place;
   return plan->ops->run (plan, &run, fault);
+}
+
+static bool
+reserve_boxes (RegionsPlan *plan, int n, Fault *fault)
+{
+  ImageBox *boxes;
+
+  if (2 * n <= plan->box_capacity)
+    return true;
+  boxes = malloc (sizeof *boxes * 4 * (size_t) n);
+  if (boxes == NULL)
+    return fault_set (
+        fault, FAULT_NO_SPACE, "Out of memory for the boxes of regions.");
+  free (plan->boxes);
+  plan->boxes = boxes;
+  plan->box_capacity = 4 * n;
+  return true;
+}
+
+/* Fills in the boxes of a run, of an image of so many rows. */
+static bool
+find_boxes (
+    RegionsPlan *plan, const Image *layout, RegionsRun *run, Fault *fault)
+{
+  const int n = run->n * layout->n_memories;
+  ImageBox *read, *written;
+
+  if (!reserve_boxes (plan, n, fault))
+    return false;
+  read = plan->boxes;
+  written = read + n;
+  for (int i = 0; i < run->n; i++) {
+    ImageBox place_read[IMAGE_MAX_MEMORIES], place_written[IMAGE_MAX_MEMORIES];
+    const int at = i * layout->n_memories;
+
+    regions_find_boxes (plan, &run->place[i], layout, run->rows_apart,
+        place_read, place_written);
+    memcpy (&read[at], place_read, sizeof *read * (size_t) layout->n_memories);
+    memcpy (&written[at], place_written,
+        sizeof *written * (size_t) layout->n_memories);
+  }
+  run->read = read;
+  run->written = written;
+  run->n_boxes = n;
+  return true;
+}
+
+/* Rows of a field become those of both. */
+static void
+spread_rows (ImageBox *box, int n, const Image *layout)
+{
+  for (int i = 0; i < n; i++) {
+    const int height = layout->memory[box[i].memory].height;
+
+    box[i].top *= 2;
+    box[i].bottom = 2 * box[i].bottom < height ? 2 * box[i].bottom : height;
+  }
+}
+
+bool
+regions_plan_find_boxes (RegionsPlan *plan, const Region *regions, int n,
+    int rows_apart, RegionsBoxes *boxes, Fault *fault)
+{
+  RegionsRun run = { .n = n, .rows_apart = rows_apart };
+  Image field = plan->layout;
+
+  if (!validate_regions (regions, n, rows_apart, fault)
+      || !reserve_places (plan, n, fault))
+    return false;
+  if (rows_apart == 2)
+    image_field (&plan->layout, 0, &field);
+  regions_place (&plan->spec, regions, n, plan->place, plan->spare);
+  run.place = plan->place;
+  if (!find_boxes (plan, &field, &run, fault))
+    return false;
+  if (rows_apart == 2)
+    spread_rows (plan->boxes, 2 * run.n_boxes, &plan->layout);
+  *boxes = (RegionsBoxes){ run.read, run.written, run.n_boxes };
+  return true;
+}
+
+bool
+regions_plan_suits_place (const RegionsPlan *plan, const RegionsBoxes *boxes)
+{
+  return !plan->spec.outside
+      && 2 * image_box_bytes (boxes->read, boxes->n)
+      <= image_bytes (&plan->layout);
+}
+
+bool
+regions_plan_run_in_place (RegionsPlan *plan, const Region *regions, int n,
+    const Image *image, int rows_apart, GpuStream stream, Fault *fault)
+{
+  TRACE_BLOCK (TRACE_REGIONS, 0);
+  RegionsRun run = { .n = n,
+    .src = image,
+    .dst = image,
+    .in_place = true,
+    .rows_apart = rows_apart,
+    .stream = stream,
+    .order = GPU_AFTER_KERNELS };
+
+  if (plan->spec.outside)
+    return fault_set (fault, FAULT_UNSUPPORTED,
+        "Only the inside of regions can be covered in place.");
+  if (!validate_run (plan, regions, n, &run, fault)
+      || !reserve_places (plan, n, fault))
+    return false;
+  regions_place (&plan->spec, regions, n, plan->place, plan->spare);
+  run.place = plan->place;
+  return find_boxes (plan, image, &run, fault)
+      && plan->ops->run (plan, &run, fault);
 }
 
 const char *

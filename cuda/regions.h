@@ -120,6 +120,31 @@ bool regions_plan_run (RegionsPlan *plan, const Region *regions, int n,
     const Image *src, const Image *dst, int rows_apart, GpuStream stream,
     GpuOrder order, Fault *fault);
 
+/* Like regions_plan_run() from an image to itself, inside of regions only (FAULT_UNSUPPORTED
+ * outside): bytes that no weight reaches stay as they are, and of all others only those are read
+ * that fills need. Queued after all kernels. CUDA: the image may also lie in pinned memory
+ * (gpu_malloc_host()), which kernels then read and write themselves; the first run allocates GPU
+ * memory for one picture, or two. */
+bool regions_plan_run_in_place (RegionsPlan *plan, const Region *regions, int n,
+    const Image *image, int rows_apart, GpuStream stream, Fault *fault);
+
+/* What runs in place read and write. */
+typedef struct
+{
+  const ImageBox *read, *written; /* [n] each */
+  int n;
+} RegionsBoxes;
+
+/* Finds that for regions of an image of the plan's layout, where `rows_apart` is 2 for both of its
+ * fields. The boxes stay until the next call for the plan. FALSE: a wrong region, or no memory. */
+bool regions_plan_find_boxes (RegionsPlan *plan, const Region *regions, int n,
+    int rows_apart, RegionsBoxes *boxes, Fault *fault);
+
+/* Whether a run in place takes less time than one that copies the picture: it is inside of
+ * regions, and reads at most half of all bytes. */
+bool regions_plan_suits_place (
+    const RegionsPlan *plan, const RegionsBoxes *boxes);
+
 /* The name of the method that computes FILTER, or "regions" for kernels of their own; for
  * reports. Static. */
 const char *regions_plan_method_name (const RegionsPlan *plan);

@@ -100,7 +100,11 @@ struct RingSlot
    * for the copy down; and what this one writes. */
   Image up, source, result, down;
   bool copies_up, copies_down;
-  bool copy_out;     /* `down` is the slot's own: wait copies it to frame.dst */
+  bool copy_out; /* `down` is the slot's own: wait copies it to frame.dst */
+  /* In place, of a frame that went through host_src: what wait copies back to frame.src. */
+  ImageBox *back; /* [back_capacity], or NULL */
+  int n_back, back_capacity;
+  size_t bytes_up, bytes_down; /* over the bus */
   double compute_ns; /* without a GPU */
 };
 
@@ -181,6 +185,7 @@ slot_clear (RingSlot *slot)
   gpu_free (slot->device_src.memory[0].data);
   gpu_free_host (slot->host_dst.memory[0].data);
   gpu_free_host (slot->host_src.memory[0].data);
+  free (slot->back);
 }
 
 static bool
@@ -521,7 +526,8 @@ order_of (const Ring *ring, const RingSlot *slot)
   const bool shares =
       frame->src_stream == ring->compute || frame->dst_stream == ring->compute;
 
-  return crosses || shares ? GPU_AFTER_KERNELS : ring_order (ring->depth);
+  return crosses || shares || frame->in_place ? GPU_AFTER_KERNELS
+                                              : ring_order (ring->depth);
 }
 
 /* Has `compute` queue its work on rows [before, ready), slice i. */
@@ -668,6 +674,53 @@ stage_result (Ring *ring, RingSlot *slot, Fault *fault)
 }
 
 static bool
+keep_boxes (RingSlot *slot, Fault *fault)
+{
+  const RingFrame *frame = &slot->frame;
+
+  if (frame->n_boxes > slot->back_capacity) {
+    ImageBox *boxes = malloc (sizeof *boxes * 2 * (size_t) frame->n_boxes);
+
+    if (boxes == NULL)
+      return fault_set (fault, FAULT_NO_SPACE,
+          "Out of memory for %d boxes of a frame.", frame->n_boxes);
+    free (slot->back);
+    slot->back = boxes;
+    slot->back_capacity = 2 * frame->n_boxes;
+  }
+  if (frame->n_boxes > 0)
+    memcpy (slot->back, frame->written,
+        sizeof *slot->back * (size_t) frame->n_boxes);
+  slot->n_back = frame->n_boxes;
+  return true;
+}
+
+/* Decides where a frame is computed that is its own result. */
+static bool
+stage_in_place (Ring *ring, RingSlot *slot, Fault *fault)
+{
+  const RingFrame *frame = &slot->frame;
+
+  slot->source = frame->src;
+  slot->copies_up = slot->copies_down = slot->copy_out = false;
+  if (frame->src_place != RING_DEVICE) {
+    slot->bytes_up = image_box_bytes (frame->read, frame->n_boxes);
+    slot->bytes_down = image_box_bytes (frame->written, frame->n_boxes);
+  }
+  if (frame->src_place == RING_HOST) {
+    if (!slot_image (&ring->src_layout, true, &slot->host_src, fault)
+        || !keep_boxes (slot, fault))
+      return false;
+    TRACE_BLOCK (TRACE_COPY_IN, 0);
+    image_copy_boxes (
+        &slot->host_src, &frame->src, frame->read, frame->n_boxes);
+    slot->source = slot->host_src;
+  }
+  slot->result = slot->source;
+  return true;
+}
+
+static bool
 submit_on_host (RingSlot *slot, Fault *fault)
 {
   TRACE_BLOCK (TRACE_COMPUTE, 0);
@@ -676,7 +729,9 @@ submit_on_host (RingSlot *slot, Fault *fault)
   const Image nothing = { .n_memories = 0 };
   int done[IMAGE_MAX_MEMORIES] = { 0 };
   RingPart part = { .src = &frame->src,
-    .dst = frame->passes ? &nothing : &frame->dst,
+    .dst = frame->passes         ? &nothing
+        : frame->in_place ? &frame->src
+                          : &frame->dst,
     .first = true,
     .last = true,
     .done = done };
@@ -704,7 +759,22 @@ check_frame (const Ring *ring, const RingFrame *frame, Fault *fault)
   if (frame->passes && frame->dst.n_memories == 0)
     return fault_set (
         fault, FAULT_SETTINGS, "A frame passes into a result, but has none.");
+  if (frame->in_place && (frame->passes || frame->compute == NULL))
+    return fault_set (
+        fault, FAULT_SETTINGS, "A frame in place is neither passed nor left.");
   return true;
+}
+
+/* The bytes of a frame that is copied or mapped as a whole. */
+static void
+count_bytes (RingSlot *slot)
+{
+  const RingFrame *frame = &slot->frame;
+
+  if (frame->src_place != RING_DEVICE)
+    slot->bytes_up = image_bytes (&frame->src);
+  if (frame->dst_place != RING_DEVICE)
+    slot->bytes_down = image_bytes (&frame->dst);
 }
 
 /* Decides on the slot's images and queues the work of its frame. */
@@ -714,13 +784,19 @@ submit_frame (Ring *ring, RingSlot *slot, Fault *fault)
   TRACE_BLOCK (TRACE_SUBMIT, slot->number);
   unsigned every;
 
-  slot->parts = 0;
+  slot->parts = slot->n_back = 0;
+  slot->bytes_up = slot->bytes_down = 0;
   if (ring->gpu == NULL) {
     slot->timed = true;
     slot->parts = 1;
     return submit_on_host (slot, fault);
   }
-  if (!stage_source (ring, slot, fault) || !stage_result (ring, slot, fault))
+  if (!slot->frame.in_place)
+    count_bytes (slot);
+  if (slot->frame.in_place
+          ? !stage_in_place (ring, slot, fault)
+          : !stage_source (ring, slot, fault)
+              || !stage_result (ring, slot, fault))
     return false;
   if (!slot->copies_up || !slot->copies_down)
     slot->frame.slices = 1;
@@ -751,10 +827,8 @@ ring_submit (Ring *ring, RingSlot *slot, const RingFrame *frame, Fault *fault)
   pthread_mutex_lock (&ring->lock);
   ring->stats.frames_in++;
   ring->stats.parts += (uint64_t) slot->parts;
-  if (ring->gpu != NULL && frame->src_place != RING_DEVICE)
-    ring->stats.bytes_up += image_bytes (&frame->src);
-  if (ring->gpu != NULL && frame->dst_place != RING_DEVICE)
-    ring->stats.bytes_down += image_bytes (&frame->dst);
+  ring->stats.bytes_up += slot->bytes_up;
+  ring->stats.bytes_down += slot->bytes_down;
   if (ring->stats.in_flight_peak < (unsigned) ring->used)
     ring->stats.in_flight_peak = (unsigned) ring->used;
   pthread_mutex_unlock (&ring->lock);
@@ -879,6 +953,11 @@ ring_wait (Ring *ring, RingSlot *slot, Fault *fault)
     if (slot->copy_out) {
       TRACE_BLOCK (TRACE_COPY_OUT, 0);
       copy_on_host (ring->copy_out, &slot->frame.dst, &slot->host_dst);
+    }
+    if (slot->n_back > 0) {
+      TRACE_BLOCK (TRACE_COPY_OUT, 0);
+      image_copy_boxes (
+          &slot->frame.src, &slot->host_src, slot->back, slot->n_back);
     }
   }
 

@@ -60,7 +60,8 @@ typedef enum
  * frame of few rows has fewer parts than slices, since none is without a row. */
 typedef struct
 {
-  const Image *src, *dst; /* dst without memories: there is none to be filled */
+  const Image *src, *dst; /* dst without memories: there is none to be filled;
+                           * the same addresses as src: in place */
   /* Rows of each memory of src that have come in since the last part, when the stream
    * gets here; those before them came earlier. [0, 0) of a memory that is still to
    * come, empty at the bottom of one that is complete; in the last part none is
@@ -101,6 +102,14 @@ typedef struct
   GpuStream src_stream, dst_stream;
   /* dst, which there is then, becomes src as it is; `compute` only reads it. */
   bool passes;
+  /* src is its own result, and there is no dst: `compute` reads only the boxes `read` and
+   * writes only the boxes `written` of it, and one part has all rows. Kernels reach pinned
+   * memory themselves, whatever the transfer; of other memory on the host these boxes are
+   * copied to pinned memory of the slot and, in ring_wait(), back. The boxes need not
+   * stay beyond the call of `compute`. */
+  bool in_place;
+  const ImageBox *read, *written; /* [n_boxes] each */
+  int n_boxes;
   RingTransfer transfer; /* of images that are not on the device */
   /* 1..RING_MAX_SLICES; 1 = whole. What does not go up and down, that is without a
    * GPU, for RING_MAPPED and on the device, is always whole. For RING_PINNED a slice is

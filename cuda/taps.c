@@ -204,6 +204,14 @@ default_radius (const TapsSettings *settings, double sigma)
           fmin (reach (sigma, settings->depth) * sigma, TAPS_MAX_RADIUS));
 }
 
+/* The box's outermost taps may be one further than its radius by the subsampling. */
+int
+taps_blur_reach (const TapsSettings *settings, double sigma, int sub)
+{
+  return (int) fmin (
+      ceil (ceil (default_radius (settings, sigma)) / sub) + 1.0, TAPS_MAX_RADIUS);
+}
+
 /* A blur's radius on its axis: the one asked for, or that of its sigma. */
 static bool
 blur_radius (const TapsSettings *settings, int radius, double sigma, int sub,

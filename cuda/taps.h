@@ -108,6 +108,10 @@ bool taps_make (const TapsSettings *settings, int sub_x, int sub_y, Taps *x,
 bool taps_make_terms (const TapsSettings *settings, int sub_x, int sub_y,
     Taps x[TAPS_MAX_TERMS], Taps y[TAPS_MAX_TERMS], int *n, Fault *fault);
 
+/* The largest distance from the anchor that taps of taps_make() have, in samples, or one more:
+ * for a blur of the default radius, of a sigma >= 0 in pixels and a subsampling >= 1. */
+int taps_blur_reach (const TapsSettings *settings, double sigma, int sub);
+
 /* Whether taps_make() makes the kernel, since it is one term. */
 bool taps_is_one_term (TapsKernel kernel);
 

@@ -117,6 +117,7 @@ struct _GstCudaSepconv
   Image planned;     /* the layout that the plans were made for */
   gboolean counted;  /* the kernels of the frame being submitted also count */
   gboolean covers;   /* regions_plan takes the place of plan */
+  gboolean reports;  /* results may be counted */
   GstRegionsPlan regions_plan;
   GstFrameRegions frame_regions; /* of the last frame that has begun */
 };
@@ -611,6 +612,7 @@ gst_cuda_sepconv_prepare (
   reports = self->histogram && gst_histo_counter_has_reports (&self->counter);
   GST_OBJECT_UNLOCK (self);
   gst_sepconv_hints_post (&self->hints, GST_ELEMENT (self), useless);
+  self->reports = reports;
   gst_gpu_filter_set_reports (filter, reports);
   gst_histo_counter_set_reports (&self->counter, reports);
   if (!ok
@@ -637,22 +639,64 @@ gst_cuda_sepconv_prepare (
   return self->have_spec;
 }
 
-/* Frames that nothing is covered in need no result. */
+/* Finds what the regions of the frame read and write if they are covered in place. */
 static gboolean
+find_boxes (
+    GstCudaSepconv *self, gint rows_apart, RegionsBoxes *boxes, Fault *fault)
+{
+  const GArray *regions = self->frame_regions.regions;
+
+  return regions_plan_find_boxes (self->regions_plan.plan,
+      (const Region *) regions->data, (gint) regions->len, rows_apart, boxes,
+      fault);
+}
+
+static gboolean
+gst_cuda_sepconv_find_boxes (GstGpuFilter *filter, guint slot_index,
+    GstGpuFilterBoxes *boxes, Fault *fault)
+{
+  RegionsBoxes found;
+
+  if (!find_boxes (GST_CUDA_SEPCONV (filter),
+          gst_gpu_filter_get_rows_apart (filter, slot_index), &found, fault))
+    return FALSE;
+  *boxes = (GstGpuFilterBoxes){ found.read, found.written, found.n };
+  return TRUE;
+}
+
+/* Whether to cover the regions of the frame in place: there are few. A GPU that counts the result
+ * needs all of it. */
+static gboolean
+covers_in_place (GstCudaSepconv *self)
+{
+  GstGpuFilter *filter = GST_GPU_FILTER (self);
+  RegionsBoxes boxes;
+
+  return !self->regions_plan.spec.outside
+      && !(self->reports && gst_gpu_filter_get_gpu (filter) != NULL)
+      && find_boxes (self, 1, &boxes, NULL)
+      && regions_plan_suits_place (self->regions_plan.plan, &boxes);
+}
+
+/* Frames that nothing is covered in need no result. */
+static GstGpuFilterResult
 gst_cuda_sepconv_begin_frame (GstGpuFilter *filter, GstBuffer *buffer)
 {
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
 
   if (!self->covers)
-    return TRUE;
+    return GST_GPU_FILTER_RESULT_APART;
   GST_OBJECT_LOCK (self);
   gst_frame_regions_collect (&self->frame_regions, buffer,
       gst_gpu_filter_get_info (filter), &GST_BASE_TRANSFORM (self)->segment,
       &self->regions);
   GST_OBJECT_UNLOCK (self);
   GST_LOG_OBJECT (self, "%u regions", self->frame_regions.regions->len);
-  return self->regions_plan.spec.outside
-      || self->frame_regions.regions->len > 0;
+  if (!self->regions_plan.spec.outside
+      && self->frame_regions.regions->len == 0)
+    return GST_GPU_FILTER_RESULT_NONE;
+  return covers_in_place (self) ? GST_GPU_FILTER_RESULT_IN_PLACE
+                                : GST_GPU_FILTER_RESULT_APART;
 }
 
 static gboolean
@@ -682,6 +726,11 @@ compute_regions (GstCudaSepconv *self, const RingPart *part, guint slot_index,
   const Image src = planned_image (&plan->layout, part->src);
   const Image dst = planned_image (&plan->layout, part->dst);
 
+  if (part->src->memory[0].data == part->dst->memory[0].data)
+    return regions_plan_run_in_place (plan->plan,
+        (const Region *) regions->data, (gint) regions->len, &dst,
+        gst_gpu_filter_get_rows_apart (GST_GPU_FILTER (self), slot_index),
+        part->stream, fault);
   return !part->last
       || regions_plan_run (plan->plan, (const Region *) regions->data,
           (gint) regions->len, &src, &dst,
@@ -1039,6 +1088,7 @@ gst_cuda_sepconv_class_init (GstCudaSepconvClass *klass)
       GST_DEBUG_FUNCPTR (gst_cuda_sepconv_check_settings);
   filter_class->prepare = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_prepare);
   filter_class->begin_frame = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_begin_frame);
+  filter_class->find_boxes = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_find_boxes);
   filter_class->is_due = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_is_due);
   filter_class->compute = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_compute);
   filter_class->conclude = GST_DEBUG_FUNCPTR (gst_cuda_sepconv_conclude);

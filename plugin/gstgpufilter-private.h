@@ -32,7 +32,7 @@ typedef struct
   GstGpuFilterUse use;  /* of frames, as the last prepare decided */
   gboolean copies;      /* the frame whose output buffer is being made stays as it is */
   gboolean reports;     /* the subclass may finish the next frames */
-  gboolean may_pass;    /* the subclass may need no result for some frames */
+  gboolean may_pass;    /* the buffers of some frames may be pushed themselves */
   gboolean takes_video_meta; /* downstream reads GstVideoMeta */
   gboolean pageable;         /* pools are of ordinary memory */
   gboolean

@@ -396,6 +396,31 @@ explain_missing_buffer (GstGpuFilter *self, GstBuffer *in)
   gst_clear_object (&pool);
 }
 
+/* Whether nobody else has to do with a buffer and its memories. */
+static gboolean
+is_ours (GstBuffer *buffer)
+{
+  if (!gst_buffer_is_writable (buffer)
+      || !gst_buffer_is_all_memory_writable (buffer))
+    return FALSE;
+  for (guint i = 0; i < gst_buffer_n_memory (buffer); i++)
+    if (GST_MEMORY_IS_READONLY (gst_buffer_peek_memory (buffer, i)))
+      return FALSE;
+  return TRUE;
+}
+
+/* Whether a frame can be changed in place, and its buffer pushed. With transfer=pageable no kernel
+ * is to read memory of the host. */
+static gboolean
+suits_place (GstGpuFilter *self, GstBuffer *in)
+{
+  const GstGpuFilterPrivate *priv = PRIVATE (self);
+
+  return suits_downstream (self, in) && is_ours (in)
+      && (priv->flights.device->gpu == NULL || priv->flights.format.in_gpu
+          || !priv->pageable);
+}
+
 /* Decides how the frame is used, waits for room in the queue, and gets the buffer to push, which
  * may be `in` itself. */
 static GstFlowReturn
@@ -405,6 +430,7 @@ get_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstGpuFilterUse *use,
   GstGpuFilter *self = GST_GPU_FILTER (trans);
   GstGpuFilterPrivate *priv = PRIVATE (self);
   GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (self);
+  GstGpuFilterResult result = GST_GPU_FILTER_RESULT_APART;
   GstFlowReturn flow;
 
   if (priv->failed)
@@ -414,13 +440,14 @@ get_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstGpuFilterUse *use,
   if (flow != GST_FLOW_OK)
     return flow;
   *use = priv->use;
-  if (*use == GST_GPU_FILTER_WRITE && klass->begin_frame != NULL
-      && !klass->begin_frame (self, in)) {
+  if (*use == GST_GPU_FILTER_WRITE && klass->begin_frame != NULL)
+    result = klass->begin_frame (self, in);
+  if (result == GST_GPU_FILTER_RESULT_NONE)
     *use = GST_GPU_FILTER_READ;
-    if (suits_downstream (self, in)) {
-      *out = in;
-      return GST_FLOW_OK;
-    }
+  if ((result == GST_GPU_FILTER_RESULT_NONE && suits_downstream (self, in))
+      || (result == GST_GPU_FILTER_RESULT_IN_PLACE && suits_place (self, in))) {
+    *out = in;
+    return GST_FLOW_OK;
   }
   priv->copies = *use != GST_GPU_FILTER_WRITE;
   flow = GST_BASE_TRANSFORM_GET_CLASS (trans)->prepare_output_buffer (
@@ -464,7 +491,11 @@ send_frame (GstGpuFilter *self, GstGpuFilterUse use, GstBuffer *in,
   if (flow != GST_GPU_FLIGHTS_AGAIN)
     return flow;
   /* The GPU may yet write to the memory of this one. */
-  if (out != in && (other = gst_buffer_copy_deep (out)) != NULL) {
+  other = use == GST_GPU_FILTER_WRITE || out != in ? gst_buffer_copy_deep (out)
+                                                   : NULL;
+  if (other != NULL) {
+    if (out == in)
+      gst_buffer_replace (&in, other);
     gst_buffer_unref (out);
     out = other;
   }
@@ -473,6 +504,25 @@ send_frame (GstGpuFilter *self, GstGpuFilterUse use, GstBuffer *in,
   gst_buffer_unref (in);
   gst_buffer_unref (out);
   return GST_FLOW_ERROR;
+}
+
+static gboolean
+is_histogram (const GstMeta *meta)
+{
+  return g_strcmp0 (g_type_name (meta->info->api),
+             GST_CUDA_HISTOGRAM_META_API_NAME)
+      == 0;
+}
+
+/* A GstBufferForeachMetaFunc, for frames that are changed in place. */
+static gboolean
+drop_histogram (GstBuffer *buffer, GstMeta **meta, gpointer user)
+{
+  (void) buffer;
+  (void) user;
+  if (is_histogram (*meta))
+    *meta = NULL;
+  return TRUE;
 }
 
 /* Hands the frame to the pusher instead of returning a buffer. */
@@ -510,7 +560,9 @@ gst_gpu_filter_generate_output (GstBaseTransform *trans, GstBuffer **outbuf)
     priv->discont = FALSE;
   }
   reports = is_reported (self, in);
-  if (passes && !reports) {
+  if (passes && use == GST_GPU_FILTER_WRITE)
+    gst_buffer_foreach_meta (in, drop_histogram, NULL);
+  else if (passes && !reports) {
     gst_gpu_flights_pass (&priv->flights, out);
     return GST_FLOW_OK;
   }
@@ -886,14 +938,6 @@ gst_gpu_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 }
 
 /* Metas */
-
-static gboolean
-is_histogram (const GstMeta *meta)
-{
-  return g_strcmp0 (g_type_name (meta->info->api),
-             GST_CUDA_HISTOGRAM_META_API_NAME)
-      == 0;
-}
 
 /* Copies all metas, since frames keep their size and time, but not the histogram of an input that
  * is changed, nor the crop that selects the part of the input which is the frame. The base class

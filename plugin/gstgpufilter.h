@@ -24,6 +24,23 @@ typedef enum
   GST_GPU_FILTER_WRITE, /* a result is pushed in place of each frame */
 } GstGpuFilterUse;
 
+/* Where the result of a frame goes. */
+typedef enum
+{
+  GST_GPU_FILTER_RESULT_NONE, /* the frame stays as it is */
+  /* Only small parts of the frame change: into the frame itself where its memory can be
+   * written and downstream can take it, else into another buffer. */
+  GST_GPU_FILTER_RESULT_IN_PLACE,
+  GST_GPU_FILTER_RESULT_APART, /* into another buffer */
+} GstGpuFilterResult;
+
+/* The bytes of a frame that is changed in place, as RingFrame has them. */
+typedef struct
+{
+  const ImageBox *read, *written; /* [n] each */
+  gint n;
+} GstGpuFilterBoxes;
+
 /* All functions but takes_format, needed_backend, check_settings and finish are called on the
  * streaming thread, with the context of the GPU pushed if there is one. Frames may be in flight
  * meanwhile. Each frame has a slot index, less than gst_gpu_filter_get_depth(), until it has
@@ -54,11 +71,17 @@ struct _GstGpuFilterClass
    * call gst_gpu_filter_drain() before it frees anything that frames in flight may use. */
   gboolean (*prepare) (GstGpuFilter *self, GstGpuFilterUse *use, Fault *fault);
 
-  /* Begins a frame that a result would replace. FALSE: the frame needs no result, and is not
-   * computed; it may still be reported. The buffer itself is then pushed where downstream can
-   * take it, else a copy. Called once for each such frame, between prepare() and is_due().
-   * NULL: every frame needs a result. */
-  gboolean (*begin_frame) (GstGpuFilter *self, GstBuffer *buffer);
+  /* Begins a frame that a result would replace, and says where that goes. A frame that needs no
+   * result is not computed; it may still be reported. The buffer itself is then pushed where
+   * downstream can take it, else a copy. Called once for each such frame, between prepare() and
+   * is_due(). NULL: every frame has a result apart. */
+  GstGpuFilterResult (*begin_frame) (GstGpuFilter *self, GstBuffer *buffer);
+
+  /* Finds what compute() reads and writes of the frame that begin_frame() has begun; it will be
+   * called with src and dst at the same addresses. The boxes stay until compute(). Needed where
+   * begin_frame() returns GST_GPU_FILTER_RESULT_IN_PLACE. */
+  gboolean (*find_boxes) (GstGpuFilter *self, guint slot_index,
+      GstGpuFilterBoxes *boxes, Fault *fault);
 
   /* Whether the next frame is reported, that is, passed to finish(). Called once for each
    * frame, before it is computed, while gst_gpu_filter_set_reports() is TRUE. NULL: all
@@ -66,7 +89,7 @@ struct _GstGpuFilterClass
   gboolean (*is_due) (GstGpuFilter *self, GstBuffer *buffer);
 
   /* Queues the work on one part of an image, as RingCompute does. For frames that are only
-   * read, dst has no memories. */
+   * read, dst has no memories; a frame that is changed in place is src and dst. */
   gboolean (*compute) (
       GstGpuFilter *self, const RingPart *part, guint slot_index, Fault *fault);
 
@@ -122,10 +145,11 @@ void gst_gpu_filter_set_in_parts (GstGpuFilter *self, gboolean in_parts);
 /* Sets whether the next frames may be reported, each before it is pushed. A frame that is not
  * reported is pushed before it is computed if downstream itself can wait for the GPU. */
 void gst_gpu_filter_set_reports (GstGpuFilter *self, gboolean reports);
-/* Sets whether begin_frame() may let frames pass. Downstream then keeps buffers of upstream, and
+/* Sets whether begin_frame() may let frames pass, or have them changed in place. Downstream then
+ * keeps buffers of upstream, and
  * the next pool that is offered to upstream has buffers for that. */
 void gst_gpu_filter_set_may_pass (GstGpuFilter *self, gboolean may_pass);
-/* For compute(): the distance of two rows in the frame of this slot, 1, or 2 while its fields
+/* For find_boxes() and compute(): the distance of two rows in the frame of this slot, 1, or 2 while its fields
  * are computed one after the other. */
 gint gst_gpu_filter_get_rows_apart (GstGpuFilter *self, guint slot_index);
 /* Whether the frame of this slot is reported; for compute() and conclude(). */

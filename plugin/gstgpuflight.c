@@ -28,6 +28,7 @@ struct _GstGpuFlight
   gboolean computes;    /* FALSE: the frame is only copied to another memory */
   gboolean reports;     /* the subclass finishes the frame */
   gboolean writes;      /* the frame has a result, and out_frame is mapped */
+  gboolean in_place;    /* the result is in_frame, and out_frame is not used */
   GstVideoFrame in_frame, out_frame;
 };
 
@@ -219,7 +220,7 @@ map_input (GstGpuFlight *flight, GstBuffer *buffer)
   /* Before and after mapping: see gst_gpu_memory_get_pending(). */
   pending = gst_gpu_memory_get_pending (buffer);
   if (!map_frame (flight->all, &flight->in_frame, buffer, flight->in_memory,
-          GST_MAP_READ))
+          flight->in_place ? GST_MAP_READWRITE : GST_MAP_READ))
     return FALSE;
   if (crop != NULL && !gst_frame_crop (&flight->in_frame, crop)) {
     gst_video_frame_unmap (&flight->in_frame);
@@ -255,7 +256,7 @@ release_input (GstGpuFlight *flight)
 static void
 land (GstGpuFlight *flight)
 {
-  if (flight->writes)
+  if (flight->writes && !flight->in_place)
     gst_video_frame_unmap (&flight->out_frame);
   release_input (flight);
 }
@@ -331,6 +332,22 @@ route_text (const GstGpuFlights *self, RingTransfer transfer)
   }
 }
 
+/* Asks for what a frame that is changed in place has read and written. */
+static gboolean
+find_boxes (const GstGpuFlight *flight, RingFrame *frame, Fault *fault)
+{
+  GstGpuFilter *filter = flight->all->filter;
+  GstGpuFilterBoxes boxes;
+
+  if (!GST_GPU_FILTER_GET_CLASS (filter)->find_boxes (
+          filter, flight->slot_index, &boxes, fault))
+    return FALSE;
+  frame->read = boxes.read;
+  frame->written = boxes.written;
+  frame->n_boxes = boxes.n;
+  return TRUE;
+}
+
 /* Submits a mapped frame. After a success the flight ends in finish_frame(). */
 static gboolean
 submit (GstGpuFlight *flight, GstGpuFilterUse use, Fault *fault)
@@ -341,12 +358,13 @@ submit (GstGpuFlight *flight, GstGpuFilterUse use, Fault *fault)
     .src_stream = flight->in_stream,
     .dst_stream = flight->out_stream,
     .passes = flight->writes && use != GST_GPU_FILTER_WRITE,
+    .in_place = flight->in_place,
     .compute = flight->computes ? compute_part : NULL,
     .user = flight };
 
   if (!gst_frame_layout_get_image (
           &self->format.layout, &flight->in_frame, &frame.src)
-      || (flight->writes
+      || (flight->writes && !flight->in_place
           && !gst_frame_layout_get_image (
               &self->format.layout, &flight->out_frame, &frame.dst))) {
     fault_set (fault, FAULT_FORMAT,
@@ -355,11 +373,15 @@ submit (GstGpuFlight *flight, GstGpuFilterUse use, Fault *fault)
         gst_buffer_get_size (flight->in));
     return FALSE;
   }
+  if (flight->in_place && !find_boxes (flight, &frame, fault))
+    return FALSE;
   choose_route (flight, &frame);
   GST_LOG_OBJECT (self->filter, "slot %u: input in %s, %s%s, %s, %d slice%s%s",
       flight->slot_index, memory_text (frame.src_place),
-      flight->writes ? "result in " : "no result",
-      flight->writes ? memory_text (frame.dst_place) : "",
+      flight->in_place     ? "changed in place"
+          : flight->writes ? "result in "
+                           : "no result",
+      flight->writes && !flight->in_place ? memory_text (frame.dst_place) : "",
       route_text (self, frame.transfer), frame.slices,
       frame.slices == 1 ? "" : "s", flight->reports ? ", reported" : "");
   if (!gst_gpu_device_push (self->device, fault))
@@ -375,7 +397,8 @@ submit (GstGpuFlight *flight, GstGpuFilterUse use, Fault *fault)
   gst_gpu_device_pop (self->device);
   /* Nothing reads the input any more if the CPU has computed or copied it. */
   if (self->device->gpu == NULL
-      || (frame.transfer != RING_PAGEABLE && frame.src_place == RING_HOST))
+      || (frame.transfer != RING_PAGEABLE && frame.src_place == RING_HOST
+          && !flight->in_place))
     release_input (flight);
   return TRUE;
 }
@@ -459,7 +482,8 @@ finish_frame (gpointer frame, GstBuffer **buffer, GstMessage **message,
   const gboolean ok = wait_for_frame (flight, &fault);
 
   if (!ok && flight->writes)
-    retire_result (flight->out_frame.buffer);
+    retire_result (flight->in_place ? flight->in_frame.buffer
+                                    : flight->out_frame.buffer);
   land (flight);
   ring_release (self->ring, flight->slot);
   GST_TRACE_OBJECT (
@@ -508,24 +532,36 @@ gst_gpu_flights_send (GstGpuFlights *self, GstGpuFilterUse use, GstBuffer *in,
 {
   GstGpuFlight *flight = &self->flights[self->next_slot_index];
   const gboolean was_early = self->pushed_early;
+  gboolean mapped;
 
   flight->all = self;
   flight->slot_index = self->next_slot_index;
   flight->computes = reports || use == GST_GPU_FILTER_WRITE;
   flight->reports = reports;
-  flight->writes = out != in;
+  flight->in_place = out == in && use == GST_GPU_FILTER_WRITE;
+  flight->writes = out != in || flight->in_place;
   flight->out_memory = RING_HOST;
   flight->out_stream = NULL;
 
-  if (!map_input (flight, in))
+  /* Only a buffer of one reference can be mapped to be written. */
+  if (flight->in_place)
+    gst_buffer_unref (out);
+  mapped = map_input (flight, in);
+  if (flight->in_place)
+    gst_buffer_ref (out);
+  if (!mapped)
     goto invalid_input;
-  if (flight->writes && !map_output (flight, out))
+  if (flight->in_place && flight->in_memory == RING_DEVICE)
+    flight->out_stream = gst_gpu_memory_get_stream (in);
+  else if (flight->writes && !flight->in_place && !map_output (flight, out))
     goto invalid_output;
   flight->in = in;
   if (!submit (flight, use, fault))
     goto not_submitted;
   self->next_slot_index = (self->next_slot_index + 1) % self->depth;
-  self->pushed_early = flight->out_stream != NULL && !flight->reports;
+  /* A frame that is changed in place stays mapped until then. */
+  self->pushed_early = flight->out_stream != NULL && !flight->reports
+      && !flight->in_place;
   if (self->pushed_early)
     return push_early (flight, out, was_early);
   gst_frame_queue_put (self->queue, out, flight);

@@ -99,7 +99,7 @@ void gst_gpu_flights_release_ring (GstGpuFlights *self);
  * buffer for the result, since the GPU may yet write to this one. */
 #define GST_GPU_FLIGHTS_AGAIN GST_FLOW_CUSTOM_SUCCESS_1
 /* Submits a frame. Takes `in` and `out`, which are two references to one buffer if the frame is
- * only read. `reports`: the subclass finishes the frame. Posts what goes wrong, but for `fault`,
+ * only read or, with GST_GPU_FILTER_WRITE, changed in place: there are no others then. `reports`: the subclass finishes the frame. Posts what goes wrong, but for `fault`,
  * which the caller can mend, after GST_GPU_FLIGHTS_AGAIN. */
 GstFlowReturn gst_gpu_flights_send (GstGpuFlights *self, GstGpuFilterUse use,
     GstBuffer *in, GstBuffer *out, gboolean reports, Fault *fault);

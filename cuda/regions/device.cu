@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* device: regions on a GPU. Most runs are one kernel, direct.cuh's. Any other sends what pack.cuh works
  * out, copies the picture and queues two kernels: however many regions there are, unless their sums
- * take more than MOST_BYTES of memory. Then batches of regions follow one another. */
+ * take more than MOST_BYTES of memory. Then batches of regions follow one another. In place nothing
+ * is copied but what in-place.cuh says. */
 #include "compose-kernel.cuh"
 #include "direct-host.cuh"
+#include "in-place.cuh"
 #include "pack.cuh"
 
 #include "../gpu-check.h"
@@ -18,6 +20,7 @@ struct RegionsDevice
 {
   RegionsDirect *direct;
   RegionsPack *pack;
+  RegionsInPlace *in_place;
   Staging staging;
   void *sums; /* or means */
   size_t sums_bytes;
@@ -184,18 +187,39 @@ run_packed (RegionsPlan *plan, const RegionsRun *run, bool copied, Fault *fault)
   return run_batch (plan, run, &copied, fault);
 }
 
+/* `copied`: dst has the picture already, or what the filter of the whole makes of it. */
 static bool
-cuda_run (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
+cover (RegionsPlan *plan, const RegionsRun *run, bool copied, Fault *fault)
 {
   bool done;
 
+  return regions_direct_run (
+             ((RegionsDevice *) plan->state)->direct, plan, run, &done, fault)
+      && (done || run_packed (plan, run, copied, fault));
+}
+
+static bool
+run_in_place (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
+{
+  RegionsInPlace *in_place = ((RegionsDevice *) plan->state)->in_place;
+  RegionsInner inner;
+
+  return run->n == 0
+      || (regions_in_place_begin (in_place, plan, run, &inner, fault)
+          && cover (plan, &inner.run, true, fault)
+          && regions_in_place_end (in_place, plan, run, fault));
+}
+
+static bool
+cuda_run (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
+{
+  if (run->in_place)
+    return run_in_place (plan, run, fault);
   if (plan->whole != NULL
       && !sepconv_plan_run (plan->whole, run->src, run->dst, run->stream,
           GPU_AFTER_KERNELS, fault))
     return false;
-  return regions_direct_run (
-             ((RegionsDevice *) plan->state)->direct, plan, run, &done, fault)
-      && (done || run_packed (plan, run, plan->whole != NULL, fault));
+  return cover (plan, run, plan->whole != NULL, fault);
 }
 
 static void
@@ -207,6 +231,7 @@ cuda_release (RegionsPlan *plan)
     return;
   regions_direct_free (state->direct);
   regions_pack_free (state->pack);
+  regions_in_place_free (state->in_place);
   staging_clear (&state->staging);
   gpu_free (state->sums);
   free (state);
@@ -246,7 +271,8 @@ cuda_prepare (RegionsPlan *plan, Fault *fault)
   if (state->direct == NULL)
     return false;
   state->pack = regions_pack_new (&plan->layout, fault);
-  return state->pack != NULL
+  state->in_place = regions_in_place_new (fault);
+  return state->pack != NULL && state->in_place != NULL
       && staging_init (&state->staging, LEAST_BLOCK, fault);
 }
 

@@ -559,7 +559,7 @@ describe_picture (const RegionsDirect *direct, DirectRun *run)
   frame->together = parts_together[run->kind];
   frame->border = spec->filter->border;
   frame->ellipse = spec->shape == REGIONS_ELLIPSE;
-  frame->covers = run->plan->whole != NULL;
+  frame->covers = run->plan->whole != NULL || run->of->in_place;
   frame->beside = !frame->covers
       && gpu_possible_order (run->plan->gpu, run->of->order)
           == GPU_BESIDE_KERNELS;

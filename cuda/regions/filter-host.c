@@ -86,20 +86,6 @@ regions_cuts_free (RegionsCuts *cuts)
   free (cuts);
 }
 
-/* Grows a span by what taps reach and borders mirror, within n samples: all of these where a
- * wrapped border needs the other end. */
-static RegionsSpan
-grow (RegionsSpan span, int reach, int n, SepconvBorder border)
-{
-  const RegionsSpan all = { 0, n };
-  const int64_t first = (int64_t) span.first - reach;
-  const int64_t last = (int64_t) span.last + reach;
-  const RegionsSpan grown = { first < 0 ? 0 : (int) first,
-    last > n ? n : (int) last };
-
-  return border == SEPCONV_WRAP && (first < 0 || last > n) ? all : grown;
-}
-
 /* How far taps reach, and one more: a border that does not repeat the edge's sample mirrors so
  * far. */
 static RegionsArea
@@ -114,9 +100,8 @@ grow_area (const SepconvSpec *spec, const Image *image, int p, RegionsArea area)
     x = term.x->n > x ? term.x->n : x;
     y = term.y->n > y ? term.y->n : y;
   }
-  area.x = grow (area.x, x / 2 + 1, image->plane[p].width, spec->border);
-  area.y =
-      grow (area.y, y / 2 + 1, image_plane_height (image, p), spec->border);
+  area.x = regions_grow_span (area.x, x / 2 + 1, image->plane[p].width, spec->border);
+  area.y = regions_grow_span (area.y, y / 2 + 1, image_plane_height (image, p), spec->border);
   return area;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* host: regions on the CPU. Worker threads copy the picture; then one region follows the other: its
- * fill is made from the source and laid over the result by rows. */
+ * fill is made from the source and laid over the result by rows. In place, nothing is copied but what
+ * the fill of a region needs and a region before it covers. */
+#include "boxes.h"
 #include "compose.h"
 #include "filter-host.h"
 
@@ -13,6 +15,10 @@
 /* Samples of a region that a worker composes at a time, at least: fewer are not worth a thread's
  * waking. */
 #define LEAST_SAMPLES 16384
+
+/* In place, of so many regions each is compared with all before it; of more, all are taken to meet. */
+#define MOST_COMPARED 256
+#define SHADOW_ALIGNMENT 64 /* bytes, of rows */
 
 /* A worker's memory: lines of the widest plane. */
 typedef struct
@@ -29,6 +35,9 @@ typedef struct
   double *terms;     /* of a region's columns */
   RegionsCuts *cuts; /* NULL: the plan's fill needs none so far */
   RegionsPart part[IMAGE_MAX_PLANES]; /* of the region whose turn it is */
+  /* In place: the source where regions cover it that others read; NULL: not needed so far. */
+  uint8_t *shadow_block;
+  Image shadow;
 } State;
 
 /* A region's share of a plane, handed to the workers. */
@@ -177,22 +186,6 @@ compose_color (void *user, int worker, int first, int last)
   }
 }
 
-/* The block of a sample; blocks before the first one have negative numbers. */
-static int
-block_of (int i, int first, int size)
-{
-  return i >= first ? (i - first) / size : -1 - (first - 1 - i) / size;
-}
-
-/* Samples of a block within n. */
-static RegionsSpan
-block_span (int block, int first, int size, int n)
-{
-  const int64_t from = first + (int64_t) block * size, to = from + size;
-
-  return (RegionsSpan){ from < 0 ? 0 : (int) from, to > n ? n : (int) to };
-}
-
 /* Fills a line with the means of the blocks of channel c in rows `rows`, where the region lies. */
 static void
 fill_means (const Job *job, const Lines *lines, int c, RegionsSpan rows)
@@ -200,8 +193,8 @@ fill_means (const Job *job, const Lines *lines, int c, RegionsSpan rows)
   const RegionsPart *part = job->part;
   const RegionsSpan area = part->area.x;
   const ImagePlane *plane = &job->run->src->plane[job->plane];
-  const int first = block_of (area.first, part->block_x, part->block_width);
-  const int last = block_of (area.last - 1, part->block_x, part->block_width);
+  const int first = regions_block_of (area.first, part->block_x, part->block_width);
+  const int last = regions_block_of (area.last - 1, part->block_x, part->block_width);
   ComposeRow row = describe_row (job, c, rows.first);
 
   memset (lines->sums, 0, sizeof *lines->sums * (size_t) (last - first + 1));
@@ -209,7 +202,7 @@ fill_means (const Job *job, const Lines *lines, int c, RegionsSpan rows)
     row = describe_row (job, c, y);
     for (int b = first; b <= last; b++) {
       const RegionsSpan span =
-          block_span (b, part->block_x, part->block_width, plane->width);
+          regions_block_span (b, part->block_x, part->block_width, plane->width);
       uint64_t sum = 0;
 
       for (int x = span.first; x < span.last; x++)
@@ -222,7 +215,7 @@ fill_means (const Job *job, const Lines *lines, int c, RegionsSpan rows)
   }
   for (int b = first; b <= last; b++) {
     const RegionsSpan span =
-        block_span (b, part->block_x, part->block_width, plane->width);
+        regions_block_span (b, part->block_x, part->block_width, plane->width);
     const uint64_t n = (uint64_t) regions_span_size (span)
         * (uint64_t) regions_span_size (rows);
     const RegionsSpan shown = { span.first > area.first ? span.first
@@ -242,13 +235,13 @@ compose_means (void *user, int worker, int first, int last)
   const RegionsPart *part = job->part;
   const Lines *lines = &((const State *) job->plan->state)->lines[worker];
   const int top =
-      block_of (part->area.y.first, part->block_y, part->block_height);
+      regions_block_of (part->area.y.first, part->block_y, part->block_height);
 
   for (int c = 0; c < job->run->src->plane[job->plane].channels; c++) {
     if (!regions_treats (&job->plan->spec, job->plane, c))
       continue;
     for (int i = first; i < last; i++) {
-      const RegionsSpan rows = block_span (top + i, part->block_y,
+      const RegionsSpan rows = regions_block_span (top + i, part->block_y,
           part->block_height, image_plane_height (job->run->src, job->plane));
 
       fill_means (job, lines, c, rows);
@@ -297,8 +290,8 @@ compose_plane (Job *job)
     share (state, rows, columns, compose_color, job);
   else
     share (state,
-        block_of (part->area.y.last - 1, part->block_y, part->block_height) + 1
-            - block_of (part->area.y.first, part->block_y, part->block_height),
+        regions_block_of (part->area.y.last - 1, part->block_y, part->block_height) + 1
+            - regions_block_of (part->area.y.first, part->block_y, part->block_height),
         (double) columns * part->block_height, compose_means, job);
 }
 
@@ -416,6 +409,70 @@ begin (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
   return true;
 }
 
+/* Whether the fill of region i reads bytes that a region before it writes. */
+static bool
+reads_covered (const RegionsPlan *plan, const RegionsRun *run, int i)
+{
+  const int n = run->src->n_memories;
+
+  if (plan->spec.fill == REGIONS_SOLID || i == 0)
+    return false;
+  if (run->n > MOST_COMPARED)
+    return true;
+  for (int earlier = 0; earlier < i; earlier++)
+    for (int m = 0; m < n; m++)
+      if (regions_boxes_meet (
+              &run->written[earlier * n + m], &run->read[i * n + m]))
+        return true;
+  return false;
+}
+
+/* Keeps what the fills of such regions read, before anything is written. */
+static bool
+keep_source (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
+{
+  State *state = plan->state;
+  const int n = run->src->n_memories;
+
+  for (int i = 0; i < run->n; i++) {
+    if (!reads_covered (plan, run, i))
+      continue;
+    if (state->shadow_block == NULL) {
+      const size_t bytes =
+          image_pack (&plan->layout, SHADOW_ALIGNMENT, NULL, &state->shadow);
+
+      state->shadow_block = aligned_alloc (SHADOW_ALIGNMENT, bytes);
+      if (state->shadow_block == NULL)
+        return fault_set (fault, FAULT_NO_SPACE,
+            "Out of memory: %zu MiB for regions over one another.",
+            bytes >> 20);
+      image_pack (&plan->layout, SHADOW_ALIGNMENT, state->shadow_block,
+          &state->shadow);
+    }
+    image_copy_boxes (&state->shadow, run->src, &run->read[i * n], n);
+  }
+  return true;
+}
+
+/* Covers region i in place; `filtered` as for run_region(). */
+static bool
+run_region_in_place (RegionsPlan *plan, const RegionsRun *run, int i,
+    bool filtered, Fault *fault)
+{
+  const State *state = plan->state;
+  Image shadow = *run->src;
+  RegionsRun from_shadow = *run;
+
+  if (filtered || !reads_covered (plan, run, i))
+    return run_region (plan, run, &run->place[i], filtered, fault);
+  for (int m = 0; m < shadow.n_memories; m++) {
+    shadow.memory[m].data = state->shadow.memory[m].data;
+    shadow.memory[m].stride = state->shadow.memory[m].stride;
+  }
+  from_shadow.src = &shadow;
+  return run_region (plan, &from_shadow, &run->place[i], false, fault);
+}
+
 static bool
 host_run (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
 {
@@ -429,14 +486,18 @@ host_run (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
     if (state->cuts == NULL)
       return false;
   }
-  if (!begin (plan, run, fault))
+  if (!run->in_place && !begin (plan, run, fault))
     return false;
   shared = cuts && share_cut (plan, run, hull);
   if (shared
       && !regions_cuts_filter (state->cuts, plan, run->src, hull, 0.0, fault))
     return false;
+  if (run->in_place && !shared && !keep_source (plan, run, fault))
+    return false;
   for (int i = 0; i < run->n; i++)
-    if (!run_region (plan, run, &run->place[i], shared, fault))
+    if (run->in_place
+            ? !run_region_in_place (plan, run, i, shared, fault)
+            : !run_region (plan, run, &run->place[i], shared, fault))
       return false;
   return true;
 }
@@ -457,6 +518,7 @@ host_release (RegionsPlan *plan)
   free (state->lines);
   free (state->terms);
   regions_cuts_free (state->cuts);
+  free (state->shadow_block);
   workers_free (state->workers);
   free (state);
 }

@@ -128,6 +128,33 @@ floor_divide (int n, int divisor)
   return n >= 0 ? n / divisor : -((divisor - 1 - n) / divisor);
 }
 
+RegionsSpan
+regions_grow_span (RegionsSpan span, int reach, int n, SepconvBorder border)
+{
+  const RegionsSpan all = { 0, n };
+  const int64_t first = (int64_t) span.first - reach;
+  const int64_t last = (int64_t) span.last + reach;
+  const RegionsSpan grown = { first < 0 ? 0 : (int) first,
+    last > n ? n : (int) last };
+
+  return border == SEPCONV_WRAP && (first < 0 || last > n) ? all : grown;
+}
+
+int
+regions_block_of (int i, int first, int size)
+{
+  return i >= first ? (i - first) / size : -1 - (first - 1 - i) / size;
+}
+
+RegionsSpan
+regions_block_span (int block, int first, int size, int n)
+{
+  const int64_t from = first + (int64_t) block * size, to = from + size;
+  const RegionsSpan span = { from < 0 ? 0 : (int) from, to > n ? n : (int) to };
+
+  return span;
+}
+
 RegionsPart
 regions_part (const RegionsSpec *spec, const RegionsPlace *place,
     const Image *layout, int p, int rows_apart)

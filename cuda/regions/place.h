@@ -53,6 +53,17 @@ regions_area_is_empty (const RegionsArea *area)
 void regions_place (const RegionsSpec *spec, const Region *regions, int n,
     RegionsPlace *places, RegionsPlace *spare);
 
+/* Grows a span by what taps reach and borders mirror, within n samples: all of these where a
+ * wrapped border needs the other end. */
+RegionsSpan regions_grow_span (
+    RegionsSpan span, int reach, int n, SepconvBorder border);
+
+/* PIXELATE: the block of a sample, of blocks of `size` of which block 0 begins at sample `first`;
+ * blocks before it have negative numbers. */
+int regions_block_of (int i, int first, int size);
+/* The samples of a block within n. */
+RegionsSpan regions_block_span (int block, int first, int size, int n);
+
 /* PIXELATE: the width of a box of that standard deviation. */
 int regions_block_pixels (double sigma);
 

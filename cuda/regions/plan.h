@@ -15,6 +15,11 @@ typedef struct
       *place; /* [n], in the order in which they follow one another */
   int n;
   const Image *src, *dst;
+  /* src is dst. It has n_boxes of read bytes and as many of written ones, those of place i from
+   * i * n_memories on. */
+  bool in_place;
+  const ImageBox *read, *written;
+  int n_boxes;
   int rows_apart;
   GpuStream stream;
   GpuOrder order;
@@ -51,6 +56,8 @@ struct RegionsPlan
   const SepconvMethod *used;   /* the last one that computed FILTER, or NULL */
   RegionsPlace *place, *spare; /* [capacity] */
   int capacity;
+  ImageBox *boxes; /* [box_capacity], of which the second half are of written bytes */
+  int box_capacity;
   void *state; /* the backend's own */
 };
 

@@ -19,6 +19,7 @@ static const Test *const tables[] = { tests_templates, tests_properties,
   tests_interlace, tests_memory, tests_metas, tests_flow, tests_flight, tests_flight_events,
   tests_flight_flow, tests_flight_states, tests_flight_settings, tests_pools,
   tests_flight_soak, tests_stats, tests_formats, tests_pipelines, tests_regions,
+  tests_regions_in_place,
   tests_removal, tests_stress, tests_own_element,
 #ifdef HAVE_GSTCUDA
   tests_gpu_memory,

@@ -44,7 +44,8 @@ extern const Test tests_control[], tests_errors[], tests_fallback[],
     tests_histo_templates[], tests_histogram[], tests_interlace[],
     tests_kernels[], tests_layouts[], tests_light[], tests_log[], tests_crop[],
     tests_memory[], tests_metas[], tests_negotiation[], tests_own_element[],
-    tests_pipelines[], tests_pools[], tests_properties[], tests_regions[], tests_removal[], tests_restart[],
+    tests_pipelines[], tests_pools[], tests_properties[], tests_regions[],
+    tests_regions_in_place[], tests_removal[], tests_restart[],
     tests_stats[], tests_stress[], tests_templates[], tests_terms[];
 
 /* The variant that is running, as a value of the property backend. */

@@ -324,7 +324,7 @@ flight_frame_in (Flight *flight, GstBufferPool *pool, guint64 number)
 
   expect (gst_buffer_pool_acquire_buffer (pool, &in, NULL) == GST_FLOW_OK,
       "no buffer from the pool");
-  gst_buffer_copy_into (in, picture, GST_BUFFER_COPY_TIMESTAMPS, 0, 0);
+  gst_buffer_copy_into (in, picture, GST_BUFFER_COPY_TIMESTAMPS, 0, -1);
   GST_BUFFER_OFFSET (in) = number;
   GST_BUFFER_OFFSET_END (in) = number + 1;
   expect (gst_video_frame_map (&from, &flight->info, picture, GST_MAP_READ)

@@ -71,6 +71,15 @@ launch_regions (void *user, int pair, GpuStream stream, Fault *fault)
       GPU_AFTER_KERNELS, fault);
 }
 
+static bool
+launch_in_place (void *user, int pair, GpuStream stream, Fault *fault)
+{
+  const RegionsRun *run = user;
+
+  return regions_plan_run_in_place (run->regions, run->bench->region, run->n,
+      &run->bench->frames.src[pair], 1, stream, fault);
+}
+
 static void
 report (const Bench *bench, const char *what, const BenchTime *time)
 {
@@ -80,7 +89,7 @@ report (const Bench *bench, const char *what, const BenchTime *time)
   char size[32];
 
   snprintf (size, sizeof size, "%dx%d", at.width, at.height);
-  printf ("%-6s %-9s %-9s %10.2f %6.1f%% %9.3f %9.3f\n", bench->c->format->name,
+  printf ("%-6s %-9s %-17s %10.2f %6.1f%% %9.3f %9.3f\n", bench->c->format->name,
       size, what, us, bench_percent_apart (&time->us), us / bench->whole_us,
       (us - bench->copy_us) / bench->whole_us);
   fflush (stdout);
@@ -119,6 +128,20 @@ measure_whole (Bench *bench)
   return ok;
 }
 
+/* The same in place: without a copy of the picture. */
+static bool
+measure_in_place (Bench *bench, const char *what, RegionsRun *run)
+{
+  char name[32];
+  BenchTime time;
+
+  snprintf (name, sizeof name, "%s, in place", what);
+  if (!time_run (bench, launch_in_place, run, &time))
+    return false;
+  report (bench, name, &time);
+  return true;
+}
+
 /* Of no regions: the copy. */
 static bool
 measure_regions (Bench *bench, const char *what, RegionsFill fill, int n)
@@ -135,6 +158,8 @@ measure_regions (Bench *bench, const char *what, RegionsFill fill, int n)
     bench->copy_us = time.us.median;
   if (ok)
     report (bench, what, &time);
+  if (ok && n > 0)
+    ok = measure_in_place (bench, what, &run);
   regions_plan_free (run.regions);
   return ok;
 }
@@ -219,9 +244,9 @@ measure (Bench *bench)
   bench_json_end (bench->json);
   bench_json_array (bench->json, "rows");
   printf ("%d regions of %dx%d pixels, %d taps; times by that of the whole "
-          "picture's filter, and without the copy\n",
+          "picture's filter, and less that of the copy\n",
       N_REGIONS, SIDE, SIDE, N_TAPS);
-  printf ("%-6s %-9s %-9s %10s %7s %9s %9s\n", "format", "size", "what", "us",
+  printf ("%-6s %-9s %-17s %10s %7s %9s %9s\n", "format", "size", "what", "us",
       "spread", "by whole", "no copy");
   for (int f = 0; f < grid->n_formats && ok; f++)
     for (int s = 0; s < grid->n_sizes && ok; s++) {
@@ -244,7 +269,7 @@ usage (void)
       "                 [--backend auto|cuda|cpu] [--format NAME]...\n"
       "                 [--size WIDTHxHEIGHT]...\n"
       "  Times %d regions that are filtered, pixelated or covered with a color,\n"
-      "  beside the filter and the copy of the whole picture.\n",
+      "  in a copy and in place, beside the filter and the copy of the whole picture.\n",
       N_REGIONS);
 }
 

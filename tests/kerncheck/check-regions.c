@@ -492,6 +492,178 @@ check_oracle (Check *check, const void *data)
       check->quick ? layout_n_kinds () : 6 * layout_n_kinds (), oracle_case);
 }
 
+/* A DeviceRun: dst, which has the picture already, in place. */
+static bool
+run_in_place (void *user, const Image *src, const Image *dst, GpuStream stream,
+    Fault *fault)
+{
+  const Running *running = user;
+  const RegionsCase *r = running->r;
+
+  (void) src;
+  if (r->rows_apart == 1)
+    return regions_plan_run_in_place (
+        running->plan, r->regions, r->n, dst, 1, stream, fault);
+  for (int parity = 0; parity < 2; parity++) {
+    Image field;
+
+    if (image_field (dst, parity, &field)
+        && !regions_plan_run_in_place (
+            running->plan, r->regions, r->n, &field, 2, stream, fault))
+      return false;
+  }
+  return true;
+}
+
+/* Whether byte i of row y of a memory lies in one of the boxes. */
+static bool
+lies_in (const ImageBox *box, int n, int m, int y, int i)
+{
+  for (int b = 0; b < n; b++)
+    if (box[b].memory == m && y >= box[b].top && y < box[b].bottom
+        && i >= box[b].left && i < box[b].right)
+      return true;
+  return false;
+}
+
+/* Fills all bytes of rows that no run in place reads with noise. */
+static void
+spoil_unread (Picture *picture, const RegionsBoxes *boxes, Random *random)
+{
+  for (int m = 0; m < picture->image.n_memories; m++) {
+    const ImageMemory *memory = &picture->image.memory[m];
+
+    for (int y = 0; y < memory->height; y++)
+      for (int i = 0; i < (int) memory->row_bytes; i++)
+        if (!lies_in (boxes->read, boxes->n, m, y, i))
+          memory->data[y * memory->stride + i] =
+              (uint8_t) random_int (random, 0, 255);
+  }
+}
+
+/* Whether a run in place left what no weight reaches as it was, and made the rest what `dst` is. */
+static void
+expect_in_place (Check *check, const RegionsBoxes *boxes, const Picture *before,
+    const Picture *after, const Picture *dst)
+{
+  for (int m = 0; m < after->image.n_memories; m++) {
+    const ImageMemory *memory = &after->image.memory[m];
+    const ImageMemory *from = &before->image.memory[m];
+    const ImageMemory *to = &dst->image.memory[m];
+
+    for (int y = 0; y < memory->height; y++)
+      for (int i = 0; i < (int) memory->row_bytes; i++) {
+        const int byte = memory->data[y * memory->stride + i];
+        const bool written = lies_in (boxes->written, boxes->n, m, y, i);
+        const int expected = written ? to->data[y * to->stride + i]
+                                     : from->data[y * from->stride + i];
+
+        if (!EXPECT (check, byte == expected,
+                "byte %d of row %d of memory %d is 0x%x in place, where 0x%x "
+                "was expected, %s",
+                i, y, m, byte, expected,
+                written ? "in a box" : "outside of all boxes"))
+          return;
+      }
+  }
+}
+
+/* Runs a plan in place, in pinned memory where a GPU is to reach that, on a picture whose bytes are
+ * noise where nothing reads them. */
+static void
+expect_run_in_place (Check *check, const RunningSubject *subject,
+    RegionsPlan *plan, const RegionsCase *r, const Picture *src,
+    const Picture *dst, bool pinned, Random *random)
+{
+  const Device *device = subject->device;
+  Running running = { plan, r };
+  Picture before, after;
+  bool src_changed = false;
+  RegionsBoxes boxes;
+  Verdict verdict;
+  uint8_t *block;
+  Fault fault;
+  bool ok;
+
+  fault_clear (&fault);
+  if (!EXPECT (check,
+          regions_plan_find_boxes (
+              plan, r->regions, r->n, r->rows_apart, &boxes, &fault),
+          "no boxes: %s", fault.message))
+    return;
+  picture_new (&before, &r->c->layout, device->gpu == NULL, random);
+  image_copy (&before.image, &src->image);
+  spoil_unread (&before, &boxes, random);
+  picture_new (&after, &r->c->layout, device->gpu == NULL, random);
+  image_copy (&after.image, &before.image);
+  block = picture_block_copy (&after);
+  if (pinned)
+    ok = device_pin_picture (device, &after, &fault)
+        && run_in_place (
+            &running, NULL, &after.image, device->stream, &fault)
+        && gpu_stream_synchronize (device->stream, &fault);
+  else
+    ok = device_run (device, run_in_place, &running, &before, &after,
+        &src_changed, &fault);
+  EXPECT (check, ok, "the run in place failed: %s (%s)", fault.message,
+      fault.detail);
+  verdict_outside_rows (&verdict, &after, block);
+  EXPECT (check, verdict.ok, "in place: %s", verdict.text);
+  /* The run has used the memory of its boxes for its own. */
+  if (ok
+      && EXPECT (check,
+          regions_plan_find_boxes (
+              plan, r->regions, r->n, r->rows_apart, &boxes, &fault),
+          "no boxes: %s", fault.message))
+    expect_in_place (check, &boxes, &before, &after, dst);
+  free (block);
+  picture_clear (&before);
+  picture_clear (&after);
+}
+
+static void
+in_place_case (Check *check, Random *random, int index, const void *data)
+{
+  const RunningSubject *subject = data;
+  RegionsCase *r = case_begin (check, subject->subject, index, random);
+  RegionsPlan *plan;
+  Picture src, dst;
+  Fault fault;
+
+  if (r == NULL) {
+    check->unsupported++;
+    return;
+  }
+  plan = new_plan (check, subject, r, random);
+  make_source (subject, r, &src, random);
+  picture_new (&dst, &r->c->layout, subject->device->gpu == NULL, random);
+  fault_clear (&fault);
+  if (plan != NULL && r->spec.outside)
+    EXPECT_FAULT (check,
+        !regions_plan_run_in_place (plan, r->regions, r->n, &src.image,
+            r->rows_apart, subject->device->stream, &fault),
+        &fault, FAULT_UNSUPPORTED, "the outside in place");
+  else if (plan != NULL && run_cleanly (check, subject, plan, r, &src, &dst)) {
+    expect_run_in_place (
+        check, subject, plan, r, &src, &dst, false, random);
+    if (subject->device->gpu != NULL)
+      expect_run_in_place (
+          check, subject, plan, r, &src, &dst, true, random);
+  }
+  picture_clear (&src);
+  picture_clear (&dst);
+  regions_plan_free (plan);
+  case_end (r);
+}
+
+static void
+check_in_place (Check *check, const void *data)
+{
+  check_subject (check, data,
+      check->quick ? 2 * layout_n_kinds () : 8 * layout_n_kinds (),
+      in_place_case);
+}
+
 /* Another spec and other regions for the layout that a case has; not of another plan. */
 static RegionsCase *
 case_next (const RegionsCase *r, const RunningSubject *subject, Random *random)
@@ -1165,9 +1337,11 @@ check_regions_add (void)
   static Subject subjects[64];
 
   kerncheck_add (check_oracle, &any, NULL, "regions/cpu/oracle");
+  kerncheck_add (check_in_place, &any, NULL, "regions/cpu/in-place");
   kerncheck_add (check_update, &any, NULL, "regions/cpu/update");
   kerncheck_add (check_deep, &any, NULL, "regions/cpu/deep");
   kerncheck_add (check_oracle, &gpu, NULL, "regions/cuda/oracle");
+  kerncheck_add (check_in_place, &gpu, NULL, "regions/cuda/in-place");
   kerncheck_add (check_update, &gpu, NULL, "regions/cuda/update");
   kerncheck_add (check_deep, &gpu, NULL, "regions/cuda/deep");
   kerncheck_add (check_flight, &gpu, NULL, "regions/cuda/in-flight");

@@ -496,6 +496,7 @@ main (int argc, char **argv)
   check_hostclock_add ();
   check_ring_add ();
   check_ring_device_add ();
+  check_ring_in_place_add ();
   check_slices_add ();
   check_tensor_loss_add ();
   check_transfers_add ();

@@ -64,6 +64,7 @@ void check_regions_add (void);
 void check_workers_add (void);
 void check_ring_add (void);
 void check_ring_device_add (void);
+void check_ring_in_place_add (void);
 void check_slices_add (void);
 void check_tensor_loss_add (void);
 void check_transfers_add (void);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* boxes: which bytes of a picture the regions of a run read and write, for runs in place. */
+#pragma once
+
+#include "plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Fills in what a place reads and writes of each of layout's memories: at least all that its
+ * fill needs, and all that its weights reach. */
+void regions_find_boxes (const RegionsPlan *plan, const RegionsPlace *place,
+    const Image *layout, int rows_apart, ImageBox read[IMAGE_MAX_MEMORIES],
+    ImageBox written[IMAGE_MAX_MEMORIES]);
+
+/* Whether two boxes share a byte. */
+static inline bool
+regions_boxes_meet (const ImageBox *a, const ImageBox *b)
+{
+  return a->memory == b->memory && a->left < b->right && b->left < a->right
+      && a->top < b->bottom && b->top < a->bottom;
+}
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* in-place: regions of a picture that is its own result. Tiles read what lies around them, so a
+ * kernel first copies what fills read into a picture of the plan, the shadow. What follows reads
+ * the shadow, and writes the picture itself where that lies in GPU memory. Pinned memory is read
+ * and written by kernels only in whole vectors, once: there the result is made in a second picture
+ * of the plan, and a last kernel copies it back. */
+#pragma once
+
+#include "plan.h"
+
+struct RegionsInPlace;
+
+RegionsInPlace *regions_in_place_new (Fault *fault);
+void regions_in_place_free (RegionsInPlace *self);
+
+/* What a run in place is between its copies. */
+struct RegionsInner
+{
+  RegionsRun run; /* from src to dst, which has the picture around regions */
+  Image src, dst;
+};
+
+/* Queues the first kernel, and fills in what is to be queued then. */
+bool regions_in_place_begin (RegionsInPlace *self, const RegionsPlan *plan,
+    const RegionsRun *run, RegionsInner *inner, Fault *fault);
+/* Queues the last one. */
+bool regions_in_place_end (RegionsInPlace *self, const RegionsPlan *plan,
+    const RegionsRun *run, Fault *fault);

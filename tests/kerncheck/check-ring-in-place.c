@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The ring with frames that are their own result: regions of them are covered, in memory of every
+ * kind, with other frames in flight. */
+#include "kerncheck.h"
+
+#include "kerncheck-device.h"
+#include "regions.h"
+#include "ring.h"
+#include "verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEPTH 3
+#define N_FRAMES 8
+#define N_REGIONS 4
+
+/* A frame of a case. */
+typedef struct
+{
+  Picture picture;   /* on the host; pinned, but for RING_HOST */
+  Picture expected;  /* what it becomes by itself, as a copy */
+  uint8_t *original; /* the block of `picture` before */
+  DevicePicture on_device;
+  Region regions[N_REGIONS];
+  RingSlot *slot;
+  uint64_t bytes_up, bytes_down;
+} Frame;
+
+typedef struct
+{
+  const Device *device;
+  const LayoutKind *kind;
+  Image layout;
+  SepconvSpec filter;
+  Taps x, y;
+  TapsSettings taps;
+  RegionsSpec spec;
+  RegionsPlan *plan;
+  RingPlace place;
+  GpuStream stream; /* of others, for RING_DEVICE; or NULL */
+  Frame frames[N_FRAMES];
+  Frame *current; /* the one that is submitted */
+} Course;
+
+static void
+make_spec (Course *course, Random *random)
+{
+  taps_gaussian (&course->x, 2.0, random_int (random, 0, 8));
+  taps_gaussian (&course->y, 1.0, random_int (random, 0, 4));
+  course->filter = (SepconvSpec){ .scale = 1.0,
+    .border = (SepconvBorder) random_int (random, 0, N_BORDERS - 1) };
+  course->taps = (TapsSettings){ .sigma_x = 1.5, .sigma_y = -1.0 };
+  course->spec = (RegionsSpec){ .filter = &course->filter,
+    .taps = &course->taps,
+    .fill = (RegionsFill) random_int (random, 0, REGIONS_SOLID),
+    .feather = random_chance (random, 50) ? 0.0 : 0.3 };
+  for (int p = 0; p < course->layout.n_planes; p++) {
+    course->filter.plane[p].channels =
+        (1u << course->layout.plane[p].channels) - 1;
+    course->filter.plane[p].x = &course->x;
+    course->filter.plane[p].y = &course->y;
+    course->spec.subsampling_x[p] = course->kind->plane[p].sub_x;
+    course->spec.subsampling_y[p] =
+        course->kind->sub_y[course->kind->plane[p].memory];
+  }
+}
+
+/* A DeviceRun. */
+static bool
+cover_copy (void *user, const Image *src, const Image *dst, GpuStream stream,
+    Fault *fault)
+{
+  const Course *course = user;
+
+  return regions_plan_run (course->plan, course->current->regions, N_REGIONS,
+      src, dst, 1, stream, GPU_AFTER_KERNELS, fault);
+}
+
+static bool
+open_frame (Course *course, Frame *frame, Random *random, Fault *fault)
+{
+  bool changed;
+
+  for (int i = 0; i < N_REGIONS; i++) {
+    const int x = random_int (random, -10, course->layout.plane[0].width);
+    const int y = random_int (random, -10, course->layout.memory[0].height);
+
+    frame->regions[i] = (Region){ x, y, x + random_int (random, 1, 30),
+      y + random_int (random, 1, 20) };
+  }
+  picture_new (&frame->picture, &course->layout, false, random);
+  picture_new (&frame->expected, &course->layout, false, random);
+  picture_paint (&frame->picture, CONTENT_NOISE, random);
+  frame->original = picture_block_copy (&frame->picture);
+  course->current = frame;
+  return device_run (course->device, cover_copy, course, &frame->picture,
+             &frame->expected, &changed, fault)
+      && (course->place == RING_HOST
+          || device_pin_picture (course->device, &frame->picture, fault))
+      && (course->place != RING_DEVICE
+          || device_picture_new (
+              &frame->on_device, course->device, &frame->picture, fault));
+}
+
+static void
+close_frame (Frame *frame)
+{
+  device_picture_clear (&frame->on_device);
+  picture_clear (&frame->picture);
+  picture_clear (&frame->expected);
+  free (frame->original);
+}
+
+/* A RingCompute. */
+static bool
+cover (void *user, const RingPart *part, Fault *fault)
+{
+  const Course *course = user;
+
+  return part->src->memory[0].data == part->dst->memory[0].data && part->first
+      && part->last && part->order == GPU_AFTER_KERNELS
+      && regions_plan_run_in_place (course->plan, course->current->regions,
+          N_REGIONS, part->dst, 1, part->stream, fault);
+}
+
+static bool
+submit (Course *course, Ring *ring, Frame *frame, Fault *fault)
+{
+  const bool on_device = course->place == RING_DEVICE;
+  RingFrame submitted = { .src = on_device ? frame->on_device.image
+                                           : frame->picture.image,
+    .src_place = course->place,
+    .src_stream = on_device ? course->stream : NULL,
+    .dst_stream = on_device ? course->stream : NULL,
+    .in_place = true,
+    .slices = 1,
+    .compute = cover,
+    .user = course };
+  RegionsBoxes boxes;
+
+  course->current = frame;
+  frame->slot = ring_acquire (ring);
+  if (!regions_plan_find_boxes (
+          course->plan, frame->regions, N_REGIONS, 1, &boxes, fault))
+    return false;
+  submitted.read = boxes.read;
+  submitted.written = boxes.written;
+  submitted.n_boxes = boxes.n;
+  if (course->device->gpu != NULL && !on_device) {
+    frame->bytes_up = image_box_bytes (boxes.read, boxes.n);
+    frame->bytes_down = image_box_bytes (boxes.written, boxes.n);
+  }
+  return ring_submit (ring, frame->slot, &submitted, fault);
+}
+
+static bool
+finish (Check *check, Course *course, Ring *ring, Frame *frame, Fault *fault)
+{
+  Picture *picture = &frame->picture;
+  Verdict verdict;
+  bool ok = ring_wait (ring, frame->slot, fault)
+      && (course->place != RING_DEVICE
+          || device_picture_fetch (&frame->on_device, course->device,
+              picture->block, picture->bytes, fault));
+
+  ring_release (ring, frame->slot);
+  if (!ok)
+    return false;
+  verdict_same (&verdict, &picture->image, &frame->expected.image);
+  EXPECT (check, verdict.ok, "%s", verdict.text);
+  verdict_outside_rows (&verdict, picture, frame->original);
+  EXPECT (check, verdict.ok, "%s", verdict.text);
+  return true;
+}
+
+/* DEPTH frames are in flight. */
+static bool
+send_all (Check *check, Course *course, Ring *ring, Fault *fault)
+{
+  for (int i = 0; i < N_FRAMES + DEPTH - 1; i++) {
+    if (i < N_FRAMES && !submit (course, ring, &course->frames[i], fault))
+      return false;
+    if (i >= DEPTH - 1
+        && !finish (
+            check, course, ring, &course->frames[i - (DEPTH - 1)], fault))
+      return false;
+  }
+  return true;
+}
+
+static void
+expect_bytes (Check *check, const Course *course, Ring *ring)
+{
+  uint64_t up = 0, down = 0;
+  RingStats stats;
+
+  for (int i = 0; i < N_FRAMES; i++) {
+    up += course->frames[i].bytes_up;
+    down += course->frames[i].bytes_down;
+  }
+  ring_stats (ring, &stats);
+  EXPECT (check, stats.bytes_up == up && stats.bytes_down == down,
+      "%llu bytes up and %llu down, not %llu and %llu",
+      (unsigned long long) stats.bytes_up,
+      (unsigned long long) stats.bytes_down, (unsigned long long) up,
+      (unsigned long long) down);
+}
+
+/* A frame can't be passed on at the same time, and something has to be computed. */
+static void
+expect_refusals (Check *check, Course *course, Ring *ring)
+{
+  for (int i = 0; i < 2; i++) {
+    const RingFrame frame = { .src = course->frames[0].picture.image,
+      .dst = course->frames[0].expected.image,
+      .in_place = true,
+      .passes = i == 0,
+      .slices = 1,
+      .compute = i == 0 ? cover : NULL };
+    RingSlot *slot = ring_acquire (ring);
+    Fault fault;
+
+    fault_clear (&fault);
+    EXPECT_FAULT (check, !ring_submit (ring, slot, &frame, &fault), &fault,
+        FAULT_SETTINGS, "a frame in place that is passed, or left");
+    ring_release (ring, slot);
+  }
+}
+
+static void
+course_case (Check *check, Random *random, int index, const void *data)
+{
+  Course *course = kerncheck_alloc (sizeof *course);
+  const Device *device = data;
+  Ring *ring = NULL;
+  Fault fault;
+  bool ok;
+
+  memset (course, 0, sizeof *course);
+  fault_clear (&fault);
+  course->device = device;
+  course->kind = layout_kind_any (random);
+  course->place = device->gpu == NULL ? RING_HOST : (RingPlace) (index % 3);
+  layout_make (course->kind, random_int (random, 1, 200),
+      random_int (random, 1, 120), &course->layout);
+  make_spec (course, random);
+  check_describe (check, "layout=%s %dx%d memory %d fill %d border %d",
+      course->kind->name, course->layout.plane[0].width,
+      course->layout.memory[0].height, (int) course->place,
+      (int) course->spec.fill, (int) course->filter.border);
+  course->plan = regions_plan_new (&course->spec, &course->layout,
+      device->gpu == NULL ? BACKEND_CPU : BACKEND_CUDA, NULL, device->gpu,
+      &fault);
+  ok = course->plan != NULL
+      && (ring = ring_new (device->gpu, &course->layout, &course->layout, DEPTH,
+              NULL, &fault))
+          != NULL
+      && (device->gpu == NULL || random_chance (random, 50)
+          || gpu_stream_new (&course->stream, &fault));
+  for (int i = 0; ok && i < N_FRAMES; i++)
+    ok = open_frame (course, &course->frames[i], random, &fault);
+  ok = ok && send_all (check, course, ring, &fault);
+  if (EXPECT (check, ok, "%s (%s)", fault.message, fault.detail)) {
+    expect_bytes (check, course, ring);
+    expect_refusals (check, course, ring);
+  }
+  ring_free (ring);
+  for (int i = 0; i < N_FRAMES; i++)
+    close_frame (&course->frames[i]);
+  gpu_stream_free (course->stream);
+  regions_plan_free (course->plan);
+  free (course);
+}
+
+static void
+check_in_place (Check *check, const void *data)
+{
+  device_check_cases (check, *(const Backend *) data, check->quick ? 30 : 300,
+      course_case);
+}
+
+void
+check_ring_in_place_add (void)
+{
+  static const Backend cpu = BACKEND_CPU, cuda = BACKEND_CUDA;
+
+  kerncheck_add (check_in_place, &cpu, NULL, "ring/cpu/in-place");
+  kerncheck_add (check_in_place, &cuda, NULL, "ring/cuda/in-place");
+}
