@@ -548,11 +548,14 @@ regions_plan_find_boxes (RegionsPlan *plan, const Region *regions, int n,
 }
 
 bool
-regions_plan_suits_place (const RegionsPlan *plan, const RegionsBoxes *boxes)
+regions_plan_suits_place (
+    const RegionsPlan *plan, const RegionsBoxes *boxes, bool in_gpu_memory)
 {
+  const size_t bytes = image_bytes (&plan->layout);
+
   return !plan->spec.outside
-      && 2 * image_box_bytes (boxes->read, boxes->n)
-      <= image_bytes (&plan->layout);
+      && 2 * image_box_bytes (boxes->read, boxes->n) <= bytes
+      && (!in_gpu_memory || bytes >= REGIONS_LEAST_IN_PLACE);
 }
 
 bool

@@ -675,7 +675,8 @@ covers_in_place (GstCudaSepconv *self)
   return !self->regions_plan.spec.outside
       && !(self->reports && gst_gpu_filter_get_gpu (filter) != NULL)
       && find_boxes (self, 1, &boxes, NULL)
-      && regions_plan_suits_place (self->regions_plan.plan, &boxes);
+      && regions_plan_suits_place (self->regions_plan.plan, &boxes,
+          gst_gpu_filter_get_in_gpu_memory (filter));
 }
 
 /* Frames that nothing is covered in need no result. */

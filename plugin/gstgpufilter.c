@@ -68,6 +68,12 @@ gst_gpu_filter_get_info (GstGpuFilter *self)
   return &PRIVATE (self)->flights.format.info;
 }
 
+gboolean
+gst_gpu_filter_get_in_gpu_memory (GstGpuFilter *self)
+{
+  return PRIVATE (self)->flights.format.in_gpu;
+}
+
 guint
 gst_gpu_filter_get_depth (GstGpuFilter *self)
 {

@@ -127,6 +127,9 @@ Backend gst_gpu_filter_get_backend (GstGpuFilter *self);
 const GstFrameLayout *gst_gpu_filter_get_layout (GstGpuFilter *self);
 const GstVideoInfo *gst_gpu_filter_get_info (GstGpuFilter *self);
 
+/* Whether frames come in GPU memory. */
+gboolean gst_gpu_filter_get_in_gpu_memory (GstGpuFilter *self);
+
 /* Returns the number of frames that may be in flight. It changes only before prepare(), while
  * no frame is in flight. */
 guint gst_gpu_filter_get_depth (GstGpuFilter *self);

@@ -129,3 +129,28 @@ compose_row (const ComposeRow *row, const ComposeWeights *weights)
   store (row, mask, whole.first, whole.last);
   blend (row, mask, weights->weights, whole.last, span.last);
 }
+
+INLINE void
+sum_of (const ComposeRow *row, uint32_t *sum, int first, int last,
+    const int from_distance, const int to_distance, const int bytes)
+{
+  const uint8_t *from = row->from;
+  const int shift = row->shift;
+  uint32_t total = 0;
+
+  (void) to_distance;
+  for (int x = first; x < last; x++)
+    total += (uint32_t) image_read_raw (
+                 from + (ptrdiff_t) x * from_distance, bytes)
+        >> shift;
+  *sum = total;
+}
+
+uint32_t
+compose_sum (const ComposeRow *row, int first, int last)
+{
+  uint32_t sum;
+
+  WITH_LAYOUT (row, sum_of, , row, &sum, first, last);
+  return sum;
+}

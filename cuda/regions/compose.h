@@ -30,3 +30,6 @@ void compose_weigh (ComposeWeights *row, const RegionsShapeInPlane *shape,
     RegionsSpan span, const double *terms, int y, uint32_t *weights);
 
 void compose_row (const ComposeRow *row, const ComposeWeights *weights);
+
+/* The sum of the codes of samples [first, last) of row->from, which are at most 2^32 / 65535. */
+uint32_t compose_sum (const ComposeRow *row, int first, int last);

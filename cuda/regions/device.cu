@@ -207,7 +207,7 @@ run_in_place (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
   return run->n == 0
       || (regions_in_place_begin (in_place, plan, run, &inner, fault)
           && cover (plan, &inner.run, true, fault)
-          && regions_in_place_end (in_place, plan, run, fault));
+          && regions_in_place_end (plan, run, &inner, fault));
 }
 
 static bool

@@ -18,6 +18,7 @@
 
 /* In place, of so many regions each is compared with all before it; of more, all are taken to meet. */
 #define MOST_COMPARED 256
+#define MOST_SUMMED 65536 /* samples at a time, whose sum has 32 bits */
 #define SHADOW_ALIGNMENT 64 /* bytes, of rows */
 
 /* A worker's memory: lines of the widest plane. */
@@ -203,14 +204,10 @@ fill_means (const Job *job, const Lines *lines, int c, RegionsSpan rows)
     for (int b = first; b <= last; b++) {
       const RegionsSpan span =
           regions_block_span (b, part->block_x, part->block_width, plane->width);
-      uint64_t sum = 0;
 
-      for (int x = span.first; x < span.last; x++)
-        sum += (uint64_t) (image_read_raw (
-                               row.from + (ptrdiff_t) x * row.from_distance,
-                               row.sample_bytes)
-            >> row.shift);
-      lines->sums[b - first] += sum;
+      for (int x = span.first; x < span.last; x += MOST_SUMMED)
+        lines->sums[b - first] += compose_sum (
+            &row, x, x + MOST_SUMMED < span.last ? x + MOST_SUMMED : span.last);
     }
   }
   for (int b = first; b <= last; b++) {

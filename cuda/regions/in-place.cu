@@ -6,65 +6,67 @@
 #include "../divide.h"
 #include "../gpu-check.h"
 #include "../gpu-launch.cuh"
-#include "../sepconv/staging.cuh"
 
 #define ALIGNMENT 64 /* bytes, of rows of the plan's pictures */
 #define THREADS 256
 #define EACH 4 /* vectors of a thread */
-#define LEAST_BLOCK 16384 /* bytes that go up */
 #define MOST_BLOCKS (1 << 30)
+#define MOST_BOXES 160 /* of a launch: its parameter has room for them */
+#define MOST_PARAMETER 4096 /* bytes */
 
-/* A box to be copied, by `blocks` blocks of threads from block `first` on. */
-struct BoxJob
+/* A memory that boxes are copied from, to a second one and, where `also` is not NULL, a third. */
+struct BoxMemory
 {
   const uint8_t *from;
-  uint8_t *to, *also; /* also: NULL, or a second copy */
+  uint8_t *to, *also;
   ptrdiff_t from_stride, to_stride, also_stride;
-  int bytes, rows; /* bytes of a row */
-  int vector;      /* bytes that are copied at once, to and from multiples of them */
-  int first, blocks;
+  int vector; /* bytes that are copied at once, to and from multiples of them */
+};
+
+/* A box, in bytes that are multiples of the memory's vectors but at the end of a row. It is copied
+ * by the blocks of threads from `first` to the next box's. */
+struct Box
+{
+  int first, memory, left, top, bytes, rows;
 };
 
 struct BoxFrame
 {
-  const BoxJob *jobs;
-  int n_jobs;
+  BoxMemory memory[IMAGE_MAX_MEMORIES];
+  int n;
+  Box box[MOST_BOXES];
 };
+
+static_assert (sizeof (BoxFrame) <= MOST_PARAMETER,
+    "kernels have no larger parameters");
 
 struct RegionsInPlace
 {
   uint8_t *shadow_block, *result_block;
   Image shadow, result;
-  Staging staging;
-  RegionsList jobs; /* those of the first kernel, then those of the last */
-  int n_first, n_last;
-  int blocks_first, blocks_last;
 };
 
-/* A vector's bytes, or those that are left of a row. */
-template <typename Vector>
+/* A vector's bytes that are left of a row. */
 static __device__ __forceinline__ void
-copy_vector (const BoxJob &job, int row, int at)
+copy_rest (const BoxMemory &memory, ptrdiff_t from, ptrdiff_t to,
+    ptrdiff_t also, int bytes)
 {
-  const uint8_t *from = job.from + row * job.from_stride + at;
-  uint8_t *to = job.to + row * job.to_stride + at;
-  uint8_t *also = job.also + row * job.also_stride + at;
-
 #pragma unroll 1
-  for (int i = 0; i < (int) sizeof (Vector) && at + i < job.bytes; i++) {
-    to[i] = from[i];
-    if (job.also != NULL)
-      also[i] = from[i];
+  for (int i = 0; i < bytes; i++) {
+    memory.to[to + i] = memory.from[from + i];
+    if (memory.also != NULL)
+      memory.also[also + i] = memory.from[from + i];
   }
 }
 
 /* Loads first, so that they are on their way together. */
 template <typename Vector>
 static __device__ __forceinline__ void
-copy_box (const BoxJob &job, int block)
+copy_box (const BoxMemory &memory, const Box &box, int block)
 {
-  const int across = (job.bytes + (int) sizeof (Vector) - 1) / (int) sizeof (Vector);
-  const int64_t n = (int64_t) across * job.rows;
+  const int size = (int) sizeof (Vector);
+  const int across = (box.bytes + size - 1) / size;
+  const int64_t n = (int64_t) across * box.rows;
   const int64_t first = (int64_t) block * (THREADS * EACH) + threadIdx.x;
   Vector vector[EACH] = {};
   int row[EACH], at[EACH];
@@ -73,23 +75,25 @@ copy_box (const BoxJob &job, int block)
   for (int k = 0; k < EACH; k++) {
     const int64_t i = first + k * THREADS;
 
-    row[k] = i < n ? (int) (i / across) : -1;
-    at[k] = (int) (i - (int64_t) row[k] * across) * (int) sizeof (Vector);
-    if (row[k] >= 0 && at[k] + (int) sizeof (Vector) <= job.bytes)
-      vector[k] =
-          gpu_load ((const Vector *) (job.from + row[k] * job.from_stride + at[k]));
+    row[k] = box.top + (int) (i / across);
+    at[k] = i < n ? (int) (i % across) * size : box.bytes;
+    if (at[k] + size <= box.bytes)
+      vector[k] = gpu_load ((const Vector *) (memory.from
+          + row[k] * memory.from_stride + box.left + at[k]));
   }
 #pragma unroll
   for (int k = 0; k < EACH; k++) {
-    if (row[k] < 0)
-      continue;
-    if (at[k] + (int) sizeof (Vector) > job.bytes) {
-      copy_vector<Vector> (job, row[k], at[k]);
-      continue;
+    const ptrdiff_t to = row[k] * memory.to_stride + box.left + at[k];
+    const ptrdiff_t also = row[k] * memory.also_stride + box.left + at[k];
+
+    if (at[k] + size <= box.bytes) {
+      *(Vector *) (memory.to + to) = vector[k];
+      if (memory.also != NULL)
+        *(Vector *) (memory.also + also) = vector[k];
+    } else if (at[k] < box.bytes) {
+      copy_rest (memory, row[k] * memory.from_stride + box.left + at[k], to,
+          also, box.bytes - at[k]);
     }
-    *(Vector *) (job.to + row[k] * job.to_stride + at[k]) = vector[k];
-    if (job.also != NULL)
-      *(Vector *) (job.also + row[k] * job.also_stride + at[k]) = vector[k];
   }
 }
 
@@ -97,26 +101,25 @@ static __global__ void
 __launch_bounds__ (THREADS) copy_boxes (GPU_PARAMETER BoxFrame frame)
 {
   __shared__ int found;
-  const int block = (int) blockIdx.x;
+  const int block = (int) blockIdx.x, me = (int) threadIdx.x;
 
-  for (int i = (int) threadIdx.x; i < frame.n_jobs; i += THREADS) {
-    const int first = frame.jobs[i].first;
-
-    if (block >= first && block - first < frame.jobs[i].blocks)
-      found = i;
-  }
+  static_assert (MOST_BOXES <= THREADS, "a thread each");
+  if (me < frame.n && block >= frame.box[me].first
+      && (me + 1 == frame.n || block < frame.box[me + 1].first))
+    found = me;
   __syncthreads ();
   gpu_admit_next ();
   gpu_await_previous ();
   {
-    const BoxJob job = frame.jobs[found];
+    const Box box = frame.box[found];
+    const BoxMemory &memory = frame.memory[box.memory];
 
-    if (job.vector == 16)
-      copy_box<uint4> (job, block - job.first);
-    else if (job.vector == 4)
-      copy_box<uint32_t> (job, block - job.first);
+    if (memory.vector == 16)
+      copy_box<uint4> (memory, box, block - box.first);
+    else if (memory.vector == 4)
+      copy_box<uint32_t> (memory, box, block - box.first);
     else
-      copy_box<uint8_t> (job, block - job.first);
+      copy_box<uint8_t> (memory, box, block - box.first);
   }
 }
 
@@ -130,12 +133,10 @@ regions_in_place_new (Fault *fault)
     regions_no_memory (fault);
     return NULL;
   }
-  self->jobs.item = sizeof (BoxJob);
   /* Loads it, so that no frame waits for that. */
   GPU_CHECK (
       cudaFuncGetAttributes (&attributes, (const void *) copy_boxes), fault);
-  if (staging_init (&self->staging, LEAST_BLOCK, fault))
-    return self;
+  return self;
 done:
   regions_in_place_free (self);
   return NULL;
@@ -146,10 +147,8 @@ regions_in_place_free (RegionsInPlace *self)
 {
   if (self == NULL)
     return;
-  staging_clear (&self->staging);
   gpu_free (self->shadow_block);
   gpu_free (self->result_block);
-  free (self->jobs.data);
   free (self);
 }
 
@@ -188,92 +187,86 @@ choose_vector (const ImageMemory *a, const ImageMemory *b)
   return 1;
 }
 
-/* Adds the copies of boxes, widened to whole vectors, and counts their blocks of threads. */
-static bool
-add_jobs (RegionsInPlace *self, const Image *from, const Image *to,
-    const Image *also, const ImageBox *box, int n, int *n_jobs, int *blocks,
-    Fault *fault)
+static void
+describe_memories (
+    BoxFrame *frame, const Image *from, const Image *to, const Image *also)
 {
-  int64_t total = 0;
+  for (int m = 0; m < from->n_memories; m++) {
+    BoxMemory *memory = &frame->memory[m];
 
-  *n_jobs = 0;
-  for (int i = 0; i < n; i++) {
-    const ImageMemory *src = &from->memory[box[i].memory];
-    const ImageMemory *dst = &to->memory[box[i].memory];
-    const int vector = choose_vector (src, dst);
-    const int left = box[i].left / vector * vector;
-    const int64_t end =
-        ((int64_t) box[i].right + vector - 1) / vector * vector;
-    BoxJob job = {};
-    int64_t vectors;
-
-    if (box[i].right <= box[i].left || box[i].bottom <= box[i].top)
-      continue;
-    job.from = src->data + box[i].top * src->stride + left;
-    job.to = dst->data + box[i].top * dst->stride + left;
-    job.from_stride = src->stride;
-    job.to_stride = dst->stride;
-    if (also != NULL) {
-      const ImageMemory *second = &also->memory[box[i].memory];
-
-      job.also = second->data + box[i].top * second->stride + left;
-      job.also_stride = second->stride;
-    }
-    job.bytes = (int) (end < (int64_t) src->row_bytes ? end
-                                                      : (int64_t) src->row_bytes)
-        - left;
-    job.rows = box[i].bottom - box[i].top;
-    job.vector = vector;
-    vectors = (int64_t) divide_up (job.bytes, vector) * job.rows;
-    job.first = (int) total;
-    job.blocks = (int) ((vectors + THREADS * EACH - 1) / (THREADS * EACH));
-    total += job.blocks;
-    if (total > MOST_BLOCKS)
-      return fault_set (fault, FAULT_UNSUPPORTED,
-          "Regions of this size cannot be covered in place.");
-    if (!regions_append (&self->jobs, job, fault))
-      return false;
-    ++*n_jobs;
+    memory->from = from->memory[m].data;
+    memory->from_stride = from->memory[m].stride;
+    memory->to = to->memory[m].data;
+    memory->to_stride = to->memory[m].stride;
+    memory->also = also != NULL ? also->memory[m].data : NULL;
+    memory->also_stride = also != NULL ? also->memory[m].stride : 0;
+    memory->vector = choose_vector (&from->memory[m], &to->memory[m]);
   }
-  *blocks = (int) total;
-  return true;
 }
 
+/* A box widened to whole vectors. */
+static Box
+describe_box (const BoxFrame *frame, const Image *image, const ImageBox *of)
+{
+  const int vector = frame->memory[of->memory].vector;
+  const int64_t row_bytes = (int64_t) image->memory[of->memory].row_bytes;
+  const int64_t end = ((int64_t) of->right + vector - 1) / vector * vector;
+  Box box;
+
+  box.first = 0;
+  box.memory = of->memory;
+  box.left = of->left / vector * vector;
+  box.top = of->top;
+  box.bytes = (int) (end < row_bytes ? end : row_bytes) - box.left;
+  box.rows = of->bottom - of->top;
+  return box;
+}
+
+static int64_t
+count_blocks (const BoxFrame *frame, const Box *box)
+{
+  return ((int64_t) divide_up (box->bytes, frame->memory[box->memory].vector)
+                 * box->rows
+             + THREADS * EACH - 1)
+      / (THREADS * EACH);
+}
+
+/* Queues the copies of boxes: as many at a time as there is room for. */
 static bool
-launch (const RegionsInPlace *self, const RegionsPlan *plan,
-    const RegionsRun *run, int first, int n, int blocks, Fault *fault)
+copy (const RegionsPlan *plan, const RegionsRun *run, const Image *from,
+    const Image *to, const Image *also, const ImageBox *box, Fault *fault)
 {
   BoxFrame frame;
+  int64_t blocks = 0;
   bool ok = false;
 
-  frame.jobs = (const BoxJob *) self->staging.device + first;
-  frame.n_jobs = n;
-  if (blocks > 0)
+  describe_memories (&frame, from, to, also);
+  frame.n = 0;
+  for (int i = 0; i < run->n_boxes; i++) {
+    const bool none =
+        box[i].right <= box[i].left || box[i].bottom <= box[i].top;
+
+    if (!none) {
+      Box *next = &frame.box[frame.n++];
+
+      *next = describe_box (&frame, from, &box[i]);
+      next->first = (int) blocks;
+      blocks += count_blocks (&frame, next);
+    }
+    if (frame.n == 0
+        || (frame.n < MOST_BOXES && i + 1 < run->n_boxes
+            && blocks < MOST_BLOCKS))
+      continue;
     GPU_CHECK (gpu_launch_early (plan->gpu, copy_boxes,
                    dim3 ((unsigned) blocks), dim3 (THREADS), 0, run->stream,
                    frame),
         fault);
+    frame.n = 0;
+    blocks = 0;
+  }
   ok = true;
 done:
   return ok;
-}
-
-/* Sends the boxes of both kernels up. */
-static bool
-send_jobs (RegionsInPlace *self, const RegionsRun *run, Fault *fault)
-{
-  const size_t bytes = self->jobs.n * self->jobs.item;
-  void *block;
-
-  if (bytes == 0)
-    return true;
-  if (!staging_reserve (&self->staging, bytes, LEAST_BLOCK, run->stream, fault))
-    return false;
-  block = staging_begin (&self->staging, fault);
-  if (block == NULL)
-    return false;
-  memcpy (block, self->jobs.data, bytes);
-  return staging_send (&self->staging, bytes, run->stream, fault);
 }
 
 bool
@@ -295,23 +288,14 @@ regions_in_place_begin (RegionsInPlace *self, const RegionsPlan *plan,
   inner->run = *run;
   inner->run.src = &inner->src;
   inner->run.dst = &inner->dst;
-  self->jobs.n = 0;
-  self->n_last = self->blocks_last = 0;
-  return add_jobs (self, run->src, &inner->src, on_gpu ? NULL : &inner->dst,
-             run->read, run->n_boxes, &self->n_first, &self->blocks_first,
-             fault)
-      && (on_gpu
-          || add_jobs (self, &inner->dst, run->dst, NULL, run->written,
-              run->n_boxes, &self->n_last, &self->blocks_last, fault))
-      && send_jobs (self, run, fault)
-      && launch (
-          self, plan, run, 0, self->n_first, self->blocks_first, fault);
+  return copy (plan, run, run->src, &inner->src, on_gpu ? NULL : &inner->dst,
+      run->read, fault);
 }
 
 bool
-regions_in_place_end (RegionsInPlace *self, const RegionsPlan *plan,
-    const RegionsRun *run, Fault *fault)
+regions_in_place_end (const RegionsPlan *plan, const RegionsRun *run,
+    const RegionsInner *inner, Fault *fault)
 {
-  return launch (
-      self, plan, run, self->n_first, self->n_last, self->blocks_last, fault);
+  return inner->run.dst->memory[0].data == run->dst->memory[0].data
+      || copy (plan, run, &inner->dst, run->dst, NULL, run->written, fault);
 }

@@ -23,6 +23,6 @@ struct RegionsInner
 /* Queues the first kernel, and fills in what is to be queued then. */
 bool regions_in_place_begin (RegionsInPlace *self, const RegionsPlan *plan,
     const RegionsRun *run, RegionsInner *inner, Fault *fault);
-/* Queues the last one. */
-bool regions_in_place_end (RegionsInPlace *self, const RegionsPlan *plan,
-    const RegionsRun *run, Fault *fault);
+/* Queues the last one, where there is one. */
+bool regions_in_place_end (const RegionsPlan *plan, const RegionsRun *run,
+    const RegionsInner *inner, Fault *fault);

@@ -129,12 +129,6 @@ append_sums (RegionsPack *pack, const RegionsPlan *plan, const RegionsRun *run,
   return true;
 }
 
-static int
-block_of (int i, int first, int size)
-{
-  return i >= first ? (i - first) / size : -1 - (first - 1 - i) / size;
-}
-
 static bool
 append_means (RegionsPack *pack, const RegionsRun *run, RegionsDevicePart *part,
     const RegionsPart *from, Fault *fault)
@@ -150,13 +144,13 @@ append_means (RegionsPack *pack, const RegionsRun *run, RegionsDevicePart *part,
   part->block_x = from->block_x;
   part->block_y = from->block_y;
   part->blocks.x.first =
-      block_of (part->area.x.first, from->block_x, from->block_width);
+      regions_block_of (part->area.x.first, from->block_x, from->block_width);
   part->blocks.x.last =
-      block_of (part->area.x.last - 1, from->block_x, from->block_width) + 1;
+      regions_block_of (part->area.x.last - 1, from->block_x, from->block_width) + 1;
   part->blocks.y.first =
-      block_of (part->area.y.first, from->block_y, from->block_height);
+      regions_block_of (part->area.y.first, from->block_y, from->block_height);
   part->blocks.y.last =
-      block_of (part->area.y.last - 1, from->block_y, from->block_height) + 1;
+      regions_block_of (part->area.y.last - 1, from->block_y, from->block_height) + 1;
   part->at = pack->n_means;
   n = regions_span_size (part->blocks.x) * regions_span_size (part->blocks.y);
   for (int first = 0; first < n; first += each) {

@@ -21,8 +21,8 @@ grow (const RegionsSpec *spec, const Region *region)
 {
   const int width = region->right - region->left;
   const int height = region->bottom - region->top;
-  const int x = (int) ceil (spec->grow * width);
-  const int y = (int) ceil (spec->grow * height);
+  const int x = spec->grow > 0.0 ? (int) ceil (spec->grow * width) : 0;
+  const int y = spec->grow > 0.0 ? (int) ceil (spec->grow * height) : 0;
   RegionsPlace place = { region->left - x, region->top - y, width + 2 * x,
     height + 2 * y, 0.0 };
 
@@ -73,28 +73,39 @@ regions_place (const RegionsSpec *spec, const Region *regions, int n,
   sort (places, spare, n);
 }
 
-static double
-largest (double a, double b)
+static int64_t
+clamp (int64_t i, int64_t n)
 {
-  return a > b ? a : b;
+  return i < 0 ? 0 : i > n ? n : i;
+}
+
+static int64_t
+floor_divide (int64_t n, int64_t divisor)
+{
+  return n >= 0 ? n / divisor : -((divisor - 1 - n) / divisor);
 }
 
 /* Samples of `pixels` each that lie in pixels [first, last), of the plane's n. */
 static RegionsSpan
-span_of (double first, double last, int pixels, int n)
+span_of (int64_t first, int64_t last, int pixels, int n)
 {
-  const double from = largest (floor (first / pixels), 0.0);
-  const double to = fmin (ceil (last / pixels), n);
-  const RegionsSpan span = { (int) fmin (from, n), (int) largest (to, 0.0) };
+  const RegionsSpan span = { (int) clamp (
+                                 pixels == 1 ? first
+                                             : floor_divide (first, pixels),
+                                 n),
+    (int) clamp (
+        pixels == 1 ? last : floor_divide (last + pixels - 1, pixels), n) };
 
   return span;
 }
 
 /* The number of pixels that a feather goes beyond a region along an axis of that size. */
-static double
+static int64_t
 feather_of (const RegionsSpec *spec, const RegionsPlace *place, int size)
 {
-  return ceil (spec->feather
+  if (!(spec->feather > 0.0))
+    return 0;
+  return (int64_t) ceil (spec->feather
       * (spec->shape == REGIONS_ELLIPSE ? size : smaller_side (place)));
 }
 
@@ -112,7 +123,7 @@ regions_block_pixels (double sigma)
 {
   const double b = ceil (sqrt (12.0) * sigma);
 
-  return (int) largest (0.0, fmin (b, (double) REGIONS_MAX_EDGE));
+  return (int) fmax (0.0, fmin (b, (double) REGIONS_MAX_EDGE));
 }
 
 /* That many pixels as samples. */
@@ -120,12 +131,6 @@ static int
 block_size (int block, int pixels)
 {
   return block > pixels ? (block + pixels - 1) / pixels : 1;
-}
-
-static int
-floor_divide (int n, int divisor)
-{
-  return n >= 0 ? n / divisor : -((divisor - 1 - n) / divisor);
 }
 
 RegionsSpan
@@ -161,10 +166,9 @@ regions_part (const RegionsSpec *spec, const RegionsPlace *place,
 {
   const int pixels_x = spec->subsampling_x[p];
   const int pixels_y = spec->subsampling_y[p] * rows_apart;
-  const double beyond_x = feather_of (spec, place, place->width);
-  const double beyond_y = feather_of (spec, place, place->height);
+  const int64_t beyond_x = feather_of (spec, place, place->width);
+  const int64_t beyond_y = feather_of (spec, place, place->height);
   const bool ellipse = spec->shape == REGIONS_ELLIPSE;
-  const int block = regions_block_pixels (place->sigma);
   RegionsPart part;
 
   part.shape.x = make_axis (spec, place->left, place->width, pixels_x);
@@ -173,14 +177,20 @@ regions_part (const RegionsSpec *spec, const RegionsPlace *place,
   part.shape.reach =
       spec->feather * (ellipse ? 2.0 : (double) smaller_side (place));
   part.area.x = span_of (place->left - beyond_x,
-      (double) place->left + place->width + beyond_x, pixels_x,
+      (int64_t) place->left + place->width + beyond_x, pixels_x,
       layout->plane[p].width);
   part.area.y = span_of (place->top - beyond_y,
-      (double) place->top + place->height + beyond_y, pixels_y,
+      (int64_t) place->top + place->height + beyond_y, pixels_y,
       image_plane_height (layout, p));
-  part.block_width = block_size (block, pixels_x);
-  part.block_height = block_size (block, pixels_y);
-  part.block_x = floor_divide (place->left, pixels_x);
-  part.block_y = floor_divide (place->top, pixels_y);
+  part.block_width = part.block_height = 1;
+  part.block_x = part.block_y = 0;
+  if (spec->fill == REGIONS_PIXELATE) {
+    const int block = regions_block_pixels (place->sigma);
+
+    part.block_width = block_size (block, pixels_x);
+    part.block_height = block_size (block, pixels_y);
+    part.block_x = (int) floor_divide (place->left, pixels_x);
+    part.block_y = (int) floor_divide (place->top, pixels_y);
+  }
   return part;
 }

@@ -10,13 +10,14 @@
  *   device      the same of frames that stay in the GPU's memory, beside what the
  *               kernel alone allows: 1 / the mean compute-time of its statistics
  *   ratio       whole pipelines with and without it
+ *   regions     frames of which eight small regions are covered, in place and not
  *   start       how long the first frame takes, in a new process and after a stop
  *   streams     1 to 64 elements at once, in one process and in several: all together as
  *               fast as they go, then each at 60 frames a second; runs only if named
  *   soak        N frames (100000) through everything that can happen
  *
- * --soak alone runs only the soak; without it, the others but streams. --picture gives throughput
- * and device one picture instead of theirs. --link takes what bench-transfer --json
+ * --soak alone runs only the soak; without it, the others but streams. --picture gives throughput,
+ * device and regions one picture instead of theirs. --link takes what bench-transfer --json
  * wrote, for the share of the bus that is used and for lone frames in series. --devices
  * has the streams of `streams` take GPUs 0 to N - 1 in turn. The exit status is 1 when
  * something failed, and 77 when nothing could be run. */
@@ -213,6 +214,7 @@ run_backend (PipelineBench *bench, const gchar *backend)
     gboolean only_cuda;
   } parts[] = { { "throughput", bench_throughput, FALSE },
     { "device", bench_device, TRUE }, { "ratio", bench_ratio, FALSE },
+    { "regions", bench_regions, FALSE },
     { "start", bench_start, FALSE }, { "streams", bench_streams, FALSE },
     { "soak", bench_soak, FALSE } };
   const gboolean cuda = strcmp (backend, "cuda") == 0;
@@ -295,7 +297,7 @@ main (int argc, char **argv)
   if (!parse (&program, argc, argv)) {
     fprintf (stderr,
         "usage: bench-pipeline [--quick] [--backend cuda|cpu]"
-        " [--only throughput|device|ratio|start|streams|soak]\n    [--json FILE]"
+        " [--only throughput|device|ratio|regions|start|streams|soak]\n    [--json FILE]"
         " [--picture FORMAT WIDTH HEIGHT]\n   "
         " [--link FILE | --duplex-gbps UP DOWN] [--soak [N]] [--seed N]\n   "
         " [--only streams --devices N]\n");

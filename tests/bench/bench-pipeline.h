@@ -45,6 +45,7 @@ void bench_throughput (PipelineBench *bench, const gchar *backend);
 /* backend "cuda" */
 void bench_device (PipelineBench *bench, const gchar *backend);
 void bench_ratio (PipelineBench *bench, const gchar *backend);
+void bench_regions (PipelineBench *bench, const gchar *backend);
 void bench_start (PipelineBench *bench, const gchar *backend);
 /* Whether this is a process that bench_start() has begun for one figure, which is told on
  * stdout then; `status` is to be its exit status. */

@@ -77,7 +77,8 @@ fill_pool (PushCourse *course)
 static gboolean
 push_frame (PushCourse *course)
 {
-  GstBuffer *buffer;
+  GstBuffer *buffer, *held = NULL;
+  GstFlowReturn flow;
 
   if (gst_buffer_pool_acquire_buffer (course->rig.pool, &buffer, NULL)
       != GST_FLOW_OK)
@@ -85,7 +86,11 @@ push_frame (PushCourse *course)
   course->pushed_ns = bench_now_ns ();
   GST_BUFFER_PTS (buffer) =
       (GstClockTime) (course->pushed_ns - course->start_ns);
-  return gst_pad_push (course->rig.source, buffer) == GST_FLOW_OK;
+  if (course->holds)
+    held = gst_buffer_ref (buffer);
+  flow = gst_pad_push (course->rig.source, buffer);
+  gst_clear_buffer (&held);
+  return flow == GST_FLOW_OK;
 }
 
 gboolean

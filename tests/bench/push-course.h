@@ -14,6 +14,7 @@
 typedef struct
 {
   PadRig rig;
+  gboolean holds;    /* somebody else has each buffer while it is pushed */
   gdouble start_ns;  /* of running time */
   gdouble pushed_ns; /* when the last frame was pushed */
 

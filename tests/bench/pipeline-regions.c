@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Frames of which eight small regions are covered: in the frames themselves, and, while somebody
+ * holds those, in others; beside the filter of the whole frame. */
+#include "bench-pipeline.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "push-course.h"
+
+#define LONE_FRAMES 100
+
+/* 115 x 108 pixels of a 4K frame each. */
+#define ZONES \
+  " roi-mode=inside zones=<<0.10,0.1,0.03,0.05>,<0.30,0.1,0.03,0.05>," \
+  "<0.50,0.1,0.03,0.05>,<0.70,0.1,0.03,0.05>,<0.15,0.6,0.03,0.05>," \
+  "<0.35,0.6,0.03,0.05>,<0.55,0.6,0.03,0.05>,<0.75,0.6,0.03,0.05>>"
+
+static const BenchPicture pictures[] = {
+  { "1080p NV12", "NV12", 1920, 1080, TRUE },
+  { "4K NV12", "NV12", 3840, 2160, TRUE },
+  { "4K RGBA", "RGBA", 3840, 2160, FALSE },
+};
+
+typedef struct
+{
+  const gchar *name, *settings;
+  gboolean holds, foreign; /* input buffers */
+} Variant;
+
+static const Variant variants[] = {
+  { "whole frame", "sigma=4", FALSE, FALSE },
+  { "blur, held", "sigma=4" ZONES, TRUE, FALSE },
+  { "blur", "sigma=4" ZONES, FALSE, FALSE },
+  { "blur, foreign", "sigma=4" ZONES, FALSE, TRUE },
+  { "strong blur", "roi-strength=0.25" ZONES, FALSE, FALSE },
+  { "pixelate", "roi-fill=pixelate roi-strength=0.25" ZONES, FALSE, FALSE },
+  { "solid, held", "roi-fill=solid" ZONES, TRUE, FALSE },
+  { "solid", "roi-fill=solid" ZONES, FALSE, FALSE },
+};
+
+static gboolean
+open_course (PushCourse *course, const gchar *backend,
+    const BenchPicture *picture, const Variant *variant)
+{
+  gchar *settings =
+      g_strdup_printf ("backend=%s %s", backend, variant->settings);
+  GstCaps *caps =
+      pad_rig_caps (picture->format, picture->width, picture->height);
+  gboolean ok = push_course_init (course, settings);
+
+  if (ok) {
+    course->holds = variant->holds;
+    course->rig.foreign_in = variant->foreign;
+    ok = pad_rig_start (&course->rig) && push_course_begin (course, caps);
+  }
+  gst_caps_unref (caps);
+  g_free (settings);
+  return ok;
+}
+
+static gboolean
+measure_lone (PushCourse *course, guint n, BenchSpread *latency)
+{
+  gdouble sample[LONE_FRAMES];
+
+  for (guint i = 0; i < n; i++) {
+    g_usleep (BENCH_LONE_PAUSE_US);
+    if (!push_course_push_lone (course, &sample[i]))
+      return FALSE;
+  }
+  *latency = bench_spread (sample, (gint) n);
+  return TRUE;
+}
+
+static void
+report (PipelineBench *bench, const gchar *backend, const BenchPicture *picture,
+    const Variant *variant, BenchSpread interval, BenchUsage each,
+    BenchSpread latency)
+{
+  BenchJson *json = bench->json;
+
+  printf ("  %-14s %9.1f  %8.4f (%8.4f .. %8.4f)  %8.1f  %9.1f (%.1f ..)\n",
+      variant->name, 1e9 / interval.median, interval.median / 1e6,
+      interval.min / 1e6, interval.max / 1e6, each.cpu_ns / 1e3,
+      latency.median / 1e3, latency.min / 1e3);
+  fflush (stdout);
+  bench_json_object (json, NULL);
+  bench_json_string (json, "part", "regions");
+  bench_json_string (json, "backend", backend);
+  bench_json_string (json, "frame", picture->name);
+  bench_json_string (json, "variant", variant->name);
+  bench_json_number (json, "ms", interval.median / 1e6);
+  bench_json_number (json, "ms_min", interval.min / 1e6);
+  bench_json_number (json, "ms_max", interval.max / 1e6);
+  bench_json_number (json, "cpu_us", each.cpu_ns / 1e3);
+  bench_json_number (json, "lone_us", latency.median / 1e3);
+  bench_json_number (json, "lone_us_min", latency.min / 1e3);
+  bench_json_number (json, "lone_us_max", latency.max / 1e3);
+  bench_json_end (json);
+}
+
+static gboolean
+run_variant (PipelineBench *bench, const gchar *backend,
+    const BenchPicture *picture, const Variant *variant)
+{
+  const gboolean cpu = strcmp (backend, "cpu") == 0;
+  BenchSpread interval, latency;
+  BenchUsage each;
+  PushCourse course;
+  const gboolean ok = open_course (&course, backend, picture, variant)
+      && push_course_measure (
+          &course, cpu, bench->quick ? 0.1 : 0.4, &interval, &each)
+      && measure_lone (&course, bench->quick ? 20 : LONE_FRAMES, &latency);
+
+  if (ok) {
+    report (bench, backend, picture, variant, interval, each, latency);
+  } else {
+    gchar *error = course.rig.element ? pad_rig_take_error (&course.rig) : NULL;
+
+    bench_fail (bench, picture->name, "%s, %s: %s", backend, variant->name,
+        error ? error : "frames do not come through");
+    g_free (error);
+  }
+  push_course_clear (&course);
+  return ok;
+}
+
+static void
+run_picture (
+    PipelineBench *bench, const gchar *backend, const BenchPicture *picture)
+{
+  gchar *name = g_strdup_printf ("regions/%s/%s", backend, picture->name);
+  gboolean ok = TRUE;
+
+  printf ("\n%s, backend=%s, eight regions\n", picture->name, backend);
+  printf ("  %-14s %9s  %30s  %8s  %s\n", "variant", "frames/s",
+      "ms a frame (min .. max)", "CPU us", "  lone us");
+  for (guint v = 0; v < G_N_ELEMENTS (variants); v++)
+    ok = run_variant (bench, backend, picture, &variants[v]) && ok;
+  if (ok)
+    bench_pass (bench, name);
+  g_free (name);
+}
+
+void
+bench_regions (PipelineBench *bench, const gchar *backend)
+{
+  for (guint p = 0; p < G_N_ELEMENTS (pictures); p++) {
+    const BenchPicture *picture =
+        bench_choose_picture (bench, pictures, G_N_ELEMENTS (pictures), p);
+
+    if (picture != NULL)
+      run_picture (bench, backend, picture);
+  }
+}
