@@ -553,7 +553,7 @@ regions_plan_suits_place (
 {
   const size_t bytes = image_bytes (&plan->layout);
 
-  return !plan->spec.outside
+  return !plan->spec.outside && bytes < REGIONS_MOST_IN_PLACE
       && 2 * image_box_bytes (boxes->read, boxes->n) <= bytes
       && (!in_gpu_memory || bytes >= REGIONS_LEAST_IN_PLACE);
 }
@@ -574,6 +574,9 @@ regions_plan_run_in_place (RegionsPlan *plan, const Region *regions, int n,
   if (plan->spec.outside)
     return fault_set (fault, FAULT_UNSUPPORTED,
         "Only the inside of regions can be covered in place.");
+  if (image_bytes (&plan->layout) >= REGIONS_MOST_IN_PLACE)
+    return fault_set (fault, FAULT_UNSUPPORTED,
+        "Pictures of 1 GiB and more cannot be covered in place.");
   if (!validate_run (plan, regions, n, &run, fault)
       || !reserve_places (plan, n, fault))
     return false;

@@ -58,6 +58,8 @@ extern "C" {
 /* Bytes that an H200 copies in the time that queueing one kernel more, and reading the regions first,
  * takes it: some 13 us. */
 #define REGIONS_LEAST_IN_PLACE (24 << 20)
+/* What kernels count in 32 bits. */
+#define REGIONS_MOST_IN_PLACE (1 << 30)
 
 typedef enum
 {
@@ -127,7 +129,8 @@ bool regions_plan_run (RegionsPlan *plan, const Region *regions, int n,
  * outside): bytes that no weight reaches stay as they are, and of all others only those are read
  * that fills need. Queued after all kernels. CUDA: the image may also lie in pinned memory
  * (gpu_malloc_host()), which kernels then read and write themselves; the first run allocates GPU
- * memory for one picture, or two. */
+ * memory for one picture, or two. A picture of REGIONS_MOST_IN_PLACE bytes or more is refused
+ * (FAULT_UNSUPPORTED). */
 bool regions_plan_run_in_place (RegionsPlan *plan, const Region *regions, int n,
     const Image *image, int rows_apart, GpuStream stream, Fault *fault);
 
@@ -145,7 +148,7 @@ bool regions_plan_find_boxes (RegionsPlan *plan, const Region *regions, int n,
 
 /* Whether a run in place takes less time than one that copies the picture: it is inside of
  * regions, and reads at most half of all bytes; and of a picture in GPU memory, where copying is
- * fast, there are REGIONS_LEAST_IN_PLACE bytes at least. */
+ * fast, there are REGIONS_LEAST_IN_PLACE bytes at least. FALSE for what is refused, too. */
 bool regions_plan_suits_place (
     const RegionsPlan *plan, const RegionsBoxes *boxes, bool in_gpu_memory);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* compose-kernel: finishes a GPU's fills, and lays them over dst: all regions that touch a sample
- * one after the other in registers, so that it is read once and written once. */
+/* compose-kernel: lays a GPU's fills over dst: all regions that touch a sample one after the other in
+ * registers, so that it is read once and written once. */
 #pragma once
 
 #include "fill-kernels.cuh"
@@ -28,68 +28,6 @@ regions_weight_of (
           regions_axis_term (&part.shape.y, at.y)));
 }
 
-/* The sum of a term's rows of sums. */
-template <typename Real>
-__device__ __forceinline__ Real
-regions_sum_column (const RegionsFrame<Real> &frame,
-    const RegionsDevicePart &part, const RegionsTaps &taps, int t, int order,
-    int channel, int x, int y)
-{
-  const RegionsTerm &term = taps.term[t];
-  const int width = part.area.x.last - part.area.x.first;
-  const int height = frame.plane[part.plane].height;
-  const Real *sums = frame.sums + part.at
-      + (size_t) (order * taps.n_terms + t) * part.n_rows * width
-      + (x - part.area.x.first);
-  const int top = y - term.ny / 2;
-
-  return sum_products<Real> (term.ny, [&] (int i, Real some) {
-    const int row = border_index (top + i, height, frame.border);
-
-    return multiply_add (frame.tap[term.y + i],
-        row < 0 ? (Real) (term.sum_x * taps.channel[channel].border)
-                : sums[(size_t) (row - part.first_row) * width],
-        some);
-  });
-}
-
-/* The filter's code of a sample. */
-template <typename Real>
-__device__ __forceinline__ int
-regions_filtered (const RegionsFrame<Real> &frame,
-    const RegionsDevicePart &part, int order, int c, int x, int y)
-{
-  const RegionsDevicePlane &plane = frame.plane[part.plane];
-  const RegionsTaps &taps = frame.taps[part.taps];
-  const SepconvChannel &channel = taps.channel[c];
-  const bool sum = taps.how.combine == SEPCONV_SUM;
-  Real first = 0, second = 0;
-  double sums[2];
-
-  for (int t = 0; t < taps.n_terms; t++) {
-    const Real term = regions_sum_column (frame, part, taps, t, order, c, x, y);
-
-    if (sum || t == 0)
-      first += term;
-    else
-      second = term;
-  }
-  if (sum)
-    return round_to_code (first + (Real) channel.offset, channel.max_code);
-  sums[0] = first;
-  sums[1] = second;
-  {
-    const double value = combine_sums (&taps.how, &channel,
-        regions_load_code (plane, plane.src + y * plane.src_stride, x, c)
-            - channel.center,
-        sums);
-
-    if (taps.how.combine == SEPCONV_DIRECTION)
-      return __double2int_rn (value) & channel.max_code;
-    return round_to_code (value, channel.max_code);
-  }
-}
-
 __device__ __forceinline__ int
 regions_block_at (int i, int first, int size)
 {
@@ -104,8 +42,12 @@ regions_fill (const RegionsFrame<Real> &frame, const RegionsDevicePart &part,
   const RegionsDevicePlane &plane = frame.plane[part.plane];
 
   switch (part.source) {
-    case REGIONS_FROM_SUMS:
-      return regions_filtered (frame, part, order, c, x, y);
+    case REGIONS_FROM_CODES:
+      return frame.codes[part.codes_at
+          + ((size_t) order * (part.area.y.last - part.area.y.first) + y
+                - part.area.y.first)
+              * (part.area.x.last - part.area.x.first)
+          + x - part.area.x.first];
     case REGIONS_FROM_MEANS: {
       const int across = part.blocks.x.last - part.blocks.x.first;
       const int column = regions_block_at (x, part.block_x, part.block_width)
@@ -153,25 +95,30 @@ regions_compose_sample (const RegionsFrame<Real> &frame,
 {
   uint8_t *pixel = plane.dst + at.y * plane.dst_stride
       + (ptrdiff_t) at.x * plane.pixel_stride;
-  int order = 0;
+  int raw[IMAGE_MAX_CHANNELS];
 
-  for (int c = 0; c < plane.channels; c++) {
-    uint8_t *sample = pixel + c * plane.channel_stride;
-    int raw;
+#pragma unroll
+  for (int c = 0; c < IMAGE_MAX_CHANNELS; c++)
+    if (plane.treated >> c & 1)
+      raw[c] =
+          load_code (pixel + c * plane.channel_stride, plane.sample_bytes, 0);
+#pragma unroll 1
+  for (int i = first; i < at.n; i++) {
+    const uint32_t weight = regions_weight_of (frame, at, i);
 
-    if (!(plane.treated >> c & 1))
+    if (weight == 0)
       continue;
-    raw = load_code (sample, plane.sample_bytes, 0);
-    for (int i = first; i < at.n; i++) {
-      const uint32_t weight = regions_weight_of (frame, at, i);
-
-      if (weight > 0)
-        raw = regions_lay_over (
-            frame, frame.parts[at.list[i]], weight, raw, order, c, at.x, at.y);
-    }
-    store_code (sample, raw, plane.sample_bytes, 0);
-    order++;
+#pragma unroll
+    for (int c = 0, order = 0; c < IMAGE_MAX_CHANNELS; c++)
+      if (plane.treated >> c & 1)
+        raw[c] = regions_lay_over (frame, frame.parts[at.list[i]], weight,
+            raw[c], order++, c, at.x, at.y);
   }
+#pragma unroll
+  for (int c = 0; c < IMAGE_MAX_CHANNELS; c++)
+    if (plane.treated >> c & 1)
+      store_code (
+          pixel + c * plane.channel_stride, raw[c], plane.sample_bytes, 0);
 }
 
 /* A block of threads a tile. */

@@ -22,7 +22,7 @@ struct RegionsDevice
   RegionsPack *pack;
   RegionsInPlace *in_place;
   Staging staging;
-  void *sums; /* or means */
+  void *sums; /* and codes, or means */
   size_t sums_bytes;
 };
 
@@ -47,7 +47,7 @@ sums_bytes (const RegionsPack *pack)
 {
   return pack->n_sums
       * (pack->filters.float_holds ? sizeof (float) : sizeof (double))
-      + pack->n_means * sizeof (uint16_t);
+      + (pack->n_codes + pack->n_means) * sizeof (uint16_t);
 }
 
 template <typename T>
@@ -72,11 +72,13 @@ describe_frame (const RegionsPlan *plan, const RegionsRun *run)
   frame.taps = sent<RegionsTaps> (state, pack->filters.taps);
   frame.tap = sent<Real> (state, pack->filters.tap);
   frame.sum_jobs = sent<RegionsSumJob> (state, pack->sum_jobs);
+  frame.code_jobs = sent<RegionsCodeJob> (state, pack->code_jobs);
   frame.mean_jobs = sent<RegionsMeanJob> (state, pack->mean_jobs);
   frame.tiles = sent<RegionsTile> (state, pack->tiles);
   frame.list = sent<int> (state, pack->list);
-  /* A run has one kind of fill. */
+  /* A run has sums and codes, or means. */
   frame.sums = (Real *) state->sums;
+  frame.codes = (uint16_t *) (frame.sums + pack->n_sums);
   frame.means = (uint16_t *) state->sums;
   return frame;
 }
@@ -94,6 +96,11 @@ launch (const RegionsPlan *plan, const RegionsRun *run, Fault *fault)
     GPU_CHECK (
         gpu_launch_early (plan->gpu, regions_sums<Real>,
             dim3 ((unsigned) pack->sum_jobs.n), block, 0, run->stream, frame),
+        fault);
+  if (pack->code_jobs.n > 0)
+    GPU_CHECK (
+        gpu_launch_early (plan->gpu, regions_codes<Real>,
+            dim3 ((unsigned) pack->code_jobs.n), block, 0, run->stream, frame),
         fault);
   if (pack->mean_jobs.n > 0)
     GPU_CHECK (
@@ -243,7 +250,7 @@ static bool
 load_kernels (Fault *fault)
 {
   const void *const kernels[] = { (const void *) regions_sums<Real>,
-    (const void *) regions_means<Real>,
+    (const void *) regions_codes<Real>, (const void *) regions_means<Real>,
     (const void *) regions_compose_tiles<Real> };
   bool ok = false;
 

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* device: what the kernels know of a picture and its filter, and how a GPU is told of regions that
- * direct.cuh does not take: the run goes up as one block of arrays, and two kernels read it: one makes the fills' first pass, sums along x or means of blocks, the other finishes the
- * fills and lays them over dst, tile by tile. */
+ * direct.cuh does not take: the run goes up as one block of arrays, and two or three kernels read it:
+ * one or two make fills, from sums along x and then along y or as means of blocks, and the last one
+ * lays them over dst, tile by tile. */
 #pragma once
 
 #include "plan.h"
 
 #include "../sepconv/combine.h"
 
-#define REGIONS_TILE 32 /* samples a side, of sums and of dst */
+#define REGIONS_TILE 32 /* samples a side, of dst */
+/* Of the sums that a block of threads makes. */
+#define FILL_WIDTH 64
+#define FILL_HEIGHT 16
 
 /* What a part takes for a fill. */
 enum RegionsSource
 {
-  REGIONS_FROM_SUMS,
+  REGIONS_FROM_CODES,
   REGIONS_FROM_MEANS,
   REGIONS_FROM_COLOR,
   REGIONS_FROM_SRC,
@@ -36,7 +40,8 @@ struct RegionsTaps
 };
 
 /* Of one region in one plane. Sums are [channel that is filtered][term][rows][area.x], from row
- * first_row of the plane on; means are [blocks_y][blocks_x][channel of the plane]. */
+ * first_row of the plane on, codes [channel that is filtered][area.y][area.x]; means are
+ * [blocks_y][blocks_x][channel of the plane]. */
 struct RegionsDevicePart
 {
   RegionsShapeInPlane shape;
@@ -47,14 +52,22 @@ struct RegionsDevicePart
   RegionsArea blocks; /* which of all blocks, of which block 0 is the first */
   int block_width, block_height, block_x, block_y;
   size_t at; /* of its first sum or mean */
+  size_t codes_at;
   uint16_t color[IMAGE_MAX_CHANNELS];
 };
 
-/* Sums of one term of one channel: a tile of them, from (x, y) of the part's on. */
+/* Sums of one term of one channel: FILL_WIDTH x FILL_HEIGHT of them, from (x, y) of the part's on. */
 struct RegionsSumJob
 {
   int part, channel, order; /* of the channels that are filtered */
   int term, x, y;
+};
+
+/* Codes of one channel: REGIONS_TILE x REGIONS_TILE of them, from (x, y) of the part's on. */
+struct RegionsCodeJob
+{
+  int part, channel, order; /* of the channels that are filtered */
+  int x, y;
 };
 
 /* Means of `n` blocks of a part, from `first` on, counted row by row. */
@@ -115,9 +128,10 @@ template <typename Real> struct RegionsFrame
   const RegionsTaps *taps;
   const Real *tap;
   const RegionsSumJob *sum_jobs;
+  const RegionsCodeJob *code_jobs;
   const RegionsMeanJob *mean_jobs;
   const RegionsTile *tiles;
   const int *list;
   Real *sums;
-  uint16_t *means;
+  uint16_t *codes, *means;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* fill-kernels: the first pass of a GPU's fills. */
+/* fill-kernels: a GPU's fills of samples: sums along x, codes from those along y; means of blocks. */
 #pragma once
 
 #include "device.cuh"
@@ -11,9 +11,10 @@
 #define FILL_ROWS 8
 #define FILL_THREADS (FILL_COLUMNS * FILL_ROWS)
 #define FILL_EACH (REGIONS_TILE / FILL_ROWS) /* rows of a thread */
-/* Taps that a block has at a time. */
-#define FILL_TAPS (2 * SEPCONV_SUM_BLOCK)
-#define FILL_LINE (REGIONS_TILE + FILL_TAPS - 1)
+/* Taps that a block has at a time, and what lies under them in a row of its sums. */
+#define FILL_TAPS ((int) (sizeof (Real) == sizeof (float) ? 5 : 4) * SEPCONV_SUM_BLOCK)
+#define FILL_LINE (FILL_WIDTH + FILL_TAPS)
+#define FILL_FOURS (FILL_WIDTH / 4) /* of neighbours in a row of sums */
 
 /* A block of more samples is summed by all threads, others by a warp each. */
 #define FILL_WARP_SAMPLES 2048
@@ -28,80 +29,297 @@ regions_load_code (
       plane.sample_bytes, plane.shift);
 }
 
-/* Samples under FILL_TAPS taps from `first` on, of a tile's rows, less the center. */
+__device__ __forceinline__ void
+fill_load_four (const float *from, float (&to)[4])
+{
+  const float4 four = *(const float4 *) from;
+
+  to[0] = four.x;
+  to[1] = four.y;
+  to[2] = four.z;
+  to[3] = four.w;
+}
+
+__device__ __forceinline__ void
+fill_load_four (const double *from, double (&to)[4])
+{
+#pragma unroll
+  for (int k = 0; k < 4; k++)
+    to[k] = from[k];
+}
+
+/* As fill_load_lines(), where all columns are within the plane. */
+template <typename Real, typename Sample>
+__device__ __forceinline__ void
+fill_load_inside (Real (*line)[FILL_LINE], const RegionsDevicePlane &plane,
+    int channel, Real center, int left, int columns, int top, int last)
+{
+#pragma unroll 1
+  for (int row = threadIdx.y; row < FILL_HEIGHT; row += FILL_ROWS) {
+    const uint8_t *from = plane.src + min (top + row, last) * plane.src_stride
+        + (ptrdiff_t) (left + (int) threadIdx.x) * plane.pixel_stride
+        + channel * plane.channel_stride;
+
+#pragma unroll
+    for (int k = 0; k < FILL_LINE / FILL_COLUMNS; k++)
+      if (k * FILL_COLUMNS + (int) threadIdx.x < columns)
+        line[row][k * FILL_COLUMNS + threadIdx.x] =
+            (Real) (*(const Sample *) (from
+                        + (ptrdiff_t) (k * FILL_COLUMNS) * plane.pixel_stride)
+                >> plane.shift)
+            - center;
+  }
+}
+
+/* So many columns of samples under taps from `first` on, for the rows of a job, less the center. Rows
+ * below those of the part are like its last. */
 template <typename Real>
 __device__ __forceinline__ void
-regions_load_lines (Real (*line)[FILL_LINE], const RegionsFrame<Real> &frame,
-    const RegionsDevicePart &part, const RegionsSumJob &job, int first)
+fill_load_lines (Real (*line)[FILL_LINE], const RegionsFrame<Real> &frame,
+    const RegionsDevicePart &part, const RegionsSumJob &job, int first,
+    int columns)
 {
   const RegionsDevicePlane &plane = frame.plane[part.plane];
   const SepconvChannel &channel = frame.taps[part.taps].channel[job.channel];
   const int left = part.area.x.first + job.x + first
       - frame.taps[part.taps].term[job.term].nx / 2;
-  const int me = threadIdx.y * FILL_COLUMNS + threadIdx.x;
+  const int top = part.first_row + job.y;
+  const int last = part.first_row + part.n_rows - 1;
+  const Real center = (Real) channel.center, border = (Real) channel.border;
 
-  for (int i = me; i < REGIONS_TILE * FILL_LINE; i += FILL_THREADS) {
-    const int row = i / FILL_LINE, k = i % FILL_LINE;
-    const int y = part.first_row + job.y + row;
+  if (left >= 0 && left + columns <= plane.width) {
+    if (plane.sample_bytes == 1)
+      fill_load_inside<Real, uint8_t> (
+          line, plane, job.channel, center, left, columns, top, last);
+    else
+      fill_load_inside<Real, uint16_t> (
+          line, plane, job.channel, center, left, columns, top, last);
+    return;
+  }
+  for (int k = threadIdx.x; k < columns; k += FILL_COLUMNS) {
     const int x = border_index (left + k, plane.width, frame.border);
 
-    if (job.y + row < part.n_rows)
-      line[row][k] = x < 0
-          ? (Real) channel.border
-          : (Real) regions_load_code (
-                plane, plane.src + y * plane.src_stride, x, job.channel)
-              - (Real) channel.center;
+    for (int row = threadIdx.y; row < FILL_HEIGHT; row += FILL_ROWS)
+      line[row][k] = x < 0 ? border
+                           : (Real) regions_load_code (plane,
+                                 plane.src
+                                     + min (top + row, last) * plane.src_stride,
+                                 x, job.channel)
+              - center;
   }
 }
 
-/* A block of threads a job. */
+/* Adds the products of n taps, whose number is a multiple of 4, to four neighbours in a row. */
+template <typename Real>
+__device__ __forceinline__ void
+fill_sum_line (const Real *line, const Real *tap, int n, Real (&sum)[4])
+{
+  Real a[4], b[4];
+
+  fill_load_four (line, a);
+  for (int first = 0; first < n; first += SEPCONV_SUM_BLOCK) {
+    const int last = min (first + SEPCONV_SUM_BLOCK, n);
+    Real some[4] = {};
+
+#pragma unroll 2
+    for (int i = first; i < last; i += 4) {
+      Real by[4];
+
+      fill_load_four (tap + i, by);
+      fill_load_four (line + i + 4, b);
+#pragma unroll
+      for (int j = 0; j < 4; j++)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+          some[k] = multiply_add (
+              by[j], j + k < 4 ? a[(j + k) % 4] : b[(j + k) % 4], some[k]);
+#pragma unroll
+      for (int k = 0; k < 4; k++)
+        a[k] = b[k];
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+      sum[k] += some[k];
+  }
+}
+
+/* A block of threads a job: a thread has four neighbours in a row. */
 template <typename Real>
 static __global__ void
 __launch_bounds__ (FILL_THREADS)
     regions_sums (GPU_PARAMETER RegionsFrame<Real> frame)
 {
-  __shared__ Real line[REGIONS_TILE][FILL_LINE];
-  __shared__ Real tap[FILL_TAPS];
+  alignas (16) __shared__ Real line[FILL_HEIGHT][FILL_LINE];
+  alignas (16) __shared__ Real tap[FILL_TAPS];
   const RegionsSumJob job = frame.sum_jobs[blockIdx.x];
   const RegionsDevicePart &part = frame.parts[job.part];
   const RegionsTaps &taps = frame.taps[part.taps];
   const RegionsTerm term = taps.term[job.term];
   const int width = part.area.x.last - part.area.x.first;
   const int me = threadIdx.y * FILL_COLUMNS + threadIdx.x;
-  const int column = job.x + threadIdx.x;
-  Real sum[FILL_EACH] = {};
+  const int row = me / FILL_FOURS, column = 4 * (me % FILL_FOURS);
+  Real sum[4] = {};
 
+  static_assert (FILL_HEIGHT * FILL_FOURS == FILL_THREADS, "a four a thread");
   gpu_await_previous ();
   for (int first = 0; first < term.nx; first += FILL_TAPS) {
     const int n = min (FILL_TAPS, term.nx - first);
+    const int padded = (n + 3) / 4 * 4;
 
     __syncthreads ();
-    regions_load_lines (line, frame, part, job, first);
+    fill_load_lines (line, frame, part, job, first, FILL_WIDTH + padded);
     if (me < FILL_TAPS)
       tap[me] = me < n ? frame.tap[term.x + first + me] : (Real) 0;
     __syncthreads ();
-    for (int block = 0; block < n; block += SEPCONV_SUM_BLOCK) {
-      Real some[FILL_EACH] = {};
+    fill_sum_line (&line[row][column], tap, padded, sum);
+  }
+  if (job.y + row < part.n_rows) {
+    Real *to = frame.sums + part.at
+        + ((size_t) (job.order * taps.n_terms + job.term) * part.n_rows + job.y
+              + row)
+            * width
+        + job.x + column;
 
-#pragma unroll 8
-      for (int i = block; i < block + SEPCONV_SUM_BLOCK; i++)
 #pragma unroll
-        for (int k = 0; k < FILL_EACH; k++)
-          some[k] = multiply_add (tap[i],
-              line[threadIdx.y + k * FILL_ROWS][threadIdx.x + i], some[k]);
-      for (int k = 0; k < FILL_EACH; k++)
-        sum[k] += some[k];
-    }
+    for (int k = 0; k < 4; k++)
+      if (job.x + column + k < width)
+        to[k] = sum[k];
   }
-  for (int k = 0; k < FILL_EACH; k++) {
-    const int row = job.y + threadIdx.y + k * FILL_ROWS;
+}
 
-    if (row < part.n_rows && column < width)
-      frame.sums[part.at
-          + ((size_t) (job.order * taps.n_terms + job.term) * part.n_rows + row)
-              * width
-          + column] = sum[k];
+/* So many rows of sums of a term and REGIONS_TILE columns, from (x, y) of the plane on: those that a
+ * border repeats, too. Columns right of the part's are like its last. */
+template <typename Real>
+__device__ __forceinline__ void
+fill_load_sums (Real (*line)[REGIONS_TILE], const RegionsFrame<Real> &frame,
+    const RegionsDevicePart &part, const RegionsCodeJob &job, int t, int x,
+    int y, int rows)
+{
+  const RegionsTaps &taps = frame.taps[part.taps];
+  const int width = part.area.x.last - part.area.x.first;
+  const int height = frame.plane[part.plane].height;
+  const int last = part.first_row + part.n_rows - 1;
+  const Real *sums = frame.sums + part.at
+      + (size_t) (job.order * taps.n_terms + t) * part.n_rows * width
+      + min (x + (int) threadIdx.x, width - 1);
+  const Real border =
+      (Real) (taps.term[t].sum_x * taps.channel[job.channel].border);
+
+#pragma unroll 4
+  for (int k = threadIdx.y; k < rows; k += FILL_ROWS) {
+    const int row = border_index (y + k, height, frame.border);
+    /* What rows beyond the part's are for is not used. */
+    const int there = min (max (row, part.first_row), last);
+
+    line[k][threadIdx.x] = row < 0
+        ? border
+        : sums[(size_t) (there - part.first_row) * width];
   }
+}
+
+/* Adds the products of n taps to FILL_EACH rows of a column. */
+template <typename Real>
+__device__ __forceinline__ void
+fill_sum_column (const Real (*line)[REGIONS_TILE], const Real *tap, int n,
+    Real (&sum)[FILL_EACH])
+{
+  Real in[FILL_EACH];
+
+#pragma unroll
+  for (int k = 1; k < FILL_EACH; k++)
+    in[k] = line[k - 1][0];
+  for (int first = 0; first < n; first += SEPCONV_SUM_BLOCK) {
+    const int last = min (first + SEPCONV_SUM_BLOCK, n);
+    Real some[FILL_EACH] = {};
+
+#pragma unroll 4
+    for (int i = first; i < last; i++) {
+#pragma unroll
+      for (int k = 0; k < FILL_EACH - 1; k++)
+        in[k] = in[k + 1];
+      in[FILL_EACH - 1] = line[i + FILL_EACH - 1][0];
+#pragma unroll
+      for (int k = 0; k < FILL_EACH; k++)
+        some[k] = multiply_add (tap[i], in[k], some[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < FILL_EACH; k++)
+      sum[k] += some[k];
+  }
+}
+
+/* The filter's code of the sample at (x, y), of its sums: of all terms, or of the first and the
+ * second. */
+template <typename Real>
+__device__ __forceinline__ int
+fill_combine (const RegionsDevicePlane &plane, const RegionsTaps &taps,
+    int channel, Real first, Real second, int x, int y)
+{
+  const SepconvChannel &of = taps.channel[channel];
+  const double sums[2] = { first, second };
+  double value;
+
+  if (taps.how.combine == SEPCONV_SUM)
+    return round_to_code (first + (Real) of.offset, of.max_code);
+  value = combine_sums (&taps.how, &of,
+      regions_load_code (plane, plane.src + y * plane.src_stride, x, channel)
+          - of.center,
+      sums);
+  return taps.how.combine == SEPCONV_DIRECTION
+      ? __double2int_rn (value) & of.max_code
+      : round_to_code (value, of.max_code);
+}
+
+/* A block of threads a job: a thread has FILL_EACH rows of a column. */
+template <typename Real>
+static __global__ void
+__launch_bounds__ (FILL_THREADS)
+    regions_codes (GPU_PARAMETER RegionsFrame<Real> frame)
+{
+  __shared__ Real line[REGIONS_TILE + FILL_TAPS][REGIONS_TILE];
+  __shared__ Real tap[FILL_TAPS];
+  const RegionsCodeJob job = frame.code_jobs[blockIdx.x];
+  const RegionsDevicePart &part = frame.parts[job.part];
+  const RegionsDevicePlane &plane = frame.plane[part.plane];
+  const RegionsTaps &taps = frame.taps[part.taps];
+  const int width = part.area.x.last - part.area.x.first;
+  const int height = part.area.y.last - part.area.y.first;
+  const int me = threadIdx.y * FILL_COLUMNS + threadIdx.x;
+  const int x = job.x + threadIdx.x, y = job.y + FILL_EACH * threadIdx.y;
+  Real first[FILL_EACH] = {}, second[FILL_EACH] = {};
+
+  gpu_await_previous ();
+  for (int t = 0; t < taps.n_terms; t++) {
+    const RegionsTerm &term = taps.term[t];
+    Real sum[FILL_EACH] = {};
+
+    for (int from = 0; from < term.ny; from += FILL_TAPS) {
+      const int n = min (FILL_TAPS, term.ny - from);
+
+      __syncthreads ();
+      fill_load_sums (line, frame, part, job, t, job.x,
+          part.area.y.first + job.y + from - term.ny / 2, REGIONS_TILE - 1 + n);
+      if (me < n)
+        tap[me] = frame.tap[term.y + from + me];
+      __syncthreads ();
+      fill_sum_column<Real> (
+          (const Real (*)[REGIONS_TILE]) &line[FILL_EACH * threadIdx.y]
+                                               [threadIdx.x],
+          tap, n, sum);
+    }
+#pragma unroll
+    for (int k = 0; k < FILL_EACH; k++)
+      if (taps.how.combine == SEPCONV_SUM || t == 0)
+        first[k] += sum[k];
+      else
+        second[k] = sum[k];
+  }
+#pragma unroll
+  for (int k = 0; k < FILL_EACH; k++)
+    if (x < width && y + k < height)
+      frame.codes[part.codes_at + ((size_t) job.order * height + y + k) * width
+          + x] = (uint16_t) fill_combine (plane, taps, job.channel, first[k],
+          second[k], part.area.x.first + x, part.area.y.first + y + k);
 }
 
 /* The codes of a block that one of `lanes` threads adds up. */

@@ -9,8 +9,7 @@
 
 #define ALIGNMENT 64 /* bytes, of rows of the plan's pictures */
 #define THREADS 256
-#define EACH 4 /* vectors of a thread */
-#define MOST_BLOCKS (1 << 30)
+#define EACH 2 /* vectors of a thread */
 #define MOST_BOXES 160 /* of a launch: its parameter has room for them */
 #define MOST_PARAMETER 4096 /* bytes */
 
@@ -66,17 +65,18 @@ copy_box (const BoxMemory &memory, const Box &box, int block)
 {
   const int size = (int) sizeof (Vector);
   const int across = (box.bytes + size - 1) / size;
-  const int64_t n = (int64_t) across * box.rows;
-  const int64_t first = (int64_t) block * (THREADS * EACH) + threadIdx.x;
+  const int first = block * (THREADS * EACH) + (int) threadIdx.x;
   Vector vector[EACH] = {};
   int row[EACH], at[EACH];
 
 #pragma unroll
   for (int k = 0; k < EACH; k++) {
-    const int64_t i = first + k * THREADS;
+    const unsigned i = (unsigned) (first + k * THREADS);
+    const int down = (int) (i / (unsigned) across);
 
-    row[k] = box.top + (int) (i / across);
-    at[k] = i < n ? (int) (i % across) * size : box.bytes;
+    row[k] = box.top + down;
+    at[k] = down < box.rows ? (int) (i - (unsigned) (down * across)) * size
+                            : box.bytes;
     if (at[k] + size <= box.bytes)
       vector[k] = gpu_load ((const Vector *) (memory.from
           + row[k] * memory.from_stride + box.left + at[k]));
@@ -222,13 +222,12 @@ describe_box (const BoxFrame *frame, const Image *image, const ImageBox *of)
   return box;
 }
 
-static int64_t
+static int
 count_blocks (const BoxFrame *frame, const Box *box)
 {
-  return ((int64_t) divide_up (box->bytes, frame->memory[box->memory].vector)
-                 * box->rows
-             + THREADS * EACH - 1)
-      / (THREADS * EACH);
+  return divide_up (
+      divide_up (box->bytes, frame->memory[box->memory].vector) * box->rows,
+      THREADS * EACH);
 }
 
 /* Queues the copies of boxes: as many at a time as there is room for. */
@@ -237,7 +236,7 @@ copy (const RegionsPlan *plan, const RegionsRun *run, const Image *from,
     const Image *to, const Image *also, const ImageBox *box, Fault *fault)
 {
   BoxFrame frame;
-  int64_t blocks = 0;
+  int blocks = 0;
   bool ok = false;
 
   describe_memories (&frame, from, to, also);
@@ -250,12 +249,11 @@ copy (const RegionsPlan *plan, const RegionsRun *run, const Image *from,
       Box *next = &frame.box[frame.n++];
 
       *next = describe_box (&frame, from, &box[i]);
-      next->first = (int) blocks;
+      next->first = blocks;
       blocks += count_blocks (&frame, next);
     }
     if (frame.n == 0
-        || (frame.n < MOST_BOXES && i + 1 < run->n_boxes
-            && blocks < MOST_BLOCKS))
+        || (frame.n < MOST_BOXES && i + 1 < run->n_boxes))
       continue;
     GPU_CHECK (gpu_launch_early (plan->gpu, copy_boxes,
                    dim3 ((unsigned) blocks), dim3 (THREADS), 0, run->stream,

@@ -41,6 +41,7 @@ regions_pack_new (const Image *layout, Fault *fault)
   pack->parts.item = sizeof (RegionsDevicePart);
   regions_filters_init (&pack->filters);
   pack->sum_jobs.item = sizeof (RegionsSumJob);
+  pack->code_jobs.item = sizeof (RegionsCodeJob);
   pack->mean_jobs.item = sizeof (RegionsMeanJob);
   pack->tiles.item = sizeof (RegionsTile);
   pack->list.item = sizeof (int);
@@ -55,6 +56,7 @@ regions_pack_free (RegionsPack *pack)
   regions_filters_free (&pack->filters);
   free (pack->parts.data);
   free (pack->sum_jobs.data);
+  free (pack->code_jobs.data);
   free (pack->mean_jobs.data);
   free (pack->tiles.data);
   free (pack->list.data);
@@ -65,9 +67,9 @@ regions_pack_free (RegionsPack *pack)
 void
 regions_pack_clear (RegionsPack *pack)
 {
-  pack->parts.n = pack->sum_jobs.n = pack->mean_jobs.n = 0;
+  pack->parts.n = pack->sum_jobs.n = pack->code_jobs.n = pack->mean_jobs.n = 0;
   pack->tiles.n = pack->list.n = 0;
-  pack->n_sums = pack->n_means = 0;
+  pack->n_sums = pack->n_codes = pack->n_means = 0;
   regions_filters_clear (&pack->filters);
 }
 
@@ -100,12 +102,14 @@ append_sums (RegionsPack *pack, const RegionsPlan *plan, const RegionsRun *run,
 {
   const RegionsTaps *taps;
   const int width = regions_span_size (part->area.x);
+  const int height = regions_span_size (part->area.y);
   RegionsSpan rows;
   int order = 0;
 
-  part->source = REGIONS_FROM_SUMS;
+  part->source = REGIONS_FROM_CODES;
   part->taps = (int) pack->filters.taps.n - run->src->n_planes + part->plane;
   part->at = pack->n_sums;
+  part->codes_at = pack->n_codes;
   taps = &regions_items<RegionsTaps> (pack->filters.taps)[part->taps];
   rows = rows_under (taps, part->area.y,
       image_plane_height (run->src, part->plane), plan->spec.filter->border);
@@ -115,15 +119,23 @@ append_sums (RegionsPack *pack, const RegionsPlan *plan, const RegionsRun *run,
     if (!regions_treats (&plan->spec, part->plane, c))
       continue;
     for (int t = 0; t < taps->n_terms; t++)
-      for (int y = 0; y < part->n_rows; y += REGIONS_TILE)
-        for (int x = 0; x < width; x += REGIONS_TILE) {
+      for (int y = 0; y < part->n_rows; y += FILL_HEIGHT)
+        for (int x = 0; x < width; x += FILL_WIDTH) {
           const RegionsSumJob job = { (int) pack->parts.n, c, order, t, x, y };
 
           if (!regions_append (&pack->sum_jobs, job, fault))
             return false;
         }
+    for (int y = 0; y < height; y += REGIONS_TILE)
+      for (int x = 0; x < width; x += REGIONS_TILE) {
+        const RegionsCodeJob job = { (int) pack->parts.n, c, order, x, y };
+
+        if (!regions_append (&pack->code_jobs, job, fault))
+          return false;
+      }
     order++;
   }
+  pack->n_codes += (size_t) order * (size_t) height * (size_t) width;
   pack->n_sums += (size_t) order * (size_t) taps->n_terms
       * (size_t) part->n_rows * (size_t) width;
   return true;
@@ -340,8 +352,8 @@ bool
 regions_pack_finish (RegionsPack *pack, const RegionsRun *run, Fault *fault)
 {
   RegionsList *const lists[] = { &pack->parts, &pack->filters.taps,
-    &pack->filters.tap, &pack->sum_jobs, &pack->mean_jobs, &pack->tiles,
-    &pack->list };
+    &pack->filters.tap, &pack->sum_jobs, &pack->code_jobs, &pack->mean_jobs,
+    &pack->tiles, &pack->list };
   const bool ok =
       count_tiles (pack, run->src, fault) && list_parts (pack, run->src, fault);
 
@@ -359,7 +371,8 @@ void
 regions_pack_write (const RegionsPack *pack, uint8_t *block)
 {
   const RegionsList *const lists[] = { &pack->parts, &pack->filters.taps,
-    &pack->sum_jobs, &pack->mean_jobs, &pack->tiles, &pack->list };
+    &pack->sum_jobs, &pack->code_jobs, &pack->mean_jobs, &pack->tiles,
+    &pack->list };
 
   for (const RegionsList *list : lists)
     if (list->n > 0)

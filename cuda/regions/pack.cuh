@@ -7,9 +7,9 @@
 
 struct RegionsPack
 {
-  RegionsList parts, sum_jobs, mean_jobs, tiles, list;
+  RegionsList parts, sum_jobs, code_jobs, mean_jobs, tiles, list;
   RegionsFilters filters;
-  size_t n_sums, n_means;
+  size_t n_sums, n_codes, n_means;
   size_t bytes; /* of the block, after regions_pack_finish() */
   /* Of each tile of all planes: which of `tiles` it is, or -1. */
   int *tile_of;

@@ -17,6 +17,7 @@
 #define N_REGIONS 50
 #define SIDE 64 /* pixels */
 #define N_TAPS 25
+#define STRENGTH 0.25 /* of the blur that follows the size of regions */
 
 typedef struct
 {
@@ -144,13 +145,15 @@ measure_in_place (Bench *bench, const char *what, RegionsRun *run)
 
 /* Of no regions: the copy. */
 static bool
-measure_regions (Bench *bench, const char *what, RegionsFill fill, int n)
+measure_regions (Bench *bench, const char *what, RegionsFill fill,
+    double strength, int n)
 {
   RegionsRun run = { .bench = bench, .n = n };
   BenchTime time;
   bool ok;
 
   bench->spec.fill = fill;
+  bench->spec.strength = strength;
   run.regions = regions_plan_new (&bench->spec, &bench->c->layout,
       bench->backend, NULL, bench->device.gpu, &bench->fault);
   ok = run.regions != NULL && time_run (bench, launch_regions, &run, &time);
@@ -185,7 +188,10 @@ make_spec (Bench *bench)
 {
   const BenchCase *c = bench->c;
 
-  bench->taps = (TapsSettings){ .sigma_x = N_TAPS / 6.0, .sigma_y = -1.0 };
+  bench->taps = (TapsSettings){ .sigma_x = N_TAPS / 6.0,
+    .sigma_y = -1.0,
+    .radius_x = -1,
+    .radius_y = -1 };
   bench->spec = (RegionsSpec){ .filter = &c->spec, .taps = &bench->taps };
   for (int p = 0; p < c->layout.n_planes; p++) {
     bench->spec.subsampling_x[p] =
@@ -221,10 +227,11 @@ measure_frames (Bench *bench)
       && bench_warm_up (
           &bench->device, &bench->frames, &bench->warm, &bench->fault)
       && measure_whole (bench)
-      && measure_regions (bench, "copy", REGIONS_SOLID, 0)
-      && measure_regions (bench, "filter", REGIONS_FILTER, N_REGIONS)
-      && measure_regions (bench, "pixelate", REGIONS_PIXELATE, N_REGIONS)
-      && measure_regions (bench, "solid", REGIONS_SOLID, N_REGIONS);
+      && measure_regions (bench, "copy", REGIONS_SOLID, 0.0, 0)
+      && measure_regions (bench, "filter", REGIONS_FILTER, 0.0, N_REGIONS)
+      && measure_regions (bench, "strong", REGIONS_FILTER, STRENGTH, N_REGIONS)
+      && measure_regions (bench, "pixelate", REGIONS_PIXELATE, 0.0, N_REGIONS)
+      && measure_regions (bench, "solid", REGIONS_SOLID, 0.0, N_REGIONS);
   bench_frames_clear (&bench->frames);
   return ok;
 }
@@ -268,9 +275,10 @@ usage (void)
       "usage: kerncheck --bench --regions [--quick] [--json FILE]\n"
       "                 [--backend auto|cuda|cpu] [--format NAME]...\n"
       "                 [--size WIDTHxHEIGHT]...\n"
-      "  Times %d regions that are filtered, pixelated or covered with a color,\n"
-      "  in a copy and in place, beside the filter and the copy of the whole picture.\n",
-      N_REGIONS);
+      "  Times %d regions that are filtered, also with strength %g, pixelated or\n"
+      "  covered with a color, in a copy and in place, beside the filter and the copy\n"
+      "  of the whole picture.\n",
+      N_REGIONS, STRENGTH);
 }
 
 static bool
