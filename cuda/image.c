@@ -110,6 +110,40 @@ image_suits_gpu (const Image *image, Fault *fault)
   return true;
 }
 
+/* The addresses of a memory's rows: first, and one beyond the last byte. */
+static void
+find_extent (const ImageMemory *memory, intptr_t *first, intptr_t *last)
+{
+  const intptr_t rows = (memory->height - 1) * (intptr_t) memory->stride;
+
+  *first = (intptr_t) memory->data + (rows < 0 ? rows : 0);
+  *last = (intptr_t) memory->data + (rows > 0 ? rows : 0)
+      + (intptr_t) memory->row_bytes;
+}
+
+bool
+image_is_apart (const Image *image)
+{
+  for (int m = 0; m < image->n_memories; m++) {
+    const ImageMemory *memory = &image->memory[m];
+    intptr_t first, last;
+
+    if (memory->height > 1
+        && (size_t) (memory->stride < 0 ? -memory->stride : memory->stride)
+            < memory->row_bytes)
+      return false;
+    find_extent (memory, &first, &last);
+    for (int other = 0; other < m; other++) {
+      intptr_t other_first, other_last;
+
+      find_extent (&image->memory[other], &other_first, &other_last);
+      if (first < other_last && other_first < last)
+        return false;
+    }
+  }
+  return true;
+}
+
 bool
 image_field (const Image *image, int parity, Image *field)
 {

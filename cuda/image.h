@@ -98,6 +98,10 @@ bool image_plane_suits_gpu (const Image *image, int plane, Fault *fault);
 /* All of them. */
 bool image_suits_gpu (const Image *image, Fault *fault);
 
+/* Whether no two rows of a memory share a byte, and all rows of one memory lie before or behind those
+ * of another. An image whose rows share bytes cannot be changed in place. */
+bool image_is_apart (const Image *image);
+
 /* One field (parity 0: rows 0, 2, 4...; 1: rows 1, 3, 5...) of an interlaced
  * image as an image of its own. A memory of one row has only field 0: in field 1
  * its height is 0, which sepconv_plan_run() accepts. Returns false when no memory

@@ -415,6 +415,20 @@ is_ours (GstBuffer *buffer)
   return TRUE;
 }
 
+/* Whether no two rows of a frame share memory, as those of a plane of one colour may. */
+static gboolean
+lies_apart (GstGpuFilter *self, GstBuffer *buffer)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  Image image = PRIVATE (self)->flights.format.layout.layout;
+
+  for (gint p = 0; meta != NULL && p < image.n_memories; p++) {
+    image.memory[p].data = GSIZE_TO_POINTER (meta->offset[p]);
+    image.memory[p].stride = meta->stride[p];
+  }
+  return meta == NULL || image_is_apart (&image);
+}
+
 /* Whether a frame can be changed in place, and its buffer pushed. With transfer=pageable no kernel
  * is to read memory of the host. */
 static gboolean
@@ -422,7 +436,7 @@ suits_place (GstGpuFilter *self, GstBuffer *in)
 {
   const GstGpuFilterPrivate *priv = PRIVATE (self);
 
-  return suits_downstream (self, in) && is_ours (in)
+  return suits_downstream (self, in) && is_ours (in) && lies_apart (self, in)
       && (priv->flights.device->gpu == NULL || priv->flights.format.in_gpu
           || !priv->pageable);
 }

@@ -211,6 +211,42 @@ in_place_not_if_large (void)
   stage_close (&stage);
 }
 
+/* U and V in the same memory, as they may be of grey pictures: what is written to one is seen in both. */
+static void
+in_place_not_if_overlapping (void)
+{
+  for (int same = 0; same < 2; same++) {
+    gsize offset[GST_VIDEO_MAX_PLANES];
+    gint stride[GST_VIDEO_MAX_PLANES];
+    const GstBuffer *pushed;
+    GstVideoInfo info;
+    GstBuffer *in, *out;
+    Filter filter;
+
+    filter_open (&filter, LOOK);
+    gst_harness_add_propose_allocation_meta (
+        filter.harness, GST_VIDEO_META_API_TYPE, NULL);
+    filter_caps (&filter, video_caps ("I420", WIDTH, HEIGHT, NULL));
+    video_info (&info, "I420", WIDTH, HEIGHT, NULL);
+    in = frame_new (&info, 5);
+    for (guint p = 0; p < 3; p++) {
+      offset[p] = GST_VIDEO_INFO_PLANE_OFFSET (&info, p);
+      stride[p] = GST_VIDEO_INFO_PLANE_STRIDE (&info, p);
+    }
+    if (same)
+      offset[2] = offset[1];
+    gst_buffer_add_video_meta_full (in, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_FORMAT_I420, WIDTH, HEIGHT, 3, offset, stride);
+    pushed = in;
+    out = filter_process (&filter, in);
+    expect ((out == pushed) == !same, "%s planes, %s buffer",
+        same ? "overlapping" : "other", out == pushed ? "the same" : "another");
+    gst_buffer_unref (out);
+    filter_expect_silence (&filter);
+    filter_close (&filter);
+  }
+}
+
 /* In a frame that is part of its buffer the rest is not to be seen. */
 static void
 in_place_not_if_cropped (void)
@@ -384,6 +420,8 @@ const Test tests_regions_in_place[] = {
       VARIANT_BOTH },
   { "regions-in-place-not-if-large", in_place_not_if_large, VARIANT_BOTH },
   { "regions-in-place-not-if-cropped", in_place_not_if_cropped, VARIANT_BOTH },
+  { "regions-in-place-not-if-overlapping", in_place_not_if_overlapping,
+      VARIANT_BOTH },
   { "regions-in-place-histogram", in_place_histogram, VARIANT_BOTH },
   { "regions-in-place-metas", in_place_metas, VARIANT_BOTH },
   { "regions-in-place-in-flight", in_place_in_flight, VARIANT_BOTH },

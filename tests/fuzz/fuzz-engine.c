@@ -413,6 +413,30 @@ take_regions_spec (Bytes *bytes, const SepconvSpec *filter,
   }
 }
 
+/* In place, what no box has stays, and the rest becomes what it becomes in a copy. */
+static void
+expect_in_place (Bytes *bytes, RegionsPlan *plan, const Region *regions, int n,
+    const Image *layout, const Image *src, const Image *dst)
+{
+  Fault fault = { FAULT_NONE, "", "" };
+  Image image;
+
+  image_new (bytes, layout, &image);
+  image_copy (&image, src);
+  FUZZ_EXPECT (regions_plan_run_in_place (
+                   plan, regions, n, &image, 1, NULL, &fault),
+      "in place: %s", fault.message);
+  for (int m = 0; m < layout->n_memories; m++)
+    for (int y = 0; y < layout->memory[m].height; y++)
+      FUZZ_EXPECT (
+          memcmp (image.memory[m].data + y * image.memory[m].stride,
+              dst->memory[m].data + y * dst->memory[m].stride,
+              layout->memory[m].row_bytes)
+              == 0,
+          "in place, row %d of memory %d differs", y, m);
+  image_free (&image);
+}
+
 static void
 fuzz_regions (Bytes *bytes)
 {
@@ -456,6 +480,8 @@ fuzz_regions (Bytes *bytes)
       for (int c = 0; c < layout.plane[p].channels; c++)
         if (filter.plane[p].channels >> c & 1)
           expect_regions (&spec, regions, n, &src, &dst, p, c);
+  if (fault.kind == FAULT_NONE && apart && !spec.outside)
+    expect_in_place (bytes, plan, regions, n, &layout, &src, &dst);
   regions_plan_free (plan);
   image_free (&src);
   image_free (&dst);

@@ -385,6 +385,111 @@ check_bytes (Check *check, const void *data)
       "5x3 in p010 takes %zu bytes", image_bytes (&layout));
 }
 
+static void
+apart_case (Check *check, Random *random, int index, const void *data)
+{
+  const LayoutKind *kind = layout_kind (index % layout_n_kinds ());
+  Picture picture;
+  Image layout, image;
+  int m;
+
+  (void) data;
+  layout_make (kind, random_int (random, 1, 30), random_int (random, 2, 20),
+      &layout);
+  check_describe (check, "layout %s", kind->name);
+  picture_new (&picture, &layout, true, random);
+  EXPECT (check, image_is_apart (&picture.image), "rows share bytes");
+  image = picture.image;
+  m = random_int (random, 0, image.n_memories - 1);
+  if (image.memory[m].height > 1) {
+    image.memory[m].stride = random_int (
+        random, 1 - (int) image.memory[m].row_bytes,
+        (int) image.memory[m].row_bytes - 1);
+    EXPECT (check, !image_is_apart (&image), "rows %d bytes apart do not overlap",
+        (int) image.memory[m].stride);
+  }
+  image = picture.image;
+  if (image.n_memories > 1) {
+    /* The first byte of one is the last of the other's. */
+    const ImageMemory *other = &image.memory[0];
+    const ptrdiff_t down = (other->height - 1) * other->stride;
+
+    m = random_int (random, 1, image.n_memories - 1);
+    image.memory[m].stride = (ptrdiff_t) image.memory[m].row_bytes;
+    image.memory[m].data =
+        other->data + (down > 0 ? down : 0) + other->row_bytes - 1;
+    EXPECT (check, !image_is_apart (&image), "memories do not overlap");
+  }
+  picture_clear (&picture);
+}
+
+static void
+check_apart (Check *check, const void *data)
+{
+  check_cases (check, 5 * layout_n_kinds (), apart_case, data);
+}
+
+static void
+boxes_case (Check *check, Random *random, int index, const void *data)
+{
+  ImageBox box[3];
+  Picture from, to;
+  uint8_t *before;
+  Image layout;
+  size_t bytes = 0;
+
+  (void) data;
+  layout_make (layout_kind (index % layout_n_kinds ()),
+      random_int (random, 1, 30), random_int (random, 1, 20), &layout);
+  picture_new (&from, &layout, true, random);
+  picture_new (&to, &layout, true, random);
+  before = picture_block_copy (&to);
+  for (int i = 0; i < 3; i++) {
+    const int m = random_int (random, 0, layout.n_memories - 1);
+    const ImageMemory *memory = &layout.memory[m];
+
+    box[i].memory = m;
+    box[i].left = random_int (random, 0, (int) memory->row_bytes);
+    box[i].right = random_int (random, 0, (int) memory->row_bytes);
+    box[i].top = random_int (random, 0, memory->height);
+    box[i].bottom = random_int (random, 0, memory->height);
+    if (box[i].right > box[i].left && box[i].bottom > box[i].top)
+      bytes += (size_t) ((box[i].right - box[i].left)
+          * (box[i].bottom - box[i].top));
+  }
+  EXPECT (check, image_box_bytes (box, 3) == bytes, "%zu bytes instead of %zu",
+      image_box_bytes (box, 3), bytes);
+  image_copy_boxes (&to.image, &from.image, box, 3);
+  for (int m = 0; m < layout.n_memories; m++)
+    for (int y = 0; y < layout.memory[m].height; y++)
+      for (int i = 0; i < (int) layout.memory[m].row_bytes; i++) {
+        const uint8_t *at =
+            to.image.memory[m].data + y * to.image.memory[m].stride + i;
+        bool in = false;
+
+        for (int b = 0; b < 3; b++)
+          in = in
+              || (box[b].memory == m && i >= box[b].left && i < box[b].right
+                  && y >= box[b].top && y < box[b].bottom);
+        EXPECT (check,
+            *at
+                == (in ? from.image.memory[m]
+                             .data[y * from.image.memory[m].stride + i]
+                       : before[at - to.block]),
+            "byte %d of row %d of memory %d, %s a box", i, y, m,
+            in ? "in" : "outside of");
+      }
+  free (before);
+  picture_clear (&from);
+  picture_clear (&to);
+}
+
+static void
+check_boxes (Check *check, const void *data)
+{
+  check_cases (check, 5 * layout_n_kinds (), boxes_case, data);
+}
+
 void
 check_image_add (void)
 {
@@ -396,4 +501,6 @@ check_image_add (void)
   kerncheck_add (check_field, NULL, NULL, "image/field");
   kerncheck_add (check_copy, NULL, NULL, "image/copy");
   kerncheck_add (check_bytes, NULL, NULL, "image/bytes");
+  kerncheck_add (check_apart, NULL, NULL, "image/apart");
+  kerncheck_add (check_boxes, NULL, NULL, "image/boxes");
 }
