@@ -491,25 +491,18 @@ find_boxes (
     RegionsPlan *plan, const Image *layout, RegionsRun *run, Fault *fault)
 {
   const int n = run->n * layout->n_memories;
-  ImageBox *read, *written;
 
+  run->n_boxes = n;
+  if (n == 0)
+    return true;
   if (!reserve_boxes (plan, n, fault))
     return false;
-  read = plan->boxes;
-  written = read + n;
-  for (int i = 0; i < run->n; i++) {
-    ImageBox place_read[IMAGE_MAX_MEMORIES], place_written[IMAGE_MAX_MEMORIES];
-    const int at = i * layout->n_memories;
-
+  run->read = plan->boxes;
+  run->written = plan->boxes + n;
+  for (int i = 0; i < run->n; i++)
     regions_find_boxes (plan, &run->place[i], layout, run->rows_apart,
-        place_read, place_written);
-    memcpy (&read[at], place_read, sizeof *read * (size_t) layout->n_memories);
-    memcpy (&written[at], place_written,
-        sizeof *written * (size_t) layout->n_memories);
-  }
-  run->read = read;
-  run->written = written;
-  run->n_boxes = n;
+        &plan->boxes[i * layout->n_memories],
+        &plan->boxes[n + i * layout->n_memories]);
   return true;
 }
 

@@ -91,8 +91,7 @@ add_area (ImageBox *box, const ImagePlane *plane, const RegionsArea *area,
 
 void
 regions_find_boxes (const RegionsPlan *plan, const RegionsPlace *place,
-    const Image *layout, int rows_apart, ImageBox read[IMAGE_MAX_MEMORIES],
-    ImageBox written[IMAGE_MAX_MEMORIES])
+    const Image *layout, int rows_apart, ImageBox *read, ImageBox *written)
 {
   for (int m = 0; m < layout->n_memories; m++)
     read[m] = written[m] = (ImageBox){ .memory = m };

@@ -8,11 +8,10 @@
 extern "C" {
 #endif
 
-/* Fills in what a place reads and writes of each of layout's memories: at least all that its
- * fill needs, and all that its weights reach. */
+/* Fills in what a place reads and writes of each of layout's memories, [n_memories]: at least all that
+ * its fill needs, and all that its weights reach. */
 void regions_find_boxes (const RegionsPlan *plan, const RegionsPlace *place,
-    const Image *layout, int rows_apart, ImageBox read[IMAGE_MAX_MEMORIES],
-    ImageBox written[IMAGE_MAX_MEMORIES]);
+    const Image *layout, int rows_apart, ImageBox *read, ImageBox *written);
 
 /* Whether two boxes share a byte. */
 static inline bool

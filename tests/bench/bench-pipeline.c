@@ -10,7 +10,7 @@
  *   device      the same of frames that stay in the GPU's memory, beside what the
  *               kernel alone allows: 1 / the mean compute-time of its statistics
  *   ratio       whole pipelines with and without it
- *   regions     frames of which eight small regions are covered, in place and not
+ *   regions     frames of which small regions are covered, in place and not
  *   start       how long the first frame takes, in a new process and after a stop
  *   streams     1 to 64 elements at once, in one process and in several: all together as
  *               fast as they go, then each at 60 frames a second; runs only if named

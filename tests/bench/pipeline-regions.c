@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Frames of which eight small regions are covered: in the frames themselves, and, while somebody
- * holds those, in others; beside the filter of the whole frame. */
+/* Frames of which small regions are covered: in the frames themselves, and, while somebody holds
+ * those, in others; beside the filter of the whole frame. */
 #include "bench-pipeline.h"
 
 #include <stdio.h>
@@ -9,12 +9,6 @@
 #include "push-course.h"
 
 #define LONE_FRAMES 100
-
-/* 115 x 108 pixels of a 4K frame each. */
-#define ZONES \
-  " roi-mode=inside zones=<<0.10,0.1,0.03,0.05>,<0.30,0.1,0.03,0.05>," \
-  "<0.50,0.1,0.03,0.05>,<0.70,0.1,0.03,0.05>,<0.15,0.6,0.03,0.05>," \
-  "<0.35,0.6,0.03,0.05>,<0.55,0.6,0.03,0.05>,<0.75,0.6,0.03,0.05>>"
 
 static const BenchPicture pictures[] = {
   { "1080p NV12", "NV12", 1920, 1080, TRUE },
@@ -25,26 +19,56 @@ static const BenchPicture pictures[] = {
 typedef struct
 {
   const gchar *name, *settings;
-  gboolean holds, foreign; /* input buffers */
+  gint regions, width, height; /* pixels of each */
+  gboolean holds, foreign;     /* input buffers */
 } Variant;
 
+#define FACES 8, 116, 108
+#define MANY 50, 64, 64
+
 static const Variant variants[] = {
-  { "whole frame", "sigma=4", FALSE, FALSE },
-  { "blur, held", "sigma=4" ZONES, TRUE, FALSE },
-  { "blur", "sigma=4" ZONES, FALSE, FALSE },
-  { "blur, foreign", "sigma=4" ZONES, FALSE, TRUE },
-  { "strong blur", "roi-strength=0.25" ZONES, FALSE, FALSE },
-  { "pixelate", "roi-fill=pixelate roi-strength=0.25" ZONES, FALSE, FALSE },
-  { "solid, held", "roi-fill=solid" ZONES, TRUE, FALSE },
-  { "solid", "roi-fill=solid" ZONES, FALSE, FALSE },
+  { "whole frame", "sigma=4", 0, 0, 0, FALSE, FALSE },
+  { "blur, held", "sigma=4", FACES, TRUE, FALSE },
+  { "blur", "sigma=4", FACES, FALSE, FALSE },
+  { "blur, foreign", "sigma=4", FACES, FALSE, TRUE },
+  { "strong blur", "roi-strength=0.25", FACES, FALSE, FALSE },
+  { "pixelate", "roi-fill=pixelate roi-strength=0.25", FACES, FALSE, FALSE },
+  { "solid, held", "roi-fill=solid", FACES, TRUE, FALSE },
+  { "solid", "roi-fill=solid", FACES, FALSE, FALSE },
+  { "blur of 50", "sigma=4", MANY, FALSE, FALSE },
+  { "pixelate 50", "roi-fill=pixelate sigma=4", MANY, FALSE, FALSE },
+  { "solid, 50", "roi-fill=solid", MANY, FALSE, FALSE },
 };
+
+/* As launch lines have them: the regions as zones, in rows of up to ten. */
+static gchar *
+make_settings (
+    const gchar *backend, const BenchPicture *picture, const Variant *variant)
+{
+  GString *settings = g_string_new (NULL);
+  const gint across = MIN (variant->regions, 10);
+
+  g_string_printf (settings, "backend=%s %s", backend, variant->settings);
+  for (gint i = 0; i < variant->regions; i++) {
+    const gint down = (variant->regions + across - 1) / across;
+
+    g_string_append_printf (settings, "%s<%.7f,%.7f,%.7f,%.7f>",
+        i == 0 ? " roi-mode=inside zones=<" : ",",
+        (gdouble) (i % across * (picture->width / across)) / picture->width,
+        (gdouble) (i / across * (picture->height / down)) / picture->height,
+        (gdouble) variant->width / picture->width,
+        (gdouble) variant->height / picture->height);
+  }
+  if (variant->regions > 0)
+    g_string_append_c (settings, '>');
+  return g_string_free (settings, FALSE);
+}
 
 static gboolean
 open_course (PushCourse *course, const gchar *backend,
     const BenchPicture *picture, const Variant *variant)
 {
-  gchar *settings =
-      g_strdup_printf ("backend=%s %s", backend, variant->settings);
+  gchar *settings = make_settings (backend, picture, variant);
   GstCaps *caps =
       pad_rig_caps (picture->format, picture->width, picture->height);
   gboolean ok = push_course_init (course, settings);
@@ -90,6 +114,9 @@ report (PipelineBench *bench, const gchar *backend, const BenchPicture *picture,
   bench_json_string (json, "backend", backend);
   bench_json_string (json, "frame", picture->name);
   bench_json_string (json, "variant", variant->name);
+  bench_json_number (json, "regions", variant->regions);
+  bench_json_number (json, "region_width", variant->width);
+  bench_json_number (json, "region_height", variant->height);
   bench_json_number (json, "ms", interval.median / 1e6);
   bench_json_number (json, "ms_min", interval.min / 1e6);
   bench_json_number (json, "ms_max", interval.max / 1e6);
@@ -133,7 +160,8 @@ run_picture (
   gchar *name = g_strdup_printf ("regions/%s/%s", backend, picture->name);
   gboolean ok = TRUE;
 
-  printf ("\n%s, backend=%s, eight regions\n", picture->name, backend);
+  printf ("\n%s, backend=%s, 8 regions of 116x108 or 50 of 64x64\n",
+      picture->name, backend);
   printf ("  %-14s %9s  %30s  %8s  %s\n", "variant", "frames/s",
       "ms a frame (min .. max)", "CPU us", "  lone us");
   for (guint v = 0; v < G_N_ELEMENTS (variants); v++)
