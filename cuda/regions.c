@@ -389,8 +389,7 @@ fits_plan (const RegionsPlan *plan, const Image *image)
 }
 
 static bool
-validate_regions (
-    const Region *regions, int n, int rows_apart, Fault *fault)
+validate_regions (const Region *regions, int n, int rows_apart, Fault *fault)
 {
   if (rows_apart != 1 && rows_apart != 2)
     return fault_set (fault, FAULT_SETTINGS,

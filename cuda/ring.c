@@ -105,7 +105,7 @@ struct RingSlot
   ImageBox *back; /* [back_capacity], or NULL */
   int n_back, back_capacity;
   size_t bytes_up, bytes_down; /* over the bus */
-  double compute_ns; /* without a GPU */
+  double compute_ns;           /* without a GPU */
 };
 
 struct Ring
@@ -113,7 +113,7 @@ struct Ring
   Gpu *gpu;
   int depth;
   Image src_layout, dst_layout; /* dst_layout without memories: no result */
-  GpuLink *link; /* of `up` and `down` */
+  GpuLink *link;                /* of `up` and `down` */
   GpuStream up, compute, down;
   bool own_compute;
   RingSlot *slots;
@@ -673,6 +673,7 @@ stage_result (Ring *ring, RingSlot *slot, Fault *fault)
   return true;
 }
 
+/* Notes what ring_wait() copies back. */
 static bool
 keep_boxes (RingSlot *slot, Fault *fault)
 {
@@ -695,11 +696,15 @@ keep_boxes (RingSlot *slot, Fault *fault)
   return true;
 }
 
-/* Decides where a frame is computed that is its own result. */
+/* Decides where a frame is computed that is its own result. Kernels cannot reach samples of two bytes
+ * at odd addresses. */
 static bool
 stage_in_place (Ring *ring, RingSlot *slot, Fault *fault)
 {
   const RingFrame *frame = &slot->frame;
+  const bool staged = frame->src_place == RING_HOST
+      || (frame->src_place == RING_HOST_PINNED
+          && !image_suits_gpu (&frame->src, NULL));
 
   slot->source = frame->src;
   slot->copies_up = slot->copies_down = slot->copy_out = false;
@@ -707,7 +712,7 @@ stage_in_place (Ring *ring, RingSlot *slot, Fault *fault)
     slot->bytes_up = image_box_bytes (frame->read, frame->n_boxes);
     slot->bytes_down = image_box_bytes (frame->written, frame->n_boxes);
   }
-  if (frame->src_place == RING_HOST) {
+  if (staged) {
     if (!slot_image (&ring->src_layout, true, &slot->host_src, fault)
         || !keep_boxes (slot, fault))
       return false;
@@ -729,7 +734,7 @@ submit_on_host (RingSlot *slot, Fault *fault)
   const Image nothing = { .n_memories = 0 };
   int done[IMAGE_MAX_MEMORIES] = { 0 };
   RingPart part = { .src = &frame->src,
-    .dst = frame->passes         ? &nothing
+    .dst = frame->passes  ? &nothing
         : frame->in_place ? &frame->src
                           : &frame->dst,
     .first = true,
@@ -777,26 +782,32 @@ count_bytes (RingSlot *slot)
     slot->bytes_down = image_bytes (&frame->dst);
 }
 
-/* Decides on the slot's images and queues the work of its frame. */
+/* Decides on the slot's images. */
+static bool
+stage (Ring *ring, RingSlot *slot, Fault *fault)
+{
+  slot->n_back = 0;
+  slot->bytes_up = slot->bytes_down = 0;
+  if (slot->frame.in_place)
+    return stage_in_place (ring, slot, fault);
+  count_bytes (slot);
+  return stage_source (ring, slot, fault) && stage_result (ring, slot, fault);
+}
+
+/* Queues the work of a slot's frame. */
 static bool
 submit_frame (Ring *ring, RingSlot *slot, Fault *fault)
 {
   TRACE_BLOCK (TRACE_SUBMIT, slot->number);
   unsigned every;
 
-  slot->parts = slot->n_back = 0;
-  slot->bytes_up = slot->bytes_down = 0;
+  slot->parts = 0;
   if (ring->gpu == NULL) {
     slot->timed = true;
     slot->parts = 1;
     return submit_on_host (slot, fault);
   }
-  if (!slot->frame.in_place)
-    count_bytes (slot);
-  if (slot->frame.in_place
-          ? !stage_in_place (ring, slot, fault)
-          : !stage_source (ring, slot, fault)
-              || !stage_result (ring, slot, fault))
+  if (!stage (ring, slot, fault))
     return false;
   if (!slot->copies_up || !slot->copies_down)
     slot->frame.slices = 1;

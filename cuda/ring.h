@@ -104,8 +104,8 @@ typedef struct
   bool passes;
   /* src is its own result, and there is no dst: `compute` reads only the boxes `read` and
    * writes only the boxes `written` of it, and one part has all rows. Kernels reach pinned
-   * memory themselves, whatever the transfer; of other memory on the host these boxes are
-   * copied to pinned memory of the slot and, in ring_wait(), back. The boxes need not
+   * memory themselves, whatever the transfer, if image_suits_gpu(); of other memory on the host
+   * these boxes are copied to pinned memory of the slot and, in ring_wait(), back. The boxes need not
    * stay beyond the call of `compute`. */
   bool in_place;
   const ImageBox *read, *written; /* [n_boxes] each */

@@ -208,8 +208,8 @@ default_radius (const TapsSettings *settings, double sigma)
 int
 taps_blur_reach (const TapsSettings *settings, double sigma, int sub)
 {
-  return (int) fmin (
-      ceil (ceil (default_radius (settings, sigma)) / sub) + 1.0, TAPS_MAX_RADIUS);
+  return (int) fmin (ceil (ceil (default_radius (settings, sigma)) / sub) + 1.0,
+      TAPS_MAX_RADIUS);
 }
 
 /* A blur's radius on its axis: the one asked for, or that of its sigma. */

@@ -693,8 +693,7 @@ gst_cuda_sepconv_begin_frame (GstGpuFilter *filter, GstBuffer *buffer)
       &self->regions);
   GST_OBJECT_UNLOCK (self);
   GST_LOG_OBJECT (self, "%u regions", self->frame_regions.regions->len);
-  if (!self->regions_plan.spec.outside
-      && self->frame_regions.regions->len == 0)
+  if (!self->regions_plan.spec.outside && self->frame_regions.regions->len == 0)
     return GST_GPU_FILTER_RESULT_NONE;
   return covers_in_place (self) ? GST_GPU_FILTER_RESULT_IN_PLACE
                                 : GST_GPU_FILTER_RESULT_APART;

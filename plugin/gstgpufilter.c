@@ -529,8 +529,8 @@ send_frame (GstGpuFilter *self, GstGpuFilterUse use, GstBuffer *in,
 static gboolean
 is_histogram (const GstMeta *meta)
 {
-  return g_strcmp0 (g_type_name (meta->info->api),
-             GST_CUDA_HISTOGRAM_META_API_NAME)
+  return g_strcmp0 (
+             g_type_name (meta->info->api), GST_CUDA_HISTOGRAM_META_API_NAME)
       == 0;
 }
 

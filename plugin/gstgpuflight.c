@@ -482,8 +482,8 @@ finish_frame (gpointer frame, GstBuffer **buffer, GstMessage **message,
   const gboolean ok = wait_for_frame (flight, &fault);
 
   if (!ok && flight->writes)
-    retire_result (flight->in_place ? flight->in_frame.buffer
-                                    : flight->out_frame.buffer);
+    retire_result (
+        flight->in_place ? flight->in_frame.buffer : flight->out_frame.buffer);
   land (flight);
   ring_release (self->ring, flight->slot);
   GST_TRACE_OBJECT (
@@ -560,8 +560,8 @@ gst_gpu_flights_send (GstGpuFlights *self, GstGpuFilterUse use, GstBuffer *in,
     goto not_submitted;
   self->next_slot_index = (self->next_slot_index + 1) % self->depth;
   /* A frame that is changed in place stays mapped until then. */
-  self->pushed_early = flight->out_stream != NULL && !flight->reports
-      && !flight->in_place;
+  self->pushed_early =
+      flight->out_stream != NULL && !flight->reports && !flight->in_place;
   if (self->pushed_early)
     return push_early (flight, out, was_early);
   gst_frame_queue_put (self->queue, out, flight);

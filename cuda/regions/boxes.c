@@ -11,8 +11,8 @@ reach_of (const RegionsPlan *plan, const RegionsPlace *place,
   int most = 0;
 
   if (plan->spec.strength > 0.0) {
-    const int sub = along_y ? plan->spec.subsampling_y[p]
-                            : plan->spec.subsampling_x[p];
+    const int sub =
+        along_y ? plan->spec.subsampling_y[p] : plan->spec.subsampling_x[p];
     TapsSettings settings = *plan->spec.taps;
 
     settings.depth = layout->plane[p].depth;
@@ -32,13 +32,13 @@ reach_of (const RegionsPlan *plan, const RegionsPlace *place,
 static RegionsSpan
 blocks_around (RegionsSpan span, int first, int size, int n)
 {
-  const RegionsSpan blocks = {
-    regions_block_span (regions_block_of (span.first, first, size), first, size, n)
-        .first,
+  const RegionsSpan blocks = { regions_block_span (
+                                   regions_block_of (span.first, first, size),
+                                   first, size, n)
+                                   .first,
     regions_block_span (
         regions_block_of (span.last - 1, first, size), first, size, n)
-        .last
-  };
+        .last };
 
   return blocks;
 }
@@ -59,10 +59,8 @@ find_read (const RegionsPlan *plan, const RegionsPlace *place,
     area.y = regions_grow_span (
         area.y, reach_of (plan, place, layout, p, true), height, border);
   } else if (plan->spec.fill == REGIONS_PIXELATE) {
-    area.x =
-        blocks_around (area.x, part->block_x, part->block_width, width);
-    area.y =
-        blocks_around (area.y, part->block_y, part->block_height, height);
+    area.x = blocks_around (area.x, part->block_x, part->block_width, width);
+    area.y = blocks_around (area.y, part->block_y, part->block_height, height);
   }
   return area;
 }
@@ -73,11 +71,11 @@ add_area (ImageBox *box, const ImagePlane *plane, const RegionsArea *area,
     size_t row_bytes)
 {
   const int channels = (plane->channels - 1) * plane->channel_stride;
-  const int64_t first =
-      plane->offset + (int64_t) area->x.first * plane->pixel_stride
+  const int64_t first = plane->offset
+      + (int64_t) area->x.first * plane->pixel_stride
       + (channels < 0 ? channels : 0);
-  const int64_t last =
-      plane->offset + (int64_t) (area->x.last - 1) * plane->pixel_stride
+  const int64_t last = plane->offset
+      + (int64_t) (area->x.last - 1) * plane->pixel_stride
       + (channels > 0 ? channels : 0) + image_sample_bytes (plane);
   const int left = first < 0 ? 0 : (int) first;
   const int right = last > (int64_t) row_bytes ? (int) row_bytes : (int) last;

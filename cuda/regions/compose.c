@@ -140,8 +140,8 @@ sum_of (const ComposeRow *row, uint32_t *sum, int first, int last,
 
   (void) to_distance;
   for (int x = first; x < last; x++)
-    total += (uint32_t) image_read_raw (
-                 from + (ptrdiff_t) x * from_distance, bytes)
+    total +=
+        (uint32_t) image_read_raw (from + (ptrdiff_t) x * from_distance, bytes)
         >> shift;
   *sum = total;
 }

@@ -12,7 +12,8 @@
 #define FILL_THREADS (FILL_COLUMNS * FILL_ROWS)
 #define FILL_EACH (REGIONS_TILE / FILL_ROWS) /* rows of a thread */
 /* Taps that a block has at a time, and what lies under them in a row of its sums. */
-#define FILL_TAPS ((int) (sizeof (Real) == sizeof (float) ? 5 : 4) * SEPCONV_SUM_BLOCK)
+#define FILL_TAPS \
+  ((int) (sizeof (Real) == sizeof (float) ? 5 : 4) * SEPCONV_SUM_BLOCK)
 #define FILL_LINE (FILL_WIDTH + FILL_TAPS)
 #define FILL_FOURS (FILL_WIDTH / 4) /* of neighbours in a row of sums */
 
@@ -100,11 +101,11 @@ fill_load_lines (Real (*line)[FILL_LINE], const RegionsFrame<Real> &frame,
     const int x = border_index (left + k, plane.width, frame.border);
 
     for (int row = threadIdx.y; row < FILL_HEIGHT; row += FILL_ROWS)
-      line[row][k] = x < 0 ? border
-                           : (Real) regions_load_code (plane,
-                                 plane.src
-                                     + min (top + row, last) * plane.src_stride,
-                                 x, job.channel)
+      line[row][k] = x < 0
+          ? border
+          : (Real) regions_load_code (plane,
+                plane.src + min (top + row, last) * plane.src_stride, x,
+                job.channel)
               - center;
   }
 }
@@ -211,9 +212,8 @@ fill_load_sums (Real (*line)[REGIONS_TILE], const RegionsFrame<Real> &frame,
     /* What rows beyond the part's are for is not used. */
     const int there = min (max (row, part.first_row), last);
 
-    line[k][threadIdx.x] = row < 0
-        ? border
-        : sums[(size_t) (there - part.first_row) * width];
+    line[k][threadIdx.x] =
+        row < 0 ? border : sums[(size_t) (there - part.first_row) * width];
   }
 }
 
@@ -302,9 +302,8 @@ __launch_bounds__ (FILL_THREADS)
       if (me < n)
         tap[me] = frame.tap[term.y + from + me];
       __syncthreads ();
-      fill_sum_column<Real> (
-          (const Real (*)[REGIONS_TILE]) &line[FILL_EACH * threadIdx.y]
-                                               [threadIdx.x],
+      fill_sum_column<Real> ((const Real (*)[REGIONS_TILE])
+              & line[FILL_EACH * threadIdx.y][threadIdx.x],
           tap, n, sum);
     }
 #pragma unroll

@@ -100,8 +100,10 @@ grow_area (const SepconvSpec *spec, const Image *image, int p, RegionsArea area)
     x = term.x->n > x ? term.x->n : x;
     y = term.y->n > y ? term.y->n : y;
   }
-  area.x = regions_grow_span (area.x, x / 2 + 1, image->plane[p].width, spec->border);
-  area.y = regions_grow_span (area.y, y / 2 + 1, image_plane_height (image, p), spec->border);
+  area.x = regions_grow_span (
+      area.x, x / 2 + 1, image->plane[p].width, spec->border);
+  area.y = regions_grow_span (
+      area.y, y / 2 + 1, image_plane_height (image, p), spec->border);
   return area;
 }
 

@@ -18,7 +18,7 @@
 
 /* In place, of so many regions each is compared with all before it; of more, all are taken to meet. */
 #define MOST_COMPARED 256
-#define MOST_SUMMED 65536 /* samples at a time, whose sum has 32 bits */
+#define MOST_SUMMED 65536   /* samples at a time, whose sum has 32 bits */
 #define SHADOW_ALIGNMENT 64 /* bytes, of rows */
 
 /* A worker's memory: lines of the widest plane. */
@@ -194,16 +194,18 @@ fill_means (const Job *job, const Lines *lines, int c, RegionsSpan rows)
   const RegionsPart *part = job->part;
   const RegionsSpan area = part->area.x;
   const ImagePlane *plane = &job->run->src->plane[job->plane];
-  const int first = regions_block_of (area.first, part->block_x, part->block_width);
-  const int last = regions_block_of (area.last - 1, part->block_x, part->block_width);
+  const int first =
+      regions_block_of (area.first, part->block_x, part->block_width);
+  const int last =
+      regions_block_of (area.last - 1, part->block_x, part->block_width);
   ComposeRow row = describe_row (job, c, rows.first);
 
   memset (lines->sums, 0, sizeof *lines->sums * (size_t) (last - first + 1));
   for (int y = rows.first; y < rows.last; y++) {
     row = describe_row (job, c, y);
     for (int b = first; b <= last; b++) {
-      const RegionsSpan span =
-          regions_block_span (b, part->block_x, part->block_width, plane->width);
+      const RegionsSpan span = regions_block_span (
+          b, part->block_x, part->block_width, plane->width);
 
       for (int x = span.first; x < span.last; x += MOST_SUMMED)
         lines->sums[b - first] += compose_sum (
@@ -287,8 +289,11 @@ compose_plane (Job *job)
     share (state, rows, columns, compose_color, job);
   else
     share (state,
-        regions_block_of (part->area.y.last - 1, part->block_y, part->block_height) + 1
-            - regions_block_of (part->area.y.first, part->block_y, part->block_height),
+        regions_block_of (
+            part->area.y.last - 1, part->block_y, part->block_height)
+            + 1
+            - regions_block_of (
+                part->area.y.first, part->block_y, part->block_height),
         (double) columns * part->block_height, compose_means, job);
 }
 
@@ -443,8 +448,8 @@ keep_source (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
         return fault_set (fault, FAULT_NO_SPACE,
             "Out of memory: %zu MiB for regions over one another.",
             bytes >> 20);
-      image_pack (&plan->layout, SHADOW_ALIGNMENT, state->shadow_block,
-          &state->shadow);
+      image_pack (
+          &plan->layout, SHADOW_ALIGNMENT, state->shadow_block, &state->shadow);
     }
     image_copy_boxes (&state->shadow, run->src, &run->read[i * n], n);
   }
@@ -492,9 +497,8 @@ host_run (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
   if (run->in_place && !shared && !keep_source (plan, run, fault))
     return false;
   for (int i = 0; i < run->n; i++)
-    if (run->in_place
-            ? !run_region_in_place (plan, run, i, shared, fault)
-            : !run_region (plan, run, &run->place[i], shared, fault))
+    if (run->in_place ? !run_region_in_place (plan, run, i, shared, fault)
+                      : !run_region (plan, run, &run->place[i], shared, fault))
       return false;
   return true;
 }

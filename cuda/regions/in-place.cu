@@ -9,8 +9,8 @@
 
 #define ALIGNMENT 64 /* bytes, of rows of the plan's pictures */
 #define THREADS 256
-#define EACH 2 /* vectors of a thread */
-#define MOST_BOXES 160 /* of a launch: its parameter has room for them */
+#define EACH 2              /* vectors of a thread */
+#define MOST_BOXES 160      /* of a launch: its parameter has room for them */
 #define MOST_PARAMETER 4096 /* bytes */
 
 /* A memory that boxes are copied from, to a second one and, where `also` is not NULL, a third. */
@@ -36,8 +36,8 @@ struct BoxFrame
   Box box[MOST_BOXES];
 };
 
-static_assert (sizeof (BoxFrame) <= MOST_PARAMETER,
-    "kernels have no larger parameters");
+static_assert (
+    sizeof (BoxFrame) <= MOST_PARAMETER, "kernels have no larger parameters");
 
 struct RegionsInPlace
 {
@@ -252,12 +252,11 @@ copy (const RegionsPlan *plan, const RegionsRun *run, const Image *from,
       next->first = blocks;
       blocks += count_blocks (&frame, next);
     }
-    if (frame.n == 0
-        || (frame.n < MOST_BOXES && i + 1 < run->n_boxes))
+    if (frame.n == 0 || (frame.n < MOST_BOXES && i + 1 < run->n_boxes))
       continue;
-    GPU_CHECK (gpu_launch_early (plan->gpu, copy_boxes,
-                   dim3 ((unsigned) blocks), dim3 (THREADS), 0, run->stream,
-                   frame),
+    GPU_CHECK (
+        gpu_launch_early (plan->gpu, copy_boxes, dim3 ((unsigned) blocks),
+            dim3 (THREADS), 0, run->stream, frame),
         fault);
     frame.n = 0;
     blocks = 0;

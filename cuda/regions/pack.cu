@@ -158,11 +158,13 @@ append_means (RegionsPack *pack, const RegionsRun *run, RegionsDevicePart *part,
   part->blocks.x.first =
       regions_block_of (part->area.x.first, from->block_x, from->block_width);
   part->blocks.x.last =
-      regions_block_of (part->area.x.last - 1, from->block_x, from->block_width) + 1;
+      regions_block_of (part->area.x.last - 1, from->block_x, from->block_width)
+      + 1;
   part->blocks.y.first =
       regions_block_of (part->area.y.first, from->block_y, from->block_height);
-  part->blocks.y.last =
-      regions_block_of (part->area.y.last - 1, from->block_y, from->block_height) + 1;
+  part->blocks.y.last = regions_block_of (part->area.y.last - 1, from->block_y,
+                            from->block_height)
+      + 1;
   part->at = pack->n_means;
   n = regions_span_size (part->blocks.x) * regions_span_size (part->blocks.y);
   for (int first = 0; first < n; first += each) {

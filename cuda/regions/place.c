@@ -89,12 +89,11 @@ floor_divide (int64_t n, int64_t divisor)
 static RegionsSpan
 span_of (int64_t first, int64_t last, int pixels, int n)
 {
-  const RegionsSpan span = { (int) clamp (
-                                 pixels == 1 ? first
-                                             : floor_divide (first, pixels),
-                                 n),
+  const RegionsSpan span = {
+    (int) clamp (pixels == 1 ? first : floor_divide (first, pixels), n),
     (int) clamp (
-        pixels == 1 ? last : floor_divide (last + pixels - 1, pixels), n) };
+        pixels == 1 ? last : floor_divide (last + pixels - 1, pixels), n)
+  };
 
   return span;
 }

@@ -56,7 +56,8 @@ struct RegionsPlan
   const SepconvMethod *used;   /* the last one that computed FILTER, or NULL */
   RegionsPlace *place, *spare; /* [capacity] */
   int capacity;
-  ImageBox *boxes; /* [box_capacity], of which the second half are of written bytes */
+  ImageBox *
+      boxes; /* [box_capacity], of which the second half are of written bytes */
   int box_capacity;
   void *state; /* the backend's own */
 };

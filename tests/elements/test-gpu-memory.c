@@ -303,7 +303,8 @@ check_regions (const char *settings, gboolean in_gpu, gboolean out_gpu,
   const int width = large ? LARGE_WIDTH : 160;
   const int height = large ? LARGE_HEIGHT : 120;
   static const Box boxes[] = { { 5, 3, 18, 14 }, { 9, 7, 12, 26 } };
-  GstCaps *caps = (in_gpu ? gpu_caps : video_caps) ("NV12", width, height, NULL);
+  GstCaps *caps =
+      (in_gpu ? gpu_caps : video_caps) ("NV12", width, height, NULL);
   GstBufferPool *pool;
   GstVideoInfo info;
   Bridge bridge;
@@ -319,8 +320,7 @@ check_regions (const char *settings, gboolean in_gpu, gboolean out_gpu,
                            : gst_buffer_copy_deep (picture);
     /* Compared, but not read: it may be gone. */
     const GstBuffer *const pushed = in;
-    const gboolean same =
-        in_gpu == out_gpu
+    const gboolean same = in_gpu == out_gpu
         && (n_boxes == 0 || (in_place && !held && (large || !in_gpu)));
 
     test_context ("frame %u in %s out %s%s settings=%s", n,

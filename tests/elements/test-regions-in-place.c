@@ -322,14 +322,14 @@ in_place_metas (void)
   const GstBuffer *pushed;
   Filter filter, first;
 
-  filter_start (&first, "cudahisto attach-meta=true post-messages=false",
-      &info, "NV12", WIDTH, HEIGHT, NULL);
+  filter_start (&first, "cudahisto attach-meta=true post-messages=false", &info,
+      "NV12", WIDTH, HEIGHT, NULL);
   filter_start (&filter, LOOK, &info, "NV12", WIDTH, HEIGHT, NULL);
   frame = frame_new (&info, 5);
   GST_BUFFER_PTS (frame) = 7 * GST_MSECOND;
   frame = filter_process (&first, frame);
-  expect (gst_buffer_get_meta (frame,
-              g_type_from_name (GST_CUDA_HISTOGRAM_META_API_NAME))
+  expect (gst_buffer_get_meta (
+              frame, g_type_from_name (GST_CUDA_HISTOGRAM_META_API_NAME))
           != NULL,
       "cudahisto attaches nothing");
   pushed = frame;
@@ -339,8 +339,8 @@ in_place_metas (void)
   expect (meta != NULL && meta->x == (guint) boxes[0].left,
       "the region has changed");
   expect (GST_BUFFER_PTS (out) == 7 * GST_MSECOND, "the time has changed");
-  expect (
-      gst_buffer_get_meta (out, g_type_from_name (GST_CUDA_HISTOGRAM_META_API_NAME))
+  expect (gst_buffer_get_meta (
+              out, g_type_from_name (GST_CUDA_HISTOGRAM_META_API_NAME))
           == NULL,
       "the histogram of the input is still there");
   gst_buffer_unref (out);
@@ -356,8 +356,8 @@ in_place_in_flight (void)
   static const char *const zones[] = { "zones=<>", "zones=<<0,0,1,1>>",
     "zones=<<0.1,0.2,0.1,0.15>,<0.15,0.25,0.1,0.1>>" };
   static const Box small[] = { { 16, 24, 32, 42 }, { 24, 30, 40, 42 } };
-  Flight *flight = flight_open (
-      LOOK " ring-depth=4", "NV12", WIDTH, HEIGHT, NULL);
+  Flight *flight =
+      flight_open (LOOK " ring-depth=4", "NV12", WIDTH, HEIGHT, NULL);
   GstBufferPool *pool = flight_pool (flight);
 
   flight_set_jitter (flight, 3000, 1);

@@ -423,15 +423,14 @@ expect_in_place (Bytes *bytes, RegionsPlan *plan, const Region *regions, int n,
 
   image_new (bytes, layout, &image);
   image_copy (&image, src);
-  FUZZ_EXPECT (regions_plan_run_in_place (
-                   plan, regions, n, &image, 1, NULL, &fault),
+  FUZZ_EXPECT (
+      regions_plan_run_in_place (plan, regions, n, &image, 1, NULL, &fault),
       "in place: %s", fault.message);
   for (int m = 0; m < layout->n_memories; m++)
     for (int y = 0; y < layout->memory[m].height; y++)
-      FUZZ_EXPECT (
-          memcmp (image.memory[m].data + y * image.memory[m].stride,
-              dst->memory[m].data + y * dst->memory[m].stride,
-              layout->memory[m].row_bytes)
+      FUZZ_EXPECT (memcmp (image.memory[m].data + y * image.memory[m].stride,
+                       dst->memory[m].data + y * dst->memory[m].stride,
+                       layout->memory[m].row_bytes)
               == 0,
           "in place, row %d of memory %d differs", y, m);
   image_free (&image);

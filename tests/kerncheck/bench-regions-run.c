@@ -90,9 +90,9 @@ report (const Bench *bench, const char *what, const BenchTime *time)
   char size[32];
 
   snprintf (size, sizeof size, "%dx%d", at.width, at.height);
-  printf ("%-6s %-9s %-17s %10.2f %6.1f%% %9.3f %9.3f\n", bench->c->format->name,
-      size, what, us, bench_percent_apart (&time->us), us / bench->whole_us,
-      (us - bench->copy_us) / bench->whole_us);
+  printf ("%-6s %-9s %-17s %10.2f %6.1f%% %9.3f %9.3f\n",
+      bench->c->format->name, size, what, us, bench_percent_apart (&time->us),
+      us / bench->whole_us, (us - bench->copy_us) / bench->whole_us);
   fflush (stdout);
   bench_json_object (json, NULL);
   bench_json_string (json, "format", bench->c->format->name);
@@ -145,8 +145,8 @@ measure_in_place (Bench *bench, const char *what, RegionsRun *run)
 
 /* Of no regions: the copy. */
 static bool
-measure_regions (Bench *bench, const char *what, RegionsFill fill,
-    double strength, int n)
+measure_regions (
+    Bench *bench, const char *what, RegionsFill fill, double strength, int n)
 {
   RegionsRun run = { .bench = bench, .n = n };
   BenchTime time;
@@ -188,10 +188,9 @@ make_spec (Bench *bench)
 {
   const BenchCase *c = bench->c;
 
-  bench->taps = (TapsSettings){ .sigma_x = N_TAPS / 6.0,
-    .sigma_y = -1.0,
-    .radius_x = -1,
-    .radius_y = -1 };
+  bench->taps = (TapsSettings){
+    .sigma_x = N_TAPS / 6.0, .sigma_y = -1.0, .radius_x = -1, .radius_y = -1
+  };
   bench->spec = (RegionsSpec){ .filter = &c->spec, .taps = &bench->taps };
   for (int p = 0; p < c->layout.n_planes; p++) {
     bench->spec.subsampling_x[p] =

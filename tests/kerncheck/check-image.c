@@ -394,19 +394,19 @@ apart_case (Check *check, Random *random, int index, const void *data)
   int m;
 
   (void) data;
-  layout_make (kind, random_int (random, 1, 30), random_int (random, 2, 20),
-      &layout);
+  layout_make (
+      kind, random_int (random, 1, 30), random_int (random, 2, 20), &layout);
   check_describe (check, "layout %s", kind->name);
   picture_new (&picture, &layout, true, random);
   EXPECT (check, image_is_apart (&picture.image), "rows share bytes");
   image = picture.image;
   m = random_int (random, 0, image.n_memories - 1);
   if (image.memory[m].height > 1) {
-    image.memory[m].stride = random_int (
-        random, 1 - (int) image.memory[m].row_bytes,
-        (int) image.memory[m].row_bytes - 1);
-    EXPECT (check, !image_is_apart (&image), "rows %d bytes apart do not overlap",
-        (int) image.memory[m].stride);
+    image.memory[m].stride =
+        random_int (random, 1 - (int) image.memory[m].row_bytes,
+            (int) image.memory[m].row_bytes - 1);
+    EXPECT (check, !image_is_apart (&image),
+        "rows %d bytes apart do not overlap", (int) image.memory[m].stride);
   }
   image = picture.image;
   if (image.n_memories > 1) {

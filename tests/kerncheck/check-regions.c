@@ -81,8 +81,8 @@ make_blur (RegionsCase *r, Random *random)
     r->c->spec.scale = random_double (random, -1.5, 1.5);
   } else {
     /* A blur amplifies by 1, and may amplify more than the taps that the scale was made for. */
-    r->c->spec.scale = fmin (
-        fmax (r->c->spec.scale, -0.5 * SEPCONV_MAX_GAIN), 0.5 * SEPCONV_MAX_GAIN);
+    r->c->spec.scale = fmin (fmax (r->c->spec.scale, -0.5 * SEPCONV_MAX_GAIN),
+        0.5 * SEPCONV_MAX_GAIN);
   }
 }
 
@@ -599,12 +599,11 @@ expect_run_in_place (Check *check, const RunningSubject *subject,
   block = picture_block_copy (&after);
   if (pinned)
     ok = device_pin_picture (device, &after, &fault)
-        && run_in_place (
-            &running, NULL, &after.image, device->stream, &fault)
+        && run_in_place (&running, NULL, &after.image, device->stream, &fault)
         && gpu_stream_synchronize (device->stream, &fault);
   else
-    ok = device_run (device, run_in_place, &running, &before, &after,
-        &src_changed, &fault);
+    ok = device_run (
+        device, run_in_place, &running, &before, &after, &src_changed, &fault);
   EXPECT (check, ok, "the run in place failed: %s (%s)", fault.message,
       fault.detail);
   verdict_outside_rows (&verdict, &after, block);
@@ -644,11 +643,9 @@ in_place_case (Check *check, Random *random, int index, const void *data)
             r->rows_apart, subject->device->stream, &fault),
         &fault, FAULT_UNSUPPORTED, "the outside in place");
   else if (plan != NULL && run_cleanly (check, subject, plan, r, &src, &dst)) {
-    expect_run_in_place (
-        check, subject, plan, r, &src, &dst, false, random);
+    expect_run_in_place (check, subject, plan, r, &src, &dst, false, random);
     if (subject->device->gpu != NULL)
-      expect_run_in_place (
-          check, subject, plan, r, &src, &dst, true, random);
+      expect_run_in_place (check, subject, plan, r, &src, &dst, true, random);
   }
   picture_clear (&src);
   picture_clear (&dst);
@@ -1184,8 +1181,7 @@ check_strength_gain (Check *check, const void *data)
         &r->spec, &r->c->layout, BACKEND_CPU, NULL, NULL, &fault);
     EXPECT (check, plan != NULL, "kernel %d is refused: %s", (int) kernels[k],
         fault.message);
-    for (int side = 1; plan != NULL && side <= 160;
-         side += side < 40 ? 1 : 8) {
+    for (int side = 1; plan != NULL && side <= 160; side += side < 40 ? 1 : 8) {
       const Region region = { 0, 0, side, side };
 
       EXPECT (check,

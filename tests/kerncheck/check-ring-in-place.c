@@ -276,8 +276,92 @@ course_case (Check *check, Random *random, int index, const void *data)
 static void
 check_in_place (Check *check, const void *data)
 {
-  device_check_cases (check, *(const Backend *) data, check->quick ? 30 : 300,
-      course_case);
+  device_check_cases (
+      check, *(const Backend *) data, check->quick ? 30 : 300, course_case);
+}
+
+/* Covers one region of a picture in pinned memory with black. */
+static bool
+cover_one (Course *course, const Image *image, Fault *fault)
+{
+  Ring *ring = ring_new (course->device->gpu, image, image, 1, NULL, fault);
+  RingFrame submitted = { .src = *image,
+    .src_place = RING_HOST_PINNED,
+    .in_place = true,
+    .slices = 1,
+    .compute = cover,
+    .user = course };
+  RegionsBoxes boxes;
+  RingSlot *slot;
+  bool ok;
+
+  if (ring == NULL)
+    return false;
+  slot = ring_acquire (ring);
+  ok = regions_plan_find_boxes (
+      course->plan, course->current->regions, N_REGIONS, 1, &boxes, fault);
+  if (ok) {
+    submitted.read = boxes.read;
+    submitted.written = boxes.written;
+    submitted.n_boxes = boxes.n;
+    ok = ring_submit (ring, slot, &submitted, fault)
+        && ring_wait (ring, slot, fault);
+  }
+  ring_release (ring, slot);
+  ring_free (ring);
+  return ok;
+}
+
+/* Samples of two bytes at odd addresses, which no kernel can reach. */
+static void
+check_odd (Check *check, const void *data)
+{
+  Course *course;
+  Device device;
+  Random random = { check->seed };
+  uint8_t *block;
+  Image image;
+  Fault fault;
+
+  (void) data;
+  if (!device_enter (check, BACKEND_CUDA, &device))
+    return;
+  check->cases++;
+  fault_clear (&fault);
+  course = kerncheck_alloc (sizeof *course);
+  memset (course, 0, sizeof *course);
+  course->device = &device;
+  course->kind = layout_kind_by_name ("gray16");
+  layout_make (course->kind, 64, 16, &course->layout);
+  make_spec (course, &random);
+  course->spec.fill = REGIONS_SOLID;
+  course->spec.feather = 0.0;
+  course->current = &course->frames[0];
+  for (int i = 0; i < N_REGIONS; i++)
+    course->current->regions[i] = (Region){ 8, 4, 20, 9 };
+  course->plan = regions_plan_new (
+      &course->spec, &course->layout, BACKEND_CUDA, NULL, device.gpu, &fault);
+  block = gpu_malloc_host (64 * 2 * 16 + 1, &fault);
+  if (EXPECT (check, course->plan != NULL && block != NULL, "%s (%s)",
+          fault.message, fault.detail)) {
+    memset (block, 0x5a, 64 * 2 * 16 + 1);
+    image_pack (&course->layout, 2, block, &image);
+    image.memory[0].data++;
+    EXPECT (check, cover_one (course, &image, &fault), "%s (%s)", fault.message,
+        fault.detail);
+    for (int y = 0; y < 16; y++)
+      for (int x = 0; x < 64; x++) {
+        const bool in = x >= 8 && x < 20 && y >= 4 && y < 9;
+        const int raw = image_read_raw (
+            image.memory[0].data + y * image.memory[0].stride + 2 * x, 2);
+
+        EXPECT (check, raw == (in ? 0 : 0x5a5a), "%d,%d is 0x%x", x, y, raw);
+      }
+  }
+  gpu_free_host (block);
+  regions_plan_free (course->plan);
+  free (course);
+  device_leave (&device);
 }
 
 void
@@ -287,4 +371,5 @@ check_ring_in_place_add (void)
 
   kerncheck_add (check_in_place, &cpu, NULL, "ring/cpu/in-place");
   kerncheck_add (check_in_place, &cuda, NULL, "ring/cuda/in-place");
+  kerncheck_add (check_odd, NULL, NULL, "ring/cuda/in-place-odd");
 }
