@@ -539,15 +539,32 @@ regions_plan_find_boxes (RegionsPlan *plan, const Region *regions, int n,
   return true;
 }
 
-bool
-regions_plan_suits_place (
-    const RegionsPlan *plan, const RegionsBoxes *boxes, bool in_gpu_memory)
+/* Whether pictures of that size are ever to be changed in place. */
+static bool
+suits_size (const RegionsPlan *plan, bool in_gpu_memory)
 {
   const size_t bytes = image_bytes (&plan->layout);
 
   return !plan->spec.outside && bytes < REGIONS_MOST_IN_PLACE
-      && 2 * image_box_bytes (boxes->read, boxes->n) <= bytes
       && (!in_gpu_memory || bytes >= REGIONS_LEAST_IN_PLACE);
+}
+
+bool
+regions_plan_reserve_in_place (
+    RegionsPlan *plan, bool in_gpu_memory, Fault *fault)
+{
+  return plan->ops->reserve_in_place == NULL
+      || !suits_size (plan, in_gpu_memory)
+      || plan->ops->reserve_in_place (plan, in_gpu_memory, fault);
+}
+
+bool
+regions_plan_suits_place (
+    const RegionsPlan *plan, const RegionsBoxes *boxes, bool in_gpu_memory)
+{
+  return suits_size (plan, in_gpu_memory)
+      && 2 * image_box_bytes (boxes->read, boxes->n)
+      <= image_bytes (&plan->layout);
 }
 
 bool

@@ -129,10 +129,16 @@ bool regions_plan_run (RegionsPlan *plan, const Region *regions, int n,
  * outside): bytes that no weight reaches stay as they are, and of all others only those are read
  * that fills need. Queued after all kernels. CUDA: the image may also lie in pinned memory
  * (gpu_malloc_host()), which kernels then read and write themselves; the first run allocates GPU
- * memory for one picture, or two. A picture of REGIONS_MOST_IN_PLACE bytes or more is refused
+ * memory for one picture, or two, where it is not reserved. A picture of REGIONS_MOST_IN_PLACE bytes or more is refused
  * (FAULT_UNSUPPORTED). */
 bool regions_plan_run_in_place (RegionsPlan *plan, const Region *regions, int n,
     const Image *image, int rows_apart, GpuStream stream, Fault *fault);
+
+/* Allocates what runs in place need, of images in GPU memory or on the host, so that none of them has
+ * to: on a GPU, unless regions_plan_suits_place() is never TRUE. FALSE: there is no memory; other
+ * runs do not need it. */
+bool regions_plan_reserve_in_place (
+    RegionsPlan *plan, bool in_gpu_memory, Fault *fault);
 
 /* What runs in place read and write. */
 typedef struct

@@ -260,7 +260,6 @@ gst_cuda_frame_filter_class_init (GstCudaFrameFilterClass *klass)
 {
   GstGpuFilterClass *filter_class = GST_GPU_FILTER_CLASS (klass);
 
-  gst_gpu_log_init ();
   filter_class->takes_format =
       GST_DEBUG_FUNCPTR (gst_cuda_frame_filter_takes_format);
   filter_class->needed_backend =

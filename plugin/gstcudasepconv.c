@@ -672,7 +672,7 @@ covers_in_place (GstCudaSepconv *self)
   GstGpuFilter *filter = GST_GPU_FILTER (self);
   RegionsBoxes boxes;
 
-  return !self->regions_plan.spec.outside
+  return self->regions_plan.in_place
       && !(self->reports && gst_gpu_filter_get_gpu (filter) != NULL)
       && find_boxes (self, 1, &boxes, NULL)
       && regions_plan_suits_place (self->regions_plan.plan, &boxes,

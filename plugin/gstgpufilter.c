@@ -1110,6 +1110,9 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
       G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING;
   const GParamFlags readable = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;
 
+  /* The caps of the templates are logged; in an application that uses the library, nothing else comes
+   * first. */
+  gst_gpu_log_init ();
   object_class->set_property = gst_gpu_filter_set_property;
   object_class->get_property = gst_gpu_filter_get_property;
   object_class->finalize = gst_gpu_filter_finalize;

@@ -81,9 +81,14 @@ make_plan (GstRegionsPlan *self, const Image *layout,
   self->method = method;
   self->plan = regions_plan_new (&self->spec, layout, backend, method,
       gst_gpu_filter_get_gpu (self->filter), fault);
-  if (self->plan != NULL)
-    log_plan (self);
-  return self->plan != NULL;
+  if (self->plan == NULL)
+    return FALSE;
+  /* Without that memory, frames are copied. */
+  self->in_place = !self->spec.outside
+      && regions_plan_reserve_in_place (self->plan,
+          gst_gpu_filter_get_in_gpu_memory (self->filter), NULL);
+  log_plan (self);
+  return TRUE;
 }
 
 gboolean

@@ -283,8 +283,16 @@ cuda_prepare (RegionsPlan *plan, Fault *fault)
       && staging_init (&state->staging, LEAST_BLOCK, fault);
 }
 
+static bool
+cuda_reserve_in_place (RegionsPlan *plan, bool in_gpu_memory, Fault *fault)
+{
+  return regions_in_place_reserve (((RegionsDevice *) plan->state)->in_place,
+      plan, in_gpu_memory, fault);
+}
+
 extern "C" const RegionsOps regions_cuda_ops = {
   .prepare = cuda_prepare,
   .release = cuda_release,
   .run = cuda_run,
+  .reserve_in_place = cuda_reserve_in_place,
 };

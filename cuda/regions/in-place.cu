@@ -166,6 +166,15 @@ make_picture (
   return *block != NULL;
 }
 
+bool
+regions_in_place_reserve (RegionsInPlace *self, const RegionsPlan *plan,
+    bool in_gpu_memory, Fault *fault)
+{
+  return make_picture (plan, &self->shadow_block, &self->shadow, fault)
+      && (in_gpu_memory
+          || make_picture (plan, &self->result_block, &self->result, fault));
+}
+
 /* One of them with the rows of the image, which may be a field. */
 static Image
 with_rows (const Image *picture, const Image *image)
@@ -276,9 +285,7 @@ regions_in_place_begin (RegionsInPlace *self, const RegionsPlan *plan,
   if (!gpu_memory_device (run->src->memory[0].data, &device, fault))
     return false;
   on_gpu = device >= 0;
-  if (!make_picture (plan, &self->shadow_block, &self->shadow, fault)
-      || (!on_gpu
-          && !make_picture (plan, &self->result_block, &self->result, fault)))
+  if (!regions_in_place_reserve (self, plan, on_gpu, fault))
     return false;
   inner->src = with_rows (&self->shadow, run->src);
   inner->dst = on_gpu ? *run->dst : with_rows (&self->result, run->dst);

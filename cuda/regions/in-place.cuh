@@ -13,6 +13,10 @@ struct RegionsInPlace;
 RegionsInPlace *regions_in_place_new (Fault *fault);
 void regions_in_place_free (RegionsInPlace *self);
 
+/* Makes its pictures, which runs else make: for a picture in GPU memory, or on the host. */
+bool regions_in_place_reserve (RegionsInPlace *self, const RegionsPlan *plan,
+    bool in_gpu_memory, Fault *fault);
+
 /* What a run in place is between its copies. */
 struct RegionsInner
 {

@@ -31,6 +31,9 @@ typedef struct
   bool (*prepare) (RegionsPlan *plan, Fault *fault);
   void (*release) (RegionsPlan *plan);
   bool (*run) (RegionsPlan *plan, const RegionsRun *run, Fault *fault);
+  /* As regions_plan_reserve_in_place(), for pictures that suit; NULL: there is nothing to do. */
+  bool (*reserve_in_place) (
+      RegionsPlan *plan, bool in_gpu_memory, Fault *fault);
 } RegionsOps;
 
 /* A filter with taps of its own. */

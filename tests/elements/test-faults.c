@@ -69,6 +69,8 @@ static const Element elements[] = {
   { "box", "GRAY8", "cudasepconv kernel=box radius=9" },
   { "regions", "NV12",
       "cudasepconv sigma=2 roi-mode=inside zones=<<0.1,0.2,0.5,0.5>>" },
+  { "in-place", "NV12",
+      "cudasepconv sigma=1 roi-mode=inside zones=<<0.1,0.2,0.2,0.2>>" },
   { "outside", "GRAY8",
       "cudasepconv sigma=2 roi-mode=outside roi-shape=ellipse "
       "zones=<<0.1,0.2,0.5,0.5>>" },
