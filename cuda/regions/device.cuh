@@ -95,6 +95,17 @@ struct RegionsDevicePlane
   int sample_bytes, shift;
 };
 
+/* The most bytes of vectors that rows of both begin at a multiple of. */
+static inline int
+regions_choose_vector (const ImageMemory *a, const ImageMemory *b)
+{
+  for (int bytes : { 16, 4 })
+    if (image_is_aligned (a->data, a->stride, bytes)
+        && image_is_aligned (b->data, b->stride, bytes))
+      return bytes;
+  return 1;
+}
+
 /* Plane p of a run. */
 static inline RegionsDevicePlane
 regions_device_plane (const RegionsPlan *plan, const RegionsRun *run, int p)

@@ -475,17 +475,6 @@ describe_plane (const RegionsDirect *direct, const DirectRun *run, int p)
   return plane;
 }
 
-/* The most bytes of vectors that rows of both begin at a multiple of. */
-static int
-choose_vector (const ImageMemory *src, const ImageMemory *dst)
-{
-  for (int bytes : { 16, 4 })
-    if (image_is_aligned (src->data, src->stride, bytes)
-        && image_is_aligned (dst->data, dst->stride, bytes))
-      return bytes;
-  return 1;
-}
-
 /* Whether a memory has bytes that are not of a sample that regions treat. */
 static bool
 has_gaps (const RegionsPlan *plan, const Image *image, int m)
@@ -537,7 +526,7 @@ describe_memory (
   memory.blocks = divide_up (memory.parts, of->frame.together);
   memory.has_gaps = !of->frame.covers && has_gaps (of->plan, run->src, m);
   memory.loose = direct->loose[m];
-  memory.vector = choose_vector (src, dst);
+  memory.vector = regions_choose_vector (src, dst);
   vectors = divide_up (memory.row_bytes, memory.vector);
   memory.chunks = divide_up (vectors, DIRECT_THREADS);
   memory.chunk = divide_up (vectors, memory.chunks);

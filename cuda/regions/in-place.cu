@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "in-place.cuh"
 
+#include "device.cuh"
 #include "list.cuh"
 
 #include "../divide.h"
@@ -186,16 +187,6 @@ with_rows (const Image *picture, const Image *image)
   return rows;
 }
 
-static int
-choose_vector (const ImageMemory *a, const ImageMemory *b)
-{
-  for (int bytes : { 16, 4 })
-    if (image_is_aligned (a->data, a->stride, bytes)
-        && image_is_aligned (b->data, b->stride, bytes))
-      return bytes;
-  return 1;
-}
-
 static void
 describe_memories (
     BoxFrame *frame, const Image *from, const Image *to, const Image *also)
@@ -209,7 +200,7 @@ describe_memories (
     memory->to_stride = to->memory[m].stride;
     memory->also = also != NULL ? also->memory[m].data : NULL;
     memory->also_stride = also != NULL ? also->memory[m].stride : 0;
-    memory->vector = choose_vector (&from->memory[m], &to->memory[m]);
+    memory->vector = regions_choose_vector (&from->memory[m], &to->memory[m]);
   }
 }
 

@@ -83,20 +83,6 @@ open_course (PushCourse *course, const gchar *backend,
   return ok;
 }
 
-static gboolean
-measure_lone (PushCourse *course, guint n, BenchSpread *latency)
-{
-  gdouble sample[LONE_FRAMES];
-
-  for (guint i = 0; i < n; i++) {
-    g_usleep (BENCH_LONE_PAUSE_US);
-    if (!push_course_push_lone (course, &sample[i]))
-      return FALSE;
-  }
-  *latency = bench_spread (sample, (gint) n);
-  return TRUE;
-}
-
 static void
 report (PipelineBench *bench, const gchar *backend, const BenchPicture *picture,
     const Variant *variant, BenchSpread interval, BenchUsage each,
@@ -138,7 +124,8 @@ run_variant (PipelineBench *bench, const gchar *backend,
   const gboolean ok = open_course (&course, backend, picture, variant)
       && push_course_measure (
           &course, cpu, bench->quick ? 0.1 : 0.4, &interval, &each)
-      && measure_lone (&course, bench->quick ? 20 : LONE_FRAMES, &latency);
+      && push_course_measure_lone (
+          &course, bench->quick ? 20 : LONE_FRAMES, &latency);
 
   if (ok) {
     report (bench, backend, picture, variant, interval, each, latency);

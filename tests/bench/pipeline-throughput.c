@@ -64,20 +64,6 @@ open_course (PushCourse *course, const gchar *backend,
   return ok;
 }
 
-static gboolean
-measure_lone (PushCourse *course, guint n, BenchSpread *latency)
-{
-  gdouble sample[LONE_FRAMES];
-
-  for (guint i = 0; i < n; i++) {
-    g_usleep (BENCH_LONE_PAUSE_US);
-    if (!push_course_push_lone (course, &sample[i]))
-      return FALSE;
-  }
-  *latency = bench_spread (sample, (gint) n);
-  return TRUE;
-}
-
 static void
 print_row (const PipelineBench *bench, const PushCourse *course,
     const Variant *variant, BenchSpread interval, BenchUsage each,
@@ -148,7 +134,8 @@ run_variant (PipelineBench *bench, const gchar *backend,
   if (!open_course (course, backend, picture, variant)
       || !push_course_measure (
           course, cpu, bench->quick ? 0.1 : 0.4, &interval, &each)
-      || (variant->lone && !measure_lone (course, lone_frames, &latency)))
+      || (variant->lone
+          && !push_course_measure_lone (course, lone_frames, &latency)))
     return FALSE;
   print_row (
       bench, course, variant, interval, each, variant->lone ? &latency : NULL);

@@ -142,12 +142,26 @@ push_course_push_live (
   return wait_for_frames (course);
 }
 
-gboolean
-push_course_push_lone (PushCourse *course, gdouble *ns)
+static gboolean
+push_lone (PushCourse *course, gdouble *ns)
 {
   if (!push_course_push (course, 1))
     return FALSE;
   *ns = course->stamps[0] - course->pushed_ns;
+  return TRUE;
+}
+
+gboolean
+push_course_measure_lone (PushCourse *course, guint n, BenchSpread *latency)
+{
+  gdouble sample[PUSH_COURSE_MAX_LONE];
+
+  for (guint i = 0; i < n; i++) {
+    g_usleep (BENCH_LONE_PAUSE_US);
+    if (!push_lone (course, &sample[i]))
+      return FALSE;
+  }
+  *latency = bench_spread (sample, (gint) n);
   return TRUE;
 }
 

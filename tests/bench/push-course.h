@@ -8,6 +8,7 @@
 
 /* Input buffers: more than any ring-depth here. */
 #define PUSH_COURSE_BUFFERS 12
+#define PUSH_COURSE_MAX_LONE 200
 /* Of so many it is known when they came out. */
 #define PUSH_COURSE_MAX_FRAMES 20000
 
@@ -37,8 +38,9 @@ gboolean push_course_begin (PushCourse *course, GstCaps *caps);
 
 /* Pushes n frames and waits until they have come out. */
 gboolean push_course_push (PushCourse *course, guint n);
-/* One frame, from push to arrival. */
-gboolean push_course_push_lone (PushCourse *course, gdouble *ns);
+/* n <= PUSH_COURSE_MAX_LONE frames, each after a pause, from push to arrival. */
+gboolean push_course_measure_lone (
+    PushCourse *course, guint n, BenchSpread *latency);
 /* Pushes frames until `end_ns` of bench_now_ns(), and waits until they have come out. */
 gboolean push_course_push_until (PushCourse *course, gdouble end_ns);
 /* How many have come out since it was made, for any thread. */
