@@ -126,8 +126,8 @@ bool regions_plan_run (RegionsPlan *plan, const Region *regions, int n,
     GpuOrder order, Fault *fault);
 
 /* Like regions_plan_run() from an image to itself, inside of regions only (FAULT_UNSUPPORTED
- * outside): bytes that no weight reaches stay as they are, and of all others only those are read
- * that fills need. Queued after all kernels. CUDA: the image may also lie in pinned memory
+ * outside): bytes that no weight reaches stay as they are, and what fills do not need may be
+ * anything. Queued after all kernels. CUDA: the image may also lie in pinned memory
  * (gpu_malloc_host()), which kernels then read and write themselves; the first run allocates GPU
  * memory for one picture, or two, where it is not reserved. A picture of REGIONS_MOST_IN_PLACE bytes or more is refused
  * (FAULT_UNSUPPORTED). */

@@ -347,6 +347,40 @@ copy_on_host (Workers *workers, const Image *to, const Image *from)
   }
 }
 
+/* The same of a box: its rows. */
+typedef struct
+{
+  const Image *to, *from;
+  const ImageBox *box;
+} BoxJob;
+
+static void
+copy_box_part (void *user, int worker, int first, int last)
+{
+  const BoxJob *job = user;
+  ImageBox part = *job->box;
+
+  (void) worker;
+  part.bottom = part.top + last;
+  part.top += first;
+  image_copy_boxes (job->to, job->from, &part, 1);
+}
+
+/* One box after the other, since they may share bytes. */
+static void
+copy_boxes_on_host (Workers *workers, const Image *to, const Image *from,
+    const ImageBox *box, int n)
+{
+  for (int i = 0; i < n; i++) {
+    BoxJob job = { to, from, &box[i] };
+    const int bytes = box[i].right - box[i].left;
+
+    if (bytes > 0 && box[i].bottom > box[i].top)
+      workers_run (workers, box[i].bottom - box[i].top, COPY_GRAIN / bytes + 1,
+          copy_box_part, &job);
+  }
+}
+
 /* Whether rows [first, last) of memory m + 1 follow those of memory m directly, on
  * both sides, so that one copy can take both. */
 static bool
@@ -717,8 +751,8 @@ stage_in_place (Ring *ring, RingSlot *slot, Fault *fault)
         || !keep_boxes (slot, fault))
       return false;
     TRACE_BLOCK (TRACE_COPY_IN, 0);
-    image_copy_boxes (
-        &slot->host_src, &frame->src, frame->read, frame->n_boxes);
+    copy_boxes_on_host (ring->copy_in, &slot->host_src, &frame->src,
+        frame->read, frame->n_boxes);
     slot->source = slot->host_src;
   }
   slot->result = slot->source;
@@ -967,8 +1001,8 @@ ring_wait (Ring *ring, RingSlot *slot, Fault *fault)
     }
     if (slot->n_back > 0) {
       TRACE_BLOCK (TRACE_COPY_OUT, 0);
-      image_copy_boxes (
-          &slot->frame.src, &slot->host_src, slot->back, slot->n_back);
+      copy_boxes_on_host (ring->copy_out, &slot->frame.src, &slot->host_src,
+          slot->back, slot->n_back);
     }
   }
 

@@ -103,10 +103,11 @@ typedef struct
   /* dst, which there is then, becomes src as it is; `compute` only reads it. */
   bool passes;
   /* src is its own result, and there is no dst: `compute` reads only the boxes `read` and
-   * writes only the boxes `written` of it, and one part has all rows. Kernels reach pinned
+   * changes only the boxes `written` of it, and one part has all rows. Kernels reach pinned
    * memory themselves, whatever the transfer, if image_suits_gpu(); of other memory on the host
    * these boxes are copied to pinned memory of the slot and, in ring_wait(), back. The boxes need not
-   * stay beyond the call of `compute`. */
+   * stay beyond the call of `compute`. After a failure src may have been changed, but not if it
+   * was copied. */
   bool in_place;
   const ImageBox *read, *written; /* [n_boxes] each */
   int n_boxes;

@@ -74,6 +74,15 @@ gst_gpu_filter_get_in_gpu_memory (GstGpuFilter *self)
   return PRIVATE (self)->flights.format.in_gpu;
 }
 
+gboolean
+gst_gpu_filter_may_change_in_place (GstGpuFilter *self)
+{
+  const GstGpuFilterPrivate *priv = PRIVATE (self);
+
+  return priv->flights.device->gpu == NULL || priv->flights.format.in_gpu
+      || !priv->pageable;
+}
+
 guint
 gst_gpu_filter_get_depth (GstGpuFilter *self)
 {
@@ -407,7 +416,8 @@ static gboolean
 is_ours (GstBuffer *buffer)
 {
   if (!gst_buffer_is_writable (buffer)
-      || !gst_buffer_is_all_memory_writable (buffer))
+      || !gst_buffer_is_all_memory_writable (buffer)
+      || gst_buffer_get_meta (buffer, GST_PARENT_BUFFER_META_API_TYPE) != NULL)
     return FALSE;
   for (guint i = 0; i < gst_buffer_n_memory (buffer); i++)
     if (GST_MEMORY_IS_READONLY (gst_buffer_peek_memory (buffer, i)))
@@ -429,16 +439,12 @@ lies_apart (GstGpuFilter *self, GstBuffer *buffer)
   return meta == NULL || image_is_apart (&image);
 }
 
-/* Whether a frame can be changed in place, and its buffer pushed. With transfer=pageable no kernel
- * is to read memory of the host. */
+/* Whether a frame can be changed in place, and its buffer pushed. */
 static gboolean
 suits_place (GstGpuFilter *self, GstBuffer *in)
 {
-  const GstGpuFilterPrivate *priv = PRIVATE (self);
-
-  return suits_downstream (self, in) && is_ours (in) && lies_apart (self, in)
-      && (priv->flights.device->gpu == NULL || priv->flights.format.in_gpu
-          || !priv->pageable);
+  return gst_gpu_filter_may_change_in_place (self)
+      && suits_downstream (self, in) && is_ours (in) && lies_apart (self, in);
 }
 
 /* Decides how the frame is used, waits for room in the queue, and gets the buffer to push, which
@@ -510,12 +516,15 @@ send_frame (GstGpuFilter *self, GstGpuFilterUse use, GstBuffer *in,
   flow = gst_gpu_flights_send (flights, use, in, out, reports, &fault);
   if (flow != GST_GPU_FLIGHTS_AGAIN)
     return flow;
-  /* The GPU may yet write to the memory of this one. */
-  other = use == GST_GPU_FILTER_WRITE || out != in ? gst_buffer_copy_deep (out)
-                                                   : NULL;
-  if (other != NULL) {
-    if (out == in)
-      gst_buffer_replace (&in, other);
+  /* The GPU may yet write to the memory of this one. A frame that was to be changed in place gets a
+   * result apart, since the settings may be others by now. */
+  if (out == in && use == GST_GPU_FILTER_WRITE
+      && (other = gst_buffer_copy_deep (in)) != NULL) {
+    gst_buffer_unref (in);
+    in = other;
+  }
+  if ((out != in || use == GST_GPU_FILTER_WRITE)
+      && (other = gst_buffer_copy_deep (out)) != NULL) {
     gst_buffer_unref (out);
     out = other;
   }

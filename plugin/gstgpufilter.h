@@ -130,6 +130,10 @@ const GstVideoInfo *gst_gpu_filter_get_info (GstGpuFilter *self);
 /* Whether frames come in GPU memory. */
 gboolean gst_gpu_filter_get_in_gpu_memory (GstGpuFilter *self);
 
+/* Whether begin_frame() may have frames changed in place at all: with transfer=pageable no kernel is
+ * to read memory of the host. */
+gboolean gst_gpu_filter_may_change_in_place (GstGpuFilter *self);
+
 /* Returns the number of frames that may be in flight. It changes only before prepare(), while
  * no frame is in flight. */
 guint gst_gpu_filter_get_depth (GstGpuFilter *self);

@@ -342,6 +342,11 @@ find_boxes (const GstGpuFlight *flight, RingFrame *frame, Fault *fault)
   if (!GST_GPU_FILTER_GET_CLASS (filter)->find_boxes (
           filter, flight->slot_index, &boxes, fault))
     return FALSE;
+  /* The second field must be queued before the first one reaches the frame: another backend may have
+   * to compute both. */
+  if (frame->src_place == RING_HOST_PINNED
+      && gst_gpu_flights_has_fields (flight->all, flight->slot_index))
+    frame->src_place = RING_HOST;
   frame->read = boxes.read;
   frame->written = boxes.written;
   frame->n_boxes = boxes.n;

@@ -83,10 +83,11 @@ make_plan (GstRegionsPlan *self, const Image *layout,
       gst_gpu_filter_get_gpu (self->filter), fault);
   if (self->plan == NULL)
     return FALSE;
-  /* Without that memory, frames are copied. */
+  /* Without memory of the GPU for that, frames are copied. */
   self->in_place = !self->spec.outside
-      && regions_plan_reserve_in_place (self->plan,
-          gst_gpu_filter_get_in_gpu_memory (self->filter), NULL);
+      && gst_gpu_filter_may_change_in_place (self->filter)
+      && regions_plan_reserve_in_place (
+          self->plan, gst_gpu_filter_get_in_gpu_memory (self->filter), NULL);
   log_plan (self);
   return TRUE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* device: regions on a GPU. Most runs are one kernel, direct.cuh's. Any other sends what pack.cuh works
- * out, copies the picture and queues two kernels: however many regions there are, unless their sums
- * take more than MOST_BYTES of memory. Then batches of regions follow one another. In place nothing
+ * out, copies the picture and queues two or three kernels: however many regions there are, unless their
+ * sums take more than MOST_BYTES of memory. Then batches of regions follow one another. In place nothing
  * is copied but what in-place.cuh says. */
 #include "compose-kernel.cuh"
 #include "direct-host.cuh"

@@ -2,7 +2,7 @@
 /* in-place: regions of a picture that is its own result. Tiles read what lies around them, so a
  * kernel first copies what fills read into a picture of the plan, the shadow. What follows reads
  * the shadow, and writes the picture itself where that lies in GPU memory. Pinned memory is read
- * and written by kernels only in whole vectors, once: there the result is made in a second picture
+ * and written once, in vectors as wide as its rows allow: there the result is made in a second picture
  * of the plan, and a last kernel copies it back. */
 #pragma once
 

@@ -167,6 +167,21 @@ in_place_not_if_shared (void)
   stage_expect_kept (&stage, gst_buffer_copy (stage.frame));
 }
 
+/* The buffer is a window on another one's memory. */
+static void
+in_place_not_if_of_parent (void)
+{
+  GstBuffer *parent = gst_buffer_new ();
+  Stage stage;
+
+  stage_open (&stage, LOOK);
+  gst_buffer_add_parent_buffer_meta (stage.frame, parent);
+  expect_covered (
+      &stage.filter, &stage.info, LOOK, stage.frame, stage.want, FALSE);
+  gst_buffer_unref (parent);
+  stage_close (&stage);
+}
+
 static void
 in_place_not_if_read_only (void)
 {
@@ -414,6 +429,8 @@ const Test tests_regions_in_place[] = {
   { "regions-in-place-interlaced", in_place_interlaced, VARIANT_BOTH },
   { "regions-in-place-not-if-held", in_place_not_if_held, VARIANT_BOTH },
   { "regions-in-place-not-if-shared", in_place_not_if_shared, VARIANT_BOTH },
+  { "regions-in-place-not-if-of-parent", in_place_not_if_of_parent,
+      VARIANT_BOTH },
   { "regions-in-place-not-if-read-only", in_place_not_if_read_only,
       VARIANT_BOTH },
   { "regions-in-place-not-if-pageable", in_place_not_if_pageable,
