@@ -446,6 +446,18 @@ reserve_places (RegionsPlan *plan, int n, Fault *fault)
   return true;
 }
 
+/* Grows a run's valid regions into its places. */
+static bool
+place_regions (
+    RegionsPlan *plan, const Region *regions, RegionsRun *run, Fault *fault)
+{
+  if (!reserve_places (plan, run->n, fault))
+    return false;
+  regions_place (&plan->spec, regions, run->n, plan->place, plan->spare);
+  run->place = plan->place;
+  return true;
+}
+
 bool
 regions_plan_run (RegionsPlan *plan, const Region *regions, int n,
     const Image *src, const Image *dst, int rows_apart, GpuStream stream,
@@ -459,12 +471,9 @@ regions_plan_run (RegionsPlan *plan, const Region *regions, int n,
     .stream = stream,
     .order = order };
 
-  if (!validate_run (plan, regions, n, &run, fault)
-      || !reserve_places (plan, n, fault))
-    return false;
-  regions_place (&plan->spec, regions, n, plan->place, plan->spare);
-  run.place = plan->place;
-  return plan->ops->run (plan, &run, fault);
+  return validate_run (plan, regions, n, &run, fault)
+      && place_regions (plan, regions, &run, fault)
+      && plan->ops->run (plan, &run, fault);
 }
 
 static bool
@@ -524,14 +533,11 @@ regions_plan_find_boxes (RegionsPlan *plan, const Region *regions, int n,
   RegionsRun run = { .n = n, .rows_apart = rows_apart };
   Image field = plan->layout;
 
-  if (!validate_regions (regions, n, rows_apart, fault)
-      || !reserve_places (plan, n, fault))
-    return false;
   if (rows_apart == 2)
     image_field (&plan->layout, 0, &field);
-  regions_place (&plan->spec, regions, n, plan->place, plan->spare);
-  run.place = plan->place;
-  if (!find_boxes (plan, &field, &run, fault))
+  if (!validate_regions (regions, n, rows_apart, fault)
+      || !place_regions (plan, regions, &run, fault)
+      || !find_boxes (plan, &field, &run, fault))
     return false;
   if (rows_apart == 2)
     spread_rows (plan->boxes, 2 * run.n_boxes, &plan->layout);
@@ -586,12 +592,9 @@ regions_plan_run_in_place (RegionsPlan *plan, const Region *regions, int n,
   if (image_bytes (&plan->layout) >= REGIONS_MOST_IN_PLACE)
     return fault_set (fault, FAULT_UNSUPPORTED,
         "Pictures of 1 GiB and more cannot be covered in place.");
-  if (!validate_run (plan, regions, n, &run, fault)
-      || !reserve_places (plan, n, fault))
-    return false;
-  regions_place (&plan->spec, regions, n, plan->place, plan->spare);
-  run.place = plan->place;
-  return find_boxes (plan, image, &run, fault)
+  return validate_run (plan, regions, n, &run, fault)
+      && place_regions (plan, regions, &run, fault)
+      && find_boxes (plan, image, &run, fault)
       && plan->ops->run (plan, &run, fault);
 }
 

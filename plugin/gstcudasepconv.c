@@ -673,7 +673,6 @@ covers_in_place (GstCudaSepconv *self)
   RegionsBoxes boxes;
 
   return self->regions_plan.in_place
-      && gst_gpu_filter_may_change_in_place (filter)
       && !(self->reports && gst_gpu_filter_get_gpu (filter) != NULL)
       && find_boxes (self, 1, &boxes, NULL)
       && regions_plan_suits_place (self->regions_plan.plan, &boxes,

@@ -503,13 +503,24 @@ is_reported (GstGpuFilter *self, GstBuffer *buffer)
       && (klass->is_due == NULL || klass->is_due (self, buffer));
 }
 
+/* Returns a buffer with memory of its own, or the same where there is no memory. Takes the buffer. */
+static GstBuffer *
+copy_apart (GstBuffer *buffer)
+{
+  GstBuffer *copy = gst_buffer_copy_deep (buffer);
+
+  if (copy == NULL)
+    return buffer;
+  gst_buffer_unref (buffer);
+  return copy;
+}
+
 /* Sends a frame, to the CPU if the GPU cannot take it and backend=auto. Takes both buffers. */
 static GstFlowReturn
 send_frame (GstGpuFilter *self, GstGpuFilterUse use, GstBuffer *in,
     GstBuffer *out, gboolean reports)
 {
   GstGpuFlights *flights = &PRIVATE (self)->flights;
-  GstBuffer *other; /* for the result */
   GstFlowReturn flow;
   Fault fault;
 
@@ -518,16 +529,10 @@ send_frame (GstGpuFilter *self, GstGpuFilterUse use, GstBuffer *in,
     return flow;
   /* The GPU may yet write to the memory of this one. A frame that was to be changed in place gets a
    * result apart, since the settings may be others by now. */
-  if (out == in && use == GST_GPU_FILTER_WRITE
-      && (other = gst_buffer_copy_deep (in)) != NULL) {
-    gst_buffer_unref (in);
-    in = other;
-  }
-  if ((out != in || use == GST_GPU_FILTER_WRITE)
-      && (other = gst_buffer_copy_deep (out)) != NULL) {
-    gst_buffer_unref (out);
-    out = other;
-  }
+  if (out == in && use == GST_GPU_FILTER_WRITE)
+    in = copy_apart (in);
+  if (out != in || use == GST_GPU_FILTER_WRITE)
+    out = copy_apart (out);
   if (gst_gpu_prepare_fall_back (self, &fault) && gst_gpu_prepare_frame (self))
     return gst_gpu_flights_send (flights, use, in, out, reports, &fault);
   gst_buffer_unref (in);

@@ -1,32 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "boxes.h"
 
-/* How far taps reach along an axis, in samples, and one more: a border that does not repeat the
- * edge's sample mirrors so far. */
+/* As regions_taps_reach(), also of the taps that a strength makes. */
 static int
 reach_of (const RegionsPlan *plan, const RegionsPlace *place,
     const Image *layout, int p, bool along_y)
 {
-  const SepconvPlane *plane = &plan->spec.filter->plane[p];
-  int most = 0;
+  const RegionsSpec *spec = &plan->spec;
+  TapsSettings settings;
+  int sub = 1;
 
-  if (plan->spec.strength > 0.0) {
-    const int sub =
-        along_y ? plan->spec.subsampling_y[p] : plan->spec.subsampling_x[p];
-    TapsSettings settings = *plan->spec.taps;
-
-    settings.depth = layout->plane[p].depth;
-    return taps_blur_reach (
-               &settings, place->sigma, plan->spec.scale_taps ? sub : 1)
-        + 1;
-  }
-  for (int t = 0; t < sepconv_n_terms (plane); t++) {
-    const SepconvTerm term = sepconv_term (plane, t);
-    const int n = along_y ? term.y->n : term.x->n;
-
-    most = n > most ? n : most;
-  }
-  return most / 2 + 1;
+  if (!(spec->strength > 0.0))
+    return regions_taps_reach (&spec->filter->plane[p], along_y);
+  settings = *spec->taps;
+  settings.depth = layout->plane[p].depth;
+  if (spec->scale_taps)
+    sub = along_y ? spec->subsampling_y[p] : spec->subsampling_x[p];
+  return taps_blur_reach (&settings, place->sigma, sub) + 1;
 }
 
 static RegionsSpan

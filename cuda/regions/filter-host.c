@@ -86,24 +86,15 @@ regions_cuts_free (RegionsCuts *cuts)
   free (cuts);
 }
 
-/* How far taps reach, and one more: a border that does not repeat the edge's sample mirrors so
- * far. */
 static RegionsArea
 grow_area (const SepconvSpec *spec, const Image *image, int p, RegionsArea area)
 {
   const SepconvPlane *plane = &spec->plane[p];
-  int x = 0, y = 0;
 
-  for (int t = 0; t < sepconv_n_terms (plane); t++) {
-    const SepconvTerm term = sepconv_term (plane, t);
-
-    x = term.x->n > x ? term.x->n : x;
-    y = term.y->n > y ? term.y->n : y;
-  }
-  area.x = regions_grow_span (
-      area.x, x / 2 + 1, image->plane[p].width, spec->border);
-  area.y = regions_grow_span (
-      area.y, y / 2 + 1, image_plane_height (image, p), spec->border);
+  area.x = regions_grow_span (area.x, regions_taps_reach (plane, false),
+      image->plane[p].width, spec->border);
+  area.y = regions_grow_span (area.y, regions_taps_reach (plane, true),
+      image_plane_height (image, p), spec->border);
   return area;
 }
 

@@ -132,6 +132,20 @@ block_size (int block, int pixels)
   return block > pixels ? (block + pixels - 1) / pixels : 1;
 }
 
+int
+regions_taps_reach (const SepconvPlane *plane, bool along_y)
+{
+  int most = 0;
+
+  for (int t = 0; t < sepconv_n_terms (plane); t++) {
+    const SepconvTerm term = sepconv_term (plane, t);
+    const int n = along_y ? term.y->n : term.x->n;
+
+    most = n > most ? n : most;
+  }
+  return most / 2 + 1;
+}
+
 RegionsSpan
 regions_grow_span (RegionsSpan span, int reach, int n, SepconvBorder border)
 {

@@ -53,6 +53,10 @@ regions_area_is_empty (const RegionsArea *area)
 void regions_place (const RegionsSpec *spec, const Region *regions, int n,
     RegionsPlace *places, RegionsPlace *spare);
 
+/* How far a plane's taps reach along an axis, in samples, and one more: a border that does not repeat
+ * the edge's sample mirrors so far. */
+int regions_taps_reach (const SepconvPlane *plane, bool along_y);
+
 /* Grows a span by what taps reach and borders mirror, within n samples: all of these where a
  * wrapped border needs the other end. */
 RegionsSpan regions_grow_span (

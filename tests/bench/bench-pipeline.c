@@ -81,6 +81,20 @@ bench_choose_picture (
   return !bench->quick || pictures[i].in_quick ? &pictures[i] : NULL;
 }
 
+void
+bench_each_picture (PipelineBench *bench, const gchar *backend,
+    const BenchPicture *pictures, guint n,
+    void (*run) (PipelineBench *bench, const gchar *backend,
+        const BenchPicture *picture))
+{
+  for (guint i = 0; i < n; i++) {
+    const BenchPicture *picture = bench_choose_picture (bench, pictures, n, i);
+
+    if (picture != NULL)
+      run (bench, backend, picture);
+  }
+}
+
 /* Whether a part is to be run on a backend. */
 static gboolean
 wants (const PipelineBench *bench, const gchar *part, const gchar *on)
@@ -214,9 +228,8 @@ run_backend (PipelineBench *bench, const gchar *backend)
     gboolean only_cuda;
   } parts[] = { { "throughput", bench_throughput, FALSE },
     { "device", bench_device, TRUE }, { "ratio", bench_ratio, FALSE },
-    { "regions", bench_regions, FALSE },
-    { "start", bench_start, FALSE }, { "streams", bench_streams, FALSE },
-    { "soak", bench_soak, FALSE } };
+    { "regions", bench_regions, FALSE }, { "start", bench_start, FALSE },
+    { "streams", bench_streams, FALSE }, { "soak", bench_soak, FALSE } };
   const gboolean cuda = strcmp (backend, "cuda") == 0;
   const gboolean works = backend_works (backend);
 

@@ -22,7 +22,8 @@ typedef struct
   const gchar *only;    /* NULL: every part */
   BenchPicture picture; /* instead of the parts' own; name NULL: none */
   guint64 soak_frames;  /* 0: no soak */
-  guint devices; /* that streams take in turn; 0: all have the element's default */
+  guint
+      devices; /* that streams take in turn; 0: all have the element's default */
   guint64 seed;
   LinkFile link;
   BenchJson *json;
@@ -39,6 +40,12 @@ void bench_skip (PipelineBench *bench, const gchar *name, const gchar *reason);
  * left out. */
 const BenchPicture *bench_choose_picture (
     const PipelineBench *bench, const BenchPicture *pictures, guint n, guint i);
+
+/* Calls `run` for each of a part's n pictures that is not left out. */
+void bench_each_picture (PipelineBench *bench, const gchar *backend,
+    const BenchPicture *pictures, guint n,
+    void (*run) (PipelineBench *bench, const gchar *backend,
+        const BenchPicture *picture));
 
 /* The parts. */
 void bench_throughput (PipelineBench *bench, const gchar *backend);

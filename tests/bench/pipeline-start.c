@@ -227,11 +227,6 @@ bench_start (PipelineBench *bench, const gchar *backend)
   printf ("\nuntil one frame is through, in ms, backend=%s\n", backend);
   printf ("  %-11s %9s  %9s  %28s  %7s\n", "frames", "first", "of driver",
       "again after NULL (min .. max)", "to NULL");
-  for (guint p = 0; p < G_N_ELEMENTS (pictures); p++) {
-    const BenchPicture *picture =
-        bench_choose_picture (bench, pictures, G_N_ELEMENTS (pictures), p);
-
-    if (picture != NULL)
-      run_picture (bench, backend, picture);
-  }
+  bench_each_picture (
+      bench, backend, pictures, G_N_ELEMENTS (pictures), run_picture);
 }

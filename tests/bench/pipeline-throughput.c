@@ -152,10 +152,10 @@ try_variant (PipelineBench *bench, const gchar *backend,
   const gboolean ok = run_variant (bench, backend, picture, variant, &course);
 
   if (!ok) {
-    gchar *error = course.rig.element ? pad_rig_take_error (&course.rig) : NULL;
+    gchar *error = push_course_take_error (&course);
 
-    bench_fail (bench, picture->name, "%s, %s: %s", backend, variant->name,
-        error ? error : "frames do not come through");
+    bench_fail (
+        bench, picture->name, "%s, %s: %s", backend, variant->name, error);
     g_free (error);
   }
   push_course_clear (&course);
@@ -185,11 +185,6 @@ run_picture (
 void
 bench_throughput (PipelineBench *bench, const gchar *backend)
 {
-  for (guint p = 0; p < G_N_ELEMENTS (pictures); p++) {
-    const BenchPicture *picture =
-        bench_choose_picture (bench, pictures, G_N_ELEMENTS (pictures), p);
-
-    if (picture != NULL)
-      run_picture (bench, backend, picture);
-  }
+  bench_each_picture (
+      bench, backend, pictures, G_N_ELEMENTS (pictures), run_picture);
 }

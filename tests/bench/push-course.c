@@ -188,6 +188,14 @@ push_course_clear (PushCourse *course)
   g_mutex_clear (&course->lock);
 }
 
+gchar *
+push_course_take_error (PushCourse *course)
+{
+  gchar *error = course->rig.element ? pad_rig_take_error (&course->rig) : NULL;
+
+  return error != NULL ? error : g_strdup ("frames do not come through");
+}
+
 gboolean
 push_course_begin (PushCourse *course, GstCaps *caps)
 {

@@ -31,6 +31,8 @@ typedef struct
  * to be cleared nevertheless. */
 gboolean push_course_init (PushCourse *course, const gchar *settings);
 void push_course_clear (PushCourse *course);
+/* Why frames do not come through, to be freed. */
+gchar *push_course_take_error (PushCourse *course);
 
 /* After pad_rig_start(): negotiates, and fills the pool with noise that stays in it.
  * FALSE: refused. */

@@ -280,34 +280,20 @@ check_in_place (Check *check, const void *data)
       check, *(const Backend *) data, check->quick ? 30 : 300, course_case);
 }
 
-/* Covers one region of a picture in pinned memory with black. */
+/* Covers the regions of the course's first frame, alone. */
 static bool
-cover_one (Course *course, const Image *image, Fault *fault)
+cover_one (Course *course, Fault *fault)
 {
-  Ring *ring = ring_new (course->device->gpu, image, image, 1, NULL, fault);
-  RingFrame submitted = { .src = *image,
-    .src_place = RING_HOST_PINNED,
-    .in_place = true,
-    .slices = 1,
-    .compute = cover,
-    .user = course };
-  RegionsBoxes boxes;
-  RingSlot *slot;
+  Frame *frame = &course->frames[0];
+  Ring *ring = ring_new (
+      course->device->gpu, &course->layout, &course->layout, 1, NULL, fault);
   bool ok;
 
   if (ring == NULL)
     return false;
-  slot = ring_acquire (ring);
-  ok = regions_plan_find_boxes (
-      course->plan, course->current->regions, N_REGIONS, 1, &boxes, fault);
-  if (ok) {
-    submitted.read = boxes.read;
-    submitted.written = boxes.written;
-    submitted.n_boxes = boxes.n;
-    ok = ring_submit (ring, slot, &submitted, fault)
-        && ring_wait (ring, slot, fault);
-  }
-  ring_release (ring, slot);
+  ok = submit (course, ring, frame, fault)
+      && ring_wait (ring, frame->slot, fault);
+  ring_release (ring, frame->slot);
   ring_free (ring);
   return ok;
 }
@@ -336,9 +322,9 @@ check_odd (Check *check, const void *data)
   make_spec (course, &random);
   course->spec.fill = REGIONS_SOLID;
   course->spec.feather = 0.0;
-  course->current = &course->frames[0];
+  course->place = RING_HOST_PINNED;
   for (int i = 0; i < N_REGIONS; i++)
-    course->current->regions[i] = (Region){ 8, 4, 20, 9 };
+    course->frames[0].regions[i] = (Region){ 8, 4, 20, 9 };
   course->plan = regions_plan_new (
       &course->spec, &course->layout, BACKEND_CUDA, NULL, device.gpu, &fault);
   block = gpu_malloc_host (64 * 2 * 16 + 1, &fault);
@@ -347,7 +333,8 @@ check_odd (Check *check, const void *data)
     memset (block, 0x5a, 64 * 2 * 16 + 1);
     image_pack (&course->layout, 2, block, &image);
     image.memory[0].data++;
-    EXPECT (check, cover_one (course, &image, &fault), "%s (%s)", fault.message,
+    course->frames[0].picture.image = image;
+    EXPECT (check, cover_one (course, &fault), "%s (%s)", fault.message,
         fault.detail);
     for (int y = 0; y < 16; y++)
       for (int x = 0; x < 64; x++) {
