@@ -148,12 +148,12 @@ prepare (GstCudaFrameFilter *self, Fault *fault)
   GstCudaFrameFilterPrivate *priv = PRIVATE (self);
   GstCudaFrameFilterClass *klass = GST_CUDA_FRAME_FILTER_GET_CLASS (self);
   const GstVideoInfo *info = gst_cuda_frame_filter_get_info (self);
+  const GstGpuFilterFit fit =
+      gst_gpu_filter_check_caps (GST_GPU_FILTER (self), fault);
   GError *error = NULL;
 
-  if (!gst_cuda_frame_filter_takes_format (
-          GST_GPU_FILTER (self), info->finfo, fault))
-    return priv->prepared
-        && gst_gpu_filter_awaits_caps (GST_GPU_FILTER (self));
+  if (fit != GST_GPU_FILTER_FITS)
+    return priv->prepared && fit == GST_GPU_FILTER_AWAITS_CAPS;
   priv->use = GST_CUDA_FRAME_WRITE;
   if (klass->prepare != NULL && !klass->prepare (self, info, &priv->use, &error))
     return take_error (self, error, "prepare", fault);

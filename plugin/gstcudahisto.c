@@ -243,20 +243,29 @@ gst_cuda_histo_prepare (
     GstGpuFilter *filter, GstGpuFilterUse *use, Fault *fault)
 {
   GstCudaHisto *self = GST_CUDA_HISTO (filter);
-  const gboolean awaits = gst_gpu_filter_awaits_caps (filter);
+  GstGpuFilterFit fit = gst_gpu_filter_check_caps (filter, fault);
   gboolean reports, active;
+  Fault why;
 
   GST_OBJECT_LOCK (self);
   reports = gst_histo_counter_has_reports (&self->counter);
   active = is_active (self);
   GST_OBJECT_UNLOCK (self);
   gst_histo_counter_set_reports (&self->counter, reports);
-  if (!active || (awaits && !has_plans (self))) {
+  if (active && fit != GST_GPU_FILTER_AWAITS_CAPS
+      && !follow_settings (self, fault)) {
+    /* Have the settings changed since the check? */
+    if (fit == GST_GPU_FILTER_FITS)
+      fit = gst_gpu_filter_check_caps (filter, &why);
+    if (fit != GST_GPU_FILTER_AWAITS_CAPS)
+      return FALSE;
+  }
+  if (!active || (fit == GST_GPU_FILTER_AWAITS_CAPS && !has_plans (self))) {
     pass_frames (self, use);
     return TRUE;
   }
-  if (!(awaits ? gst_histo_counter_keep (&self->counter, fault)
-               : follow_settings (self, fault)))
+  if (fit == GST_GPU_FILTER_AWAITS_CAPS
+      && !gst_histo_counter_keep (&self->counter, fault))
     return FALSE;
   if (self->mode == GST_CUDA_HISTO_ANALYZE)
     *use = GST_GPU_FILTER_READ;

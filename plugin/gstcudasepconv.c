@@ -296,6 +296,15 @@ build_light (GstCudaSepconv *self, Fault *fault)
           "no alpha with a kernel that finds edges.");
 }
 
+/* With the object lock held: see gst_cuda_sepconv_takes_format(). */
+static gboolean
+takes_format (
+    GstCudaSepconv *self, const GstVideoFormatInfo *format, Fault *why)
+{
+  return gst_frame_planes_check (self->planes, format, why)
+      && gst_sepconv_light_check (&self->light, self->planes, format, why);
+}
+
 /* With the object lock held: builds the spec from settings and caps. */
 static gboolean
 build_spec (GstCudaSepconv *self, Fault *fault)
@@ -310,9 +319,7 @@ build_spec (GstCudaSepconv *self, Fault *fault)
   if (neutralizes_chroma (self) && !self->lights)
     gst_frame_layout_split_chroma (&self->layout);
 
-  if (!gst_frame_planes_check (self->planes, info->finfo, fault)
-      || !gst_sepconv_light_check (
-          &self->light, self->planes, info->finfo, fault))
+  if (!takes_format (self, info->finfo, fault))
     return FALSE;
   gst_sepconv_kernel_get_combine (&self->kernel, &self->spec);
   self->spec.scale = self->scale;
@@ -405,14 +412,30 @@ static gboolean
 gst_cuda_sepconv_takes_format (
     GstGpuFilter *filter, const GstVideoFormatInfo *format, Fault *why)
 {
-  GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
   gboolean ok;
 
-  GST_OBJECT_LOCK (self);
-  ok = gst_frame_planes_check (self->planes, format, why)
-      && gst_sepconv_light_check (&self->light, self->planes, format, why);
-  GST_OBJECT_UNLOCK (self);
+  GST_OBJECT_LOCK (filter);
+  ok = takes_format (GST_CUDA_SEPCONV (filter), format, why);
+  GST_OBJECT_UNLOCK (filter);
   return ok;
+}
+
+/* Takes the object lock, at a moment when the settings are as the answer says. */
+static GstGpuFilterFit
+lock_settings (GstCudaSepconv *self)
+{
+  GstGpuFilter *filter = GST_GPU_FILTER (self);
+
+  for (;;) {
+    Fault why;
+    const GstGpuFilterFit fit = gst_gpu_filter_check_caps (filter, &why);
+
+    GST_OBJECT_LOCK (self);
+    if ((fit == GST_GPU_FILTER_FITS)
+        == takes_format (self, gst_gpu_filter_get_info (filter)->finfo, &why))
+      return fit;
+    GST_OBJECT_UNLOCK (self);
+  }
 }
 
 /* Before something is freed: frames in flight on a GPU use it; those of the CPU are computed
@@ -594,11 +617,10 @@ gst_cuda_sepconv_prepare (
   GstCudaSepconv *self = GST_CUDA_SEPCONV (filter);
   const GpuOrder order = gst_gpu_filter_get_order (filter);
   const gboolean awaits =
-      self->have_spec && gst_gpu_filter_awaits_caps (filter);
+      lock_settings (self) == GST_GPU_FILTER_AWAITS_CAPS && self->have_spec;
   gboolean changed, reports, ok = TRUE;
   guint64 useless;
 
-  GST_OBJECT_LOCK (self);
   useless = take_hints (self);
   changed =
       !awaits && (self->dirty || !self->have_spec || self->order != order);

@@ -145,25 +145,23 @@ gst_gpu_filter_get_reported (GstGpuFilter *self, guint slot_index)
   return gst_gpu_flights_get_reported (&PRIVATE (self)->flights, slot_index);
 }
 
-gboolean
-gst_gpu_filter_awaits_caps (GstGpuFilter *self)
+GstGpuFilterFit
+gst_gpu_filter_check_caps (GstGpuFilter *self, Fault *why)
 {
   GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (self);
   GstCaps *caps;
   gboolean possible;
-  Fault why;
 
   if (klass->takes_format == NULL
-      || klass->takes_format (
-          self, gst_gpu_filter_get_info (self)->finfo, &why))
-    return FALSE;
+      || klass->takes_format (self, gst_gpu_filter_get_info (self)->finfo, why))
+    return GST_GPU_FILTER_FITS;
   caps = gst_pad_get_allowed_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
   possible = caps != NULL && !gst_caps_is_empty (caps);
   gst_clear_caps (&caps);
-  GST_INFO_OBJECT (self, "%s Upstream %s", why.message,
+  GST_INFO_OBJECT (self, "%s Upstream %s", why->message,
       possible ? "can send another format: the old settings are used until then"
                : "cannot send another format");
-  return possible;
+  return possible ? GST_GPU_FILTER_AWAITS_CAPS : GST_GPU_FILTER_REFUSES;
 }
 
 void
@@ -335,11 +333,12 @@ postpone_negotiation (GstGpuFilter *self)
 {
   GstGpuFilterPrivate *priv = PRIVATE (self);
   GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
+  Fault why;
 
   if ((!priv->postponed && !gst_pad_needs_reconfigure (pad))
       || !priv->have_layout)
     return;
-  if (gst_gpu_filter_awaits_caps (self)) {
+  if (gst_gpu_filter_check_caps (self, &why) == GST_GPU_FILTER_AWAITS_CAPS) {
     gst_pad_check_reconfigure (pad);
     priv->postponed = TRUE;
   } else if (priv->postponed) {
@@ -749,6 +748,27 @@ gst_gpu_filter_transform_caps (GstBaseTransform *trans,
       direction == GST_PAD_SINK ? "sink" : "src", (gpointer) caps,
       (gpointer) other);
   return other;
+}
+
+/* Caps that frames have already stay accepted when the settings come to refuse them, until
+ * upstream has chosen others: an element on the way that negotiates anew asks for them before it
+ * passes the last of these frames on. */
+static gboolean
+gst_gpu_filter_accept_caps (
+    GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps)
+{
+  if (direction == GST_PAD_SINK) {
+    GstCaps *current =
+        gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (trans));
+    const gboolean has_them =
+        current != NULL && gst_caps_is_equal (current, caps);
+
+    gst_clear_caps (&current);
+    if (has_them)
+      return TRUE;
+  }
+  return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
+      ->accept_caps (trans, direction, caps);
 }
 
 /* Downstream that takes anything, as filesink does, need not know that rows in GPU memory are
@@ -1182,6 +1202,7 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
   trans_class->query = GST_DEBUG_FUNCPTR (gst_gpu_filter_query);
   trans_class->transform_caps =
       GST_DEBUG_FUNCPTR (gst_gpu_filter_transform_caps);
+  trans_class->accept_caps = GST_DEBUG_FUNCPTR (gst_gpu_filter_accept_caps);
   trans_class->fixate_caps = GST_DEBUG_FUNCPTR (gst_gpu_filter_fixate_caps);
   trans_class->propose_allocation =
       GST_DEBUG_FUNCPTR (gst_gpu_filter_propose_allocation);

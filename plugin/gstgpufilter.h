@@ -162,10 +162,21 @@ gint gst_gpu_filter_get_rows_apart (GstGpuFilter *self, guint slot_index);
 /* Whether the frame of this slot is reported; for compute() and conclude(). */
 gboolean gst_gpu_filter_get_reported (GstGpuFilter *self, guint slot_index);
 
-/* Whether the current settings do not fit the current caps, but other caps that upstream can
- * send. Upstream has been asked to renegotiate, and frames of the old caps still arrive: the
- * subclass treats them as before the change. */
-gboolean gst_gpu_filter_awaits_caps (GstGpuFilter *self);
+/* Whether the current settings fit the current caps, by takes_format(). The settings may change
+ * right after: a subclass that reads them later must make sure that the answer is still true of
+ * what it read. */
+typedef enum
+{
+  GST_GPU_FILTER_FITS,
+  /* They do not, but they fit other caps that upstream can send. Upstream has been asked to
+   * renegotiate, and frames of the old caps still arrive: the subclass treats them as before the
+   * change. */
+  GST_GPU_FILTER_AWAITS_CAPS,
+  GST_GPU_FILTER_REFUSES,
+} GstGpuFilterFit;
+
+/* `why`: what does not fit, unset with GST_GPU_FILTER_FITS. */
+GstGpuFilterFit gst_gpu_filter_check_caps (GstGpuFilter *self, Fault *why);
 
 /* Waits until every frame in flight has been pushed or dropped. */
 void gst_gpu_filter_drain (GstGpuFilter *self);
