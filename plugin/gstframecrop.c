@@ -2,6 +2,7 @@
 #include "gstframecrop.h"
 
 #include "gstframeimage.h"
+#include "v210.h"
 
 const GstVideoCropMeta *
 gst_frame_crop_find (GstBuffer *buffer, const GstVideoInfo *info)
@@ -12,6 +13,15 @@ gst_frame_crop_find (GstBuffer *buffer, const GstVideoInfo *info)
           && crop->height == (guint) GST_VIDEO_INFO_HEIGHT (info)
       ? crop
       : NULL;
+}
+
+gboolean
+gst_frame_crop_cuts_group (GstBuffer *buffer, const GstVideoInfo *info)
+{
+  const GstVideoCropMeta *crop = gst_frame_crop_find (buffer, info);
+
+  return crop != NULL && GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_v210
+      && crop->x % V210_GROUP_PIXELS != 0;
 }
 
 /* Returns the component of a plane that has the fewest samples. */
@@ -72,9 +82,15 @@ gst_frame_crop (GstVideoFrame *frame, const GstVideoCropMeta *crop)
     const gint x = (gint) crop->x >> format->w_sub[c];
     const gint y = (gint) crop->y / rows_apart >> format->h_sub[c];
 
+    gint64 columns = (gint64) x * format->pixel_stride[c];
+
+    if (GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_v210) {
+      if (crop->x % V210_GROUP_PIXELS != 0)
+        return FALSE;
+      columns = (gint64) (crop->x / V210_GROUP_PIXELS) * V210_GROUP_BYTES;
+    }
     if (!move_plane (frame, p,
-            (gint64) y * GST_VIDEO_INFO_PLANE_STRIDE (info, p)
-                + (gint64) x * format->pixel_stride[c]))
+            (gint64) y * GST_VIDEO_INFO_PLANE_STRIDE (info, p) + columns))
       return FALSE;
   }
   GST_VIDEO_INFO_WIDTH (info) = (gint) crop->width;

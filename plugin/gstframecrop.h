@@ -17,9 +17,13 @@ const GstVideoCropMeta *gst_frame_crop_find (
 void gst_frame_crop_get_origin (const GstVideoCropMeta *crop,
     const GstVideoFormatInfo *format, gint *x, gint *y);
 
+/* Whether the frame of a v210 buffer begins within a group of six pixels. */
+gboolean gst_frame_crop_cuts_group (
+    GstBuffer *buffer, const GstVideoInfo *info);
+
 /* Reduces a mapped frame to that part. For subsampled components and packed pairs of pixels,
  * coordinates are rounded down to a whole sample or pair. FALSE: the part is not inside the
- * frame, or not in memory. */
+ * frame, or not in memory, or gst_frame_crop_cuts_group(). */
 gboolean gst_frame_crop (GstVideoFrame *frame, const GstVideoCropMeta *crop);
 
 G_END_DECLS

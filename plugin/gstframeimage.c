@@ -2,6 +2,7 @@
 #include "gstframeimage.h"
 
 #include "color.h"
+#include "v210.h"
 
 /* Returns GStreamer's info of a format, corrected to agree with its pack and unpack functions:
  * the table has wrong offsets for packed YUV of more than 8 bits, and wrong shifts for Y210. */
@@ -117,6 +118,27 @@ add_plane (GstFrameLayout *self, const GstVideoInfo *info,
   }
 }
 
+/* Describes planes that hold what frames of v210 do. */
+static gboolean
+init_v210 (GstFrameLayout *self, const GstVideoInfo *info)
+{
+  const gint width = GST_VIDEO_INFO_WIDTH (info);
+  const gint height = GST_VIDEO_INFO_HEIGHT (info);
+  GstVideoInfo planes;
+
+  if (width > V210_MAX_WIDTH
+      || !gst_video_info_set_format (
+          &planes, GST_VIDEO_FORMAT_I422_10LE, (guint) width, (guint) height))
+    return FALSE;
+  planes.colorimetry = info->colorimetry;
+  if (!gst_frame_layout_init (self, &planes))
+    return FALSE;
+  v210_layout (width, height, &self->memory);
+  self->memory.memory[0].stride = GST_VIDEO_INFO_PLANE_STRIDE (info, 0);
+  self->is_v210 = TRUE;
+  return image_validate (&self->memory, NULL);
+}
+
 gboolean
 gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info)
 {
@@ -124,6 +146,8 @@ gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info)
   Image *layout = &self->layout;
 
   memset (self, 0, sizeof *self);
+  if (GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_v210)
+    return init_v210 (self, info);
   if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (f) || GST_VIDEO_FORMAT_INFO_IS_TILED (f)
       || GST_VIDEO_FORMAT_INFO_HAS_PALETTE (f))
     return FALSE;
@@ -147,6 +171,7 @@ gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info)
 
     memory->row_bytes = MAX (memory->row_bytes, image_plane_row_bytes (plane));
   }
+  self->memory = *layout;
   return image_validate (layout, NULL);
 }
 
@@ -229,7 +254,7 @@ gboolean
 gst_frame_layout_get_image (
     const GstFrameLayout *self, const GstVideoFrame *frame, Image *image)
 {
-  *image = self->layout;
+  *image = self->memory;
   for (gint m = 0; m < image->n_memories; m++) {
     image->memory[m].data = GST_VIDEO_FRAME_PLANE_DATA (frame, m);
     image->memory[m].stride = GST_VIDEO_FRAME_PLANE_STRIDE (frame, m);

@@ -32,14 +32,18 @@ GstFrameChannelRole gst_frame_component_role (
 /* The layout of all frames of one GstVideoInfo; plain data. */
 typedef struct
 {
-  Image layout; /* without addresses; strides as in the info */
+  /* As frames are computed; without addresses, strides as in the info. */
+  Image layout;
+  /* As they lie in memory: the same, but for v210, which is unpacked to be computed. */
+  Image memory;
+  gboolean is_v210;
   GstFrameChannel channel[IMAGE_MAX_PLANES][IMAGE_MAX_CHANNELS];
   gint subsampling_x[IMAGE_MAX_PLANES]; /* frame pixels per plane pixel */
   gint subsampling_y[IMAGE_MAX_PLANES];
 } GstFrameLayout;
 
 /* Describes frames of `info`. FALSE: the samples of the format are not whole bytes at regular
- * distances, as they are in every format of the templates. */
+ * distances, as they are in every format of the templates but v210. */
 gboolean gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info);
 
 /* Splits planes that hold both luma and chroma, as in AYUV, into image planes that hold one of
@@ -55,7 +59,7 @@ gboolean gst_frame_is_interleaved (const GstVideoFrame *frame);
 const GstMapInfo *gst_frame_get_plane_map (
     const GstVideoFrame *frame, gint plane);
 
-/* Gets the image of a mapped frame, which is valid as long as the mapping. FALSE: its rows do not
+/* Gets the image of a mapped frame as it lies in memory, which is valid as long as the mapping. FALSE: its rows do not
  * all lie in the memory that is mapped, whatever GstVideoMeta says. */
 gboolean gst_frame_layout_get_image (
     const GstFrameLayout *self, const GstVideoFrame *frame, Image *image);

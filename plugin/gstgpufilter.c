@@ -79,8 +79,9 @@ gst_gpu_filter_may_change_in_place (GstGpuFilter *self)
 {
   const GstGpuFilterPrivate *priv = PRIVATE (self);
 
-  return priv->flights.device->gpu == NULL || priv->flights.format.in_gpu
-      || !priv->pageable;
+  return !priv->flights.format.layout.is_v210
+      && (priv->flights.device->gpu == NULL || priv->flights.format.in_gpu
+          || !priv->pageable);
 }
 
 guint
@@ -98,6 +99,7 @@ gst_gpu_filter_get_order (GstGpuFilter *self)
 
   return gst_gpu_flights_stay_on_gpu (&priv->flights)
           && priv->backend.device.stream == NULL && whole
+          && !priv->flights.format.layout.is_v210
       ? ring_order ((int) priv->flights.depth)
       : GPU_AFTER_KERNELS;
 }
@@ -429,7 +431,7 @@ static gboolean
 lies_apart (GstGpuFilter *self, GstBuffer *buffer)
 {
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
-  Image image = PRIVATE (self)->flights.format.layout.layout;
+  Image image = PRIVATE (self)->flights.format.layout.memory;
 
   for (gint p = 0; meta != NULL && p < image.n_memories; p++) {
     image.memory[p].data = GSIZE_TO_POINTER (meta->offset[p]);
@@ -850,12 +852,14 @@ offer_meta (GstQuery *query, GType api, const GstStructure *params)
 }
 
 /* Offers upstream the metas that downstream accepts, and the two that this element uses up:
- * frames may have any layout, and may be a part of their buffers. */
+ * frames may have any layout, and may be a part of their buffers, which is not any part for
+ * v210. */
 static void
-offer_metas (GstQuery *query, GstQuery *decide_query)
+offer_metas (GstGpuFilter *self, GstQuery *query, GstQuery *decide_query)
 {
   offer_meta (query, GST_VIDEO_META_API_TYPE, NULL);
-  offer_meta (query, GST_VIDEO_CROP_META_API_TYPE, NULL);
+  if (!PRIVATE (self)->flights.format.layout.is_v210)
+    offer_meta (query, GST_VIDEO_CROP_META_API_TYPE, NULL);
   for (guint i = 0; i < gst_query_get_n_allocation_metas (decide_query); i++) {
     const GstStructure *params;
     const GType api =
@@ -929,7 +933,7 @@ gst_gpu_filter_propose_allocation (
       && !GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
               ->propose_allocation (trans, decide_query, query))
     return FALSE;
-  offer_metas (query, decide_query);
+  offer_metas (self, query, decide_query);
   /* Frames in flight hold their inputs; downstream holds those that pass. */
   return !suit
       || gst_gpu_pools_propose (&pools, query,

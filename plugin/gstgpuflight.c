@@ -52,6 +52,7 @@ gst_gpu_flights_release_ring (GstGpuFlights *self)
     gst_gpu_stats_add_ring (&self->stats, ring);
   GST_OBJECT_UNLOCK (self->filter);
   ring_free (ring);
+  g_clear_pointer (&self->v210, v210_plan_free);
   g_clear_pointer (&self->flights, g_free);
 }
 
@@ -84,7 +85,7 @@ gst_gpu_flights_ensure_ring (
     GstGpuFlights *self, GstGpuFilterUse use, Fault *fault)
 {
   const GstGpuFlightFormat *format = &self->format;
-  const Image *layout = &format->layout.layout;
+  const Image *layout = &format->layout.memory;
   const gboolean computes = use != GST_GPU_FILTER_PASS;
   const gboolean crosses = format->in_gpu != format->out_gpu;
   const gboolean writes = use == GST_GPU_FILTER_WRITE || crosses;
@@ -107,6 +108,14 @@ gst_gpu_flights_ensure_ring (
           !format->out_gpu && use == GST_GPU_FILTER_WRITE, fault)) {
     ring_free (ring);
     return FALSE;
+  }
+  if (computes && format->layout.is_v210) {
+    self->v210 = v210_plan_new (&format->layout.layout, writes,
+        gst_gpu_filter_get_backend (self->filter), self->device->gpu, fault);
+    if (self->v210 == NULL) {
+      ring_free (ring);
+      return FALSE;
+    }
   }
   GST_OBJECT_LOCK (self->filter);
   self->ring = ring;
@@ -164,17 +173,51 @@ compute_frame (const GstGpuFlight *flight, const RingPart *part, Fault *fault)
           && compute_field (flight, part, 1, fault));
 }
 
-/* A RingCompute. */
-static bool
-compute_part (void *user, const RingPart *part, Fault *fault)
+static gboolean
+compute_and_conclude (
+    const GstGpuFlight *flight, const RingPart *part, Fault *fault)
 {
-  const GstGpuFlight *flight = user;
   GstGpuFilter *filter = flight->all->filter;
   GstGpuFilterClass *klass = GST_GPU_FILTER_GET_CLASS (filter);
 
   return compute_frame (flight, part, fault)
       && (!part->last || klass->conclude == NULL
           || klass->conclude (filter, part, flight->slot_index, fault));
+}
+
+/* Computes a whole frame in the planes that it is unpacked to. All frames share them: kernels of
+ * one wait for those of the one before. */
+static gboolean
+compute_v210 (const GstGpuFlight *flight, const RingPart *frame, Fault *fault)
+{
+  V210Plan *plan = flight->all->v210;
+  const gboolean writes = frame->dst->n_memories > 0;
+  gint done[IMAGE_MAX_MEMORIES] = { 0 };
+  const Image none = { 0 };
+  RingPart planes = { .src = v210_plan_source (plan),
+    .dst = writes ? v210_plan_result (plan) : &none,
+    .first = true,
+    .last = true,
+    .stream = frame->stream,
+    .order = GPU_AFTER_KERNELS,
+    .done = done };
+
+  for (gint m = 0; m < planes.src->n_memories; m++)
+    planes.fresh[m].last = planes.src->memory[m].height;
+  return v210_unpack (plan, frame->src, planes.src, frame->stream, fault)
+      && compute_and_conclude (flight, &planes, fault)
+      && (!writes
+          || v210_pack (plan, planes.dst, frame->dst, frame->stream, fault));
+}
+
+/* A RingCompute. */
+static bool
+compute_part (void *user, const RingPart *part, Fault *fault)
+{
+  const GstGpuFlight *flight = user;
+
+  return flight->all->v210 != NULL ? compute_v210 (flight, part, fault)
+                                   : compute_and_conclude (flight, part, fault);
 }
 
 /* Buffers */
@@ -298,10 +341,11 @@ choose_route (const GstGpuFlight *flight, RingFrame *frame)
   GST_OBJECT_UNLOCK (self->filter);
 
   frame->transfer = ring_transfer (settings.transfer);
-  /* A field is computed from the whole frame. A frame that is not copied in both directions has
-   * no copies that could overlap. */
-  if (gst_frame_is_interleaved (&flight->in_frame) || !flight->writes
-      || frame->src_place == RING_DEVICE || frame->dst_place == RING_DEVICE)
+  /* A field is computed from the whole frame, and v210 unpacked whole. A frame that is not copied in
+   * both directions has no copies that could overlap. */
+  if (gst_frame_is_interleaved (&flight->in_frame) || self->v210 != NULL
+      || !flight->writes || frame->src_place == RING_DEVICE
+      || frame->dst_place == RING_DEVICE)
     frame->slices = 1;
   else if (settings.slices == 0)
     frame->slices = is_awaited (self) ? ring_slices_alone (&frame->src) : 1;
@@ -584,7 +628,11 @@ not_submitted:
   goto drop;
 invalid_input:
   GST_ELEMENT_ERROR (self->filter, STREAM, FORMAT,
-      ("A buffer does not hold a frame of the negotiated format."),
+      ("%s",
+          gst_frame_crop_cuts_group (in, &self->format.info)
+              ? "The part of a v210 buffer that is the frame begins within a "
+                "group of six pixels."
+              : "A buffer does not hold a frame of the negotiated format."),
       ("%" GST_PTR_FORMAT, (gpointer) in));
   goto drop;
 invalid_output:

@@ -131,6 +131,7 @@ fault_run_new (const char *description)
   GError *error = NULL;
   GstElement *sink;
 
+  run->of_v210 = strstr (description, "format=v210") != NULL;
   run->pipeline = gst_parse_launch (description, &error);
   expect (error == NULL, "%s: %s", description, error->message);
   g_mutex_init (&run->lock);

@@ -12,6 +12,7 @@ typedef struct
 {
   GstElement *pipeline;
   GstBus *bus;
+  gboolean of_v210; /* what its source makes */
   gint alive; /* elements and buffers that are not finalized; atomic */
 
   GMutex lock;        /* of all below, for the pipeline's threads */

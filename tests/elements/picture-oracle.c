@@ -16,6 +16,7 @@ typedef struct
 {
   guint8 *data; /* sample (0, 0) */
   int stride, pixel_stride, width, height;
+  gboolean is_v210, is_v; /* v210 has words for samples, and no pixel_stride */
   int depth, shift;
   int sub_x, sub_y;
   int kind;      /* LUMA, CHROMA, ALPHA; COLOR in RGB */
@@ -116,6 +117,8 @@ component_of (const GstVideoFrame *frame, int c, guint32 argb)
     .sub_x = 1 << GST_VIDEO_FORMAT_INFO_W_SUB (format, c),
     .sub_y = 1 << GST_VIDEO_FORMAT_INFO_H_SUB (format, c),
     .kind = component_kind (format, c),
+    .is_v210 = GST_VIDEO_INFO_FORMAT (&frame->info) == GST_VIDEO_FORMAT_v210,
+    .is_v = c == GST_VIDEO_COMP_V,
   };
 
   /* GStreamer's table has V of P010, P012 and P016 one byte behind U, where the
@@ -140,11 +143,27 @@ sample_address (const Component *c, int x, int y)
   return c->data + (gssize) y * c->stride + (gssize) x * c->pixel_stride;
 }
 
+/* The word of v210 that holds a sample, and the bit that it begins at. */
+static guint8 *
+v210_word (const Component *c, int x, int y, int *bit)
+{
+  /* The samples of six pixels: U Y V Y U Y V Y U Y V Y, three a word. */
+  const int i = c->kind == LUMA ? 2 * x + 1 : 4 * x + (c->is_v ? 2 : 0);
+
+  *bit = i % 3 * 10;
+  return c->data + (gssize) y * c->stride + i / 3 * 4;
+}
+
 static guint
 sample_raw (const Component *c, int x, int y)
 {
   const guint8 *p = sample_address (c, x, y);
+  int bit;
 
+  if (c->is_v210) {
+    p = v210_word (c, x, y, &bit);
+    return GST_READ_UINT32_LE (p) >> bit & 0x3ff;
+  }
   return c->depth + c->shift <= 8 ? p[0] : (guint) (p[0] | p[1] << 8);
 }
 
@@ -681,7 +700,7 @@ filtered (const Component *c, const char *settings)
     g_free (term);
   }
   for (int i = 0; i < n; i++)
-    in[i] = neutral                 ? c->zero
+    in[i] = neutral             ? c->zero
         : how.kind == DIRECTION ? angle_code (c, sums[0][i], sums[1][i])
                                 : c->zero + bias * full
             + scale * combined (&how, in[i], sums[0][i], sums[1][i]);
@@ -932,7 +951,7 @@ make_valid (GstBuffer *buffer, const GstVideoInfo *info)
   for (guint n = 0; n < GST_VIDEO_FRAME_N_COMPONENTS (&frame); n++) {
     const Component c = component_of (&frame, (int) n, 0);
 
-    if (c.shift > 0 || c.depth == 8 || c.depth == 16)
+    if (c.shift > 0 || c.depth == 8 || c.depth == 16 || c.is_v210)
       continue;
     for (int y = 0; y < c.height; y++)
       for (int x = 0; x < c.width; x++)
@@ -995,7 +1014,14 @@ put_code (const Component *c, int x, int y, guint code)
   const guint mask = ((1u << c->depth) - 1) << c->shift;
   const guint raw = (sample_raw (c, x, y) & ~mask) | code << c->shift;
   guint8 *p = sample_address (c, x, y);
+  int bit;
 
+  if (c->is_v210) {
+    p = v210_word (c, x, y, &bit);
+    GST_WRITE_UINT32_LE (
+        p, (GST_READ_UINT32_LE (p) & ~(0x3ffu << bit)) | raw << bit);
+    return;
+  }
   p[0] = (guint8) raw;
   if (c->depth + c->shift > 8)
     p[1] = (guint8) (raw >> 8);
@@ -1031,7 +1057,8 @@ picture_put_results (GstBuffer *buffer, const GstVideoInfo *info,
     if (where[i]) {
       const int x = i % c.width, y = i / c.width;
 
-      memset (sample_address (&c, x, y), 0, c.depth + c.shift > 8 ? 2 : 1);
+      if (!c.is_v210)
+        memset (sample_address (&c, x, y), 0, c.depth + c.shift > 8 ? 2 : 1);
       put_code (&c, x, y, codes[i]);
     }
   gst_video_frame_unmap (&frame);

@@ -81,6 +81,57 @@ crop_is_filtered (void)
   }
 }
 
+/* In v210 the part begins with a group of six pixels, or is refused. */
+static void
+crop_v210 (void)
+{
+  for (guint x = 10; x < 14; x += 2) {
+    GstBuffer *whole, *part, *out;
+    GstVideoCropMeta *crop;
+    GstVideoInfo from, info;
+    GstFlowReturn flow;
+    Filter filter;
+
+    test_context ("format=v210 x=%u", x);
+    video_info (&from, "v210", WIDE, HIGH, NULL);
+    filter_start (&filter, "sigma=1.5", &info, "v210", WIDTH, HEIGHT, NULL);
+    whole = picture_new (&from, 5);
+    part = picture_new (&info, 6);
+    for (guint c = 0; c < 3; c++) {
+      const gsize sub = c == 0 ? 1 : 2;
+      gsize n, n_part;
+      guint16 *all = picture_samples (whole, &from, c, &n);
+      guint16 *some = picture_samples (part, &info, c, &n_part);
+
+      for (gsize i = 0; i < n_part; i++)
+        some[i] = all[(10 + i / (WIDTH / sub)) * (WIDE / sub) + x / sub
+            + i % (WIDTH / sub)];
+      picture_put_samples (part, &info, c, some);
+      g_free (all);
+      g_free (some);
+    }
+    gst_buffer_add_video_meta_full (whole, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_FORMAT_v210, WIDE, HIGH, 1, from.offset, from.stride);
+    crop = gst_buffer_add_video_crop_meta (whole);
+    crop->x = x;
+    crop->y = 10;
+    crop->width = WIDTH;
+    crop->height = HEIGHT;
+    if (x % 6 == 0) {
+      out = filter_process (&filter, whole);
+      picture_expect (part, out, &info, "sigma=1.5", FALSE);
+      filter_expect_silence (&filter);
+      gst_buffer_unref (out);
+    } else {
+      flow = gst_harness_push (filter.harness, whole);
+      expect (flow == GST_FLOW_ERROR, "it was taken");
+      filter_expect_error (&filter, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
+    }
+    gst_buffer_unref (part);
+    filter_close (&filter);
+  }
+}
+
 /* One that does not lie in its buffer is an error, and nothing is read there. */
 static void
 crop_outside (void)
@@ -195,6 +246,7 @@ crop_is_counted (void)
 
 const Test tests_crop[] = {
   { "crop-filtered", crop_is_filtered, VARIANT_BOTH },
+  { "crop-v210", crop_v210, VARIANT_BOTH },
   { "crop-outside", crop_outside, VARIANT_BOTH },
   { "crop-beyond-memory", crop_beyond_memory, VARIANT_BOTH },
   { "crop-offered", crop_is_offered, VARIANT_BOTH },
