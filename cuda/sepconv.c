@@ -847,6 +847,20 @@ sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
 }
 
 bool
+sepconv_plan_run_window (SepconvPlan *plan, const Image *src, const Image *dst,
+    const SepconvWindow window[IMAGE_MAX_PLANES], Fault *fault)
+{
+  SepconvPart part = {
+    .src = src, .dst = dst, .order = GPU_AFTER_KERNELS, .window = window
+  };
+
+  if (plan->method->backend != BACKEND_CPU)
+    return fault_set (fault, FAULT_UNSUPPORTED,
+        "Method %s of a GPU has no windows.", plan->method->name);
+  return run (plan, &part, fault);
+}
+
+bool
 sepconv_plan_counts (SepconvPlan *plan, const HistoPlan *histo)
 {
   return plan->method->ops->counts != NULL

@@ -201,6 +201,19 @@ bool sepconv_plan_in_parts (const SepconvPlan *plan);
 bool sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
     GpuStream stream, GpuOrder order, Fault *fault);
 
+/* Pixels [left, right) x [top, bottom) of a plane; not empty. */
+typedef struct
+{
+  int left, top, right, bottom;
+} SepconvWindow;
+
+/* Like sepconv_plan_run(), on the CPU alone, where no more than a window of each plane of dst is
+ * needed, which lies in it; what is outside of it has any value afterwards. Methods may save the
+ * work. Planes whose memory has no rows need no window. */
+bool sepconv_plan_run_window (SepconvPlan *plan, const Image *src,
+    const Image *dst, const SepconvWindow window[IMAGE_MAX_PLANES],
+    Fault *fault);
+
 /* Like sepconv_plan_run(), part by part while src is still coming in: rows fresh[m]
  * of each memory, of some perhaps none, have come in since the last part, when the
  * stream gets here, and those before them earlier. Finishes the rows of dst that need

@@ -123,7 +123,7 @@ static gboolean
 init_v210 (GstFrameLayout *self, const GstVideoInfo *info)
 {
   const gint width = GST_VIDEO_INFO_WIDTH (info);
-  const gint height = GST_VIDEO_INFO_HEIGHT (info);
+  const gint height = GST_VIDEO_INFO_FIELD_HEIGHT (info);
   GstVideoInfo planes;
 
   if (width > V210_MAX_WIDTH

@@ -32,9 +32,10 @@ GstFrameChannelRole gst_frame_component_role (
 /* The layout of all frames of one GstVideoInfo; plain data. */
 typedef struct
 {
-  /* As frames are computed; without addresses, strides as in the info. */
+  /* As frames are computed; without addresses. */
   Image layout;
-  /* As they lie in memory: the same, but for v210, which is unpacked to be computed. */
+  /* As they lie in memory, with the info's strides: the same, but for v210, which is unpacked to
+   * be computed. */
   Image memory;
   gboolean is_v210;
   GstFrameChannel channel[IMAGE_MAX_PLANES][IMAGE_MAX_CHANNELS];
@@ -59,8 +60,8 @@ gboolean gst_frame_is_interleaved (const GstVideoFrame *frame);
 const GstMapInfo *gst_frame_get_plane_map (
     const GstVideoFrame *frame, gint plane);
 
-/* Gets the image of a mapped frame as it lies in memory, which is valid as long as the mapping. FALSE: its rows do not
- * all lie in the memory that is mapped, whatever GstVideoMeta says. */
+/* Gets the image of a mapped frame as it lies in memory, which is valid as long as the mapping.
+ * FALSE: its rows do not all lie in the memory that is mapped, whatever GstVideoMeta says. */
 gboolean gst_frame_layout_get_image (
     const GstFrameLayout *self, const GstVideoFrame *frame, Image *image);
 

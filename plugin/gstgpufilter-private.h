@@ -35,8 +35,6 @@ typedef struct
   gboolean may_pass;    /* the buffers of some frames may be pushed themselves */
   gboolean takes_video_meta; /* downstream reads GstVideoMeta */
   gboolean pageable;         /* pools are of ordinary memory */
-  gboolean
-      postponed;     /* the base class is to negotiate once the caps allow it */
   gboolean discont;  /* a frame was skipped: the next one gets the flag */
   guint64 processed; /* frames since the last flush, for QoS messages */
   gboolean failed;   /* the last prepare failed, and posted `fault` */

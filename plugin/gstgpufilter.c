@@ -275,7 +275,6 @@ gst_gpu_filter_set_info (GstVideoFilter *filter, GstCaps *incaps,
   if (!g_atomic_int_get (&priv->started))
     return FALSE;
   gst_gpu_prepare_release (self);
-  priv->postponed = FALSE;
   format->info = *in_info;
   format->in_gpu = gst_gpu_caps_are_on_gpu (incaps);
   format->out_gpu = gst_gpu_caps_are_on_gpu (outcaps);
@@ -328,27 +327,6 @@ gst_gpu_filter_before_transform (GstBaseTransform *trans, GstBuffer *buffer)
   gst_gpu_prepare_frame (self);
 }
 
-/* While frames that the settings no longer take are filtered by the old settings, the base class
- * cannot negotiate: it would refuse their caps. It does so once it can, or with the new caps. */
-static void
-postpone_negotiation (GstGpuFilter *self)
-{
-  GstGpuFilterPrivate *priv = PRIVATE (self);
-  GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
-  Fault why;
-
-  if ((!priv->postponed && !gst_pad_needs_reconfigure (pad))
-      || !priv->have_layout)
-    return;
-  if (gst_gpu_filter_check_caps (self, &why) == GST_GPU_FILTER_AWAITS_CAPS) {
-    gst_pad_check_reconfigure (pad);
-    priv->postponed = TRUE;
-  } else if (priv->postponed) {
-    gst_pad_mark_reconfigure (pad);
-    priv->postponed = FALSE;
-  }
-}
-
 static GstFlowReturn
 gst_gpu_filter_submit_input_buffer (
     GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
@@ -356,7 +334,6 @@ gst_gpu_filter_submit_input_buffer (
   GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (trans));
   GstFlowReturn flow;
 
-  postpone_negotiation (GST_GPU_FILTER (trans));
   /* The base class is about to negotiate buffers, which frames in flight still use. */
   if (gst_pad_needs_reconfigure (trans->srcpad))
     gst_frame_queue_drain (
@@ -707,6 +684,20 @@ gst_gpu_filter_query (
   return answered;
 }
 
+/* Whether frames have these caps already. Then they are good for the element until upstream has
+ * chosen others, also while the settings refuse their format: the last of these frames are on the
+ * way, and elements on both sides may negotiate anew meanwhile. */
+static gboolean
+has_caps (GstGpuFilter *self, GstCaps *caps)
+{
+  GstCaps *current =
+      gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
+  const gboolean same = current != NULL && gst_caps_is_equal (current, caps);
+
+  gst_clear_caps (&current);
+  return same;
+}
+
 /* Posts the reason why caps are refused. They never reach set_info(): the pad refuses them, and
  * upstream would only report that it was not negotiated. */
 static GstPadProbeReturn
@@ -721,7 +712,8 @@ explain_refused_caps (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
   if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
     return GST_PAD_PROBE_OK;
   gst_event_parse_caps (event, &caps);
-  if (!gst_gpu_caps_check (caps,
+  if (!has_caps (self, caps)
+      && !gst_gpu_caps_check (caps,
           (GstGpuCapsTakes) GST_GPU_FILTER_GET_CLASS (self)->takes_format, self,
           &fault))
     gst_gpu_prepare_fail (self, &fault);
@@ -736,8 +728,10 @@ gst_gpu_filter_transform_caps (GstBaseTransform *trans,
   GstCaps *other = gst_gpu_caps_transform (
       caps, direction, gst_gpu_device_has_memory (&priv->backend.device));
 
-  other = gst_gpu_caps_restrict (other,
-      (GstGpuCapsTakes) GST_GPU_FILTER_GET_CLASS (trans)->takes_format, trans);
+  if (direction == GST_PAD_SRC || !has_caps (GST_GPU_FILTER (trans), caps))
+    other = gst_gpu_caps_restrict (other,
+        (GstGpuCapsTakes) GST_GPU_FILTER_GET_CLASS (trans)->takes_format,
+        trans);
   if (filter != NULL) {
     GstCaps *both =
         gst_caps_intersect_full (other, filter, GST_CAPS_INTERSECT_FIRST);
@@ -750,27 +744,6 @@ gst_gpu_filter_transform_caps (GstBaseTransform *trans,
       direction == GST_PAD_SINK ? "sink" : "src", (gpointer) caps,
       (gpointer) other);
   return other;
-}
-
-/* Caps that frames have already stay accepted when the settings come to refuse them, until
- * upstream has chosen others: an element on the way that negotiates anew asks for them before it
- * passes the last of these frames on. */
-static gboolean
-gst_gpu_filter_accept_caps (
-    GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps)
-{
-  if (direction == GST_PAD_SINK) {
-    GstCaps *current =
-        gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (trans));
-    const gboolean has_them =
-        current != NULL && gst_caps_is_equal (current, caps);
-
-    gst_clear_caps (&current);
-    if (has_them)
-      return TRUE;
-  }
-  return GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
-      ->accept_caps (trans, direction, caps);
 }
 
 /* Downstream that takes anything, as filesink does, need not know that rows in GPU memory are
@@ -852,14 +825,12 @@ offer_meta (GstQuery *query, GType api, const GstStructure *params)
 }
 
 /* Offers upstream the metas that downstream accepts, and the two that this element uses up:
- * frames may have any layout, and may be a part of their buffers, which is not any part for
- * v210. */
+ * frames may have any layout, and may be a part of their buffers. */
 static void
-offer_metas (GstGpuFilter *self, GstQuery *query, GstQuery *decide_query)
+offer_metas (GstQuery *query, GstQuery *decide_query)
 {
   offer_meta (query, GST_VIDEO_META_API_TYPE, NULL);
-  if (!PRIVATE (self)->flights.format.layout.is_v210)
-    offer_meta (query, GST_VIDEO_CROP_META_API_TYPE, NULL);
+  offer_meta (query, GST_VIDEO_CROP_META_API_TYPE, NULL);
   for (guint i = 0; i < gst_query_get_n_allocation_metas (decide_query); i++) {
     const GstStructure *params;
     const GType api =
@@ -898,8 +869,7 @@ kept_by_downstream (GstQuery *decide_query)
 
 /* Offers upstream a pool of pinned memory, which copy engines read, or of GPU memory. */
 static gboolean
-gst_gpu_filter_propose_allocation (
-    GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
+propose (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
 {
   GstGpuFilter *self = GST_GPU_FILTER (trans);
   GstGpuFilterPrivate *priv = PRIVATE (self);
@@ -933,12 +903,28 @@ gst_gpu_filter_propose_allocation (
       && !GST_BASE_TRANSFORM_CLASS (gst_gpu_filter_parent_class)
               ->propose_allocation (trans, decide_query, query))
     return FALSE;
-  offer_metas (self, query, decide_query);
+  offer_metas (query, decide_query);
   /* Frames in flight hold their inputs; downstream holds those that pass. */
   return !suit
       || gst_gpu_pools_propose (&pools, query,
           priv->flights.depth + 1
               + (priv->may_pass ? kept_by_downstream (decide_query) : 0));
+}
+
+/* A frame of v210 is not any part of its buffer: upstream is not asked to leave the cropping to
+ * others, even if downstream would do it. */
+static gboolean
+gst_gpu_filter_propose_allocation (
+    GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
+{
+  const gboolean proposed = propose (trans, decide_query, query);
+  guint i;
+
+  if (PRIVATE (GST_GPU_FILTER (trans))->flights.format.layout.is_v210)
+    while (gst_query_find_allocation_meta (
+        query, GST_VIDEO_CROP_META_API_TYPE, &i))
+      gst_query_remove_nth_allocation_meta (query, i);
+  return proposed;
 }
 
 static void
@@ -1206,7 +1192,6 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
   trans_class->query = GST_DEBUG_FUNCPTR (gst_gpu_filter_query);
   trans_class->transform_caps =
       GST_DEBUG_FUNCPTR (gst_gpu_filter_transform_caps);
-  trans_class->accept_caps = GST_DEBUG_FUNCPTR (gst_gpu_filter_accept_caps);
   trans_class->fixate_caps = GST_DEBUG_FUNCPTR (gst_gpu_filter_fixate_caps);
   trans_class->propose_allocation =
       GST_DEBUG_FUNCPTR (gst_gpu_filter_propose_allocation);

@@ -400,7 +400,7 @@ gst_histo_modes_get_overlay (const GstHistoModes *self,
 {
   memset (spec, 0, sizeof *spec);
   spec->frame_width = GST_VIDEO_INFO_WIDTH (info);
-  spec->frame_height = GST_VIDEO_INFO_HEIGHT (info);
+  spec->frame_height = GST_VIDEO_INFO_FIELD_HEIGHT (info);
   for (gint p = 0; p < layout->layout.n_planes; p++) {
     spec->subsampling_x[p] = layout->subsampling_x[p];
     spec->subsampling_y[p] = layout->subsampling_y[p];

@@ -243,6 +243,7 @@ regions_cuts_filter (RegionsCuts *cuts, RegionsPlan *plan, const Image *src,
 {
   const SepconvSpec *spec;
   Image image = set_apart (src), layout;
+  SepconvWindow window[IMAGE_MAX_PLANES] = { { 0, 0, 0, 0 } };
   const SepconvMethod *method;
   SepconvPlan *filter;
 
@@ -252,6 +253,10 @@ regions_cuts_filter (RegionsCuts *cuts, RegionsPlan *plan, const Image *src,
   if (spec == NULL)
     return false;
   cut (cuts, spec, &image, area);
+  for (int p = 0; p < image.n_planes; p++)
+    window[p] = (SepconvWindow){ area[p].x.first - cuts->x[p],
+      area[p].y.first - cuts->y[p], area[p].x.last - cuts->x[p],
+      area[p].y.last - cuts->y[p] };
   layout = layout_of (&image);
   method = choose_method (cuts, plan, spec, &layout, sigma, fault);
   if (method == NULL || !make_result (cuts, &image, fault))
@@ -259,8 +264,7 @@ regions_cuts_filter (RegionsCuts *cuts, RegionsPlan *plan, const Image *src,
   filter = find_plan (cuts, plan, method, spec, sigma, fault);
   plan->used = method;
   return filter != NULL && sepconv_plan_reshape (filter, &layout, fault)
-      && sepconv_plan_run (
-          filter, &image, &cuts->result, NULL, GPU_AFTER_KERNELS, fault);
+      && sepconv_plan_run_window (filter, &image, &cuts->result, window, fault);
 }
 
 const uint8_t *

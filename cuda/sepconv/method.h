@@ -82,6 +82,8 @@ typedef struct
   /* Where set, the result, a whole frame, is counted on the way. */
   HistoPlan *histo;
   HistoResult *counted;
+  /* Where set, of each plane: the rest of dst may have any values. For methods of the CPU. */
+  const SepconvWindow *window;
 } SepconvPart;
 
 /* What a cost is worked out from. An axis of one tap is filtered like any other: the GPU's

@@ -441,7 +441,7 @@ sum_row (const MultirateJob *job, const MultirateWorker *worker, int k)
 {
   const MultirateAxis *x = &job->plan->x, *y = &job->plan->y;
   const int factor = x->factor, step = job->rows.step;
-  const int cells = (job->rows.channel->width - 1) / factor + 1;
+  const int cells = job->cells_x;
   const size_t stride = multirate_line ((size_t) cells);
   const size_t row = (size_t) step * job->small_line;
   const float *rows[MULTIRATE_MAX_TERMS * TAPS_MAX], *weights = y->tap;
@@ -467,12 +467,13 @@ sum_row (const MultirateJob *job, const MultirateWorker *worker, int k)
     for (int i = 0; i < job->columns; i++)
       line[i] += offset;
     for (int t = 0; t < MULTIRATE_REACH; t++)
-      rows[t] = line + t;
+      rows[t] = line + job->first_cell_x + t;
     for (int p = 0; p < factor; p++)
       weigh (worker->phases + (size_t) (p * step + c) * stride, cells, rows,
           x->phase[p], MULTIRATE_REACH);
   }
-  WITH_COUNT (join, factor * step, cells, worker->sums[k % MULTIRATE_REACH],
+  WITH_COUNT (join, factor * step, cells,
+      worker->sums[k % MULTIRATE_REACH] + job->first_cell_x * factor * step,
       worker->phases, stride);
 }
 
@@ -559,14 +560,15 @@ store_row (const MultirateJob *job, const float *const *rows, int y)
   const SepconvChannel *channel = plane->channel;
   const float *weights = job->plan->y.phase[y % job->plan->y.factor];
   const int bytes = channel->sample_bytes;
-  const int n = plane->n_samples;
+  const int n = plane->n_samples, end = plane->window.right * plane->step;
   uint8_t *to = plane->dst + y * plane->dst_stride;
   float last[BLOCK + IMAGE_MAX_CHANNELS];
 
   for (int k = 0; job->compares && k < BLOCK + plane->step; k++)
     last[k] = job->last[k % plane->step];
-  for (int x = 0; x < n; x += BLOCK) {
-    /* The last block begins within the one before it. */
+  /* Blocks may begin before the window and end behind it. */
+  for (int x = plane->window.left * plane->step; x < end; x += BLOCK) {
+    /* The last block of a row begins within the one before it. */
     const int from = n < BLOCK ? 0 : min_int (x, n - BLOCK);
     _Alignas(64) int32_t raw[BLOCK];
     _Alignas(64) float sums[BLOCK], levels[BLOCK];
@@ -598,11 +600,13 @@ widen (void *user, int index, int first, int last)
   const MultirateJob *job = user;
   const MultirateWorker *worker = &job->workers[index];
   const int factor = job->plan->y.factor;
-  const int end = min_int (last * factor, job->rows.height);
+  const int from = first + job->first_cell_y;
+  const int to = last + job->first_cell_y;
+  const int end = min_int (to * factor, job->rows.height);
 
-  for (int k = first; k < first + MULTIRATE_REACH - 1; k++)
+  for (int k = from; k < from + MULTIRATE_REACH - 1; k++)
     sum_row (job, worker, k);
-  for (int k = first; k < last; k++) {
+  for (int k = from; k < to; k++) {
     const float *rows[MULTIRATE_REACH];
 
     sum_row (job, worker, k + MULTIRATE_REACH - 1);
@@ -611,7 +615,7 @@ widen (void *user, int index, int first, int last)
     for (int y = k * factor; y < min_int ((k + 1) * factor, end); y++)
       store_row (job, rows, y);
   }
-  rows_copy_kept (&job->rows, first * factor, end, 0, job->rows.n_samples);
+  rows_copy_kept (&job->rows, from * factor, end, 0, job->rows.n_samples);
 }
 
 const MultirateKernels MULTIRATE_KERNELS = { .narrow = narrow, .widen = widen };

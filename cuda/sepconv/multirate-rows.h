@@ -8,7 +8,8 @@
  *   widen    each `factor` rows of the result: the taps of y, then each sum's samples of x,
  *            then those of y, which are stored
  *
- * The frame is read once from memory, and written once. */
+ * The frame is read once from memory, and written once. Where only a window of the result is
+ * needed, widen makes that alone. */
 #pragma once
 
 #include "multirate-plan.h"
@@ -52,6 +53,8 @@ typedef struct
   float *small;
   size_t small_line;
   int columns, first_row, last_row;
+  /* Cells of `factor` rows or columns of the result, of which the first are needed and so many more. */
+  int first_cell_y, first_cell_x, cells_x;
   /* Which sample stands for each of a wide line that is outside the row. */
   const int *edges;
   /* Samples of a wide line: before, in and behind the row. */
@@ -63,6 +66,6 @@ typedef struct
 {
   /* Items are groups of rows of the small picture. */
   WorkersJob narrow;
-  /* Items are rows of sums along y: `factor` rows of the result. */
+  /* Items are rows of sums along y, from first_cell_y on: `factor` rows of the result. */
   WorkersJob widen;
 } MultirateKernels;

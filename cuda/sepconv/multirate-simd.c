@@ -189,9 +189,14 @@ filter_plane (const SepconvPlan *plan, RowsJob *rows)
   const int parts = (int64_t) rows->n_samples * rows->height < LEAST_SHARED
       ? 1
       : PARTS_EACH * workers_count (state->workers);
+  const SepconvWindow *window = &rows->window;
+  const int factor_x = job.plan->x.factor, factor_y = job.plan->y.factor;
   int groups, cells;
 
   lay_out (&job);
+  job.first_cell_x = window->left / factor_x;
+  job.cells_x = (window->right - 1) / factor_x + 1 - job.first_cell_x;
+  job.first_cell_y = window->top / factor_y;
   for (int c = 0; c < rows->step; c++) {
     job.offset[c] = (float) multirate_offset (plan, &rows->channel[c]);
     job.last[c] = (float) multirate_last (plan, &rows->channel[c]);
@@ -203,7 +208,7 @@ filter_plane (const SepconvPlan *plan, RowsJob *rows)
   groups = (job.last_row - job.first_row) / MULTIRATE_GROUP + 1;
   workers_run (state->workers, groups, (groups + parts - 1) / parts,
       state->kernels->narrow, &job);
-  cells = (rows->height - 1) / job.plan->y.factor + 1;
+  cells = (window->bottom - 1) / factor_y + 1 - job.first_cell_y;
   workers_run (state->workers, cells, (cells + parts - 1) / parts,
       state->kernels->widen, &job);
 }

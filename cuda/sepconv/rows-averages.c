@@ -379,7 +379,7 @@ divide (RowsJob *job, int parts)
       job->border == SEPCONV_WRAP ? 1 : divide_up (job->n_samples, most);
   job->bands = max_int (1,
       min_int (divide_up (parts, job->strips),
-          divide_up (job->height, ROWS_MAX_AT_ONCE)));
+          divide_up (rows_needed (job), ROWS_MAX_AT_ONCE)));
 }
 
 /* Averages that an axis takes of a sample. */
@@ -392,7 +392,7 @@ averages_of (const RowsAveragesTaps *taps)
 static double
 work_of (const RowsJob *job)
 {
-  return (double) job->n_samples * job->height
+  return (double) job->n_samples * rows_needed (job)
       * (averages_of (&job->averages->x) + averages_of (&job->averages->y)
           + AVERAGES_OF_SAMPLE);
 }

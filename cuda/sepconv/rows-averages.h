@@ -145,15 +145,16 @@ double rows_averages_offset (const RowsJob *job);
 void rows_run_averages (
     RowsAveragesRun *run, Workers *workers, const RowsAveragesKernels *kernels);
 
-/* The first row of a band; that of the one behind the last band is the height. All others are
- * multiples of ROWS_MAX_AT_ONCE. */
+/* The first row of a band; that of the one behind the last band is the end of those that are needed. All
+ * others are multiples of ROWS_MAX_AT_ONCE from the first one. */
 static inline int
 rows_averages_band (const RowsJob *job, int band)
 {
-  const int groups = divide_up (job->height, ROWS_MAX_AT_ONCE);
+  const int groups = divide_up (rows_needed (job), ROWS_MAX_AT_ONCE);
 
-  return min_int (job->height,
-      (int) ((int64_t) groups * band / job->bands) * ROWS_MAX_AT_ONCE);
+  return min_int (job->window.bottom,
+      job->window.top
+          + (int) ((int64_t) groups * band / job->bands) * ROWS_MAX_AT_ONCE);
 }
 
 /* The first sample of a strip; that of the one behind the last strip is n_samples. Strips have

@@ -55,8 +55,9 @@ filter_codes_bands (void *user, int worker, int first, int last)
 
   for (int item = first; item < last; item++) {
     const int band = item % job->bands;
-    const int top = (int) ((int64_t) job->height * band / job->bands);
-    const int bottom = (int) ((int64_t) job->height * (band + 1) / job->bands);
+    const int64_t rows = rows_needed (job);
+    const int top = job->window.top + (int) (rows * band / job->bands);
+    const int bottom = job->window.top + (int) (rows * (band + 1) / job->bands);
     Strip strip = { .job = job,
       .memory = memory,
       .begin = item / job->bands * job->slab,

@@ -25,7 +25,7 @@ NAME (row_pass) (const RowsJob *job, SUM *sums, SUM *line, int begin, int n)
   }
 }
 
-/* Codes of all rows, of n samples from `begin` on, from their sums: the rows that
+/* Codes of the rows that are needed, of n samples from `begin` on, from their sums: the rows that
  * neighbouring rows of the result share stay in the first-level cache. */
 static void
 NAME (column_pass) (const RowsJob *job, const SUM *sums, int begin, int n)
@@ -34,8 +34,9 @@ NAME (column_pass) (const RowsJob *job, const SUM *sums, int begin, int n)
   const SUM *offsets = (const SUM *) job->state->offsets + begin;
   const SUM *rows[COLUMN_ROWS + TAPS_MAX];
 
-  for (int first = 0; first < job->height; first += COLUMN_ROWS) {
-    const int last = min_int (first + COLUMN_ROWS, job->height);
+  for (int first = job->window.top; first < job->window.bottom;
+       first += COLUMN_ROWS) {
+    const int last = min_int (first + COLUMN_ROWS, job->window.bottom);
 
     for (int i = 0; i < last - first + n_taps - 1; i++) {
       const int from =

@@ -398,7 +398,8 @@ rows_run_codes (
   const int fit = STRIP_BYTES / (lines + STRIP_LINES) / ROWS_RUN * ROWS_RUN;
   const int most = max_int (MIN_STRIP, min_int (fit, ROWS_MAX_STRIP));
   int strips = divide_up (job->n_samples, most);
-  const int64_t work = (int64_t) job->n_samples * job->height
+  const int rows = rows_needed (job);
+  const int64_t work = (int64_t) job->n_samples * rows
       * (job->x->n + job->y->n + TAPS_OF_SAMPLE);
   const int count = workers_count (workers);
   const int parts = work < LEAST_SHARED ? 1 : PARTS_EACH * count;
@@ -406,8 +407,8 @@ rows_run_codes (
 
   job->slab = round_up (divide_up (job->n_samples, strips), ROWS_RUN);
   strips = divide_up (job->n_samples, job->slab);
-  most_bands = max_int (job->height / max_int (LEAST_BAND, job->y->n),
-      min_int (count, job->height / LEAST_BAND));
+  most_bands = max_int (rows / max_int (LEAST_BAND, job->y->n),
+      min_int (count, rows / LEAST_BAND));
   job->bands = max_int (1, min_int (divide_up (parts, strips), most_bands));
   workers_run (
       workers, strips * job->bands, parts == 1 ? strips : 1, filter, user);
@@ -502,6 +503,9 @@ run_channels (const SepconvPlan *plan, const SepconvPart *part,
   }
   if (job.n_samples == 0 || job.height == 0)
     return;
+  job.window = part->window != NULL
+      ? part->window[channel->plane]
+      : (SepconvWindow){ 0, 0, channel->width, job.height };
   if (count_filtered (channel, n) > 0)
     filter (plan, &job);
   else

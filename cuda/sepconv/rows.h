@@ -136,11 +136,13 @@ typedef struct
   SepconvBorder border;
   const Taps *x, *y;
   int height;
+  /* Of the result: rows [top, bottom) and pixels [left, right) are needed. */
+  SepconvWindow window;
   int step;      /* channels: samples from one tap's to the next one's */
   int n_samples; /* of a row */
   int slab;      /* samples of a slab or strip, a multiple of ROWS_RUN */
   int strips;    /* for averages: that samples are divided into */
-  int bands;     /* that a strip's rows are divided into */
+  int bands; /* that the rows of a strip which are needed are divided into */
   const SepconvChannel *channel; /* [step], which share all but addresses */
   const uint8_t *src;
   ptrdiff_t src_stride;
@@ -149,6 +151,13 @@ typedef struct
   const RowsCodeTaps *codes;    /* for filter_codes() */
   const RowsAverages *averages; /* for RowsAveragesKernels */
 } RowsJob;
+
+/* Rows of the result that are needed. */
+static inline int
+rows_needed (const RowsJob *job)
+{
+  return job->window.bottom - job->window.top;
+}
 
 /* The inner loops for one instruction set. Each is a WorkersJob. */
 struct RowsKernels

@@ -700,7 +700,7 @@ filtered (const Component *c, const char *settings)
     g_free (term);
   }
   for (int i = 0; i < n; i++)
-    in[i] = neutral             ? c->zero
+    in[i] = neutral                 ? c->zero
         : how.kind == DIRECTION ? angle_code (c, sums[0][i], sums[1][i])
                                 : c->zero + bias * full
             + scale * combined (&how, in[i], sums[0][i], sums[1][i]);

@@ -81,6 +81,22 @@ crop_is_filtered (void)
   }
 }
 
+static void
+expect_group_error (Filter *filter)
+{
+  GstMessage *message = gst_bus_pop_filtered (filter->bus, GST_MESSAGE_ERROR);
+  GError *error;
+  char *debug;
+
+  expect (message != NULL, "no error");
+  message_parse (message, &error, &debug);
+  expect (strstr (error->message, "group of six pixels") != NULL,
+      "the error is \"%s\"", error->message);
+  g_error_free (error);
+  g_free (debug);
+  gst_message_unref (message);
+}
+
 /* In v210 the part begins with a group of six pixels, or is refused. */
 static void
 crop_v210 (void)
@@ -125,7 +141,7 @@ crop_v210 (void)
     } else {
       flow = gst_harness_push (filter.harness, whole);
       expect (flow == GST_FLOW_ERROR, "it was taken");
-      filter_expect_error (&filter, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
+      expect_group_error (&filter);
     }
     gst_buffer_unref (part);
     filter_close (&filter);
@@ -188,23 +204,43 @@ crop_beyond_memory (void)
   }
 }
 
-/* Upstream may leave it to the element to crop. */
+/* Upstream may leave it to the element to crop, but for v210, also if downstream would do it. */
 static void
 crop_is_offered (void)
 {
-  GstCaps *caps = video_caps ("I420", WIDTH, HEIGHT, NULL);
-  GstQuery *query = gst_query_new_allocation (caps, TRUE);
-  GstVideoInfo info;
-  Filter filter;
+  static const char *const settings[] = { "sigma=1", "cudahisto interval=0" };
 
-  gst_caps_unref (caps);
-  filter_start (&filter, "sigma=1", &info, "I420", WIDTH, HEIGHT, NULL);
-  expect (gst_pad_peer_query (filter.harness->srcpad, query), "no answer");
-  expect (gst_query_find_allocation_meta (
-              query, GST_VIDEO_CROP_META_API_TYPE, NULL),
-      "not offered");
-  gst_query_unref (query);
-  filter_close (&filter);
+  for (guint i = 0; i < 8; i++) {
+    const gboolean is_v210 = i % 2 != 0;
+    const char *format = is_v210 ? "v210" : "I420";
+    const gboolean downstream = i / 2 % 2 != 0, reads = i / 4 != 0;
+    GstCaps *caps = video_caps (format, WIDTH, HEIGHT, NULL);
+    GstQuery *query = gst_query_new_allocation (caps, TRUE);
+    gboolean offered;
+    GstVideoInfo info;
+    Filter filter;
+
+    test_context ("format=%s %s, downstream %s", format, settings[reads],
+        downstream ? "crops" : "does not");
+    gst_caps_unref (caps);
+    filter_open (&filter, settings[reads]);
+    if (downstream)
+      gst_harness_add_propose_allocation_meta (
+          filter.harness, GST_VIDEO_CROP_META_API_TYPE, NULL);
+    video_info (&info, format, WIDTH, HEIGHT, NULL);
+    expect (filter_caps (&filter, video_caps (format, WIDTH, HEIGHT, NULL)),
+        "caps refused");
+    gst_buffer_unref (filter_process (&filter, picture_new (&info, 1)));
+    expect (gst_pad_peer_query (filter.harness->srcpad, query) || reads,
+        "no answer");
+    offered = gst_query_find_allocation_meta (
+        query, GST_VIDEO_CROP_META_API_TYPE, NULL);
+    /* A frame that is only read is downstream's. */
+    expect (offered == (!is_v210 && (downstream || !reads)), "offered: %d",
+        offered);
+    gst_query_unref (query);
+    filter_close (&filter);
+  }
 }
 
 /* The frame is counted, and what is around it is not. */

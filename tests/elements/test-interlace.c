@@ -3,7 +3,7 @@
 #include "picture-oracle.h"
 
 static const char *const interlace_formats[] = { "GRAY8", "I420", "NV12",
-  "YUY2", "P010_10LE", "RGBA", "Y444_16LE" };
+  "YUY2", "P010_10LE", "v210", "RGBA", "Y444_16LE" };
 
 static void
 check_interlaced (const char *settings)
@@ -118,6 +118,37 @@ interlace_alternate (void)
     }
 }
 
+/* Fields that come one after the other are drawn into, too, each as wide and as high as it is. */
+static void
+interlace_alternate_overlay (void)
+{
+  for (guint f = 0; f < G_N_ELEMENTS (interlace_formats); f++) {
+    GstCaps *caps =
+        video_caps (interlace_formats[f], 64, 96, "interlace-mode=alternate");
+    GstBuffer *in, *out;
+    GstVideoInfo info;
+    Filter filter;
+
+    test_context ("format=%s interlace-mode=alternate", interlace_formats[f]);
+    gst_caps_set_features_simple (
+        caps, gst_caps_features_new (GST_CAPS_FEATURE_FORMAT_INTERLACED, NULL));
+    expect (gst_video_info_from_caps (&info, caps), "no info");
+    filter_open (
+        &filter, "cudahisto mode=overlay interval=0 post-messages=false");
+    expect (filter_caps (&filter, caps), "caps refused");
+    in = picture_new (&info, f);
+    GST_BUFFER_FLAG_SET (
+        in, GST_VIDEO_BUFFER_FLAG_INTERLACED | GST_VIDEO_BUFFER_FLAG_TOP_FIELD);
+    out = filter_process (&filter, gst_buffer_ref (in));
+    expect (picture_compare (in, out, &info, "planes=", FALSE) != NULL,
+        "nothing is drawn");
+    filter_expect_silence (&filter);
+    gst_buffer_unref (in);
+    gst_buffer_unref (out);
+    filter_close (&filter);
+  }
+}
+
 /* A comb, rows black and white by turns, is two flat fields, and stays a comb; as a progressive
  * picture it becomes grey. */
 static void
@@ -154,6 +185,7 @@ interlace_comb (void)
 
 const Test tests_interlace[] = {
   { "interlace-alternate", interlace_alternate, VARIANT_BOTH },
+  { "interlace-alternate-overlay", interlace_alternate_overlay, VARIANT_BOTH },
   { "interlace-comb", interlace_comb, VARIANT_BOTH },
   { "interlace-blur", interlace_blur, VARIANT_BOTH },
   { "interlace-derivative", interlace_derivative, VARIANT_BOTH },

@@ -564,6 +564,9 @@ negotiation_refused_by_setting (void)
         "the caps of frames on the way are refused");
     expect (!gst_pad_peer_query_accept_caps (pad, larger), "64x24 is accepted");
     expect (gst_pad_peer_query_accept_caps (pad, other), "I420 is refused");
+    expect (filter_caps (&filter, gst_caps_ref (had)),
+        "the caps of frames on the way are refused when they are sent again");
+    filter_expect_silence (&filter);
     gst_caps_unref (got);
     gst_caps_unref (had);
     gst_caps_unref (larger);

@@ -396,6 +396,106 @@ thread_case (Check *check, Random *random, int index, const void *data)
 }
 
 static void
+random_span (Random *random, int size, int *first, int *last)
+{
+  *first = random_int (random, 0, size - 1);
+  *last = random_int (random, *first + 1, size);
+}
+
+/* Whether a window of each plane is the same in both pictures. */
+static void
+expect_same_windows (Check *check, const Image *a, const Image *b,
+    const SepconvWindow window[IMAGE_MAX_PLANES])
+{
+  for (int p = 0; p < a->n_planes; p++)
+    for (int y = window[p].top; y < window[p].bottom; y++)
+      for (int x = window[p].left; x < window[p].right; x++)
+        for (int c = 0; c < a->plane[p].channels; c++)
+          if (!EXPECT (check,
+                  picture_raw (a, p, c, x, y) == picture_raw (b, p, c, x, y),
+                  "plane %d, channel %d, %d,%d is %u instead of %u in the "
+                  "window %d,%d to %d,%d",
+                  p, c, x, y, picture_raw (b, p, c, x, y),
+                  picture_raw (a, p, c, x, y), window[p].left, window[p].top,
+                  window[p].right, window[p].bottom))
+            return;
+}
+
+/* The case with long gaussians, if the method takes that. */
+static Case *
+blurred_case (const SepconvMethod *method, Case *c, Random *random)
+{
+  Case *blurred = case_copy (c);
+
+  case_make_blurs (blurred, random);
+  if (!sepconv_method_supports (
+          method, &blurred->spec, &blurred->layout, NULL, NULL)) {
+    case_free (blurred);
+    return c;
+  }
+  case_free (c);
+  return blurred;
+}
+
+/* Windows of a frame, one after the other by the same plan, are as in the whole frame. */
+static void
+window_case (Check *check, Random *random, int index, const void *data)
+{
+  const MethodSubject *subject = data;
+  const Effort *limit = check->quick ? &quick_effort : &effort;
+  Case *c = random_case (subject->method, limit, random, index);
+  Picture src, whole, part;
+  SepconvPlan *plan;
+  Fault fault;
+
+  if (c == NULL)
+    return;
+  if (index % 2 != 0)
+    c = blurred_case (subject->method, c, random);
+  case_describe (check, c);
+  picture_new (&src, &c->layout, true, random);
+  picture_new (&whole, &c->layout, true, random);
+  picture_new (&part, &c->layout, true, random);
+  picture_paint (&src, c->content, random);
+  fault_clear (&fault);
+  plan = new_plan (c, subject, &fault);
+  if (EXPECT (check, plan != NULL, "no plan: %s", fault.message)
+      && device_run_cleanly (
+          check, subject->device, device_sepconv, plan, &src, &whole))
+    for (int i = 0; i < 5; i++) {
+      SepconvWindow window[IMAGE_MAX_PLANES];
+      uint8_t *before = picture_block_copy (&part);
+      Verdict verdict;
+
+      for (int p = 0; p < c->layout.n_planes; p++) {
+        random_span (random, c->layout.plane[p].width, &window[p].left,
+            &window[p].right);
+        random_span (random, image_plane_height (&c->layout, p), &window[p].top,
+            &window[p].bottom);
+      }
+      EXPECT (check,
+          sepconv_plan_run_window (
+              plan, &src.image, &part.image, window, &fault),
+          "the run failed: %s", fault.message);
+      expect_same_windows (check, &whole.image, &part.image, window);
+      verdict_guards (&verdict, &part, before);
+      EXPECT (check, verdict.ok, "%s", verdict.text);
+      free (before);
+    }
+  sepconv_plan_free (plan);
+  picture_clear (&src);
+  picture_clear (&whole);
+  picture_clear (&part);
+  case_free (c);
+}
+
+static void
+check_window (Check *check, const void *data)
+{
+  device_check_method (check, data, check->quick ? 6 : 30, window_case);
+}
+
+static void
 check_update (Check *check, const void *data)
 {
   device_check_method (check, data, check->quick ? 3 : 15, update_case);
@@ -425,5 +525,8 @@ check_plans_add (void)
         check_fields, method, method, "sepconv/%s/fields", method->name);
     kerncheck_add (
         check_threads, method, method, "sepconv/%s/threads", method->name);
+    if (method->backend == BACKEND_CPU)
+      kerncheck_add (
+          check_window, method, method, "sepconv/%s/window", method->name);
   }
 }

@@ -208,7 +208,7 @@ check_plan (Check *check, const void *data)
     if (i == 0)
       wrong.n_planes = 2;
     if (i == 1)
-      wrong.plane[1].width = 37;
+      wrong.plane[1].width--;
     if (i == 2)
       wrong.plane[0].depth = 12;
     if (i == 3)
