@@ -81,7 +81,6 @@ gst_frame_crop (GstVideoFrame *frame, const GstVideoCropMeta *crop)
     const gint c = coarsest_component (format, p);
     const gint x = (gint) crop->x >> format->w_sub[c];
     const gint y = (gint) crop->y / rows_apart >> format->h_sub[c];
-
     gint64 columns = (gint64) x * format->pixel_stride[c];
 
     if (GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_v210) {
