@@ -15,13 +15,19 @@ gst_frame_crop_find (GstBuffer *buffer, const GstVideoInfo *info)
       : NULL;
 }
 
+static gboolean
+cuts_group (const GstVideoCropMeta *crop, const GstVideoInfo *info)
+{
+  return GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_v210
+      && crop->x % V210_GROUP_PIXELS != 0;
+}
+
 gboolean
 gst_frame_crop_cuts_group (GstBuffer *buffer, const GstVideoInfo *info)
 {
   const GstVideoCropMeta *crop = gst_frame_crop_find (buffer, info);
 
-  return crop != NULL && GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_v210
-      && crop->x % V210_GROUP_PIXELS != 0;
+  return crop != NULL && cuts_group (crop, info);
 }
 
 /* Returns the component of a plane that has the fewest samples. */
@@ -75,7 +81,8 @@ gst_frame_crop (GstVideoFrame *frame, const GstVideoCropMeta *crop)
 
   if ((guint64) crop->x + crop->width > (guint64) GST_VIDEO_INFO_WIDTH (info)
       || (guint64) crop->y + crop->height
-          > (guint64) GST_VIDEO_INFO_HEIGHT (info))
+          > (guint64) GST_VIDEO_INFO_HEIGHT (info)
+      || cuts_group (crop, info))
     return FALSE;
   for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++) {
     const gint c = coarsest_component (format, p);
@@ -83,11 +90,8 @@ gst_frame_crop (GstVideoFrame *frame, const GstVideoCropMeta *crop)
     const gint y = (gint) crop->y / rows_apart >> format->h_sub[c];
     gint64 columns = (gint64) x * format->pixel_stride[c];
 
-    if (GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_v210) {
-      if (crop->x % V210_GROUP_PIXELS != 0)
-        return FALSE;
+    if (GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_v210)
       columns = (gint64) (crop->x / V210_GROUP_PIXELS) * V210_GROUP_BYTES;
-    }
     if (!move_plane (frame, p,
             (gint64) y * GST_VIDEO_INFO_PLANE_STRIDE (info, p) + columns))
       return FALSE;

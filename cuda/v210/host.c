@@ -14,6 +14,7 @@
 
 typedef struct
 {
+  const V210Loops *loops;
   Workers *workers;
   uint16_t *samples; /* a row of them for each worker */
   size_t row_samples;
@@ -23,6 +24,7 @@ typedef struct
 {
   const HostState *state;
   const Image *packed, *planes;
+  V210Loop loop;
 } Job;
 
 static V210Row
@@ -36,73 +38,49 @@ row_of (const Image *planes, int y)
     (uint16_t *) (void *) row[2], planes->plane[0].width };
 }
 
-static uint8_t *
-packed_row (const Job *job, int y)
-{
-  return job->packed->memory[0].data + y * job->packed->memory[0].stride;
-}
-
-static uint16_t *
-samples_of (const Job *job, int worker)
-{
-  return job->state->samples + (size_t) worker * job->state->row_samples;
-}
-
 static void
-unpack_rows (void *user, int worker, int first, int last)
+convert_rows (void *user, int worker, int first, int last)
 {
   const Job *job = user;
-  const V210Loops *loops = v210_loops ();
+  const HostState *state = job->state;
+  const ImageMemory *packed = &job->packed->memory[0];
+  uint16_t *samples = state->samples + (size_t) worker * state->row_samples;
 
   for (int y = first; y < last; y++) {
     const V210Row row = row_of (job->planes, y);
 
-    loops->unpack (&row, packed_row (job, y), samples_of (job, worker));
+    job->loop (&row, packed->data + y * packed->stride, samples);
   }
 }
 
-static void
-pack_rows (void *user, int worker, int first, int last)
+static bool
+convert (Job job)
 {
-  const Job *job = user;
-  const V210Loops *loops = v210_loops ();
-
-  for (int y = first; y < last; y++) {
-    const V210Row row = row_of (job->planes, y);
-
-    loops->pack (&row, packed_row (job, y), samples_of (job, worker));
-  }
-}
-
-static void
-run_job (Job *job, WorkersJob function)
-{
-  workers_run (job->state->workers, job->planes->memory[0].height,
-      1 + GRAIN_PIXELS / job->planes->plane[0].width, function, job);
+  workers_run (job.state->workers, job.planes->memory[0].height,
+      1 + GRAIN_PIXELS / job.planes->plane[0].width, convert_rows, &job);
+  return true;
 }
 
 static bool
 host_unpack (V210Plan *plan, const Image *packed, const Image *planes,
     GpuStream stream, Fault *fault)
 {
-  Job job = { plan->state, packed, planes };
+  const HostState *state = plan->state;
 
   (void) stream;
   (void) fault;
-  run_job (&job, unpack_rows);
-  return true;
+  return convert ((Job){ state, packed, planes, state->loops->unpack });
 }
 
 static bool
 host_pack (V210Plan *plan, const Image *planes, const Image *packed,
     GpuStream stream, Fault *fault)
 {
-  Job job = { plan->state, packed, planes };
+  const HostState *state = plan->state;
 
   (void) stream;
   (void) fault;
-  run_job (&job, pack_rows);
-  return true;
+  return convert ((Job){ state, packed, planes, state->loops->pack });
 }
 
 static uint8_t *
@@ -135,6 +113,7 @@ host_prepare (V210Plan *plan, Fault *fault)
   plan->state = state;
   if (state == NULL)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory to unpack v210.");
+  state->loops = v210_loops ();
   state->workers = workers_new (WORKERS_MAX, fault);
   if (state->workers == NULL)
     return false;

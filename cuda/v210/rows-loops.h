@@ -48,7 +48,7 @@ v210_join (
 }
 
 static void
-v210_unpack_row (const V210Row *row, const uint8_t *packed, uint16_t *samples)
+v210_unpack_row (const V210Row *row, uint8_t *packed, uint16_t *samples)
 {
   const uint16_t *restrict from = samples;
   uint16_t *restrict y = row->y, *restrict u = row->u, *restrict v = row->v;

@@ -11,11 +11,13 @@ typedef struct
   int width;
 } V210Row;
 
+/* Fills one of the two from the other; `samples` has room for those of all groups, twelve each. */
+typedef void (*V210Loop) (
+    const V210Row *row, uint8_t *packed, uint16_t *samples);
+
 typedef struct
 {
-  /* `samples` has room for those of all groups, twelve each. */
-  void (*unpack) (const V210Row *row, const uint8_t *packed, uint16_t *samples);
-  void (*pack) (const V210Row *row, uint8_t *packed, uint16_t *samples);
+  V210Loop unpack, pack;
 } V210Loops;
 
 /* For the best instruction set that the processor has, or that caps it. */
