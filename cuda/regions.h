@@ -147,8 +147,8 @@ typedef struct
   int n;
 } RegionsBoxes;
 
-/* Finds that for regions of an image of the plan's layout, where `rows_apart` is 2 for both of its
- * fields. The boxes stay until the next call for the plan. FALSE: a wrong region, or no memory. */
+/* Finds that for regions of an image of the plan's layout, with all its rows; where `rows_apart` is 2,
+ * for both of its fields. The boxes stay until the next call for the plan. FALSE: a wrong region, or no memory. */
 bool regions_plan_find_boxes (RegionsPlan *plan, const Region *regions, int n,
     int rows_apart, RegionsBoxes *boxes, Fault *fault);
 

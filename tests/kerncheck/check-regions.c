@@ -399,20 +399,16 @@ run_cleanly (Check *check, const RunningSubject *subject, RegionsPlan *plan,
 
 /* The caller's taps are gone once there is a plan. */
 static RegionsPlan *
-new_plan (Check *check, const RunningSubject *subject, const RegionsCase *r,
-    Random *random)
+new_plan_of (Check *check, const RunningSubject *subject, const RegionsCase *r,
+    const Image *layout)
 {
-  Image layout = r->c->layout;
   Taps *taps = kerncheck_alloc (2 * IMAGE_MAX_PLANES * sizeof *taps);
   SepconvSpec filter = *r->spec.filter;
   RegionsSpec spec = r->spec;
   RegionsPlan *plan;
   Fault fault;
 
-  if (random_chance (random, 25))
-    for (int m = 0; m < layout.n_memories; m++)
-      layout.memory[m].height += random_int (random, 0, 20);
-  for (int p = 0; p < layout.n_planes; p++)
+  for (int p = 0; p < layout->n_planes; p++)
     if (filter.plane[p].channels != 0) {
       taps[2 * p] = *filter.plane[p].x;
       taps[2 * p + 1] = *filter.plane[p].y;
@@ -421,7 +417,7 @@ new_plan (Check *check, const RunningSubject *subject, const RegionsCase *r,
     }
   spec.filter = &filter;
   fault_clear (&fault);
-  plan = regions_plan_new (&spec, &layout, subject->subject->backend,
+  plan = regions_plan_new (&spec, layout, subject->subject->backend,
       r->spec.outside || subject->subject->backend == BACKEND_CPU
           ? subject->subject->method
           : NULL,
@@ -430,6 +426,19 @@ new_plan (Check *check, const RunningSubject *subject, const RegionsCase *r,
   memset (taps, 0, 2 * IMAGE_MAX_PLANES * sizeof *taps);
   free (taps);
   return plan;
+}
+
+/* The pictures may have fewer rows than the plan's layout. */
+static RegionsPlan *
+new_plan (Check *check, const RunningSubject *subject, const RegionsCase *r,
+    Random *random)
+{
+  Image layout = r->c->layout;
+
+  if (random_chance (random, 25))
+    for (int m = 0; m < layout.n_memories; m++)
+      layout.memory[m].height += random_int (random, 0, 20);
+  return new_plan_of (check, subject, r, &layout);
 }
 
 static void
@@ -633,7 +642,7 @@ in_place_case (Check *check, Random *random, int index, const void *data)
     check->unsupported++;
     return;
   }
-  plan = new_plan (check, subject, r, random);
+  plan = new_plan_of (check, subject, r, &r->c->layout);
   make_source (subject, r, &src, random);
   picture_new (&dst, &r->c->layout, subject->device->gpu == NULL, random);
   fault_clear (&fault);
