@@ -109,10 +109,11 @@ gst_cuda_frame_filter_takes_format (
   GstCudaFrameFilterClass *klass = GST_CUDA_FRAME_FILTER_GET_CLASS (self);
   GError *error = NULL;
 
-  if (GST_VIDEO_FORMAT_INFO_FORMAT (format) == GST_VIDEO_FORMAT_v210)
+  if (gst_frame_format_packing (GST_VIDEO_FORMAT_INFO_FORMAT (format))
+      != BITPACK_NONE)
     return fault_set (why, FAULT_FORMAT,
-        "%s takes video whose samples are whole bytes, and v210 is packed.",
-        G_OBJECT_TYPE_NAME (self));
+        "%s takes video whose samples are whole bytes, unlike those of %s.",
+        G_OBJECT_TYPE_NAME (self), GST_VIDEO_FORMAT_INFO_NAME (format));
   if (klass->takes_format == NULL || klass->takes_format (self, format, &error)) {
     g_clear_error (&error);
     return TRUE;

@@ -2,7 +2,6 @@
 #include "gstframecrop.h"
 
 #include "gstframeimage.h"
-#include "v210.h"
 
 const GstVideoCropMeta *
 gst_frame_crop_find (GstBuffer *buffer, const GstVideoInfo *info)
@@ -15,11 +14,23 @@ gst_frame_crop_find (GstBuffer *buffer, const GstVideoInfo *info)
       : NULL;
 }
 
+gboolean
+gst_frame_crop_has_groups (const GstVideoInfo *info)
+{
+  const BitpackFormat packing =
+      gst_frame_format_packing (GST_VIDEO_INFO_FORMAT (info));
+
+  return packing != BITPACK_NONE && bitpack_group_pixels (packing) > 2;
+}
+
 static gboolean
 cuts_group (const GstVideoCropMeta *crop, const GstVideoInfo *info)
 {
-  return GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_v210
-      && crop->x % V210_GROUP_PIXELS != 0;
+  return gst_frame_crop_has_groups (info)
+      && crop->x
+          % (guint) bitpack_group_pixels (
+              gst_frame_format_packing (GST_VIDEO_INFO_FORMAT (info)))
+      != 0;
 }
 
 gboolean
@@ -74,6 +85,8 @@ gst_frame_crop (GstVideoFrame *frame, const GstVideoCropMeta *crop)
 {
   GstVideoInfo *info = &frame->info;
   const GstVideoFormatInfo *format = info->finfo;
+  const BitpackFormat packing =
+      gst_frame_format_packing (GST_VIDEO_INFO_FORMAT (info));
   /* Rows of the frame from one row of the buffer to the next. */
   const gint rows_apart =
       GST_VIDEO_INFO_FIELD_HEIGHT (info) == GST_VIDEO_INFO_HEIGHT (info) ? 1
@@ -90,8 +103,9 @@ gst_frame_crop (GstVideoFrame *frame, const GstVideoCropMeta *crop)
     const gint y = (gint) crop->y / rows_apart >> format->h_sub[c];
     gint64 columns = (gint64) x * format->pixel_stride[c];
 
-    if (GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_v210)
-      columns = (gint64) (crop->x / V210_GROUP_PIXELS) * V210_GROUP_BYTES;
+    if (packing != BITPACK_NONE)
+      columns = (gint64) crop->x / bitpack_group_pixels (packing)
+          * bitpack_group_bytes (packing);
     if (!move_plane (frame, p,
             (gint64) y * GST_VIDEO_INFO_PLANE_STRIDE (info, p) + columns))
       return FALSE;

@@ -17,7 +17,11 @@ const GstVideoCropMeta *gst_frame_crop_find (
 void gst_frame_crop_get_origin (const GstVideoCropMeta *crop,
     const GstVideoFormatInfo *format, gint *x, gint *y);
 
-/* Whether the frame of a v210 buffer begins within a group of six pixels. */
+/* Whether pixels of the format lie in groups of more than two, as in v210, which no frame may begin
+ * within. */
+gboolean gst_frame_crop_has_groups (const GstVideoInfo *info);
+
+/* Whether the frame of a buffer begins within such a group. */
 gboolean gst_frame_crop_cuts_group (
     GstBuffer *buffer, const GstVideoInfo *info);
 

@@ -2,7 +2,6 @@
 #include "gstframeimage.h"
 
 #include "color.h"
-#include "v210.h"
 
 /* Returns GStreamer's info of a format, corrected to agree with its pack and unpack functions:
  * the table has wrong offsets for packed YUV of more than 8 bits, and wrong shifts for Y210. */
@@ -118,36 +117,80 @@ add_plane (GstFrameLayout *self, const GstVideoInfo *info,
   }
 }
 
-/* Describes planes that hold what frames of v210 do. */
+BitpackFormat
+gst_frame_format_packing (GstVideoFormat format)
+{
+  switch (format) {
+    case GST_VIDEO_FORMAT_v210:
+      return BITPACK_V210;
+    case GST_VIDEO_FORMAT_UYVP:
+      return BITPACK_UYVP;
+    case GST_VIDEO_FORMAT_Y410:
+      return BITPACK_Y410;
+    case GST_VIDEO_FORMAT_RGB10A2_LE:
+      return BITPACK_RGB10A2_LE;
+    case GST_VIDEO_FORMAT_BGR10A2_LE:
+      return BITPACK_BGR10A2_LE;
+    case GST_VIDEO_FORMAT_r210:
+      return BITPACK_R210;
+    default:
+      return BITPACK_NONE;
+  }
+}
+
+/* Returns the format whose planes hold the samples of a packed one. */
+static GstVideoFormat
+planes_of (BitpackFormat packing)
+{
+  switch (packing) {
+    case BITPACK_V210:
+    case BITPACK_UYVP:
+      return GST_VIDEO_FORMAT_I422_10LE;
+    case BITPACK_Y410:
+      return GST_VIDEO_FORMAT_A444_10LE;
+    case BITPACK_R210:
+      return GST_VIDEO_FORMAT_GBR_10LE;
+    default:
+      return GST_VIDEO_FORMAT_GBRA_10LE;
+  }
+}
+
+/* Describes planes that hold what packed frames do. */
 static gboolean
-init_v210 (GstFrameLayout *self, const GstVideoInfo *info)
+init_packed (
+    GstFrameLayout *self, const GstVideoInfo *info, BitpackFormat packing)
 {
   const gint width = GST_VIDEO_INFO_WIDTH (info);
   const gint height = GST_VIDEO_INFO_FIELD_HEIGHT (info);
   GstVideoInfo planes;
 
-  if (width > V210_MAX_WIDTH
+  if (width > bitpack_max_width (packing)
       || !gst_video_info_set_format (
-          &planes, GST_VIDEO_FORMAT_I422_10LE, (guint) width, (guint) height))
+          &planes, planes_of (packing), (guint) width, (guint) height))
     return FALSE;
   planes.colorimetry = info->colorimetry;
   if (!gst_frame_layout_init (self, &planes))
     return FALSE;
-  v210_layout (width, height, &self->memory);
+  bitpack_layout (packing, width, height, &self->memory);
   self->memory.memory[0].stride = GST_VIDEO_INFO_PLANE_STRIDE (info, 0);
-  self->is_v210 = TRUE;
-  return image_validate (&self->memory, NULL);
+  self->packing = packing;
+  /* GStreamer's rows of some odd widths of UYVP end before their last pixel does. */
+  return (gsize) GST_VIDEO_INFO_PLANE_STRIDE (info, 0)
+      >= self->memory.memory[0].row_bytes
+      && image_validate (&self->memory, NULL);
 }
 
 gboolean
 gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info)
 {
   const GstVideoFormatInfo format = true_format (info), *f = &format;
+  const BitpackFormat packing =
+      gst_frame_format_packing (GST_VIDEO_INFO_FORMAT (info));
   Image *layout = &self->layout;
 
   memset (self, 0, sizeof *self);
-  if (GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_v210)
-    return init_v210 (self, info);
+  if (packing != BITPACK_NONE)
+    return init_packed (self, info, packing);
   if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (f) || GST_VIDEO_FORMAT_INFO_IS_TILED (f)
       || GST_VIDEO_FORMAT_INFO_HAS_PALETTE (f))
     return FALSE;

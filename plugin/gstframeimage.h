@@ -4,6 +4,7 @@
 
 #include <gst/video/video.h>
 
+#include "bitpack.h"
 #include "image.h"
 
 G_BEGIN_DECLS
@@ -34,17 +35,21 @@ typedef struct
 {
   /* As frames are computed; without addresses. */
   Image layout;
-  /* As they lie in memory, with the info's strides: the same, but for v210, which is unpacked to
-   * be computed. */
+  /* As they lie in memory, with the info's strides: the same, but for bit-packed formats, which are
+   * unpacked to be computed. */
   Image memory;
-  gboolean is_v210;
+  BitpackFormat packing;
   GstFrameChannel channel[IMAGE_MAX_PLANES][IMAGE_MAX_CHANNELS];
   gint subsampling_x[IMAGE_MAX_PLANES]; /* frame pixels per plane pixel */
   gint subsampling_y[IMAGE_MAX_PLANES];
 } GstFrameLayout;
 
+/* Returns how the samples of a format are packed. */
+BitpackFormat gst_frame_format_packing (GstVideoFormat format);
+
 /* Describes frames of `info`. FALSE: the samples of the format are not whole bytes at regular
- * distances, as they are in every format of the templates but v210. */
+ * distances, as they are in every format of the templates but the bit-packed ones, or they lie beyond
+ * their rows. */
 gboolean gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info);
 
 /* Splits planes that hold both luma and chroma, as in AYUV, into image planes that hold one of

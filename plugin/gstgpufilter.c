@@ -79,7 +79,7 @@ gst_gpu_filter_may_change_in_place (GstGpuFilter *self)
 {
   const GstGpuFilterPrivate *priv = PRIVATE (self);
 
-  return !priv->flights.format.layout.is_v210
+  return priv->flights.format.layout.packing == BITPACK_NONE
       && (priv->flights.device->gpu == NULL || priv->flights.format.in_gpu
           || !priv->pageable);
 }
@@ -99,7 +99,7 @@ gst_gpu_filter_get_order (GstGpuFilter *self)
 
   return gst_gpu_flights_stay_on_gpu (&priv->flights)
           && priv->backend.device.stream == NULL && whole
-          && !priv->flights.format.layout.is_v210
+          && priv->flights.format.layout.packing == BITPACK_NONE
       ? ring_order ((int) priv->flights.depth)
       : GPU_AFTER_KERNELS;
 }
@@ -290,8 +290,9 @@ gst_gpu_filter_set_info (GstVideoFilter *filter, GstCaps *incaps,
     Fault fault;
 
     fault_set (&fault, FAULT_FORMAT,
-        "Video of format %s, interlace-mode %s, is not supported.",
+        "Video of format %s, %dx%d, interlace-mode %s, is not supported.",
         gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (in_info)),
+        GST_VIDEO_INFO_WIDTH (in_info), GST_VIDEO_INFO_HEIGHT (in_info),
         gst_video_interlace_mode_to_string (
             GST_VIDEO_INFO_INTERLACE_MODE (in_info)));
     gst_gpu_prepare_fail (self, &fault);
@@ -911,8 +912,8 @@ propose (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
               + (priv->may_pass ? kept_by_downstream (decide_query) : 0));
 }
 
-/* A frame of v210 is not any part of its buffer: upstream is not asked to leave the cropping to
- * others, even if downstream would do it. */
+/* Where pixels lie in groups of more than two, a frame is not any part of its buffer: upstream is not
+ * asked to leave the cropping to others, even if downstream would do it. */
 static gboolean
 gst_gpu_filter_propose_allocation (
     GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
@@ -920,7 +921,8 @@ gst_gpu_filter_propose_allocation (
   const gboolean proposed = propose (trans, decide_query, query);
   guint i;
 
-  if (PRIVATE (GST_GPU_FILTER (trans))->flights.format.layout.is_v210)
+  if (gst_frame_crop_has_groups (
+          &PRIVATE (GST_GPU_FILTER (trans))->flights.format.info))
     while (gst_query_find_allocation_meta (
         query, GST_VIDEO_CROP_META_API_TYPE, &i))
       gst_query_remove_nth_allocation_meta (query, i);

@@ -131,14 +131,14 @@ const GstVideoInfo *gst_gpu_filter_get_info (GstGpuFilter *self);
 gboolean gst_gpu_filter_get_in_gpu_memory (GstGpuFilter *self);
 
 /* Whether begin_frame() may have frames changed in place at all: with transfer=pageable no kernel is
- * to read memory of the host, and v210 is not computed where it lies. */
+ * to read memory of the host, and bit-packed frames are not computed where they lie. */
 gboolean gst_gpu_filter_may_change_in_place (GstGpuFilter *self);
 
 /* Returns the number of frames that may be in flight. It changes only before prepare(), while
  * no frame is in flight. */
 guint gst_gpu_filter_get_depth (GstGpuFilter *self);
 /* Returns the launch order of most frames: whole frames in GPU memory that no stream owns may
- * overlap; all others, and those of v210, which share their planes, run back to back. */
+ * overlap; all others, and bit-packed ones, which share their planes, run back to back. */
 GpuOrder gst_gpu_filter_get_order (GstGpuFilter *self);
 
 /* Sets the number of slices of a frame, 1 by default. 0: the size decides for a frame that is

@@ -52,7 +52,7 @@ gst_gpu_flights_release_ring (GstGpuFlights *self)
     gst_gpu_stats_add_ring (&self->stats, ring);
   GST_OBJECT_UNLOCK (self->filter);
   ring_free (ring);
-  g_clear_pointer (&self->v210, v210_plan_free);
+  g_clear_pointer (&self->bitpack, bitpack_plan_free);
   g_clear_pointer (&self->flights, g_free);
 }
 
@@ -109,10 +109,11 @@ gst_gpu_flights_ensure_ring (
     ring_free (ring);
     return FALSE;
   }
-  if (computes && format->layout.is_v210) {
-    self->v210 = v210_plan_new (&format->layout.layout, writes,
+  if (computes && format->layout.packing != BITPACK_NONE) {
+    self->bitpack = bitpack_plan_new (format->layout.packing,
+        &format->layout.layout, writes,
         gst_gpu_filter_get_backend (self->filter), self->device->gpu, fault);
-    if (self->v210 == NULL) {
+    if (self->bitpack == NULL) {
       ring_free (ring);
       return FALSE;
     }
@@ -188,14 +189,14 @@ compute_and_conclude (
 /* Computes a whole frame in the planes that it is unpacked to. All frames share them: kernels of
  * one wait for those of the one before. */
 static gboolean
-compute_v210 (const GstGpuFlight *flight, const RingPart *frame, Fault *fault)
+compute_packed (const GstGpuFlight *flight, const RingPart *frame, Fault *fault)
 {
-  V210Plan *plan = flight->all->v210;
+  BitpackPlan *plan = flight->all->bitpack;
   const gboolean writes = frame->dst->n_memories > 0;
   gint done[IMAGE_MAX_MEMORIES] = { 0 };
   const Image none = { 0 };
-  RingPart planes = { .src = v210_plan_source (plan),
-    .dst = writes ? v210_plan_result (plan) : &none,
+  RingPart planes = { .src = bitpack_plan_source (plan),
+    .dst = writes ? bitpack_plan_result (plan) : &none,
     .first = true,
     .last = true,
     .stream = frame->stream,
@@ -204,10 +205,10 @@ compute_v210 (const GstGpuFlight *flight, const RingPart *frame, Fault *fault)
 
   for (gint m = 0; m < planes.src->n_memories; m++)
     planes.fresh[m].last = planes.src->memory[m].height;
-  return v210_unpack (plan, frame->src, planes.src, frame->stream, fault)
+  return bitpack_unpack (plan, frame->src, planes.src, frame->stream, fault)
       && compute_and_conclude (flight, &planes, fault)
       && (!writes
-          || v210_pack (plan, planes.dst, frame->dst, frame->stream, fault));
+          || bitpack_pack (plan, planes.dst, frame->dst, frame->stream, fault));
 }
 
 /* A RingCompute. */
@@ -216,8 +217,9 @@ compute_part (void *user, const RingPart *part, Fault *fault)
 {
   const GstGpuFlight *flight = user;
 
-  return flight->all->v210 != NULL ? compute_v210 (flight, part, fault)
-                                   : compute_and_conclude (flight, part, fault);
+  return flight->all->bitpack != NULL
+      ? compute_packed (flight, part, fault)
+      : compute_and_conclude (flight, part, fault);
 }
 
 /* Buffers */
@@ -341,9 +343,9 @@ choose_route (const GstGpuFlight *flight, RingFrame *frame)
   GST_OBJECT_UNLOCK (self->filter);
 
   frame->transfer = ring_transfer (settings.transfer);
-  /* A field is computed from the whole frame, and v210 unpacked whole. A frame that is not copied in
-   * both directions has no copies that could overlap. */
-  if (gst_frame_is_interleaved (&flight->in_frame) || self->v210 != NULL
+  /* A field is computed from the whole frame, and bit-packed ones are unpacked whole. A frame that is
+   * not copied in both directions has no copies that could overlap. */
+  if (gst_frame_is_interleaved (&flight->in_frame) || self->bitpack != NULL
       || !flight->writes || frame->src_place == RING_DEVICE
       || frame->dst_place == RING_DEVICE)
     frame->slices = 1;
@@ -630,7 +632,7 @@ invalid_input:
   GST_ELEMENT_ERROR (self->filter, STREAM, FORMAT,
       ("%s",
           gst_frame_crop_cuts_group (in, &self->format.info)
-              ? "The part of a v210 buffer that is the frame begins within a "
+              ? "The part of a buffer that is the frame begins within a "
                 "group of six pixels."
               : "A buffer does not hold a frame of the negotiated format."),
       ("%" GST_PTR_FORMAT, (gpointer) in));

@@ -8,7 +8,7 @@
 #include "gstgpubackend.h"
 #include "gstgpufilter.h"
 #include "gstgpustats.h"
-#include "v210.h"
+#include "bitpack.h"
 
 G_BEGIN_DECLS
 
@@ -62,7 +62,7 @@ typedef struct
   GstGpuFlight
       *flights; /* [depth], used in turn; the pusher reads those queued */
   guint next_slot_index;
-  V210Plan *v210; /* unpacks frames, and packs results; or NULL */
+  BitpackPlan *bitpack; /* unpacks frames, and packs results; or NULL */
 } GstGpuFlights;
 
 /* `src_pad` is the pad that frames are pushed on. */

@@ -91,6 +91,8 @@ gst_gpu_memory_has_format (GstVideoFormat format)
     case GST_VIDEO_FORMAT_BGRP:
     case GST_VIDEO_FORMAT_GBR:
     case GST_VIDEO_FORMAT_GBRA:
+    case GST_VIDEO_FORMAT_RGB10A2_LE:
+    case GST_VIDEO_FORMAT_BGR10A2_LE:
       return TRUE;
     case GST_VIDEO_FORMAT_I420_12LE:
     case GST_VIDEO_FORMAT_P012_LE:

@@ -7,10 +7,11 @@ const char *const video_formats[] = { "GRAY8", "GRAY16_LE", "I420", "YV12",
   "NV12", "NV21", "Y42B", "NV16", "NV61", "Y444", "NV24", "Y41B", "YUV9",
   "YVU9", "YUY2", "UYVY", "YVYU", "VYUY", "A420", "AV12", "AYUV", "VUYA",
   "v308", "IYU2", "Y412_LE", "I420_10LE", "I422_10LE", "Y444_10LE", "A420_10LE",
-  "A422_10LE", "A444_10LE", "Y210", "v210", "I420_12LE", "I422_12LE", "Y444_12LE",
-  "Y212_LE", "P010_10LE", "P012_LE", "P016_LE", "Y444_16LE", "AYUV64", "RGB",
-  "BGR", "RGBA", "BGRA", "ARGB", "ABGR", "RGBx", "BGRx", "xRGB", "xBGR", "RGBP",
-  "BGRP", "GBR", "GBRA", "GBR_10LE", "GBRA_10LE", "GBR_12LE", "GBRA_12LE",
+  "A422_10LE", "A444_10LE", "Y210", "v210", "UYVP", "Y410", "v216", "I420_12LE",
+  "I422_12LE", "Y444_12LE", "Y212_LE", "P010_10LE", "P012_LE", "P016_LE",
+  "Y444_16LE", "AYUV64", "RGB", "BGR", "RGBA", "BGRA", "ARGB", "ABGR", "RGBx",
+  "BGRx", "xRGB", "xBGR", "RGBP", "BGRP", "GBR", "GBRA", "GBR_10LE",
+  "GBRA_10LE", "RGB10A2_LE", "BGR10A2_LE", "r210", "GBR_12LE", "GBRA_12LE",
   "ARGB64", "ARGB64_LE", "ABGR64_LE", "RGBA64_LE", "BGRA64_LE",
 #if GST_CHECK_VERSION(1, 24, 0)
   "A422", "A444", "RBGA", "A420_12LE", "A422_12LE", "A444_12LE", "A420_16LE",
@@ -305,8 +306,8 @@ GstBuffer *
 filter_process (Filter *filter, GstBuffer *in)
 {
   const GstFlowReturn flow = gst_harness_push (filter->harness, in);
-  const gint64 end =
-      g_get_monotonic_time () + (gint64) GST_TIME_AS_USECONDS (test_patience ());
+  const gint64 end = g_get_monotonic_time ()
+      + (gint64) GST_TIME_AS_USECONDS (test_patience ());
   GstBuffer *out;
 
   expect (flow == GST_FLOW_OK, "pushing gave %s", gst_flow_get_name (flow));

@@ -167,7 +167,7 @@ histo_has_planes (const GstVideoInfo *info, const char *settings)
 static guint
 component_depth (const GstVideoInfo *info, guint c)
 {
-  return (guint) GST_VIDEO_FORMAT_INFO_DEPTH (info->finfo, c);
+  return (guint) picture_depth (info, c);
 }
 
 static guint

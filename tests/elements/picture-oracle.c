@@ -16,7 +16,8 @@ typedef struct
 {
   guint8 *data; /* sample (0, 0) */
   int stride, pixel_stride, width, height;
-  gboolean is_v210, is_v; /* v210 has words for samples, and no pixel_stride */
+  GstVideoFormat packed; /* whose samples are no whole bytes; or UNKNOWN */
+  int index;
   int depth, shift;
   int sub_x, sub_y;
   int kind;      /* LUMA, CHROMA, ALPHA; COLOR in RGB */
@@ -47,7 +48,7 @@ component_kind (const GstVideoFormatInfo *format, int c)
 static double
 border_code (const GstVideoInfo *info, int c, int kind, int depth, guint32 argb)
 {
-  const double full = (1 << depth) - 1, step = 1 << (depth - 8);
+  const double full = (1 << depth) - 1, step = ldexp (1.0, depth - 8);
   const double alpha = (argb >> 24) / 255.0;
   const double rgb[] = { (argb >> 16 & 255) / 255.0, (argb >> 8 & 255) / 255.0,
     (argb & 255) / 255.0 };
@@ -101,6 +102,23 @@ picture_shift (const GstVideoInfo *info)
       : (int) GST_VIDEO_FORMAT_INFO_SHIFT (info->finfo, 0);
 }
 
+/* Returns the format if its samples are packed without regard to bytes. */
+static GstVideoFormat
+packed_format (const GstVideoInfo *info)
+{
+  switch (GST_VIDEO_INFO_FORMAT (info)) {
+    case GST_VIDEO_FORMAT_v210:
+    case GST_VIDEO_FORMAT_UYVP:
+    case GST_VIDEO_FORMAT_Y410:
+    case GST_VIDEO_FORMAT_RGB10A2_LE:
+    case GST_VIDEO_FORMAT_BGR10A2_LE:
+    case GST_VIDEO_FORMAT_r210:
+      return GST_VIDEO_INFO_FORMAT (info);
+    default:
+      return GST_VIDEO_FORMAT_UNKNOWN;
+  }
+}
+
 static Component
 component_of (const GstVideoFrame *frame, int c, guint32 argb)
 {
@@ -117,8 +135,8 @@ component_of (const GstVideoFrame *frame, int c, guint32 argb)
     .sub_x = 1 << GST_VIDEO_FORMAT_INFO_W_SUB (format, c),
     .sub_y = 1 << GST_VIDEO_FORMAT_INFO_H_SUB (format, c),
     .kind = component_kind (format, c),
-    .is_v210 = GST_VIDEO_INFO_FORMAT (&frame->info) == GST_VIDEO_FORMAT_v210,
-    .is_v = c == GST_VIDEO_COMP_V,
+    .packed = packed_format (&frame->info),
+    .index = c,
   };
 
   /* GStreamer's table has V of P010, P012 and P016 one byte behind U, where the
@@ -143,27 +161,82 @@ sample_address (const Component *c, int x, int y)
   return c->data + (gssize) y * c->stride + (gssize) x * c->pixel_stride;
 }
 
-/* The word of v210 that holds a sample, and the bit that it begins at. */
-static guint8 *
-v210_word (const Component *c, int x, int y, int *bit)
+/* The bit of a row that a packed sample begins with. */
+static int
+packed_bit (const Component *c, int x)
 {
-  /* The samples of six pixels: U Y V Y U Y V Y U Y V Y, three a word. */
-  const int i = c->kind == LUMA ? 2 * x + 1 : 4 * x + (c->is_v ? 2 : 0);
+  static const int yuv[] = { 10, 0, 20, 30 }, rgb[] = { 0, 10, 20, 30 },
+                   bgr[] = { 20, 10, 0, 30 }, from_high[] = { 2, 12, 22 };
+  /* Of U Y V Y. */
+  const int i = c->index == 0 ? 2 * x + 1 : 4 * x + 2 * (c->index - 1);
 
-  *bit = i % 3 * 10;
-  return c->data + (gssize) y * c->stride + i / 3 * 4;
+  switch (c->packed) {
+    case GST_VIDEO_FORMAT_v210:
+      return i / 3 * 32 + i % 3 * 10;
+    case GST_VIDEO_FORMAT_UYVP:
+      return 10 * i;
+    case GST_VIDEO_FORMAT_Y410:
+      return 32 * x + yuv[c->index];
+    case GST_VIDEO_FORMAT_RGB10A2_LE:
+      return 32 * x + rgb[c->index];
+    case GST_VIDEO_FORMAT_BGR10A2_LE:
+      return 32 * x + bgr[c->index];
+    default:
+      return 32 * x + from_high[c->index];
+  }
+}
+
+/* The one or two bytes that hold a packed sample, and how far it lies above their lowest bit, where
+ * the highest byte comes first or not. */
+static guint8 *
+packed_bytes (
+    const Component *c, int x, int y, int *n, int *shift, gboolean *high_first)
+{
+  const int bit = packed_bit (c, x), in_byte = bit % 8;
+
+  *high_first = c->packed == GST_VIDEO_FORMAT_UYVP
+      || c->packed == GST_VIDEO_FORMAT_r210;
+  *n = in_byte + c->depth > 8 ? 2 : 1;
+  *shift = *high_first ? 8 * *n - in_byte - c->depth : in_byte;
+  return c->data + (gssize) y * c->stride + bit / 8;
+}
+
+static guint
+packed_raw (const Component *c, int x, int y)
+{
+  gboolean high_first;
+  int n, shift;
+  const guint8 *p = packed_bytes (c, x, y, &n, &shift, &high_first);
+  const guint bits = n == 1 ? p[0]
+      : high_first          ? GST_READ_UINT16_BE (p)
+                            : GST_READ_UINT16_LE (p);
+
+  return bits >> shift & ((1u << c->depth) - 1);
+}
+
+static void
+put_packed (const Component *c, int x, int y, guint code)
+{
+  gboolean high_first;
+  int n, shift;
+  guint8 *p = packed_bytes (c, x, y, &n, &shift, &high_first);
+  const guint mask = ((1u << c->depth) - 1) << shift;
+
+  for (int i = 0; i < n; i++) {
+    const int at = 8 * (high_first ? n - 1 - i : i);
+
+    p[i] = (guint8) ((p[i] & ~(mask >> at)) | (code << shift >> at));
+  }
 }
 
 static guint
 sample_raw (const Component *c, int x, int y)
 {
-  const guint8 *p = sample_address (c, x, y);
-  int bit;
+  const guint8 *p;
 
-  if (c->is_v210) {
-    p = v210_word (c, x, y, &bit);
-    return GST_READ_UINT32_LE (p) >> bit & 0x3ff;
-  }
+  if (c->packed != GST_VIDEO_FORMAT_UNKNOWN)
+    return packed_raw (c, x, y);
+  p = sample_address (c, x, y);
   return c->depth + c->shift <= 8 ? p[0] : (guint) (p[0] | p[1] << 8);
 }
 
@@ -768,7 +841,8 @@ compare_padding (const GstVideoFrame *in, const GstVideoFrame *out)
   gboolean used[16] = { FALSE };
   const int pixel = GST_VIDEO_FORMAT_INFO_PSTRIDE (format, 0);
 
-  if (!GST_VIDEO_FORMAT_INFO_IS_RGB (format) || in->info.finfo->n_planes > 1)
+  if (!GST_VIDEO_FORMAT_INFO_IS_RGB (format) || in->info.finfo->n_planes > 1
+      || packed_format (&in->info) != GST_VIDEO_FORMAT_UNKNOWN)
     return NULL;
   for (guint c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format); c++)
     for (guint b = 0; b < (GST_VIDEO_FORMAT_INFO_DEPTH (format, c) + 7) / 8;
@@ -951,7 +1025,8 @@ make_valid (GstBuffer *buffer, const GstVideoInfo *info)
   for (guint n = 0; n < GST_VIDEO_FRAME_N_COMPONENTS (&frame); n++) {
     const Component c = component_of (&frame, (int) n, 0);
 
-    if (c.shift > 0 || c.depth == 8 || c.depth == 16 || c.is_v210)
+    if (c.shift > 0 || c.depth == 8 || c.depth == 16
+        || c.packed != GST_VIDEO_FORMAT_UNKNOWN)
       continue;
     for (int y = 0; y < c.height; y++)
       for (int x = 0; x < c.width; x++)
@@ -988,6 +1063,21 @@ picture_new (const GstVideoInfo *info, guint32 seed)
   return buffer;
 }
 
+int
+picture_depth (const GstVideoInfo *info, guint component)
+{
+  const int depth = (int) GST_VIDEO_FORMAT_INFO_DEPTH (info->finfo, component);
+
+  return depth == 2 ? 10 : depth;
+}
+
+/* What makes 10 bits of the 2 of some alphas. */
+static guint
+repeats (const Component *c)
+{
+  return c->depth == 2 ? 0x155 : 1;
+}
+
 guint16 *
 picture_samples (
     GstBuffer *buffer, const GstVideoInfo *info, guint component, gsize *n)
@@ -1003,7 +1093,7 @@ picture_samples (
   at = samples = g_new (guint16, *n);
   for (int y = 0; y < c.height; y++)
     for (int x = 0; x < c.width; x++)
-      *at++ = (guint16) sample_code (&c, x, y);
+      *at++ = (guint16) (sample_code (&c, x, y) * repeats (&c));
   gst_video_frame_unmap (&frame);
   return samples;
 }
@@ -1014,12 +1104,9 @@ put_code (const Component *c, int x, int y, guint code)
   const guint mask = ((1u << c->depth) - 1) << c->shift;
   const guint raw = (sample_raw (c, x, y) & ~mask) | code << c->shift;
   guint8 *p = sample_address (c, x, y);
-  int bit;
 
-  if (c->is_v210) {
-    p = v210_word (c, x, y, &bit);
-    GST_WRITE_UINT32_LE (
-        p, (GST_READ_UINT32_LE (p) & ~(0x3ffu << bit)) | raw << bit);
+  if (c->packed != GST_VIDEO_FORMAT_UNKNOWN) {
+    put_packed (c, x, y, code);
     return;
   }
   p[0] = (guint8) raw;
@@ -1039,7 +1126,7 @@ picture_put_samples (GstBuffer *buffer, const GstVideoInfo *info,
   c = component_of (&frame, (int) component, 0);
   for (int y = 0; y < c.height; y++)
     for (int x = 0; x < c.width; x++)
-      put_code (&c, x, y, *codes++);
+      put_code (&c, x, y, *codes++ / repeats (&c));
   gst_video_frame_unmap (&frame);
 }
 
@@ -1057,9 +1144,9 @@ picture_put_results (GstBuffer *buffer, const GstVideoInfo *info,
     if (where[i]) {
       const int x = i % c.width, y = i / c.width;
 
-      if (!c.is_v210)
+      if (c.packed == GST_VIDEO_FORMAT_UNKNOWN)
         memset (sample_address (&c, x, y), 0, c.depth + c.shift > 8 ? 2 : 1);
-      put_code (&c, x, y, codes[i]);
+      put_code (&c, x, y, codes[i] / repeats (&c));
     }
   gst_video_frame_unmap (&frame);
 }

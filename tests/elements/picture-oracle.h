@@ -24,6 +24,10 @@ GstBuffer *picture_new (const GstVideoInfo *info, guint32 seed);
 GstBuffer *picture_new_laid_out (
     const GstVideoInfo *info, guint32 seed, const PictureLayout *layout);
 
+/* The bits of a component's codes, here and in histograms: 10 for alpha of 2 bits, which repeat
+ * them. */
+int picture_depth (const GstVideoInfo *info, guint component);
+
 /* The codes of a component row by row, `*n` of them, to be freed. */
 guint16 *picture_samples (
     GstBuffer *buffer, const GstVideoInfo *info, guint component, gsize *n);

@@ -97,43 +97,49 @@ expect_group_error (Filter *filter)
   gst_message_unref (message);
 }
 
-/* In v210 the part begins with a group of six pixels, or is refused. */
+/* In v210 the part begins with a group of six pixels, or is refused. GStreamer's converter does not
+ * cut such frames, or not exactly. */
 static void
-crop_v210 (void)
+crop_packed (void)
 {
-  for (guint x = 10; x < 14; x += 2) {
+  static const char *const packed[] = { "v210", "UYVP", "RGB10A2_LE", "r210" };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (packed); i++) {
+    const char *format = packed[i / 2];
+    const guint x = i % 2 == 0 ? 10 : 12;
     GstBuffer *whole, *part, *out;
     GstVideoCropMeta *crop;
     GstVideoInfo from, info;
     GstFlowReturn flow;
     Filter filter;
 
-    test_context ("format=v210 x=%u", x);
-    video_info (&from, "v210", WIDE, HIGH, NULL);
-    filter_start (&filter, "sigma=1.5", &info, "v210", WIDTH, HEIGHT, NULL);
+    test_context ("format=%s x=%u", format, x);
+    video_info (&from, format, WIDE, HIGH, NULL);
+    filter_start (&filter, "sigma=1.5", &info, format, WIDTH, HEIGHT, NULL);
     whole = picture_new (&from, 5);
     part = picture_new (&info, 6);
-    for (guint c = 0; c < 3; c++) {
-      const gsize sub = c == 0 ? 1 : 2;
+    for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (&info); c++) {
+      const gsize sub = (gsize) 1
+          << GST_VIDEO_FORMAT_INFO_W_SUB (info.finfo, c);
       gsize n, n_part;
       guint16 *all = picture_samples (whole, &from, c, &n);
       guint16 *some = picture_samples (part, &info, c, &n_part);
 
-      for (gsize i = 0; i < n_part; i++)
-        some[i] = all[(10 + i / (WIDTH / sub)) * (WIDE / sub) + x / sub
-            + i % (WIDTH / sub)];
+      for (gsize s = 0; s < n_part; s++)
+        some[s] = all[(10 + s / (WIDTH / sub)) * (WIDE / sub) + x / sub
+            + s % (WIDTH / sub)];
       picture_put_samples (part, &info, c, some);
       g_free (all);
       g_free (some);
     }
     gst_buffer_add_video_meta_full (whole, GST_VIDEO_FRAME_FLAG_NONE,
-        GST_VIDEO_FORMAT_v210, WIDE, HIGH, 1, from.offset, from.stride);
+        GST_VIDEO_INFO_FORMAT (&from), WIDE, HIGH, 1, from.offset, from.stride);
     crop = gst_buffer_add_video_crop_meta (whole);
     crop->x = x;
     crop->y = 10;
     crop->width = WIDTH;
     crop->height = HEIGHT;
-    if (x % 6 == 0) {
+    if (x % 6 == 0 || !g_str_equal (format, "v210")) {
       out = filter_process (&filter, whole);
       picture_expect (part, out, &info, "sigma=1.5", FALSE);
       filter_expect_silence (&filter);
@@ -282,7 +288,7 @@ crop_is_counted (void)
 
 const Test tests_crop[] = {
   { "crop-filtered", crop_is_filtered, VARIANT_BOTH },
-  { "crop-v210", crop_v210, VARIANT_BOTH },
+  { "crop-packed", crop_packed, VARIANT_BOTH },
   { "crop-outside", crop_outside, VARIANT_BOTH },
   { "crop-beyond-memory", crop_beyond_memory, VARIANT_BOTH },
   { "crop-offered", crop_is_offered, VARIANT_BOTH },

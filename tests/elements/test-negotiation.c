@@ -180,7 +180,7 @@ negotiation_explicit_system_memory (void)
 static void
 negotiation_unsupported_format (void)
 {
-  static const char *const formats[] = { "UYVP", "GRAY10_LE32", "RGB8P",
+  static const char *const formats[] = { "RGB16", "GRAY10_LE32", "RGB8P",
     "NV12_64Z32", "ENCODED" };
   Filter filter;
 
@@ -216,7 +216,7 @@ static void
 negotiation_queries (void)
 {
   static const char downstream[] =
-      "video/x-raw, format=(string){ NV12, RGBA, UYVP }, width=(int)[1, 640], "
+      "video/x-raw, format=(string){ NV12, RGBA, RGB16 }, width=(int)[1, 640], "
       "height=(int)480, framerate=(fraction)[0/1, 60/1]";
   static const char expected[] =
       "video/x-raw, format=(string){ NV12, RGBA }, width=(int)[1, 640], "

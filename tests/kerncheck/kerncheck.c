@@ -485,7 +485,7 @@ main (int argc, char **argv)
   check_smoothed_add ();
   check_split_add ();
   check_strided_add ();
-  check_v210_add ();
+  check_bitpack_add ();
   check_overlay_add ();
   check_plans_add ();
   check_progress_add ();

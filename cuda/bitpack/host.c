@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* host: v210 on the CPU, rows shared by all workers. */
+/* host: bit-packed video on the CPU, rows shared by all workers. */
 #include "plan.h"
 #include "rows.h"
 
@@ -14,7 +14,7 @@
 
 typedef struct
 {
-  const V210Loops *loops;
+  const BitpackLoops *loops;
   Workers *workers;
   uint16_t *samples; /* a row of them for each worker */
   size_t row_samples;
@@ -23,19 +23,27 @@ typedef struct
 typedef struct
 {
   const HostState *state;
+  const BitpackShape *shape;
   const Image *packed, *planes;
-  V210Loop loop;
+  BitpackLoop loop;
 } Job;
 
-static V210Row
-row_of (const Image *planes, int y)
+static BitpackRow
+row_of (const Job *job, int y)
 {
-  uint8_t *row[3];
+  const Image *planes = job->planes;
+  BitpackRow row = { .shape = job->shape, .width = planes->plane[0].width };
 
-  for (int p = 0; p < 3; p++)
-    row[p] = planes->memory[p].data + y * planes->memory[p].stride;
-  return (V210Row){ (uint16_t *) (void *) row[0], (uint16_t *) (void *) row[1],
-    (uint16_t *) (void *) row[2], planes->plane[0].width };
+  for (int p = 0; p < planes->n_planes; p++) {
+    const ImageMemory *memory = bitpack_memory (planes, p);
+    uint16_t *at = (uint16_t *) (void *) (memory->data + y * memory->stride);
+
+    if (p == BITPACK_ALPHA)
+      row.alpha = at;
+    else
+      row.color[p] = at;
+  }
+  return row;
 }
 
 static void
@@ -47,7 +55,7 @@ convert_rows (void *user, int worker, int first, int last)
   uint16_t *samples = state->samples + (size_t) worker * state->row_samples;
 
   for (int y = first; y < last; y++) {
-    const V210Row row = row_of (job->planes, y);
+    const BitpackRow row = row_of (job, y);
 
     job->loop (&row, packed->data + y * packed->stride, samples);
   }
@@ -56,31 +64,33 @@ convert_rows (void *user, int worker, int first, int last)
 static bool
 convert (Job job)
 {
-  workers_run (job.state->workers, job.planes->memory[0].height,
+  workers_run (job.state->workers, image_plane_height (job.planes, 0),
       1 + GRAIN_PIXELS / job.planes->plane[0].width, convert_rows, &job);
   return true;
 }
 
 static bool
-host_unpack (V210Plan *plan, const Image *packed, const Image *planes,
+host_unpack (BitpackPlan *plan, const Image *packed, const Image *planes,
     GpuStream stream, Fault *fault)
 {
   const HostState *state = plan->state;
 
   (void) stream;
   (void) fault;
-  return convert ((Job){ state, packed, planes, state->loops->unpack });
+  return convert ((Job){ state, plan->shape, packed, planes,
+      state->loops->unpack[plan->shape->kind] });
 }
 
 static bool
-host_pack (V210Plan *plan, const Image *planes, const Image *packed,
+host_pack (BitpackPlan *plan, const Image *planes, const Image *packed,
     GpuStream stream, Fault *fault)
 {
   const HostState *state = plan->state;
 
   (void) stream;
   (void) fault;
-  return convert ((Job){ state, packed, planes, state->loops->pack });
+  return convert ((Job){ state, plan->shape, packed, planes,
+      state->loops->pack[plan->shape->kind] });
 }
 
 static uint8_t *
@@ -92,7 +102,7 @@ host_allocate (size_t bytes, Fault *fault)
   block = aligned_alloc (ALIGNMENT, bytes);
   if (block == NULL)
     fault_set (fault, FAULT_NO_SPACE,
-        "Out of memory for the planes of v210, %zu bytes.", bytes);
+        "Out of memory for the planes of packed video, %zu bytes.", bytes);
   else
     memset (block, 0, bytes);
   return block;
@@ -105,29 +115,31 @@ host_free (uint8_t *block)
 }
 
 static bool
-host_prepare (V210Plan *plan, Fault *fault)
+host_prepare (BitpackPlan *plan, Fault *fault)
 {
   HostState *state = calloc (1, sizeof *state);
   int n;
 
   plan->state = state;
   if (state == NULL)
-    return fault_set (fault, FAULT_NO_SPACE, "Out of memory to unpack v210.");
-  state->loops = v210_loops ();
+    return fault_set (fault, FAULT_NO_SPACE, "Out of memory to unpack %s.",
+        plan->shape->name);
+  state->loops = bitpack_loops ();
   state->workers = workers_new (WORKERS_MAX, fault);
   if (state->workers == NULL)
     return false;
   n = workers_count (state->workers);
   /* No two workers share a cache line. */
-  state->row_samples = (size_t) round_up (
-      divide_up (plan->width, V210_GROUP_PIXELS) * 12, ALIGNMENT);
+  state->row_samples =
+      (size_t) round_up (BITPACK_ROW_SAMPLES (plan->width), ALIGNMENT);
   state->samples = malloc ((size_t) n * state->row_samples * sizeof (uint16_t));
   return state->samples != NULL
-      || fault_set (fault, FAULT_NO_SPACE, "Out of memory to unpack v210.");
+      || fault_set (fault, FAULT_NO_SPACE, "Out of memory to unpack %s.",
+          plan->shape->name);
 }
 
 static void
-host_release (V210Plan *plan)
+host_release (BitpackPlan *plan)
 {
   HostState *state = plan->state;
 
@@ -138,7 +150,7 @@ host_release (V210Plan *plan)
   free (state);
 }
 
-const V210Ops v210_host_ops = {
+const BitpackOps bitpack_host_ops = {
   .prepare = host_prepare,
   .release = host_release,
   .allocate = host_allocate,

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* plan: what bitpack.c shares with those that compute. Not a public header. */
+#pragma once
+
+#include "../bitpack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BITPACK_ALPHA 3 /* the plane of alpha */
+/* Its code for each step of the 2 bits. */
+#define BITPACK_ALPHA_STEP 341
+
+/* How samples are packed. */
+typedef enum
+{
+  BITPACK_SIXES, /* as in v210 */
+  BITPACK_PAIRS, /* as in UYVP */
+  BITPACK_WORDS, /* a word a pixel */
+  BITPACK_N_KINDS
+} BitpackKind;
+
+typedef struct
+{
+  const char *name;
+  BitpackKind kind;
+  int n_planes;
+  int group_pixels, group_bytes;
+  /* WORDS: where the sample of each plane begins, and whether the highest byte comes first. */
+  int bit[IMAGE_MAX_PLANES];
+  bool big_endian;
+} BitpackShape;
+
+typedef struct BitpackOps BitpackOps;
+
+struct BitpackPlan
+{
+  const BitpackOps *ops;
+  const BitpackShape *shape;
+  int width;            /* of a frame, in pixels */
+  size_t row_bytes;     /* packed */
+  Image source, result; /* with addresses */
+  uint8_t *block[2];    /* theirs */
+  void *state;          /* the backend's own */
+};
+
+struct BitpackOps
+{
+  bool (*prepare) (BitpackPlan *plan, Fault *fault);
+  void (*release) (BitpackPlan *plan);
+  /* Zeroed memory. */
+  uint8_t *(*allocate) (size_t bytes, Fault *fault);
+  void (*free) (uint8_t *block);
+  bool (*unpack) (BitpackPlan *plan, const Image *packed, const Image *planes,
+      GpuStream stream, Fault *fault);
+  bool (*pack) (BitpackPlan *plan, const Image *planes, const Image *packed,
+      GpuStream stream, Fault *fault);
+};
+
+extern const BitpackOps bitpack_host_ops, bitpack_device_ops;
+
+static inline const ImageMemory *
+bitpack_memory (const Image *planes, int p)
+{
+  return &planes->memory[planes->plane[p].memory];
+}
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The loops of rows.h. The includer defines BITPACK_LOOPS, and is compiled for an instruction set.
+ *
+ * The samples of a row of 4:2:2 follow each other as in UYVY: what is packed is taken apart first,
+ * into a row of such samples, and that into planes. Each of the two is a plain loop that compilers
+ * make vectors of. */
+#include "rows.h"
+
+#include "../divide.h"
+
+#include <string.h>
+
+#define BITPACK_MASK 0x3ffu
+#define BITPACK_PAIR_BYTES 5
+
+/* v210 */
+
+static int
+bitpack_words (int pixels)
+{
+  return divide_up (pixels, 6) * 4;
+}
+
+/* Words lie lowest byte first, which is the host's order too, as image.h has it. */
+static void
+bitpack_take_sixes_apart (
+    uint16_t *restrict samples, const uint8_t *restrict packed, int width)
+{
+  const int words = bitpack_words (width);
+
+  for (int i = 0; i < words; i++) {
+    uint32_t word;
+
+    memcpy (&word, packed + 4 * i, sizeof word);
+    samples[3 * i] = (uint16_t) (word & BITPACK_MASK);
+    samples[3 * i + 1] = (uint16_t) (word >> 10 & BITPACK_MASK);
+    samples[3 * i + 2] = (uint16_t) (word >> 20 & BITPACK_MASK);
+  }
+}
+
+static void
+bitpack_join_sixes (
+    uint8_t *restrict packed, const uint16_t *restrict samples, int width)
+{
+  const int words = bitpack_words (width);
+
+  for (int i = 0; i < words; i++) {
+    const uint32_t word = samples[3 * i] | (uint32_t) samples[3 * i + 1] << 10
+        | (uint32_t) samples[3 * i + 2] << 20;
+
+    memcpy (packed + 4 * i, &word, sizeof word);
+  }
+}
+
+/* UYVP */
+
+/* The samples of a pair, of which no more than `n` bytes are there. */
+static void
+bitpack_take_pair_apart (uint16_t *samples, const uint8_t *packed, int n)
+{
+  uint64_t bits = 0;
+
+  for (int i = 0; i < n; i++)
+    bits |= (uint64_t) packed[i] << (32 - 8 * i);
+  for (int i = 0; i < 4; i++)
+    samples[i] = (uint16_t) (bits >> (30 - 10 * i) & BITPACK_MASK);
+}
+
+static void
+bitpack_join_pair (uint8_t *packed, const uint16_t *samples, int n)
+{
+  const uint64_t bits = (uint64_t) samples[0] << 30
+      | (uint64_t) samples[1] << 20 | (uint64_t) samples[2] << 10 | samples[3];
+
+  for (int i = 0; i < n; i++)
+    packed[i] = (uint8_t) (bits >> (32 - 8 * i));
+}
+
+/* Two pairs at a time: eight samples in the first ten of sixteen bytes. Where an instruction set has
+ * no shuffles of bytes, compilers make slow ones; gcc has the built-in function from version 12 on. */
+#if (defined(__SSSE3__) || defined(__aarch64__)) && defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define BITPACK_TWO_PAIRS
+#endif
+#endif
+
+#ifdef BITPACK_TWO_PAIRS
+
+typedef uint8_t BitpackBytes __attribute__ ((vector_size (16)));
+typedef uint16_t BitpackShorts __attribute__ ((vector_size (16)));
+typedef uint32_t BitpackWords __attribute__ ((vector_size (16)));
+typedef uint64_t BitpackLongs __attribute__ ((vector_size (16)));
+
+static inline void
+bitpack_take_two_pairs_apart (uint16_t *samples, const uint8_t *packed)
+{
+  /* To the left, so that nothing is above the sample, and from there to the right. */
+  static const BitpackShorts left = { 1, 4, 16, 64, 1, 4, 16, 64 };
+  BitpackBytes bytes;
+  BitpackShorts both;
+
+  memcpy (&bytes, packed, sizeof bytes);
+  /* The two bytes that each sample lies in, the second one as the lower. */
+  both = (BitpackShorts) __builtin_shufflevector (
+      bytes, bytes, 1, 0, 2, 1, 3, 2, 4, 3, 6, 5, 7, 6, 8, 7, 9, 8);
+  both = both * left >> 6;
+  memcpy (samples, &both, sizeof both);
+}
+
+static inline void
+bitpack_join_two_pairs (uint8_t *packed, const uint16_t *samples)
+{
+  BitpackWords twos;
+  BitpackLongs fours;
+  BitpackBytes bytes;
+
+  memcpy (&twos, samples, sizeof twos);
+  twos = (twos & 0xffff) << 10 | twos >> 16;
+  fours = (BitpackLongs) twos;
+  fours = (fours & 0xffffffff) << 20 | fours >> 32;
+  bytes = (BitpackBytes) fours;
+  bytes = __builtin_shufflevector (
+      bytes, bytes, 4, 3, 2, 1, 0, 12, 11, 10, 9, 8, 0, 0, 0, 0, 0, 0);
+  memcpy (packed, &bytes, sizeof bytes);
+}
+#endif
+
+/* Sixteen bytes are read for two pairs, but for the last ones, of which a row may not have so many. */
+static void
+bitpack_take_pairs_apart (
+    uint16_t *restrict samples, const uint8_t *restrict packed, int width)
+{
+  const int pairs = width / 2;
+  int i = 0;
+
+#ifdef BITPACK_TWO_PAIRS
+  for (; i < pairs - 3; i += 2)
+    bitpack_take_two_pairs_apart (
+        samples + 4 * i, packed + BITPACK_PAIR_BYTES * i);
+#endif
+  for (; i < pairs; i++)
+    bitpack_take_pair_apart (
+        samples + 4 * i, packed + BITPACK_PAIR_BYTES * i, BITPACK_PAIR_BYTES);
+  if (width % 2 != 0)
+    bitpack_take_pair_apart (samples + 4 * i, packed + BITPACK_PAIR_BYTES * i,
+        BITPACK_PAIR_BYTES - 1);
+}
+
+/* What is written behind two pairs is written again with the next ones. */
+static void
+bitpack_join_pairs (
+    uint8_t *restrict packed, const uint16_t *restrict samples, int width)
+{
+  const int pairs = width / 2;
+  int i = 0;
+
+#ifdef BITPACK_TWO_PAIRS
+  for (; i < pairs - 3; i += 2)
+    bitpack_join_two_pairs (packed + BITPACK_PAIR_BYTES * i, samples + 4 * i);
+#endif
+  for (; i < pairs; i++)
+    bitpack_join_pair (
+        packed + BITPACK_PAIR_BYTES * i, samples + 4 * i, BITPACK_PAIR_BYTES);
+  if (width % 2 != 0)
+    bitpack_join_pair (packed + BITPACK_PAIR_BYTES * i, samples + 4 * i,
+        BITPACK_PAIR_BYTES - 1);
+}
+
+/* 4:2:2 */
+
+static void
+bitpack_spread (const BitpackRow *row, const uint16_t *restrict from)
+{
+  uint16_t *restrict y = row->color[0], *restrict u = row->color[1],
+                     *restrict v = row->color[2];
+  const int pairs = row->width / 2;
+
+  for (int i = 0; i < pairs; i++) {
+    u[i] = from[4 * i];
+    y[2 * i] = from[4 * i + 1];
+    v[i] = from[4 * i + 2];
+    y[2 * i + 1] = from[4 * i + 3];
+  }
+  if (row->width % 2 != 0) {
+    u[pairs] = from[4 * pairs];
+    y[2 * pairs] = from[4 * pairs + 1];
+    v[pairs] = from[4 * pairs + 2];
+  }
+}
+
+/* Fills up `samples` with zeros. */
+static void
+bitpack_gather (const BitpackRow *row, uint16_t *restrict samples)
+{
+  const uint16_t *restrict y = row->color[0], *restrict u = row->color[1],
+                           *restrict v = row->color[2];
+  const int pairs = row->width / 2;
+
+  for (int i = 0; i < pairs; i++) {
+    samples[4 * i] = u[i];
+    samples[4 * i + 1] = y[2 * i];
+    samples[4 * i + 2] = v[i];
+    samples[4 * i + 3] = y[2 * i + 1];
+  }
+  memset (samples + 4 * pairs, 0,
+      (size_t) (BITPACK_ROW_SAMPLES (row->width) - 4 * pairs)
+          * sizeof *samples);
+  if (row->width % 2 != 0) {
+    samples[4 * pairs] = u[pairs];
+    samples[4 * pairs + 1] = y[2 * pairs];
+    samples[4 * pairs + 2] = v[pairs];
+  }
+}
+
+static void
+bitpack_unpack_sixes (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
+{
+  bitpack_take_sixes_apart (samples, packed, row->width);
+  bitpack_spread (row, samples);
+}
+
+static void
+bitpack_pack_sixes (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
+{
+  bitpack_gather (row, samples);
+  bitpack_join_sixes (packed, samples, row->width);
+}
+
+static void
+bitpack_unpack_pairs (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
+{
+  bitpack_take_pairs_apart (samples, packed, row->width);
+  bitpack_spread (row, samples);
+}
+
+static void
+bitpack_pack_pairs (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
+{
+  bitpack_gather (row, samples);
+  bitpack_join_pairs (packed, samples, row->width);
+}
+
+/* A word a pixel. Of the formats, those with alpha have the lowest byte first, and the other one the
+ * highest. The order is known to compilers, or they make no vectors. */
+
+static inline uint32_t
+bitpack_order (uint32_t word, bool big_endian)
+{
+  return big_endian ? __builtin_bswap32 (word) : word;
+}
+
+static inline void
+bitpack_unpack_words_of (const BitpackRow *row, const uint8_t *restrict packed,
+    const bool big_endian)
+{
+  uint16_t *restrict a = row->color[0], *restrict b = row->color[1],
+                     *restrict c = row->color[2];
+  const int *bit = row->shape->bit;
+  const int bit_a = bit[0], bit_b = bit[1], bit_c = bit[2], n = row->width;
+
+  for (int x = 0; x < n; x++) {
+    uint32_t word;
+
+    memcpy (&word, packed + 4 * x, sizeof word);
+    word = bitpack_order (word, big_endian);
+    a[x] = (uint16_t) (word >> bit_a & BITPACK_MASK);
+    b[x] = (uint16_t) (word >> bit_b & BITPACK_MASK);
+    c[x] = (uint16_t) (word >> bit_c & BITPACK_MASK);
+  }
+}
+
+static inline uint16_t
+bitpack_shorten_alpha (uint16_t alpha)
+{
+  return (uint16_t) (alpha + BITPACK_ALPHA_STEP / 2) / BITPACK_ALPHA_STEP;
+}
+
+/* `alpha` may be NULL. */
+static inline void
+bitpack_pack_words_of (const BitpackRow *row, const uint16_t *restrict alpha,
+    uint8_t *restrict packed, const bool big_endian)
+{
+  const uint16_t *restrict a = row->color[0], *restrict b = row->color[1],
+                           *restrict c = row->color[2];
+  const int *bit = row->shape->bit;
+  const int bit_a = bit[0], bit_b = bit[1], bit_c = bit[2], n = row->width;
+
+  for (int x = 0; x < n; x++) {
+    uint32_t word = (uint32_t) a[x] << bit_a | (uint32_t) b[x] << bit_b
+        | (uint32_t) c[x] << bit_c;
+
+    if (alpha != NULL)
+      word |= (uint32_t) bitpack_shorten_alpha (alpha[x]) << 30;
+    word = bitpack_order (word, big_endian);
+    memcpy (packed + 4 * x, &word, sizeof word);
+  }
+}
+
+static void
+bitpack_take_alpha (
+    uint16_t *restrict alpha, const uint8_t *restrict packed, int n)
+{
+  for (int x = 0; x < n; x++) {
+    uint32_t word;
+
+    memcpy (&word, packed + 4 * x, sizeof word);
+    alpha[x] = (uint16_t) ((word >> 30) * BITPACK_ALPHA_STEP);
+  }
+}
+
+static void
+bitpack_unpack_words (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
+{
+  (void) samples;
+  if (row->alpha == NULL) {
+    bitpack_unpack_words_of (row, packed, true);
+    return;
+  }
+  bitpack_unpack_words_of (row, packed, false);
+  bitpack_take_alpha (row->alpha, packed, row->width);
+}
+
+static void
+bitpack_pack_words (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
+{
+  (void) samples;
+  if (row->alpha != NULL)
+    bitpack_pack_words_of (row, row->alpha, packed, false);
+  else
+    bitpack_pack_words_of (row, NULL, packed, true);
+}
+
+extern const BitpackLoops BITPACK_LOOPS;
+const BitpackLoops BITPACK_LOOPS = {
+  .unpack = { [BITPACK_SIXES] = bitpack_unpack_sixes,
+      [BITPACK_PAIRS] = bitpack_unpack_pairs,
+      [BITPACK_WORDS] = bitpack_unpack_words },
+  .pack = { [BITPACK_SIXES] = bitpack_pack_sixes,
+      [BITPACK_PAIRS] = bitpack_pack_pairs,
+      [BITPACK_WORDS] = bitpack_pack_words },
+};
