@@ -458,24 +458,6 @@ place_regions (
   return true;
 }
 
-bool
-regions_plan_run (RegionsPlan *plan, const Region *regions, int n,
-    const Image *src, const Image *dst, int rows_apart, GpuStream stream,
-    GpuOrder order, Fault *fault)
-{
-  TRACE_BLOCK (TRACE_REGIONS, 0);
-  RegionsRun run = { .n = n,
-    .src = src,
-    .dst = dst,
-    .rows_apart = rows_apart,
-    .stream = stream,
-    .order = order };
-
-  return validate_run (plan, regions, n, &run, fault)
-      && place_regions (plan, regions, &run, fault)
-      && plan->ops->run (plan, &run, fault);
-}
-
 static bool
 reserve_boxes (RegionsPlan *plan, int n, Fault *fault)
 {
@@ -512,6 +494,25 @@ find_boxes (
         &plan->boxes[i * layout->n_memories],
         &plan->boxes[n + i * layout->n_memories]);
   return true;
+}
+
+bool
+regions_plan_run (RegionsPlan *plan, const Region *regions, int n,
+    const Image *src, const Image *dst, int rows_apart, GpuStream stream,
+    GpuOrder order, Fault *fault)
+{
+  TRACE_BLOCK (TRACE_REGIONS, 0);
+  RegionsRun run = { .n = n,
+    .src = src,
+    .dst = dst,
+    .rows_apart = rows_apart,
+    .stream = stream,
+    .order = order };
+
+  return validate_run (plan, regions, n, &run, fault)
+      && place_regions (plan, regions, &run, fault)
+      && (plan->backend != BACKEND_CPU || find_boxes (plan, src, &run, fault))
+      && plan->ops->run (plan, &run, fault);
 }
 
 /* Rows of a field become those of both. */

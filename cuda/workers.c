@@ -121,10 +121,13 @@ worker_main (void *data)
 
 static _Thread_local int most_workers; /* 0: any number */
 
-void
+int
 workers_limit (int most)
 {
+  const int before = most_workers;
+
   most_workers = most;
+  return before;
 }
 
 static int

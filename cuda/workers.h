@@ -20,8 +20,8 @@ typedef void (*WorkersJob) (void *user, int worker, int first, int last);
 Workers *workers_new (int limit, Fault *fault);
 void workers_free (Workers *workers);
 /* Caps the `limit` of every later workers_new() on the calling thread; 0, the default: no cap.
- * For callers of functions that make their workers themselves, as plans do. */
-void workers_limit (int most);
+ * Returns what it was. For callers of functions that make their workers themselves, as plans do. */
+int workers_limit (int most);
 int workers_count (const Workers *workers);
 
 /* Calls `job` for all of [0, n) in parts of at most `grain` items (>= 1), and

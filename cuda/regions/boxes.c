@@ -33,9 +33,8 @@ blocks_around (RegionsSpan span, int first, int size, int n)
   return blocks;
 }
 
-/* What the fill of a part reads, of plane p. */
-static RegionsArea
-find_read (const RegionsPlan *plan, const RegionsPlace *place,
+RegionsArea
+regions_read_area (const RegionsPlan *plan, const RegionsPlace *place,
     const RegionsPart *part, const Image *layout, int p)
 {
   const SepconvBorder border = plan->spec.filter->border;
@@ -93,7 +92,7 @@ regions_find_boxes (const RegionsPlan *plan, const RegionsPlace *place,
     if (plan->spec.filter->plane[p].channels == 0
         || regions_area_is_empty (&part.area))
       continue;
-    area = find_read (plan, place, &part, layout, p);
+    area = regions_read_area (plan, place, &part, layout, p);
     add_area (&written[m], plane, &part.area, layout->memory[m].row_bytes);
     add_area (&read[m], plane, &area, layout->memory[m].row_bytes);
   }

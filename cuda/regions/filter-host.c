@@ -6,8 +6,8 @@
 
 #define ALIGNMENT 64 /* bytes, of rows of the result */
 /* What a cut costs beside its samples, in samples of large ones: of 90 x 90 samples, each takes
- * seven times as long as those of a whole picture. */
-#define CUT_COST 5e4
+ * three times as long as those of a whole picture. */
+#define CUT_COST 2e4
 
 /* A method's plan, and the taps that it has. */
 typedef struct
@@ -19,8 +19,9 @@ typedef struct
 
 struct RegionsCuts
 {
-  Image layout; /* of a whole picture, each plane with its own memory */
-  Tool *tools;  /* [sepconv_n_methods()] */
+  Image layout; /* of the largest cut, each plane with its own memory */
+  const SepconvMethod *used; /* the last one, or NULL */
+  Tool *tools;               /* [sepconv_n_methods()] */
   /* The method that is fastest for taps of that revision and sigma. */
   const SepconvMethod *chosen;
   unsigned chosen_revision;
@@ -59,7 +60,7 @@ set_apart (const Image *image)
 }
 
 RegionsCuts *
-regions_cuts_new (const Image *layout, Fault *fault)
+regions_cuts_new (const Image *layout, int most, Fault *fault)
 {
   RegionsCuts *cuts = calloc (1, sizeof *cuts);
 
@@ -71,6 +72,14 @@ regions_cuts_new (const Image *layout, Fault *fault)
     return NULL;
   }
   cuts->layout = set_apart (layout);
+  for (int p = 0; p < layout->n_planes; p++) {
+    ImagePlane *plane = &cuts->layout.plane[p];
+    ImageMemory *memory = &cuts->layout.memory[p];
+
+    plane->width = plane->width < most ? plane->width : most;
+    memory->height = memory->height < most ? memory->height : most;
+    memory->row_bytes = image_plane_row_bytes (plane);
+  }
   return cuts;
 }
 
@@ -238,8 +247,9 @@ regions_cuts_cost (const RegionsPlan *plan, const Image *src,
 }
 
 bool
-regions_cuts_filter (RegionsCuts *cuts, RegionsPlan *plan, const Image *src,
-    const RegionsArea area[IMAGE_MAX_PLANES], double sigma, Fault *fault)
+regions_cuts_filter (RegionsCuts *cuts, const RegionsPlan *plan,
+    const Image *src, const RegionsArea area[IMAGE_MAX_PLANES], double sigma,
+    Fault *fault)
 {
   const SepconvSpec *spec;
   Image image = set_apart (src), layout;
@@ -262,9 +272,15 @@ regions_cuts_filter (RegionsCuts *cuts, RegionsPlan *plan, const Image *src,
   if (method == NULL || !make_result (cuts, &image, fault))
     return false;
   filter = find_plan (cuts, plan, method, spec, sigma, fault);
-  plan->used = method;
+  cuts->used = method;
   return filter != NULL && sepconv_plan_reshape (filter, &layout, fault)
       && sepconv_plan_run_window (filter, &image, &cuts->result, window, fault);
+}
+
+const SepconvMethod *
+regions_cuts_method (const RegionsCuts *cuts)
+{
+  return cuts->used;
 }
 
 const uint8_t *

@@ -8,14 +8,19 @@
 
 typedef struct RegionsCuts RegionsCuts;
 
-RegionsCuts *regions_cuts_new (const Image *layout, Fault *fault);
+/* For cuts of pictures of a layout, of which none has more than `most` samples of a plane each way. */
+RegionsCuts *regions_cuts_new (const Image *layout, int most, Fault *fault);
+/* NULL is allowed. */
 void regions_cuts_free (RegionsCuts *cuts);
 
 /* Filters at least the areas of all planes that have channels to be filtered. Then
  * regions_cuts_row() finds the result until the next call. */
-bool regions_cuts_filter (RegionsCuts *cuts, RegionsPlan *plan,
+bool regions_cuts_filter (RegionsCuts *cuts, const RegionsPlan *plan,
     const Image *src, const RegionsArea area[IMAGE_MAX_PLANES], double sigma,
     Fault *fault);
+
+/* The method that did so last, or NULL. */
+const SepconvMethod *regions_cuts_method (const RegionsCuts *cuts);
 
 /* What regions_cuts_filter() of the spec's own taps takes, in samples. */
 double regions_cuts_cost (const RegionsPlan *plan, const Image *src,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* host: regions on the CPU. Worker threads copy the picture; then one region follows the other: its
- * fill is made from the source and laid over the result by rows. In place, nothing is copied but what
- * the fill of a region needs and a region before it covers. */
+/* host: regions on the CPU. Worker threads copy the picture; then each region's fill is made from the
+ * source and laid over the result by rows. Small regions that do not touch one another are handed
+ * to the workers, one each; the others follow one another, and all workers share the rows of one. In
+ * place, nothing is copied but what the fill of a region needs and a region before it covers. */
 #include "boxes.h"
 #include "compose.h"
 #include "filter-host.h"
@@ -16,8 +17,12 @@
  * waking. */
 #define LEAST_SAMPLES 16384
 
-/* In place, of so many regions each is compared with all before it; of more, all are taken to meet. */
+/* Of so many regions each is compared with all before it; of more, all are taken to meet. */
 #define MOST_COMPARED 256
+/* A region that one worker covers: samples that it covers, and of a plane that its fill reads each
+ * way, at most. */
+#define MOST_ALONE (8 * LEAST_SAMPLES)
+#define MOST_ALONE_SIDE 768
 #define MOST_SUMMED 65536   /* samples at a time, whose sum has 32 bits */
 #define SHADOW_ALIGNMENT 64 /* bytes, of rows */
 
@@ -29,13 +34,30 @@ typedef struct
   uint64_t *sums; /* of blocks */
 } Lines;
 
+/* What covers one region at a time: all workers, or one. */
+typedef struct
+{
+  int worker;        /* -1: all */
+  double *terms;     /* of the region's columns */
+  RegionsCuts *cuts; /* NULL: the plan's fill needs none so far */
+  RegionsPart part[IMAGE_MAX_PLANES]; /* of the region whose turn it is */
+  /* Of the last region of the run that cuts have filtered, or -1. */
+  int filtered;
+  bool failed; /* in this run */
+  Fault fault;
+} Crew;
+
 typedef struct
 {
   Workers *workers;
-  Lines *lines;      /* [workers_count()] */
-  double *terms;     /* of a region's columns */
-  RegionsCuts *cuts; /* NULL: the plan's fill needs none so far */
-  RegionsPart part[IMAGE_MAX_PLANES]; /* of the region whose turn it is */
+  Lines *lines; /* [workers_count()] */
+  Crew together;
+  Crew *alone; /* [workers_count()] */
+  /* [capacity], of the regions of a run: where the fill is made from the kept source, and which are
+   * too large for one worker. */
+  bool *covered, *large;
+  int capacity;
+  bool reads; /* in this run, regions read what others write */
   /* In place: the source where regions cover it that others read; NULL: not needed so far. */
   uint8_t *shadow_block;
   Image shadow;
@@ -46,6 +68,8 @@ typedef struct
 {
   const RegionsPlan *plan;
   const RegionsRun *run;
+  const Crew *crew;
+  const RegionsCuts *cuts; /* FILTER: with the region's part of the picture */
   const RegionsPart *part;
   int plane;
 } Job;
@@ -124,11 +148,10 @@ fill_line (const ComposeRow *row, uint8_t *line, RegionsSpan span, int code)
 static ComposeWeights
 weigh (const Job *job, const Lines *lines, int y)
 {
-  const State *state = job->plan->state;
   ComposeWeights weights = { .keep_low_bits = job->plan->spec.outside };
 
-  compose_weigh (&weights, &job->part->shape, job->part->area.x, state->terms,
-      y, lines->weights);
+  compose_weigh (&weights, &job->part->shape, job->part->area.x,
+      job->crew->terms, y, lines->weights);
   return weights;
 }
 
@@ -151,7 +174,7 @@ compose_picture (void *user, int worker, int first, int last)
       if (!regions_treats (spec, job->plane, c))
         continue;
       if (!spec->outside)
-        row.from = regions_cuts_row (state->cuts, job->plane, y)
+        row.from = regions_cuts_row (job->cuts, job->plane, y)
             + c * plane->channel_stride;
       compose_row (&row, &weights);
     }
@@ -257,23 +280,26 @@ compose_means (void *user, int worker, int first, int last)
   }
 }
 
-/* Runs a job for n items of so many samples each. */
+/* Runs a function for n items of so many samples each. */
 static void
-share (const State *state, int n, double samples, WorkersJob job, Job *user)
+share (Job *job, int n, double samples, WorkersJob function)
 {
+  const State *state = job->plan->state;
   const double grain = LEAST_SAMPLES / samples;
 
-  workers_run (state->workers, n,
-      grain < 1.0     ? 1
-          : grain > n ? n
-                      : (int) grain,
-      job, user);
+  if (job->crew->worker >= 0)
+    function (job, job->crew->worker, 0, n);
+  else
+    workers_run (state->workers, n,
+        grain < 1.0     ? 1
+            : grain > n ? n
+                        : (int) grain,
+        function, job);
 }
 
 static void
 compose_plane (Job *job)
 {
-  const State *state = job->plan->state;
   const RegionsSpec *spec = &job->plan->spec;
   const RegionsPart *part = job->part;
   const int columns = regions_span_size (part->area.x);
@@ -282,19 +308,19 @@ compose_plane (Job *job)
   if (spec->filter->plane[job->plane].channels == 0
       || regions_area_is_empty (&part->area))
     return;
-  compose_columns (&part->shape, part->area.x, state->terms);
+  compose_columns (&part->shape, part->area.x, job->crew->terms);
   if (spec->outside || spec->fill == REGIONS_FILTER)
-    share (state, rows, columns, compose_picture, job);
+    share (job, rows, columns, compose_picture);
   else if (spec->fill == REGIONS_SOLID)
-    share (state, rows, columns, compose_color, job);
+    share (job, rows, columns, compose_color);
   else
-    share (state,
+    share (job,
         regions_block_of (
             part->area.y.last - 1, part->block_y, part->block_height)
             + 1
             - regions_block_of (
                 part->area.y.first, part->block_y, part->block_height),
-        (double) columns * part->block_height, compose_means, job);
+        (double) columns * part->block_height, compose_means);
 }
 
 /* Enlarges a span by another; both may be empty. */
@@ -337,31 +363,48 @@ share_cut (const RegionsPlan *plan, const RegionsRun *run,
   return run->n > 1 && regions_cuts_cost (plan, run->src, hull) <= apart;
 }
 
-/* `filtered`: the region's part of the picture is filtered. */
+/* Makes room for cuts. */
 static bool
-run_region (RegionsPlan *plan, const RegionsRun *run, const RegionsPlace *place,
-    bool filtered, Fault *fault)
+reserve_cuts (const RegionsPlan *plan, Crew *crew, Fault *fault)
 {
-  State *state = plan->state;
+  const int most = crew->worker >= 0 ? MOST_ALONE_SIDE : IMAGE_MAX_HEIGHT;
+
+  if (crew->cuts == NULL)
+    crew->cuts = regions_cuts_new (&plan->layout, most, fault);
+  return crew->cuts != NULL;
+}
+
+/* `hull`: cuts that have the region's part of the picture; NULL: it is filtered here. */
+static bool
+run_region (const RegionsPlan *plan, const RegionsRun *run, int i, Crew *crew,
+    const RegionsCuts *hull, Fault *fault)
+{
+  const RegionsPlace *place = &run->place[i];
+  const bool filters =
+      !plan->spec.outside && plan->spec.fill == REGIONS_FILTER && hull == NULL;
   RegionsArea area[IMAGE_MAX_PLANES];
   bool any = false;
 
   for (int p = 0; p < run->src->n_planes; p++) {
-    state->part[p] =
+    crew->part[p] =
         regions_part (&plan->spec, place, run->src, p, run->rows_apart);
-    area[p] = state->part[p].area;
+    area[p] = crew->part[p].area;
     any = any
         || (plan->spec.filter->plane[p].channels != 0
             && !regions_area_is_empty (&area[p]));
   }
   if (!any)
     return true;
-  if (!filtered && !plan->spec.outside && plan->spec.fill == REGIONS_FILTER
-      && !regions_cuts_filter (
-          state->cuts, plan, run->src, area, place->sigma, fault))
+  if (filters
+      && (!reserve_cuts (plan, crew, fault)
+          || !regions_cuts_filter (
+              crew->cuts, plan, run->src, area, place->sigma, fault)))
     return false;
+  if (filters)
+    crew->filtered = i;
   for (int p = 0; p < run->src->n_planes; p++) {
-    Job job = { plan, run, &state->part[p], p };
+    Job job = { plan, run, crew, hull != NULL ? hull : crew->cuts,
+      &crew->part[p], p };
 
     compose_plane (&job);
   }
@@ -403,7 +446,7 @@ begin (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
         plan->whole, run->src, run->dst, NULL, GPU_AFTER_KERNELS, fault);
   copy_picture (state, run);
   for (int p = 0; plan->spec.outside && p < run->src->n_planes; p++) {
-    Job job = { plan, run, NULL, p };
+    Job job = { plan, run, &state->together, NULL, NULL, p };
 
     workers_run (state->workers, image_plane_height (run->src, p), COPY_ROWS,
         color_rows, &job);
@@ -413,11 +456,11 @@ begin (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
 
 /* Whether the fill of region i reads bytes that a region before it writes. */
 static bool
-reads_covered (const RegionsPlan *plan, const RegionsRun *run, int i)
+reads_covered (const RegionsRun *run, int i)
 {
   const int n = run->src->n_memories;
 
-  if (plan->spec.fill == REGIONS_SOLID || i == 0)
+  if (i == 0)
     return false;
   if (run->n > MOST_COMPARED)
     return true;
@@ -429,6 +472,44 @@ reads_covered (const RegionsPlan *plan, const RegionsRun *run, int i)
   return false;
 }
 
+/* Whether a region is too large for one worker. */
+static bool
+is_large (const RegionsPlan *plan, const RegionsRun *run, int i)
+{
+  int64_t samples = 0;
+
+  for (int p = 0; p < run->src->n_planes; p++) {
+    const RegionsPart part = regions_part (
+        &plan->spec, &run->place[i], run->src, p, run->rows_apart);
+    RegionsArea read;
+
+    if (plan->spec.filter->plane[p].channels == 0
+        || regions_area_is_empty (&part.area))
+      continue;
+    read = regions_read_area (plan, &run->place[i], &part, run->src, p);
+    samples += (int64_t) regions_span_size (part.area.x)
+        * regions_span_size (part.area.y) * run->src->plane[p].channels;
+    if (plan->spec.fill == REGIONS_FILTER && !plan->spec.outside
+        && (regions_span_size (read.x) > MOST_ALONE_SIDE
+            || regions_span_size (read.y) > MOST_ALONE_SIDE))
+      return true;
+  }
+  return samples > MOST_ALONE;
+}
+
+static bool
+reserve_regions (State *state, int n, Fault *fault)
+{
+  if (n <= state->capacity)
+    return true;
+  free (state->covered);
+  state->covered = malloc (2 * sizeof *state->covered * (size_t) n);
+  state->capacity = state->covered != NULL ? n : 0;
+  state->large = state->covered + state->capacity;
+  return state->covered != NULL
+      || fault_set (fault, FAULT_NO_SPACE, "Out of memory for %d regions.", n);
+}
+
 /* Keeps what the fills of such regions read, before anything is written. */
 static bool
 keep_source (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
@@ -437,7 +518,7 @@ keep_source (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
   const int n = run->src->n_memories;
 
   for (int i = 0; i < run->n; i++) {
-    if (!reads_covered (plan, run, i))
+    if (!state->covered[i])
       continue;
     if (state->shadow_block == NULL) {
       const size_t bytes =
@@ -456,23 +537,150 @@ keep_source (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
   return true;
 }
 
-/* Covers region i in place; `filtered` as for run_region(). */
+/* Covers region i. */
 static bool
-run_region_in_place (RegionsPlan *plan, const RegionsRun *run, int i,
-    bool filtered, Fault *fault)
+cover_region (const RegionsPlan *plan, const RegionsRun *run, int i, Crew *crew,
+    const RegionsCuts *hull, Fault *fault)
 {
   const State *state = plan->state;
   Image shadow = *run->src;
   RegionsRun from_shadow = *run;
 
-  if (filtered || !reads_covered (plan, run, i))
-    return run_region (plan, run, &run->place[i], filtered, fault);
+  if (!state->covered[i])
+    return run_region (plan, run, i, crew, hull, fault);
   for (int m = 0; m < shadow.n_memories; m++) {
     shadow.memory[m].data = state->shadow.memory[m].data;
     shadow.memory[m].stride = state->shadow.memory[m].stride;
   }
   from_shadow.src = &shadow;
-  return run_region (plan, &from_shadow, &run->place[i], false, fault);
+  return run_region (plan, &from_shadow, i, crew, hull, fault);
+}
+
+static bool
+boxes_meet (const ImageBox *a, const ImageBox *b, int n)
+{
+  for (int m = 0; m < n; m++)
+    if (regions_boxes_meet (&a[m], &b[m]))
+      return true;
+  return false;
+}
+
+/* Whether region i has to wait for one of those from `first` on: both write the same bytes, or it
+ * writes what the other one reads. It reads nothing itself that they write: that is kept. */
+static bool
+has_to_wait (const RegionsPlan *plan, const RegionsRun *run, int first, int i)
+{
+  const State *state = plan->state;
+  const int n = run->src->n_memories;
+  const ImageBox *written = &run->written[i * n];
+
+  for (int k = first; k < i; k++)
+    if (boxes_meet (written, &run->written[k * n], n)
+        || (state->reads && !state->covered[k]
+            && boxes_meet (written, &run->read[k * n], n)))
+      return true;
+  return false;
+}
+
+/* The end of the regions from `first` on that may be covered at the same time. */
+static int
+find_end (const RegionsPlan *plan, const RegionsRun *run, int first)
+{
+  const State *state = plan->state;
+  int end = first + 1;
+
+  if (state->large[first])
+    return end;
+  while (end < run->n && !state->large[end]
+      && !has_to_wait (plan, run, first, end))
+    end++;
+  return end;
+}
+
+/* Regions from `first` on, of which each worker takes one after the other. */
+typedef struct
+{
+  const RegionsPlan *plan;
+  const RegionsRun *run;
+  const RegionsCuts *hull;
+  int first;
+} Group;
+
+static void
+cover_alone (void *user, int worker, int first, int last)
+{
+  const Group *group = user;
+  const State *state = group->plan->state;
+  Crew *crew = &state->alone[worker];
+  /* A plan that one worker runs has no workers of its own. */
+  const int limit = workers_limit (1);
+
+  for (int i = first; i < last && !crew->failed; i++)
+    crew->failed = !cover_region (group->plan, group->run, group->first + i,
+        crew, group->hull, &crew->fault);
+  workers_limit (limit);
+}
+
+/* Covers regions [first, end) at the same time. */
+static bool
+cover_group (RegionsPlan *plan, const RegionsRun *run, int first, int end,
+    const RegionsCuts *hull, Fault *fault)
+{
+  State *state = plan->state;
+  Group group = { plan, run, hull, first };
+
+  if (end - first == 1)
+    return cover_region (plan, run, first, &state->together, hull, fault);
+  workers_run (state->workers, end - first, 1, cover_alone, &group);
+  for (int w = 0; w < workers_count (state->workers); w++)
+    if (state->alone[w].failed) {
+      if (fault != NULL)
+        *fault = state->alone[w].fault;
+      return false;
+    }
+  return true;
+}
+
+/* Finds which regions need the source that is kept, and which are large. */
+static bool
+sort_out (RegionsPlan *plan, const RegionsRun *run, bool shared, Fault *fault)
+{
+  State *state = plan->state;
+  const bool one_by_one =
+      run->n > MOST_COMPARED || workers_count (state->workers) == 1;
+
+  if (!reserve_regions (state, run->n, fault))
+    return false;
+  state->reads = run->in_place && !shared && plan->spec.fill != REGIONS_SOLID;
+  for (int i = 0; i < run->n; i++) {
+    state->covered[i] = state->reads && reads_covered (run, i);
+    state->large[i] = one_by_one || is_large (plan, run, i);
+  }
+  return true;
+}
+
+/* Remembers what filtered the last region. */
+static void
+report_method (RegionsPlan *plan)
+{
+  const State *state = plan->state;
+  const Crew *last = &state->together;
+
+  for (int w = 0; w < workers_count (state->workers); w++)
+    if (state->alone[w].filtered > last->filtered)
+      last = &state->alone[w];
+  if (last->filtered >= 0)
+    plan->used = regions_cuts_method (last->cuts);
+}
+
+static void
+begin_crews (State *state)
+{
+  state->together.filtered = -1;
+  for (int w = 0; w < workers_count (state->workers); w++) {
+    state->alone[w].filtered = -1;
+    state->alone[w].failed = false;
+  }
 }
 
 static bool
@@ -480,26 +688,29 @@ host_run (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
 {
   const bool cuts = plan->spec.fill == REGIONS_FILTER && !plan->spec.outside;
   State *state = plan->state;
+  Crew *together = &state->together;
   RegionsArea hull[IMAGE_MAX_PLANES];
   bool shared;
 
-  if (cuts && state->cuts == NULL) {
-    state->cuts = regions_cuts_new (&plan->layout, fault);
-    if (state->cuts == NULL)
-      return false;
-  }
   if (!run->in_place && !begin (plan, run, fault))
     return false;
+  begin_crews (state);
   shared = cuts && share_cut (plan, run, hull);
   if (shared
-      && !regions_cuts_filter (state->cuts, plan, run->src, hull, 0.0, fault))
+      && (!reserve_cuts (plan, together, fault)
+          || !regions_cuts_filter (
+              together->cuts, plan, run->src, hull, 0.0, fault)))
     return false;
-  if (run->in_place && !shared && !keep_source (plan, run, fault))
+  if (shared)
+    together->filtered = run->n - 1;
+  if (!sort_out (plan, run, shared, fault) || !keep_source (plan, run, fault))
     return false;
-  for (int i = 0; i < run->n; i++)
-    if (run->in_place ? !run_region_in_place (plan, run, i, shared, fault)
-                      : !run_region (plan, run, &run->place[i], shared, fault))
+  for (int i = 0, end; i < run->n; i = end) {
+    end = find_end (plan, run, i);
+    if (!cover_group (plan, run, i, end, shared ? together->cuts : NULL, fault))
       return false;
+  }
+  report_method (plan);
   return true;
 }
 
@@ -516,9 +727,16 @@ host_release (RegionsPlan *plan)
     free (state->lines[i].line);
     free (state->lines[i].sums);
   }
+  for (int i = 0; state->alone != NULL && i < workers_count (state->workers);
+       i++) {
+    free (state->alone[i].terms);
+    regions_cuts_free (state->alone[i].cuts);
+  }
   free (state->lines);
-  free (state->terms);
-  regions_cuts_free (state->cuts);
+  free (state->alone);
+  free (state->covered);
+  free (state->together.terms);
+  regions_cuts_free (state->together.cuts);
   free (state->shadow_block);
   workers_free (state->workers);
   free (state);
@@ -529,17 +747,23 @@ allocate_lines (State *state, size_t width)
 {
   const int n = workers_count (state->workers);
 
-  state->terms = malloc (sizeof *state->terms * width);
+  state->together.worker = -1;
+  state->together.terms = malloc (sizeof (double) * width);
   state->lines = calloc ((size_t) n, sizeof *state->lines);
-  if (state->terms == NULL || state->lines == NULL)
+  state->alone = calloc ((size_t) n, sizeof *state->alone);
+  if (state->together.terms == NULL || state->lines == NULL
+      || state->alone == NULL)
     return false;
   for (int i = 0; i < n; i++) {
     Lines *lines = &state->lines[i];
 
+    state->alone[i].worker = i;
+    state->alone[i].terms = malloc (sizeof (double) * width);
     lines->weights = malloc (sizeof *lines->weights * width);
     lines->line = malloc (sizeof (uint16_t) * width);
     lines->sums = malloc (sizeof *lines->sums * width);
-    if (lines->weights == NULL || lines->line == NULL || lines->sums == NULL)
+    if (state->alone[i].terms == NULL || lines->weights == NULL
+        || lines->line == NULL || lines->sums == NULL)
       return false;
   }
   return true;

@@ -15,9 +15,9 @@ typedef struct
       *place; /* [n], in the order in which they follow one another */
   int n;
   const Image *src, *dst;
-  /* src is dst. It has n_boxes of read bytes and as many of written ones, those of place i from
-   * i * n_memories on. */
-  bool in_place;
+  bool in_place; /* src is dst */
+  /* In place, and on the CPU: n_boxes of read bytes and as many of written ones, those of place i
+   * from i * n_memories on. */
   const ImageBox *read, *written;
   int n_boxes;
   int rows_apart;

@@ -155,12 +155,13 @@ static int
 count_bands (const RowsJob *rows, int workers)
 {
   const int least = max_int (LEAST_BAND, rows->y->n / WINDOW_SHARE);
-  const int tall = rows->height / max_int (LEAST_BAND, rows->y->n);
+  const int needed = rows_needed (rows);
+  const int tall = needed / max_int (LEAST_BAND, rows->y->n);
   const int bands = max_int (workers, min_int (tall, BANDS_EACH * workers));
 
-  if ((int64_t) rows->n_samples * rows->height < LEAST_SHARED)
+  if ((int64_t) rows->n_samples * needed < LEAST_SHARED)
     return 1;
-  return max_int (1, min_int (bands, rows->height / least));
+  return max_int (1, min_int (bands, needed / least));
 }
 
 /* A row beyond a constant border: with the center for a code, it adds nothing. */

@@ -55,9 +55,8 @@ filter_codes_bands (void *user, int worker, int first, int last)
 
   for (int item = first; item < last; item++) {
     const int band = item % job->bands;
-    const int64_t rows = rows_needed (job);
-    const int top = job->window.top + (int) (rows * band / job->bands);
-    const int bottom = job->window.top + (int) (rows * (band + 1) / job->bands);
+    const int top = rows_band (job, band);
+    const int bottom = rows_band (job, band + 1);
     Strip strip = { .job = job,
       .memory = memory,
       .begin = item / job->bands * job->slab,

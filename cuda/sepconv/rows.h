@@ -142,7 +142,7 @@ typedef struct
   int n_samples; /* of a row */
   int slab;      /* samples of a slab or strip, a multiple of ROWS_RUN */
   int strips;    /* for averages: that samples are divided into */
-  int bands; /* that the rows of a strip which are needed are divided into */
+  int bands; /* that the rows of a strip which are needed are divided into: rows_band() */
   const SepconvChannel *channel; /* [step], which share all but addresses */
   const uint8_t *src;
   ptrdiff_t src_stride;
@@ -157,6 +157,15 @@ static inline int
 rows_needed (const RowsJob *job)
 {
   return job->window.bottom - job->window.top;
+}
+
+/* The first row of a band of them, which may be empty; that of the band behind the last one is their
+ * end. */
+static inline int
+rows_band (const RowsJob *job, int band)
+{
+  return job->window.top
+      + (int) ((int64_t) rows_needed (job) * band / job->bands);
 }
 
 /* The inner loops for one instruction set. Each is a WorkersJob. */

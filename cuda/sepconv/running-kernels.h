@@ -333,12 +333,10 @@ static void
 filter_bands (void *user, int worker, int first, int last)
 {
   const RunningJob *job = user;
-  const int height = job->rows->height, bands = job->rows->bands;
 
   for (int band = first; band < last; band++)
-    filter_band (job, &job->state->memory[worker],
-        (int) ((int64_t) height * band / bands),
-        (int) ((int64_t) height * (band + 1) / bands));
+    filter_band (job, &job->state->memory[worker], rows_band (job->rows, band),
+        rows_band (job->rows, band + 1));
 }
 
 const RunningKernels RUNNING_KERNELS = { .filter = filter_bands };

@@ -193,9 +193,8 @@ filter_codes_bands (void *user, int worker, int first, int last)
 
   for (int item = first; item < last; item++) {
     const int band = item % rows->bands;
-    const int top = (int) ((int64_t) rows->height * band / rows->bands);
-    const int bottom =
-        (int) ((int64_t) rows->height * (band + 1) / rows->bands);
+    const int top = rows_band (rows, band);
+    const int bottom = rows_band (rows, band + 1);
     const int begin = item / rows->bands * rows->slab;
     const int n = min_int (rows->n_samples - begin, rows->slab);
 

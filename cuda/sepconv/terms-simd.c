@@ -95,10 +95,11 @@ divide (TermsJob *job, const SepconvPlan *plan, int parts)
 
   rows->slab = runs * ROWS_RUN;
   strips = (rows->n_samples + rows->slab - 1) / rows->slab;
-  rows->bands = job->whole ? 1
-                           : max_int (1,
-                               min_int ((parts + strips - 1) / strips,
-                                   rows->height / (BAND_WINDOWS * job->lines)));
+  rows->bands = job->whole
+      ? 1
+      : max_int (1,
+          min_int ((parts + strips - 1) / strips,
+              rows_needed (rows) / (BAND_WINDOWS * job->lines)));
 }
 
 static int
@@ -108,7 +109,7 @@ count_parts (const TermsJob *job, const State *state)
 
   for (int t = 0; t < job->n_terms; t++)
     taps += job->term[t]->x.n + job->term[t]->y.n;
-  return taps * job->rows.n_samples * job->rows.height < LEAST_SHARED
+  return taps * job->rows.n_samples * rows_needed (&job->rows) < LEAST_SHARED
       ? 1
       : PARTS_EACH * workers_count (state->workers);
 }

@@ -296,8 +296,7 @@ NAME (filter_bands) (void *user, int worker, int first, int last)
 
     strip.begin = item / rows->bands * rows->slab;
     strip.n = min_int (rows->n_samples - strip.begin, rows->slab);
-    strip.top = (int) ((int64_t) rows->height * band / rows->bands);
-    NAME (march) (&strip,
-        (int) ((int64_t) rows->height * (band + 1) / rows->bands));
+    strip.top = rows_band (rows, band);
+    NAME (march) (&strip, rows_band (rows, band + 1));
   }
 }
