@@ -10,7 +10,7 @@
 
 static const BitpackShape shapes[BITPACK_N_FORMATS] = {
   [BITPACK_V210] = { "v210", BITPACK_SIXES, 3, 6, 16, { 0 }, false },
-  [BITPACK_UYVP] = { "UYVP", BITPACK_PAIRS, 3, 2, 5, { 0 }, true },
+  [BITPACK_UYVP] = { "UYVP", BITPACK_PAIRS, 3, 2, 5, { 0 }, false },
   [BITPACK_Y410] = { "Y410", BITPACK_WORDS, 4, 1, 4, { 10, 0, 20, 30 }, false },
   [BITPACK_RGB10A2_LE] = { "RGB10A2_LE", BITPACK_WORDS, 4, 1, 4,
       { 0, 10, 20, 30 }, false },
@@ -37,11 +37,16 @@ bitpack_group_bytes (BitpackFormat format)
   return shapes[format].group_bytes;
 }
 
+static int
+find_max_width (const BitpackShape *shape)
+{
+  return IMAGE_MAX_ROW_BYTES / shape->group_bytes * shape->group_pixels;
+}
+
 int
 bitpack_max_width (BitpackFormat format)
 {
-  return IMAGE_MAX_ROW_BYTES / shapes[format].group_bytes
-      * shapes[format].group_pixels;
+  return find_max_width (&shapes[format]);
 }
 
 static size_t
@@ -75,15 +80,14 @@ bitpack_layout (BitpackFormat format, int width, int height, Image *packed)
 }
 
 static bool
-validate (const BitpackShape *shape, const Image *planes, Fault *fault)
+are_planes_of (const BitpackShape *shape, const Image *planes)
 {
   const int width = planes->plane[0].width;
   const int height = image_plane_height (planes, 0);
   bool ok = planes->n_planes == shape->n_planes
-      && planes->n_memories == shape->n_planes;
+      && planes->n_memories == shape->n_planes
+      && width <= find_max_width (shape);
 
-  if (!image_validate (planes, fault))
-    return false;
   for (int p = 0; ok && p < shape->n_planes; p++) {
     const ImagePlane *plane = &planes->plane[p];
     const bool half = shape->kind != BITPACK_WORDS && p > 0;
@@ -95,11 +99,16 @@ validate (const BitpackShape *shape, const Image *planes, Fault *fault)
     for (int other = 0; other < p; other++)
       ok = ok && planes->plane[other].memory != plane->memory;
   }
-  return (ok
-             && width <= IMAGE_MAX_ROW_BYTES / shape->group_bytes
-                     * shape->group_pixels)
-      || fault_set (fault, FAULT_SETTINGS, "These are not the planes of %s.",
-          shape->name);
+  return ok;
+}
+
+static bool
+validate (const BitpackShape *shape, const Image *planes, Fault *fault)
+{
+  return image_validate (planes, fault)
+      && (are_planes_of (shape, planes)
+          || fault_set (fault, FAULT_SETTINGS,
+              "These are not the planes of %s.", shape->name));
 }
 
 static const BitpackOps *

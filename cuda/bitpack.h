@@ -14,14 +14,13 @@
  *
  * UYVP has two pixels of 4:2:2 in five bytes: U, Y0, V, Y1, from the highest bit of the first byte
  * on. The last pixel of an odd width takes four bytes.
- * Sources: v210, r210: Apple, Uncompressed Y'CbCr Video in QuickTime Files (Technical Note TN2162)
- * and QuickTime's pixel format k30RGBPixelFormat; UYVP: RFC 4175, section 4.3; the others:
- * GStreamer, GstVideoFormat.
+ * Sources: v210: Apple, Uncompressed Y'CbCr Video in QuickTime Files (Technical Note TN2162); UYVP:
+ * RFC 4175, section 4.3; the others: GStreamer, GstVideoFormat.
  *
  * A packed frame is an Image, for the ring and for those who copy it: bitpack_layout(). Its planes
  * are another one, for those who compute, each of one channel, in a memory of its own and in two
  * bytes without gaps, of depth 10 and shift 0: Y, U and V, or R, G and B; and alpha, whose 2 bits are
- * five times there. Of alpha that was computed, packing rounds to the nearest of the four. */
+ * repeated to make 10. Packing rounds alpha to the nearest of its four codes. */
 #pragma once
 
 #include "backend.h"

@@ -14,23 +14,27 @@ gst_frame_crop_find (GstBuffer *buffer, const GstVideoInfo *info)
       : NULL;
 }
 
-gboolean
-gst_frame_crop_has_groups (const GstVideoInfo *info)
+/* Pixels that lie together. */
+static guint
+group_pixels (const GstVideoInfo *info)
 {
   const BitpackFormat packing =
       gst_frame_format_packing (GST_VIDEO_INFO_FORMAT (info));
 
-  return packing != BITPACK_NONE && bitpack_group_pixels (packing) > 2;
+  return packing != BITPACK_NONE ? (guint) bitpack_group_pixels (packing) : 1;
+}
+
+/* Coordinates are rounded to pairs. */
+gboolean
+gst_frame_crop_has_groups (const GstVideoInfo *info)
+{
+  return group_pixels (info) > 2;
 }
 
 static gboolean
 cuts_group (const GstVideoCropMeta *crop, const GstVideoInfo *info)
 {
-  return gst_frame_crop_has_groups (info)
-      && crop->x
-          % (guint) bitpack_group_pixels (
-              gst_frame_format_packing (GST_VIDEO_INFO_FORMAT (info)))
-      != 0;
+  return gst_frame_crop_has_groups (info) && crop->x % group_pixels (info) != 0;
 }
 
 gboolean

@@ -148,11 +148,30 @@ planes_of (BitpackFormat packing)
       return GST_VIDEO_FORMAT_I422_10LE;
     case BITPACK_Y410:
       return GST_VIDEO_FORMAT_A444_10LE;
+    case BITPACK_RGB10A2_LE:
+    case BITPACK_BGR10A2_LE:
+      return GST_VIDEO_FORMAT_GBRA_10LE;
     case BITPACK_R210:
       return GST_VIDEO_FORMAT_GBR_10LE;
-    default:
-      return GST_VIDEO_FORMAT_GBRA_10LE;
+    case BITPACK_NONE:
+      break;
   }
+  return GST_VIDEO_FORMAT_UNKNOWN;
+}
+
+gboolean
+gst_frame_rows_are_short (const GstVideoInfo *info)
+{
+  const BitpackFormat packing =
+      gst_frame_format_packing (GST_VIDEO_INFO_FORMAT (info));
+  const gint width = GST_VIDEO_INFO_WIDTH (info);
+  Image packed;
+
+  if (packing == BITPACK_NONE || width > bitpack_max_width (packing))
+    return FALSE;
+  bitpack_layout (packing, width, 1, &packed);
+  return GST_VIDEO_INFO_PLANE_STRIDE (info, 0)
+      < (gint) packed.memory[0].row_bytes;
 }
 
 /* Describes planes that hold what packed frames do. */
@@ -174,9 +193,7 @@ init_packed (
   bitpack_layout (packing, width, height, &self->memory);
   self->memory.memory[0].stride = GST_VIDEO_INFO_PLANE_STRIDE (info, 0);
   self->packing = packing;
-  /* GStreamer's rows of some odd widths of UYVP end before their last pixel does. */
-  return (gsize) GST_VIDEO_INFO_PLANE_STRIDE (info, 0)
-      >= self->memory.memory[0].row_bytes
+  return !gst_frame_rows_are_short (info)
       && image_validate (&self->memory, NULL);
 }
 

@@ -38,7 +38,7 @@ typedef struct
   /* As they lie in memory, with the info's strides: the same, but for bit-packed formats, which are
    * unpacked to be computed. */
   Image memory;
-  BitpackFormat packing;
+  BitpackFormat packing; /* BITPACK_NONE: `memory` is `layout` */
   GstFrameChannel channel[IMAGE_MAX_PLANES][IMAGE_MAX_CHANNELS];
   gint subsampling_x[IMAGE_MAX_PLANES]; /* frame pixels per plane pixel */
   gint subsampling_y[IMAGE_MAX_PLANES];
@@ -47,9 +47,12 @@ typedef struct
 /* Returns how the samples of a format are packed. */
 BitpackFormat gst_frame_format_packing (GstVideoFormat format);
 
-/* Describes frames of `info`. FALSE: the samples of the format are not whole bytes at regular
- * distances, as they are in every format of the templates but the bit-packed ones, or they lie beyond
- * their rows. */
+/* Whether GStreamer's rows of a bit-packed format end before their last pixel does, as those of UYVP
+ * with 3, 11, 19 pixels and so on. */
+gboolean gst_frame_rows_are_short (const GstVideoInfo *info);
+
+/* Describes frames of `info`. FALSE: the format is neither bit-packed, nor are its samples whole bytes
+ * at regular distances; or its rows are short. All other formats of the templates are taken. */
 gboolean gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info);
 
 /* Splits planes that hold both luma and chroma, as in AYUV, into image planes that hold one of

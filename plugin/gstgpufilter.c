@@ -290,11 +290,14 @@ gst_gpu_filter_set_info (GstVideoFilter *filter, GstCaps *incaps,
     Fault fault;
 
     fault_set (&fault, FAULT_FORMAT,
-        "Video of format %s, %dx%d, interlace-mode %s, is not supported.",
+        "Video of format %s, %dx%d, interlace-mode %s, is not supported%s.",
         gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (in_info)),
         GST_VIDEO_INFO_WIDTH (in_info), GST_VIDEO_INFO_HEIGHT (in_info),
         gst_video_interlace_mode_to_string (
-            GST_VIDEO_INFO_INTERLACE_MODE (in_info)));
+            GST_VIDEO_INFO_INTERLACE_MODE (in_info)),
+        gst_frame_rows_are_short (in_info)
+            ? ": its rows end before their last pixel does"
+            : "");
     gst_gpu_prepare_fail (self, &fault);
     return priv->have_layout = FALSE;
   }

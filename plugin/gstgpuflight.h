@@ -4,11 +4,11 @@
  * and pushes the result. */
 #pragma once
 
+#include "bitpack.h"
 #include "gstframequeue.h"
 #include "gstgpubackend.h"
 #include "gstgpufilter.h"
 #include "gstgpustats.h"
-#include "bitpack.h"
 
 G_BEGIN_DECLS
 

@@ -109,6 +109,8 @@ address() {
     "$folder/tests/emulation/kerncheck-emulated" --quick --part "$part" --check ring/
   run "address: kerncheck-emulated, gpu" \
     "$folder/tests/emulation/kerncheck-emulated" --quick --part "$part" --check gpu/
+  run "address: kerncheck-emulated, bitpack" \
+    "$folder/tests/emulation/kerncheck-emulated" --quick --part "$part" --check bitpack/
   mapfile -t slow < <(skip_each "${slow_emulated[@]}")
   # One fault point in 199, the same ones each time: tests/faults.sh address takes more.
   run "address: elements-emulated" env EMULATED_GPU_DEVICES=2 EMULATED_GPU_STRICT=1 \

@@ -20,7 +20,7 @@ struct BitpackFrame
   uint8_t *plane[IMAGE_MAX_PLANES];
   ptrdiff_t stride[IMAGE_MAX_PLANES];
   int width, height;
-  int aligned; /* bytes that all addresses of packed words are multiples of: 16, 4, or 1 */
+  int aligned; /* bytes that all packed rows begin at multiples of: 16, 4, or 1 */
   bool fours; /* rows of samples begin at multiples of four bytes */
   int bit[IMAGE_MAX_PLANES];
   bool big_endian, has_alpha;
@@ -168,8 +168,8 @@ plane_row (const BitpackFrame &frame, int p, int y)
   return (uint16_t *) (frame.plane[p] + y * frame.stride[p]);
 }
 
-/* Writes the first n of N samples, an even number of which begin at a multiple of four bytes if
- * rows do. */
+/* Writes the first n of N samples. Where N is even and rows begin at multiples of four bytes, so do
+ * these. */
 template <int N>
 __device__ static void
 put_samples (

@@ -9,10 +9,10 @@ extern "C" {
 #endif
 
 #define BITPACK_ALPHA 3 /* the plane of alpha */
-/* Its code for each step of the 2 bits. */
+/* What one step of its 2 bits is in 10. */
 #define BITPACK_ALPHA_STEP 341
 
-/* How samples are packed. */
+/* How samples are packed. Tables of both backends go by this order. */
 typedef enum
 {
   BITPACK_SIXES, /* as in v210 */

@@ -125,7 +125,8 @@ bitpack_join_two_pairs (uint8_t *packed, const uint16_t *samples)
 }
 #endif
 
-/* Sixteen bytes are read for two pairs, but for the last ones, of which a row may not have so many. */
+/* Two pairs are read as sixteen bytes. The last three or four are read one by one, since the row may
+ * end before that. */
 static void
 bitpack_take_pairs_apart (
     uint16_t *restrict samples, const uint8_t *restrict packed, int width)
@@ -240,8 +241,7 @@ bitpack_pack_pairs (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
   bitpack_join_pairs (packed, samples, row->width);
 }
 
-/* A word a pixel. Of the formats, those with alpha have the lowest byte first, and the other one the
- * highest. The order is known to compilers, or they make no vectors. */
+/* A word a pixel. The order of its bytes is a constant, or compilers make no vectors. */
 
 static inline uint32_t
 bitpack_order (uint32_t word, bool big_endian)
@@ -296,14 +296,15 @@ bitpack_pack_words_of (const BitpackRow *row, const uint16_t *restrict alpha,
   }
 }
 
-static void
-bitpack_take_alpha (
-    uint16_t *restrict alpha, const uint8_t *restrict packed, int n)
+static inline void
+bitpack_take_alpha (uint16_t *restrict alpha, const uint8_t *restrict packed,
+    int n, const bool big_endian)
 {
   for (int x = 0; x < n; x++) {
     uint32_t word;
 
     memcpy (&word, packed + 4 * x, sizeof word);
+    word = bitpack_order (word, big_endian);
     alpha[x] = (uint16_t) ((word >> 30) * BITPACK_ALPHA_STEP);
   }
 }
@@ -312,22 +313,24 @@ static void
 bitpack_unpack_words (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
 {
   (void) samples;
-  if (row->alpha == NULL) {
+  if (row->shape->big_endian)
     bitpack_unpack_words_of (row, packed, true);
-    return;
-  }
-  bitpack_unpack_words_of (row, packed, false);
-  bitpack_take_alpha (row->alpha, packed, row->width);
+  else
+    bitpack_unpack_words_of (row, packed, false);
+  if (row->alpha != NULL && row->shape->big_endian)
+    bitpack_take_alpha (row->alpha, packed, row->width, true);
+  else if (row->alpha != NULL)
+    bitpack_take_alpha (row->alpha, packed, row->width, false);
 }
 
 static void
 bitpack_pack_words (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
 {
   (void) samples;
-  if (row->alpha != NULL)
-    bitpack_pack_words_of (row, row->alpha, packed, false);
+  if (row->shape->big_endian)
+    bitpack_pack_words_of (row, row->alpha, packed, true);
   else
-    bitpack_pack_words_of (row, NULL, packed, true);
+    bitpack_pack_words_of (row, row->alpha, packed, false);
 }
 
 extern const BitpackLoops BITPACK_LOOPS;

@@ -388,8 +388,9 @@ formats_short_rows (void)
   message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
   expect (message != NULL, "no error");
   message_parse (message, &error, &debug);
-  expect (strstr (error->message, "UYVP, 11x4") != NULL, "the error is \"%s\"",
-      error->message);
+  expect (strstr (error->message, "UYVP, 11x4") != NULL
+          && strstr (error->message, "last pixel") != NULL,
+      "the error is \"%s\"", error->message);
   g_error_free (error);
   g_free (debug);
   gst_message_unref (message);

@@ -407,6 +407,7 @@ static void
 light_linear_formats (void)
 {
   for (guint f = 0; video_formats[f] != NULL; f++)
+    /* A width that rows of UYVP have room for. */
     check_way (video_formats[f], 21, 13, NULL, &linear);
 }
 

@@ -326,7 +326,7 @@ own_element_refuses_formats (void)
 {
   /* What the subclass refuses, and what the base class does. */
   static const char *const rows[][2] = { { "ownelement refuse=NV12", "NV12" },
-    { "ownelement", "v210" } };
+    { "ownelement", "v210" }, { "ownelement", "RGB10A2_LE" } };
 
   for (guint r = 0; r < G_N_ELEMENTS (rows); r++) {
     GstVideoInfo info;
