@@ -363,6 +363,13 @@ rows_plan_sharpen (const RowsJob *job, const RowsAveragesKernels *kernels,
   return true;
 }
 
+/* Samples of a row that strips have. */
+static int
+samples_of (const RowsJob *job)
+{
+  return rows_averages_end (job) - rows_averages_begin (job);
+}
+
 /* Divides a plane into strips, and these into bands so that there are about so many parts. */
 static void
 divide (RowsJob *job, int parts)
@@ -376,7 +383,7 @@ divide (RowsJob *job, int parts)
       ROWS_MAX_STRIP - ROWS_RUN);
 
   job->strips =
-      job->border == SEPCONV_WRAP ? 1 : divide_up (job->n_samples, most);
+      job->border == SEPCONV_WRAP ? 1 : divide_up (samples_of (job), most);
   job->bands = max_int (1,
       min_int (divide_up (parts, job->strips),
           divide_up (rows_needed (job), ROWS_MAX_AT_ONCE)));
@@ -392,7 +399,7 @@ averages_of (const RowsAveragesTaps *taps)
 static double
 work_of (const RowsJob *job)
 {
-  return (double) job->n_samples * rows_needed (job)
+  return (double) samples_of (job) * rows_needed (job)
       * (averages_of (&job->averages->x) + averages_of (&job->averages->y)
           + AVERAGES_OF_SAMPLE);
 }

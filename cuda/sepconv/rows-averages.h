@@ -157,15 +157,38 @@ rows_averages_band (const RowsJob *job, int band)
           + (int) ((int64_t) groups * band / job->bands) * ROWS_MAX_AT_ONCE);
 }
 
-/* The first sample of a strip; that of the one behind the last strip is n_samples. Strips have
+/* The samples of a row that strips have: those that are needed, and ROWS_RUN at least. A strip of
+ * a picture that wraps around has them all. */
+static inline int
+rows_averages_end (const RowsJob *job)
+{
+  const int end = job->window.right * job->step;
+
+  return job->border == SEPCONV_WRAP ? job->n_samples
+      : end < ROWS_RUN               ? ROWS_RUN
+                                     : end;
+}
+
+static inline int
+rows_averages_begin (const RowsJob *job)
+{
+  const int begin = job->window.left * job->step;
+  const int most = rows_averages_end (job) - ROWS_RUN;
+
+  return job->border == SEPCONV_WRAP ? 0 : begin < most ? begin : most;
+}
+
+/* The first sample of a strip; that of the one behind the last strip is the end. Strips have
  * ROWS_RUN samples at least, since half of the narrowest is that and ROWS_RUN more. */
 static inline int
 rows_averages_strip (const RowsJob *job, int strip)
 {
-  return strip == job->strips
-      ? job->n_samples
-      : (int) ((int64_t) job->n_samples * strip / job->strips / ROWS_RUN)
-          * ROWS_RUN;
+  const int begin = rows_averages_begin (job), end = rows_averages_end (job);
+
+  return strip == job->strips ? end
+                              : begin
+          + (int) ((int64_t) (end - begin) * strip / job->strips / ROWS_RUN)
+              * ROWS_RUN;
 }
 
 /* The job that an item belongs to, and its number there. */
