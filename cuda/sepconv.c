@@ -425,11 +425,12 @@ cheapest_method (const SepconvSpec *spec, const Image *layout, Backend backend,
   for (int i = 0; i < N_METHODS; i++) {
     double cost;
 
-    if (methods[i].backend != backend
-        || !sepconv_method_supports (&methods[i], spec, layout, gpu, NULL))
+    if (methods[i].backend != backend)
       continue;
+    /* To work out whether a method suits may take longer than what it costs. */
     cost = methods[i].ops->cost (&work);
-    if (cost < best_cost) {
+    if (cost < best_cost
+        && sepconv_method_supports (&methods[i], spec, layout, gpu, NULL)) {
       best = &methods[i];
       best_cost = cost;
     }

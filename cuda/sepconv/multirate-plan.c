@@ -155,6 +155,26 @@ correlate_bases (
   }
 }
 
+/* Convolves n numbers with a box of `factor` samples of sum 1, in place; returns how many there are
+ * then. */
+static int
+widen (double *number, int n, int factor)
+{
+  const int wider = n + factor - 1;
+  double sum = 0.0;
+
+  /* From the end on, so that what a box still needs is not overwritten. */
+  for (int k = wider - 1; k >= 0; k--) {
+    const double last = k < n ? number[k] : 0.0;
+
+    if (k >= factor - 1)
+      sum += number[k - (factor - 1)];
+    number[k] = sum / factor;
+    sum -= last;
+  }
+  return wider;
+}
+
 /* The scalar products of the wanted taps with the effective taps that each fitted tap alone
  * gives, over all phases. */
 static void
@@ -163,13 +183,20 @@ correlate_wanted (double *product, const MultirateAxis *axis,
 {
   const int factor = axis->factor, half = HALF (factor);
   const int before = wanted->n / 2 + (MARGIN + 2) * factor + half;
-  double smooth[TAPS_MAX + 16 * MULTIRATE_MAX_FACTOR] = { 0.0 };
+  const int last_wanted = wanted->n - 1 - wanted->n / 2;
+  const int last_fitted = factor * (axis->first + axis->n - 1);
+  const int n = before + half + 1
+      + (last_wanted > last_fitted ? last_wanted : last_fitted);
+  double smooth[TAPS_MAX + 16 * MULTIRATE_MAX_FACTOR];
+  double *from = smooth + before - wanted->n / 2 - half;
+  int widened = wanted->n;
 
-  /* smooth[y + before] = sum over o of window (o - y) * wanted (o) */
-  for (int o = 0; o < wanted->n; o++)
-    for (int i = -half; i <= half; i++)
-      smooth[o - wanted->n / 2 + i + before] +=
-          weight[i + half] * wanted->tap[o];
+  memset (smooth, 0, sizeof *smooth * (size_t) n);
+  /* smooth[y + before] = sum over o of window (o - y) * wanted (o), where the window is four boxes, as
+   * in make_window() */
+  memcpy (from, wanted->tap, sizeof *from * (size_t) wanted->n);
+  for (int box = 0; box < 4; box++)
+    widened = widen (from, widened, factor);
   for (int j = 0; j < axis->n; j++) {
     product[j] = 0.0;
     for (int i = -half; i <= half; i++)
@@ -214,11 +241,13 @@ largest_difference (const MultirateAxis *axis, const Taps *wanted)
   /* Of the first sample that a phase takes from the first wanted one; the window's own
    * beginning is `2 factor` before its low sample. */
   const int begin = wanted->n / 2 + factor * (axis->first - 1) - 2 * factor;
+  const int n = factor * (n_sums - 1) + reach;
   double most = 0.0;
 
   for (int p = 0; p < factor; p++) {
-    double taps[TAPS_MAX + 16 * MULTIRATE_MAX_FACTOR] = { 0.0 }, sum = 0.0;
+    double taps[TAPS_MAX + 16 * MULTIRATE_MAX_FACTOR], sum = 0.0;
 
+    memset (taps, 0, sizeof *taps * (size_t) n);
     for (int s = 0; s < n_sums; s++) {
       double weight = 0.0;
 
@@ -229,7 +258,7 @@ largest_difference (const MultirateAxis *axis, const Taps *wanted)
         taps[factor * s + i] += weight * axis->window[i];
     }
     /* taps[k] is at the wanted tap k + begin - p. */
-    for (int k = 0; k < factor * (n_sums - 1) + reach; k++) {
+    for (int k = 0; k < n; k++) {
       const int i = k + begin - p;
 
       sum += fabs (taps[k] - (i >= 0 && i < wanted->n ? wanted->tap[i] : 0.0));
@@ -285,6 +314,21 @@ fit (MultirateAxis *axis, const Taps *wanted)
     axis->tap[j] = (float) tap[j];
   axis->norm = relative_norm (axis, wanted);
   axis->error = largest_difference (axis, wanted) / taps_norm (wanted);
+}
+
+/* Copies an axis without room for more taps. */
+static void
+copy_axis (MultirateAxis *to, const MultirateAxis *from)
+{
+  to->factor = from->factor;
+  to->weight_sum = from->weight_sum;
+  to->first = from->first;
+  to->n = from->n;
+  memcpy (to->tap, from->tap, sizeof *to->tap * (size_t) from->n);
+  memcpy (to->window, from->window, sizeof to->window);
+  memcpy (to->phase, from->phase, sizeof to->phase);
+  to->error = from->error;
+  to->norm = from->norm;
 }
 
 /* Leaves the axis at its own rate. */
@@ -501,7 +545,7 @@ plan_one (MultirateAxis *x, MultirateAxis *y, const MultirateTerms *terms,
 
   plan_axis (&along_x, depth, windows);
   if (same_taps (terms->x[t], terms->y[t]))
-    *y = *x;
+    copy_axis (y, x);
   else
     plan_axis (&along_y, depth, windows);
 }

@@ -89,6 +89,9 @@ rows_fit (RowsFit *fit, const Taps *taps)
     for (int i = 0; i < n; i++)
       of[i] = sum ? (i > 0 ? 2.0 : 1.0) : base (fit, i, row);
     for (int i = 0; i < n; i++) {
+      /* Few smoothed samples reach one at that distance. */
+      if (of[i] == 0.0)
+        continue;
       x[i] += weight * of[i] * wanted;
       for (int j = 0; j <= i; j++)
         matrix[i][j] += weight * of[i] * of[j];

@@ -15,7 +15,8 @@
 #include <string.h>
 
 #define N_REGIONS 50
-#define SIDE 64 /* pixels */
+#define SIDE 64       /* pixels */
+#define LEAST_SIDE 40 /* of regions of different sizes: of the first one */
 #define N_TAPS 25
 #define STRENGTH 0.25 /* of the blur that follows the size of regions */
 
@@ -167,9 +168,9 @@ measure_regions (
   return ok;
 }
 
-/* Regions side by side, but for the last row of a small picture. */
+/* Regions side by side, but for the last row of a small picture; `mixed`: each has another size. */
 static void
-place_regions (Bench *bench)
+place_regions (Bench *bench, bool mixed)
 {
   const BenchSize size = bench->c->size;
   const int across = size.width / SIDE > 10 ? 10 : size.width / SIDE + 1;
@@ -178,8 +179,9 @@ place_regions (Bench *bench)
   for (int i = 0; i < N_REGIONS; i++) {
     const int x = i % across * (size.width / across);
     const int y = i / across * (size.height / down);
+    const int side = mixed ? LEAST_SIDE + i : SIDE;
 
-    bench->region[i] = (Region){ x, y, x + SIDE, y + SIDE };
+    bench->region[i] = (Region){ x, y, x + side, y + side };
   }
 }
 
@@ -217,7 +219,7 @@ measure_frames (Bench *bench)
   const size_t rotation = bench_device_rotation (&bench->device, &bench->facts);
   bool ok;
 
-  place_regions (bench);
+  place_regions (bench, false);
   make_spec (bench);
   ok = bench_frames_new (&bench->frames, &bench->device, &bench->c->layout,
            rotation, &bench->fault)
@@ -231,6 +233,9 @@ measure_frames (Bench *bench)
       && measure_regions (bench, "strong", REGIONS_FILTER, STRENGTH, N_REGIONS)
       && measure_regions (bench, "pixelate", REGIONS_PIXELATE, 0.0, N_REGIONS)
       && measure_regions (bench, "solid", REGIONS_SOLID, 0.0, N_REGIONS);
+  place_regions (bench, true);
+  ok = ok
+      && measure_regions (bench, "mixed", REGIONS_FILTER, STRENGTH, N_REGIONS);
   bench_frames_clear (&bench->frames);
   return ok;
 }
@@ -276,8 +281,8 @@ usage (void)
       "                 [--size WIDTHxHEIGHT]...\n"
       "  Times %d regions that are filtered, also with strength %g, pixelated or\n"
       "  covered with a color, in a copy and in place, beside the filter and the copy\n"
-      "  of the whole picture.\n",
-      N_REGIONS, STRENGTH);
+      "  of the whole picture. Mixed ones have strength %g and sides of %d pixels and more.\n",
+      N_REGIONS, STRENGTH, STRENGTH, LEAST_SIDE);
 }
 
 static bool
