@@ -62,8 +62,12 @@ strided_case (Check *check, Random *random, int index, const void *data)
   (void) data;
   check_describe (
       check, "%d samples of %d bytes, %d apart", n, bytes, distance);
-  if (!EXPECT (check, fence_new (&close) && fence_new (&apart), "no memory"))
+  if (!EXPECT (check, fence_new (&close), "no memory"))
     return;
+  if (!EXPECT (check, fence_new (&apart), "no memory")) {
+    fence_free (&close);
+    return;
+  }
   wanted = kerncheck_alloc (close.bytes);
   to = fence_row (&close, (size_t) (n * bytes));
   from = fence_row (&apart, (size_t) ((n - 1) * distance + bytes));
