@@ -120,7 +120,8 @@ bool regions_plan_update (
 /* Writes all of dst. `regions` are read during the call only. `rows_apart`: pixels of the picture
  * from one row of the finest plane to the next: 1, or 2 where the images are one field of an
  * interlaced picture, which then has half the layout's rows. CPU and CUDA as for
- * sepconv_plan_run(). Memory for more or larger regions than in earlier runs is allocated. */
+ * sepconv_plan_run(). Memory for more or larger regions than in earlier runs is allocated; on the
+ * CPU also for what a worker thread does for the first time. */
 bool regions_plan_run (RegionsPlan *plan, const Region *regions, int n,
     const Image *src, const Image *dst, int rows_apart, GpuStream stream,
     GpuOrder order, Fault *fault);

@@ -425,9 +425,10 @@ cheapest_method (const SepconvSpec *spec, const Image *layout, Backend backend,
   for (int i = 0; i < N_METHODS; i++) {
     double cost;
 
-    if (methods[i].backend != backend)
+    if (methods[i].backend != backend || methods[i].ops == NULL)
       continue;
-    /* To work out whether a method suits may take longer than what it costs. */
+    /* Whether a method suits may take longer to find than to filter a frame: only those that would be
+     * faster are asked. */
     cost = methods[i].ops->cost (&work);
     if (cost < best_cost
         && sepconv_method_supports (&methods[i], spec, layout, gpu, NULL)) {

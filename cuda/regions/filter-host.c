@@ -22,10 +22,11 @@ struct RegionsCuts
   Image layout; /* of the largest cut, each plane with its own memory */
   const SepconvMethod *used; /* the last one, or NULL */
   Tool *tools;               /* [sepconv_n_methods()] */
-  /* The method that is fastest for taps of that revision and sigma. */
+  /* The method that is fastest for taps of that revision and sigma, and for that cut. */
   const SepconvMethod *chosen;
   unsigned chosen_revision;
   double chosen_sigma;
+  Image chosen_layout;
   uint8_t *block; /* the result */
   size_t bytes;
   Image result;                                 /* of the cut */
@@ -166,12 +167,15 @@ choose_method (RegionsCuts *cuts, const RegionsPlan *plan,
 {
   if (plan->method != NULL)
     return plan->method;
+  /* By nothing but the region: results may not depend on which regions were filtered before. */
   if (cuts->chosen == NULL || cuts->chosen_revision != plan->revision
-      || cuts->chosen_sigma != sigma) {
+      || cuts->chosen_sigma != sigma
+      || !image_same_layout (layout, &cuts->chosen_layout)) {
     cuts->chosen = sepconv_choose_method (
         spec, layout, BACKEND_CPU, NULL, NULL, GPU_AFTER_KERNELS, fault);
     cuts->chosen_revision = plan->revision;
     cuts->chosen_sigma = sigma;
+    cuts->chosen_layout = *layout;
   }
   return cuts->chosen;
 }

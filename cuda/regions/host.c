@@ -17,12 +17,15 @@
  * waking. */
 #define LEAST_SAMPLES 16384
 
-/* Of so many regions each is compared with all before it; of more, all are taken to meet. */
+/* In place, of so many regions each is compared with all before it; of more, all are taken to meet. And
+ * so many are covered at the same time at most. */
 #define MOST_COMPARED 256
-/* A region that one worker covers: samples that it covers, and of a plane that its fill reads each
- * way, at most. */
+/* The most samples that one worker covers alone. */
 #define MOST_ALONE (8 * LEAST_SAMPLES)
+/* The widest and the tallest part of a plane that one worker filters alone, with what taps reach. */
 #define MOST_ALONE_SIDE 768
+/* Workers that cover regions alone, at most: each has memory of its own. */
+#define MOST_CREWS 16
 #define MOST_SUMMED 65536   /* samples at a time, whose sum has 32 bits */
 #define SHADOW_ALIGNMENT 64 /* bytes, of rows */
 
@@ -41,9 +44,9 @@ typedef struct
   double *terms;     /* of the region's columns */
   RegionsCuts *cuts; /* NULL: the plan's fill needs none so far */
   RegionsPart part[IMAGE_MAX_PLANES]; /* of the region whose turn it is */
-  /* Of the last region of the run that cuts have filtered, or -1. */
-  int filtered;
-  bool failed; /* in this run */
+  int filtered; /* the last region of the run that its cuts have filtered; -1: none */
+  /* Where a worker is alone: whether a region of this run has failed, and why. */
+  bool failed;
   Fault fault;
 } Crew;
 
@@ -52,7 +55,8 @@ typedef struct
   Workers *workers;
   Lines *lines; /* [workers_count()] */
   Crew together;
-  Crew *alone; /* [workers_count()] */
+  Workers *loners; /* of whom each covers a region alone: the same, or fewer */
+  Crew *alone;     /* [workers_count (loners)] */
   /* [capacity], of the regions of a run: where the fill is made from the kept source, and which are
    * too large for one worker. */
   bool *covered, *large;
@@ -342,25 +346,32 @@ share_cut (const RegionsPlan *plan, const RegionsRun *run,
     RegionsArea hull[IMAGE_MAX_PLANES])
 {
   double apart = 0.0;
+  int n = 0;
 
   if (plan->spec.strength > 0.0)
     return false;
   memset (hull, 0, sizeof *hull * IMAGE_MAX_PLANES);
   for (int i = 0; i < run->n; i++) {
     RegionsArea area[IMAGE_MAX_PLANES];
+    bool any = false;
 
     for (int p = 0; p < run->src->n_planes; p++) {
       area[p] = regions_part (
           &plan->spec, &run->place[i], run->src, p, run->rows_apart)
                     .area;
-      if (regions_area_is_empty (&area[p]))
+      if (plan->spec.filter->plane[p].channels == 0
+          || regions_area_is_empty (&area[p]))
         continue;
+      any = true;
       hull[p].x = join (hull[p].x, area[p].x);
       hull[p].y = join (hull[p].y, area[p].y);
     }
+    if (!any)
+      continue;
     apart += regions_cuts_cost (plan, run->src, area);
+    n++;
   }
-  return run->n > 1 && regions_cuts_cost (plan, run->src, hull) <= apart;
+  return n > 1 && regions_cuts_cost (plan, run->src, hull) <= apart;
 }
 
 /* Makes room for cuts. */
@@ -472,27 +483,29 @@ reads_covered (const RegionsRun *run, int i)
   return false;
 }
 
-/* Whether a region is too large for one worker. */
+/* Whether a region is too large for one worker, which `filters` it or only lays its fill over it. */
 static bool
-is_large (const RegionsPlan *plan, const RegionsRun *run, int i)
+is_large (const RegionsPlan *plan, const RegionsRun *run, int i, bool filters)
 {
   int64_t samples = 0;
 
   for (int p = 0; p < run->src->n_planes; p++) {
     const RegionsPart part = regions_part (
         &plan->spec, &run->place[i], run->src, p, run->rows_apart);
-    RegionsArea read;
 
     if (plan->spec.filter->plane[p].channels == 0
         || regions_area_is_empty (&part.area))
       continue;
-    read = regions_read_area (plan, &run->place[i], &part, run->src, p);
     samples += (int64_t) regions_span_size (part.area.x)
         * regions_span_size (part.area.y) * run->src->plane[p].channels;
-    if (plan->spec.fill == REGIONS_FILTER && !plan->spec.outside
-        && (regions_span_size (read.x) > MOST_ALONE_SIDE
-            || regions_span_size (read.y) > MOST_ALONE_SIDE))
-      return true;
+    if (filters) {
+      const RegionsArea read =
+          regions_read_area (plan, &run->place[i], &part, run->src, p);
+
+      if (regions_span_size (read.x) > MOST_ALONE_SIDE
+          || regions_span_size (read.y) > MOST_ALONE_SIDE)
+        return true;
+    }
   }
   return samples > MOST_ALONE;
 }
@@ -591,7 +604,7 @@ find_end (const RegionsPlan *plan, const RegionsRun *run, int first)
 
   if (state->large[first])
     return end;
-  while (end < run->n && !state->large[end]
+  while (end < run->n && end - first < MOST_COMPARED && !state->large[end]
       && !has_to_wait (plan, run, first, end))
     end++;
   return end;
@@ -631,8 +644,8 @@ cover_group (RegionsPlan *plan, const RegionsRun *run, int first, int end,
 
   if (end - first == 1)
     return cover_region (plan, run, first, &state->together, hull, fault);
-  workers_run (state->workers, end - first, 1, cover_alone, &group);
-  for (int w = 0; w < workers_count (state->workers); w++)
+  workers_run (state->loners, end - first, 1, cover_alone, &group);
+  for (int w = 0; w < workers_count (state->loners); w++)
     if (state->alone[w].failed) {
       if (fault != NULL)
         *fault = state->alone[w].fault;
@@ -646,15 +659,16 @@ static bool
 sort_out (RegionsPlan *plan, const RegionsRun *run, bool shared, Fault *fault)
 {
   State *state = plan->state;
-  const bool one_by_one =
-      run->n > MOST_COMPARED || workers_count (state->workers) == 1;
+  const bool one_by_one = workers_count (state->loners) == 1;
+  const bool filters =
+      !shared && !plan->spec.outside && plan->spec.fill == REGIONS_FILTER;
 
   if (!reserve_regions (state, run->n, fault))
     return false;
   state->reads = run->in_place && !shared && plan->spec.fill != REGIONS_SOLID;
   for (int i = 0; i < run->n; i++) {
     state->covered[i] = state->reads && reads_covered (run, i);
-    state->large[i] = one_by_one || is_large (plan, run, i);
+    state->large[i] = one_by_one || is_large (plan, run, i, filters);
   }
   return true;
 }
@@ -666,7 +680,7 @@ report_method (RegionsPlan *plan)
   const State *state = plan->state;
   const Crew *last = &state->together;
 
-  for (int w = 0; w < workers_count (state->workers); w++)
+  for (int w = 0; w < workers_count (state->loners); w++)
     if (state->alone[w].filtered > last->filtered)
       last = &state->alone[w];
   if (last->filtered >= 0)
@@ -677,7 +691,7 @@ static void
 begin_crews (State *state)
 {
   state->together.filtered = -1;
-  for (int w = 0; w < workers_count (state->workers); w++) {
+  for (int w = 0; w < workers_count (state->loners); w++) {
     state->alone[w].filtered = -1;
     state->alone[w].failed = false;
   }
@@ -727,7 +741,7 @@ host_release (RegionsPlan *plan)
     free (state->lines[i].line);
     free (state->lines[i].sums);
   }
-  for (int i = 0; state->alone != NULL && i < workers_count (state->workers);
+  for (int i = 0; state->alone != NULL && i < workers_count (state->loners);
        i++) {
     free (state->alone[i].terms);
     regions_cuts_free (state->alone[i].cuts);
@@ -738,6 +752,8 @@ host_release (RegionsPlan *plan)
   free (state->together.terms);
   regions_cuts_free (state->together.cuts);
   free (state->shadow_block);
+  if (state->loners != state->workers)
+    workers_free (state->loners);
   workers_free (state->workers);
   free (state);
 }
@@ -746,24 +762,28 @@ static bool
 allocate_lines (State *state, size_t width)
 {
   const int n = workers_count (state->workers);
+  const int n_alone = workers_count (state->loners);
 
   state->together.worker = -1;
   state->together.terms = malloc (sizeof (double) * width);
   state->lines = calloc ((size_t) n, sizeof *state->lines);
-  state->alone = calloc ((size_t) n, sizeof *state->alone);
+  state->alone = calloc ((size_t) n_alone, sizeof *state->alone);
   if (state->together.terms == NULL || state->lines == NULL
       || state->alone == NULL)
     return false;
   for (int i = 0; i < n; i++) {
     Lines *lines = &state->lines[i];
 
-    state->alone[i].worker = i;
-    state->alone[i].terms = malloc (sizeof (double) * width);
     lines->weights = malloc (sizeof *lines->weights * width);
     lines->line = malloc (sizeof (uint16_t) * width);
     lines->sums = malloc (sizeof *lines->sums * width);
-    if (state->alone[i].terms == NULL || lines->weights == NULL
-        || lines->line == NULL || lines->sums == NULL)
+    if (lines->weights == NULL || lines->line == NULL || lines->sums == NULL)
+      return false;
+  }
+  for (int i = 0; i < n_alone; i++) {
+    state->alone[i].worker = i;
+    state->alone[i].terms = malloc (sizeof (double) * width);
+    if (state->alone[i].terms == NULL)
       return false;
   }
   return true;
@@ -780,6 +800,11 @@ host_prepare (RegionsPlan *plan, Fault *fault)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory for regions.");
   state->workers = workers_new (WORKERS_MAX, fault);
   if (state->workers == NULL)
+    return false;
+  state->loners = workers_count (state->workers) > MOST_CREWS
+      ? workers_new (MOST_CREWS, fault)
+      : state->workers;
+  if (state->loners == NULL)
     return false;
   for (int p = 0; p < plan->layout.n_planes; p++)
     if (width < plan->layout.plane[p].width)

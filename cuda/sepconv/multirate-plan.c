@@ -4,6 +4,7 @@
 #include "border.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,6 +184,8 @@ correlate_wanted (double *product, const MultirateAxis *axis,
 {
   const int factor = axis->factor, half = HALF (factor);
   const int before = wanted->n / 2 + (MARGIN + 2) * factor + half;
+  /* Numbers that are written or read: up to the window of the last wanted tap, or of the last fitted
+   * one. */
   const int last_wanted = wanted->n - 1 - wanted->n / 2;
   const int last_fitted = factor * (axis->first + axis->n - 1);
   const int n = before + half + 1
@@ -316,19 +319,12 @@ fit (MultirateAxis *axis, const Taps *wanted)
   axis->error = largest_difference (axis, wanted) / taps_norm (wanted);
 }
 
-/* Copies an axis without room for more taps. */
+/* Copies an axis, but not the room for more taps, which is its end. */
 static void
 copy_axis (MultirateAxis *to, const MultirateAxis *from)
 {
-  to->factor = from->factor;
-  to->weight_sum = from->weight_sum;
-  to->first = from->first;
-  to->n = from->n;
-  memcpy (to->tap, from->tap, sizeof *to->tap * (size_t) from->n);
-  memcpy (to->window, from->window, sizeof to->window);
-  memcpy (to->phase, from->phase, sizeof to->phase);
-  to->error = from->error;
-  to->norm = from->norm;
+  memcpy (to, from,
+      offsetof (MultirateAxis, tap) + sizeof from->tap[0] * (size_t) from->n);
 }
 
 /* Leaves the axis at its own rate. */

@@ -49,11 +49,11 @@ typedef struct
   int weight_sum; /* 0: the window is not made of bytes */
   int first;
   int n;
-  float tap[TAPS_MAX];
   float window[MULTIRATE_REACH * MULTIRATE_MAX_FACTOR];
   float phase[MULTIRATE_MAX_FACTOR][MULTIRATE_REACH];
   /* By sum |wanted|: the largest sum |effective - wanted| of all phases, and sum |tap|. */
   double error, norm;
+  float tap[TAPS_MAX];
 } MultirateAxis;
 
 #define MULTIRATE_MAX_TERMS 2

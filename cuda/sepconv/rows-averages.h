@@ -114,18 +114,31 @@ typedef struct RowsAveragesKernels
   int rival_taps;
 } RowsAveragesKernels;
 
+/* What was found for a job. */
+typedef struct
+{
+  unsigned revision;     /* of the plan that the rest is of; 0: of none */
+  int n_samples, height; /* of the job */
+  bool hold;             /* whether the integers are exact enough, and faster */
+  RowsAverages integers;
+} RowsAveragesPlan;
+
 /* What a plan keeps for them. */
 struct RowsAveragesState
 {
-  /* Of each job, by the first of its channels. */
-  struct
-  {
-    unsigned revision; /* of the plan that the rest is of; 0: of none */
-    bool hold;         /* whether the integers are exact enough */
-    RowsAverages integers;
-  } planned[SEPCONV_MAX_CHANNELS];
+  RowsAveragesPlan planned
+      [SEPCONV_MAX_CHANNELS]; /* of each job, by the first of its channels */
   RowsAveragesRun run;
 };
+
+/* Whether that is for the taps of a revision and for the size of a job, which both decide. */
+static inline bool
+rows_averages_are_planned (
+    const RowsAveragesPlan *planned, unsigned revision, const RowsJob *job)
+{
+  return planned->revision == revision && planned->n_samples == job->n_samples
+      && planned->height == job->height;
+}
 
 /* Whether kernels, which may be NULL, take a job's samples as they lie. */
 bool rows_suit_averages (

@@ -373,22 +373,23 @@ static const RowsAverages *
 find_averages (const SepconvPlan *plan, const RowsJob *job)
 {
   const RowsState *state = plan->state;
-  struct RowsAveragesState *averages = state->averages;
-  const int index = (int) (job->channel - plan->channel);
+  RowsAveragesPlan *planned =
+      &state->averages->planned[job->channel - plan->channel];
 
   if (!rows_suit_averages (job, state->kernels->averages))
     return NULL;
-  if (averages->planned[index].revision != plan->revision) {
+  if (!rows_averages_are_planned (planned, plan->revision, job)) {
     const RowsAveragesAim aim = { .most_lost = ROWS_MOST_LOST,
       .rounds = true,
       .offset = rows_averages_offset (job) };
 
-    averages->planned[index].hold = rows_plan_averages (job,
-        state->kernels->averages, &aim, &averages->planned[index].integers);
-    averages->planned[index].revision = plan->revision;
+    planned->hold = rows_plan_averages (
+        job, state->kernels->averages, &aim, &planned->integers);
+    planned->revision = plan->revision;
+    planned->n_samples = job->n_samples;
+    planned->height = job->height;
   }
-  return averages->planned[index].hold ? &averages->planned[index].integers
-                                       : NULL;
+  return planned->hold ? &planned->integers : NULL;
 }
 
 void

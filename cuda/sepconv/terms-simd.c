@@ -208,7 +208,8 @@ static const RowsAverages *
 find_averages (const SepconvPlan *plan, RowsJob *rows)
 {
   State *state = plan->state;
-  const int i = (int) (rows->channel - plan->channel);
+  RowsAveragesPlan *planned =
+      &state->averages.planned[rows->channel - plan->channel];
 
   if (state->strips == NULL || plan->combine != SEPCONV_UNSHARP
       || plan->scale != 1.0)
@@ -217,14 +218,15 @@ find_averages (const SepconvPlan *plan, RowsJob *rows)
   rows->y = &sepconv_plan_term (plan, rows->channel->plane, 0)->y;
   if (!rows_suit_averages (rows, state->kernels->averages))
     return NULL;
-  if (state->averages.planned[i].revision != plan->revision) {
-    state->averages.planned[i].hold = rows_plan_sharpen (rows,
-        state->kernels->averages, plan->amount, rows->channel->threshold,
-        sharpen_offset (rows), &state->averages.planned[i].integers);
-    state->averages.planned[i].revision = plan->revision;
+  if (!rows_averages_are_planned (planned, plan->revision, rows)) {
+    planned->hold = rows_plan_sharpen (rows, state->kernels->averages,
+        plan->amount, rows->channel->threshold, sharpen_offset (rows),
+        &planned->integers);
+    planned->revision = plan->revision;
+    planned->n_samples = rows->n_samples;
+    planned->height = rows->height;
   }
-  return state->averages.planned[i].hold ? &state->averages.planned[i].integers
-                                         : NULL;
+  return planned->hold ? &planned->integers : NULL;
 }
 
 static void

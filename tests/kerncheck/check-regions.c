@@ -8,6 +8,7 @@
 #include "kerncheck-device.h"
 #include "oracle-regions.h"
 #include "verdict.h"
+#include "workers.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -668,6 +669,112 @@ check_in_place (Check *check, const void *data)
   check_subject (check, data,
       check->quick ? 2 * layout_n_kinds () : 8 * layout_n_kinds (),
       in_place_case);
+}
+
+/* Small regions, and now and then one that is too large for one worker, in a picture that is large
+ * enough for both. */
+static RegionsCase *
+crowd_begin (Check *check, int index, Random *random)
+{
+  static const char *const kinds[] = { "gray8", "rgbx", "nv12", "yuy2", "p010",
+    "rgba64" };
+  static const Subject any = { BACKEND_CPU, NULL };
+  RegionsCase *r = kerncheck_alloc (sizeof *r);
+  Case *c = case_new ();
+
+  r->c = c;
+  r->rows_apart = 1;
+  case_set_layout (c, layout_kind_by_name (kinds[index % 6]),
+      random_int (random, 600, 1000), random_int (random, 500, 700));
+  do {
+    make_spec (r, &any, &quick_effort, random);
+    r->spec.outside = false;
+    r->spec.grow = 0.0;
+    r->spec.taps = &r->taps;
+    if (index % 2 == 0) {
+      r->spec.fill = REGIONS_FILTER;
+      r->taps.kernel = TAPS_GAUSSIAN;
+      r->spec.strength = random_double (random, 0.05, 0.3);
+      c->spec.combine = SEPCONV_SUM;
+    } else {
+      r->spec.strength = 0.0;
+      case_make_blurs (c, random);
+    }
+  } while (!regions_validate (&r->spec, &c->layout, NULL));
+  r->n = random_int (random, 2, 40);
+  for (int i = 0; i < r->n; i++) {
+    const bool large = random_chance (random, 10);
+    const int width = large ? 450 : random_int (random, 8, 130);
+    const int height = large ? 350 : random_int (random, 8, 130);
+    const int x = random_int (random, -20, c->width);
+    const int y = random_int (random, -20, c->height);
+
+    r->regions[i] = (Region){ x, y, x + width, y + height };
+  }
+  describe (check, r);
+  return r;
+}
+
+/* What a new plan makes of a picture, with so many workers at most; 0: any number. */
+static bool
+run_crowd (Check *check, const RunningSubject *subject, const RegionsCase *r,
+    int workers, bool in_place, const Picture *src, Picture *dst)
+{
+  const int limit = workers_limit (workers);
+  RegionsPlan *plan = new_plan_of (check, subject, r, &r->c->layout);
+  Running running = { plan, r };
+  bool ok = plan != NULL;
+  Fault fault;
+
+  fault_clear (&fault);
+  image_copy (&dst->image, &src->image);
+  /* Workers meet other regions each time. */
+  for (int i = 0; i < 3 && ok; i++) {
+    if (in_place)
+      image_copy (&dst->image, &src->image);
+    ok = EXPECT (check,
+        (in_place ? run_in_place : run_regions) (
+            &running, &src->image, &dst->image, NULL, &fault),
+        "the run failed: %s", fault.message);
+  }
+  regions_plan_free (plan);
+  workers_limit (limit);
+  return ok;
+}
+
+/* One worker after the other, several at once, in a copy or in place: all make the same bytes. */
+static void
+workers_case (Check *check, Random *random, int index, const void *data)
+{
+  const RunningSubject *subject = data;
+  RegionsCase *r = crowd_begin (check, index, random);
+  Picture src, one, other;
+  Verdict verdict;
+
+  picture_new (&src, &r->c->layout, true, random);
+  picture_new (&one, &r->c->layout, true, random);
+  picture_new (&other, &r->c->layout, true, random);
+  picture_paint (&src, CONTENT_NOISE, random);
+  if (run_crowd (check, subject, r, 1, false, &src, &one))
+    for (int i = 0; i < 4; i++) {
+      const bool in_place = i % 2 != 0;
+
+      if (!run_crowd (check, subject, r, 0, in_place, &src, &other))
+        continue;
+      verdict_same (&verdict, &one.image, &other.image);
+      EXPECT (check, verdict.ok, "several workers, %s: %s",
+          in_place ? "in place" : "in a copy", verdict.text);
+    }
+  picture_clear (&src);
+  picture_clear (&one);
+  picture_clear (&other);
+  case_end (r);
+}
+
+static void
+check_several_workers (Check *check, const void *data)
+{
+  check_subject (check, data, check->quick ? 12 : 60, workers_case);
 }
 
 /* Another spec and other regions for the layout that a case has; not of another plan. */
@@ -1344,6 +1451,7 @@ check_regions_add (void)
   kerncheck_add (check_oracle, &any, NULL, "regions/cpu/oracle");
   kerncheck_add (check_in_place, &any, NULL, "regions/cpu/in-place");
   kerncheck_add (check_update, &any, NULL, "regions/cpu/update");
+  kerncheck_add (check_several_workers, &any, NULL, "regions/cpu/workers");
   kerncheck_add (check_deep, &any, NULL, "regions/cpu/deep");
   kerncheck_add (check_oracle, &gpu, NULL, "regions/cuda/oracle");
   kerncheck_add (check_in_place, &gpu, NULL, "regions/cuda/in-place");
