@@ -53,7 +53,8 @@ taps_binomial (Taps *taps, double q, int radius)
       const double here = taps->tap[i];
       const double right = i < 2 * radius ? taps->tap[i + 1] : 0.0;
 
-      taps->tap[i] = q * left + (1.0 - 2.0 * q) * here + q * right;
+      /* In this order, both halves are rounded alike. */
+      taps->tap[i] = q * (left + right) + (1.0 - 2.0 * q) * here;
       left = here;
     }
   }
