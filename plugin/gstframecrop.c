@@ -24,7 +24,7 @@ group_pixels (const GstVideoInfo *info)
   return packing != BITPACK_NONE ? (guint) bitpack_group_pixels (packing) : 1;
 }
 
-/* Coordinates are rounded to pairs. */
+/* Pairs do not count: coordinates are rounded to whole ones. */
 gboolean
 gst_frame_crop_has_groups (const GstVideoInfo *info)
 {

@@ -132,10 +132,8 @@ host_prepare (BitpackPlan *plan, Fault *fault)
   /* No two workers share a cache line. */
   state->row_samples =
       (size_t) round_up (BITPACK_ROW_SAMPLES (plan->width), ALIGNMENT);
-  if (plan->shape->kind != BITPACK_WORDS)
-    state->samples =
-        malloc ((size_t) n * state->row_samples * sizeof (uint16_t));
-  return plan->shape->kind == BITPACK_WORDS || state->samples != NULL
+  state->samples = malloc ((size_t) n * state->row_samples * sizeof (uint16_t));
+  return state->samples != NULL
       || fault_set (fault, FAULT_NO_SPACE, "Out of memory to unpack %s.",
           plan->shape->name);
 }

@@ -131,13 +131,19 @@ struct RowsAveragesState
   RowsAveragesRun run;
 };
 
-/* Whether that is for the taps of a revision and for the size of a job, which both decide. */
+/* Whether that was for other taps than those of a revision, or for a job of another size, which both
+ * decide: then it is to be found for these. */
 static inline bool
-rows_averages_are_planned (
-    const RowsAveragesPlan *planned, unsigned revision, const RowsJob *job)
+rows_averages_renew (
+    RowsAveragesPlan *planned, unsigned revision, const RowsJob *job)
 {
-  return planned->revision == revision && planned->n_samples == job->n_samples
-      && planned->height == job->height;
+  if (planned->revision == revision && planned->n_samples == job->n_samples
+      && planned->height == job->height)
+    return false;
+  planned->revision = revision;
+  planned->n_samples = job->n_samples;
+  planned->height = job->height;
+  return true;
 }
 
 /* Whether kernels, which may be NULL, take a job's samples as they lie. */

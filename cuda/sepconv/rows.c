@@ -378,16 +378,13 @@ find_averages (const SepconvPlan *plan, const RowsJob *job)
 
   if (!rows_suit_averages (job, state->kernels->averages))
     return NULL;
-  if (!rows_averages_are_planned (planned, plan->revision, job)) {
+  if (rows_averages_renew (planned, plan->revision, job)) {
     const RowsAveragesAim aim = { .most_lost = ROWS_MOST_LOST,
       .rounds = true,
       .offset = rows_averages_offset (job) };
 
     planned->hold = rows_plan_averages (
         job, state->kernels->averages, &aim, &planned->integers);
-    planned->revision = plan->revision;
-    planned->n_samples = job->n_samples;
-    planned->height = job->height;
   }
   return planned->hold ? &planned->integers : NULL;
 }

@@ -218,14 +218,10 @@ find_averages (const SepconvPlan *plan, RowsJob *rows)
   rows->y = &sepconv_plan_term (plan, rows->channel->plane, 0)->y;
   if (!rows_suit_averages (rows, state->kernels->averages))
     return NULL;
-  if (!rows_averages_are_planned (planned, plan->revision, rows)) {
+  if (rows_averages_renew (planned, plan->revision, rows))
     planned->hold = rows_plan_sharpen (rows, state->kernels->averages,
         plan->amount, rows->channel->threshold, sharpen_offset (rows),
         &planned->integers);
-    planned->revision = plan->revision;
-    planned->n_samples = rows->n_samples;
-    planned->height = rows->height;
-  }
   return planned->hold ? &planned->integers : NULL;
 }
 
