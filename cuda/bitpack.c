@@ -17,6 +17,16 @@ static const BitpackShape shapes[BITPACK_N_FORMATS] = {
   [BITPACK_BGR10A2_LE] = { "BGR10A2_LE", BITPACK_WORDS, 4, 1, 4,
       { 20, 10, 0, 30 }, false },
   [BITPACK_R210] = { "r210", BITPACK_WORDS, 3, 1, 4, { 20, 10, 0 }, true },
+  [BITPACK_GRAY10_LE32] = { "GRAY10_LE32", BITPACK_THREES, 0, 3, 4, { 0 },
+      false },
+  [BITPACK_NV12_10LE32] = { "NV12_10LE32", BITPACK_THREES, 0, 6, 8, { 0 },
+      false },
+  [BITPACK_NV16_10LE32] = { "NV16_10LE32", BITPACK_THREES, 0, 6, 8, { 0 },
+      false },
+  [BITPACK_NV12_10LE40] = { "NV12_10LE40", BITPACK_FOURS, 0, 4, 5, { 0 },
+      false },
+  [BITPACK_BIG_ENDIAN] = { "big-endian", BITPACK_SWAPPED, 0, 1, 2, { 0 },
+      true },
 };
 
 const char *
@@ -49,43 +59,109 @@ bitpack_max_width (BitpackFormat format)
   return find_max_width (&shapes[format]);
 }
 
+/* Of `n` pixels; or samples, of what goes by memories. */
 static size_t
-find_row_bytes (const BitpackShape *shape, int width)
+find_row_bytes (const BitpackShape *shape, int n)
 {
-  const size_t bytes = (size_t) divide_up (width, shape->group_pixels)
-      * (size_t) shape->group_bytes;
+  size_t bytes;
 
-  return shape->kind == BITPACK_PAIRS && width % 2 != 0 ? bytes - 1 : bytes;
+  switch (shape->kind) {
+    case BITPACK_THREES:
+      return (size_t) divide_up (n, 3) * sizeof (uint32_t);
+    case BITPACK_FOURS:
+      return ((size_t) n * 10 + 7) / 8;
+    case BITPACK_SWAPPED:
+      return (size_t) n * sizeof (uint16_t);
+    default:
+      break;
+  }
+  bytes =
+      (size_t) divide_up (n, shape->group_pixels) * (size_t) shape->group_bytes;
+  return shape->kind == BITPACK_PAIRS && n % 2 != 0 ? bytes - 1 : bytes;
 }
 
-void
-bitpack_layout (BitpackFormat format, int width, int height, Image *packed)
+static void
+add_rows (Image *packed, size_t bytes, int height)
 {
-  const size_t bytes = find_row_bytes (&shapes[format], width);
-
-  memset (packed, 0, sizeof *packed);
-  packed->n_memories = packed->n_planes = 1;
-  packed->plane[0] = (ImagePlane){
+  packed->plane[packed->n_planes] = (ImagePlane){
+    .memory = packed->n_memories,
     .width = (int) bytes,
     .channels = 1,
     .pixel_stride = 1,
     .channel_stride = 1,
     .depth = 8,
   };
-  packed->memory[0] = (ImageMemory){
+  packed->memory[packed->n_memories] = (ImageMemory){
     .row_bytes = bytes,
     .stride = (ptrdiff_t) bytes,
     .height = height,
   };
+  packed->n_planes++;
+  packed->n_memories++;
+}
+
+static void
+describe_packed (const BitpackShape *shape, const Image *planes, Image *packed)
+{
+  memset (packed, 0, sizeof *packed);
+  if (!bitpack_goes_by_memories (shape->kind)) {
+    add_rows (packed, find_row_bytes (shape, planes->plane[0].width),
+        image_plane_height (planes, 0));
+    return;
+  }
+  for (int m = 0; m < planes->n_memories; m++)
+    add_rows (packed, find_row_bytes (shape, bitpack_row_samples (planes, m)),
+        planes->memory[m].height);
+}
+
+void
+bitpack_layout (BitpackFormat format, const Image *planes, Image *packed)
+{
+  describe_packed (&shapes[format], planes, packed);
 }
 
 static bool
-are_planes_of (const BitpackShape *shape, const Image *planes)
+have_own_memories (const Image *planes)
+{
+  bool ok = planes->n_memories == planes->n_planes;
+
+  for (int p = 0; p < planes->n_planes; p++)
+    for (int other = 0; other < p; other++)
+      ok = ok && planes->plane[other].memory != planes->plane[p].memory;
+  return ok;
+}
+
+/* Whether the plane is all that there is in its rows. */
+static bool
+fills_rows (const Image *planes, int p)
+{
+  const ImagePlane *plane = &planes->plane[p];
+
+  return plane->depth == 10 && plane->offset == 0 && image_is_packed (plane)
+      && image_plane_row_bytes (plane)
+      == planes->memory[plane->memory].row_bytes;
+}
+
+static bool
+are_rows_of (const BitpackShape *shape, const Image *planes)
+{
+  const bool any = shape->kind == BITPACK_SWAPPED;
+  bool ok = any || have_own_memories (planes);
+
+  for (int p = 0; ok && p < planes->n_planes; p++)
+    ok = image_sample_bytes (&planes->plane[p]) == 2
+        && (any || fills_rows (planes, p));
+  for (int m = 0; ok && m < planes->n_memories; m++)
+    ok = planes->memory[m].row_bytes % sizeof (uint16_t) == 0;
+  return ok;
+}
+
+static bool
+are_channels_of (const BitpackShape *shape, const Image *planes)
 {
   const int width = planes->plane[0].width;
   const int height = image_plane_height (planes, 0);
-  bool ok = planes->n_planes == shape->n_planes
-      && planes->n_memories == shape->n_planes
+  bool ok = planes->n_planes == shape->n_planes && have_own_memories (planes)
       && width <= find_max_width (shape);
 
   for (int p = 0; ok && p < shape->n_planes; p++) {
@@ -96,10 +172,16 @@ are_planes_of (const BitpackShape *shape, const Image *planes)
         && plane->pixel_stride == 2 && plane->offset == 0
         && plane->width == (half ? divide_up (width, 2) : width)
         && image_plane_height (planes, p) == height;
-    for (int other = 0; other < p; other++)
-      ok = ok && planes->plane[other].memory != plane->memory;
   }
   return ok;
+}
+
+static bool
+are_planes_of (const BitpackShape *shape, const Image *planes)
+{
+  return bitpack_goes_by_memories (shape->kind)
+      ? are_rows_of (shape, planes)
+      : are_channels_of (shape, planes);
 }
 
 static bool
@@ -161,7 +243,7 @@ bitpack_plan_new (BitpackFormat format, const Image *planes, bool has_result,
   plan->ops = ops;
   plan->shape = shape;
   plan->width = planes->plane[0].width;
-  plan->row_bytes = find_row_bytes (shape, plan->width);
+  describe_packed (shape, planes, &plan->packed);
   if (!ops->prepare (plan, fault)
       || !make_image (plan, planes, 0, &plan->source, fault)
       || (has_result && !make_image (plan, planes, 1, &plan->result, fault))) {
@@ -199,14 +281,12 @@ static bool
 have_size (const BitpackPlan *plan, const Image *packed, const Image *planes,
     Fault *fault)
 {
-  const int height = image_plane_height (&plan->source, 0);
-
-  return (image_same_layout (planes, &plan->source) && packed->n_memories == 1
-             && packed->memory[0].height == height
-             && packed->memory[0].row_bytes == plan->row_bytes)
+  return (image_same_layout (planes, &plan->source)
+             && image_same_layout (packed, &plan->packed))
       || fault_set (fault, FAULT_SETTINGS,
           "A frame of %s does not have the size of its plan, %dx%d.",
-          plan->shape->name, plan->width, height);
+          plan->shape->name, plan->width,
+          image_plane_height (&plan->source, 0));
 }
 
 bool

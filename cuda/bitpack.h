@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bitpack: video whose samples of 10 bits are packed without regard to bytes, to planes and back.
+/* bitpack: video whose samples do not lie in memory as the engine takes them, to planes and back:
+ * samples of 10 bits that are packed without regard to bytes, and samples of two bytes of which the
+ * higher one comes first.
  *
  * In words of 32 bits, samples from the lowest bit on; a word's lowest byte comes first, but for
  * r210:
@@ -11,16 +13,29 @@
  *   RGB10A2_LE    R, G, B, and 2 bits of alpha
  *   BGR10A2_LE    B, G, R, and 2 bits of alpha
  *   r210          B, G, R, and two bits of 0; the highest byte comes first
+ *   GRAY10_LE32   three pixels a word, and two bits of 0; the last word of a row may hold fewer
+ *   NV12_10LE32   rows of Y in one memory, and of U V U V and so on in a second one, three samples a
+ *                 word likewise; 4:2:0
+ *   NV16_10LE32   the same of 4:2:2
  *
- * UYVP has two pixels of 4:2:2 in five bytes: U, Y0, V, Y1, from the highest bit of the first byte
- * on. The last pixel of an odd width takes four bytes.
+ * NV12_10LE40 has the samples of NV12_10LE32, four in five bytes, from the lowest bit of the first
+ * byte on. UYVP has two pixels of 4:2:2 in five bytes:
+ * U, Y0, V, Y1, from the highest bit of the first byte on. The last pixel of an odd width takes four
+ * bytes.
+ *
+ * BITPACK_BIG_ENDIAN is any format with samples of two bytes: each is swapped.
  * Sources: v210: Apple, Uncompressed Y'CbCr Video in QuickTime Files (Technical Note TN2162); UYVP:
  * RFC 4175, section 4.3; the others: GStreamer, GstVideoFormat.
  *
  * A packed frame is an Image, for the ring and for those who copy it: bitpack_layout(). Its planes
- * are another one, for those who compute, each of one channel, in a memory of its own and in two
- * bytes without gaps, of depth 10 and shift 0: Y, U and V, or R, G and B; and alpha, whose 2 bits are
- * repeated to make 10. Packing rounds alpha to the nearest of its four codes. */
+ * are another one, for those who compute, with samples of two bytes:
+ *
+ *   v210 to r210, UYVP   each of one channel, in a memory of its own without gaps, of depth 10 and
+ *                        shift 0: Y, U and V, or R, G and B; and alpha, whose 2 bits are repeated
+ *                        to make 10. Packing rounds alpha to the nearest of its four codes
+ *   GRAY10_LE32 to       each in a memory of its own without gaps, of depth 10: Y, and UV of two
+ *   NV12_10LE40          channels
+ *   BITPACK_BIG_ENDIAN   any */
 #pragma once
 
 #include "backend.h"
@@ -33,33 +48,38 @@ extern "C" {
 
 typedef enum
 {
-  BITPACK_NONE, /* samples are whole bytes: no value for the functions below */
+  BITPACK_NONE, /* they lie as the engine takes them: no value for the functions below */
   BITPACK_V210,
   BITPACK_UYVP,
   BITPACK_Y410,
   BITPACK_RGB10A2_LE,
   BITPACK_BGR10A2_LE,
   BITPACK_R210,
+  BITPACK_GRAY10_LE32,
+  BITPACK_NV12_10LE32,
+  BITPACK_NV16_10LE32,
+  BITPACK_NV12_10LE40,
+  BITPACK_BIG_ENDIAN,
 } BitpackFormat;
 
-#define BITPACK_N_FORMATS (BITPACK_R210 + 1)
+#define BITPACK_N_FORMATS (BITPACK_BIG_ENDIAN + 1)
 
 typedef struct BitpackPlan BitpackPlan;
 
-/* Its name: that of GStreamer. Static. */
+/* Its name: that of GStreamer, or "big-endian". Static. */
 const char *bitpack_name (BitpackFormat format);
 
-/* Pixels that lie together, in that number of bytes: rows begin with such a group. */
+/* Pixels that lie together, in that number of bytes of each memory: rows begin with such a group. Of
+ * BITPACK_BIG_ENDIAN, pixels lie as in the planes: 1, and the bytes of a sample. */
 int bitpack_group_pixels (BitpackFormat format);
 int bitpack_group_bytes (BitpackFormat format);
 
-/* The widest frame, since a row is an Image's. */
+/* The widest frame whose packed row is an Image's. */
 int bitpack_max_width (BitpackFormat format);
 
-/* Describes packed frames of such a size, 1..bitpack_max_width() x 1..IMAGE_MAX_HEIGHT, as one plane
- * of bytes; without an address, rows without a gap. */
-void bitpack_layout (
-    BitpackFormat format, int width, int height, Image *packed);
+/* Describes packed frames for these planes, whose size is 1..bitpack_max_width() x
+ * 1..IMAGE_MAX_HEIGHT, as planes of bytes, one in each memory; without addresses, rows without a gap. */
+void bitpack_layout (BitpackFormat format, const Image *planes, Image *packed);
 
 /* Makes a plan for frames of these planes, and the planes: source and, with `has_result`, result,
  * which begin zeroed. `gpu` must outlive the plan, and its context be pushed here and below, if

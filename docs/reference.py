@@ -29,8 +29,9 @@ PART = re.compile(r"(<!-- reference: (\w+) -->\n).*?(<!-- end of reference -->)"
 # Formats that the elements take with newer versions of GStreamer than they need at least.
 NEWER = {
     (1, 24): ("A422", "A444", "RBGA", "A420_12LE", "A422_12LE", "A444_12LE", "A420_16LE", "A422_16LE",
-              "A444_16LE", "GBR_16LE"),
-    (1, 26): ("GRAY10_LE16", "Y216_LE", "Y416_LE"),
+              "A444_16LE", "GBR_16LE", "A420_12BE", "A422_12BE", "A444_12BE", "A420_16BE", "A422_16BE",
+              "A444_16BE", "GBR_16BE"),
+    (1, 26): ("GRAY10_LE16", "Y216_LE", "Y416_LE", "Y216_BE", "Y416_BE"),
 }
 
 FLAGS = GstVideo.VideoFormatFlags

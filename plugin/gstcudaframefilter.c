@@ -112,7 +112,8 @@ gst_cuda_frame_filter_takes_format (
   if (gst_frame_format_packing (GST_VIDEO_FORMAT_INFO_FORMAT (format))
       != BITPACK_NONE)
     return fault_set (why, FAULT_FORMAT,
-        "%s takes video whose samples are whole bytes, unlike those of %s.",
+        "%s takes video whose samples are whole bytes in the host's order, unlike "
+        "those of %s.",
         G_OBJECT_TYPE_NAME (self), GST_VIDEO_FORMAT_INFO_NAME (format));
   if (klass->takes_format == NULL || klass->takes_format (self, format, &error)) {
     g_clear_error (&error);

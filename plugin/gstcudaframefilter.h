@@ -18,8 +18,8 @@ G_BEGIN_DECLS
  * Subclasses inherit from it:
  *
  * - the pad templates: raw video in system memory and in memory:CUDAMemory, in any
- *   combination on the two pads. Bit-packed formats, as v210, are refused, and @takes_format
- *   refuses others;
+ *   combination on the two pads. Bit-packed formats, as v210, and those with the
+ *   higher byte of samples first, as GRAY16_BE, are refused, and @takes_format refuses others;
  * - the properties backend, cuda-device-id, transfer, ring-depth, active-backend,
  *   active-method and stats, as cudasepconv has them;
  * - order and loss: events wait for the frames before them, a flush drops those in flight, errors
@@ -111,9 +111,9 @@ struct _GstCudaFrameFilter
 /**
  * GstCudaFrameFilterClass:
  * @takes_format: whether the current settings can work on frames of a format. If not, @why,
- *     which may be %NULL, gets the reason. It is not asked about bit-packed formats, which no
- *     subclass gets. A setter that changes the answer calls gst_base_transform_reconfigure_sink().
- *     Any thread. %NULL: all formats of the templates but bit-packed ones
+ *     which may be %NULL, gets the reason. It is not asked about bit-packed formats and those
+ *     with the higher byte of samples first, which no subclass gets. A setter that changes the answer calls gst_base_transform_reconfigure_sink().
+ *     Any thread. %NULL: all formats of the templates but those
  * @prepare: gets ready for the next frame under the current settings: allocates memory, makes
  *     tables. Called before each frame, and when caps are set or the backend changes;
  *     @info describes the frames. *@use is %GST_CUDA_FRAME_WRITE unless this function sets it.

@@ -107,7 +107,7 @@ gst_frame_crop (GstVideoFrame *frame, const GstVideoCropMeta *crop)
     const gint y = (gint) crop->y / rows_apart >> format->h_sub[c];
     gint64 columns = (gint64) x * format->pixel_stride[c];
 
-    if (packing != BITPACK_NONE)
+    if (packing != BITPACK_NONE && packing != BITPACK_BIG_ENDIAN)
       columns = (gint64) crop->x / bitpack_group_pixels (packing)
           * bitpack_group_bytes (packing);
     if (!move_plane (frame, p,

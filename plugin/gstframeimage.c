@@ -117,6 +117,24 @@ add_plane (GstFrameLayout *self, const GstVideoInfo *info,
   }
 }
 
+/* Returns the format that is the same but for the order of the two bytes of its samples, of one with
+ * the higher byte first; UNKNOWN for all others. */
+static GstVideoFormat
+little_endian_of (GstVideoFormat format)
+{
+  const gchar *name = gst_video_format_to_string (format);
+  GstVideoFormat other = GST_VIDEO_FORMAT_UNKNOWN;
+
+  if (name != NULL && g_str_has_suffix (name, "BE")) {
+    gchar *swapped = g_strdup (name);
+
+    swapped[strlen (name) - 2] = 'L';
+    other = gst_video_format_from_string (swapped);
+    g_free (swapped);
+  }
+  return other;
+}
+
 BitpackFormat
 gst_frame_format_packing (GstVideoFormat format)
 {
@@ -133,16 +151,26 @@ gst_frame_format_packing (GstVideoFormat format)
       return BITPACK_BGR10A2_LE;
     case GST_VIDEO_FORMAT_r210:
       return BITPACK_R210;
+    case GST_VIDEO_FORMAT_GRAY10_LE32:
+      return BITPACK_GRAY10_LE32;
+    case GST_VIDEO_FORMAT_NV12_10LE32:
+      return BITPACK_NV12_10LE32;
+    case GST_VIDEO_FORMAT_NV16_10LE32:
+      return BITPACK_NV16_10LE32;
+    case GST_VIDEO_FORMAT_NV12_10LE40:
+      return BITPACK_NV12_10LE40;
     default:
-      return BITPACK_NONE;
+      return little_endian_of (format) != GST_VIDEO_FORMAT_UNKNOWN
+          ? BITPACK_BIG_ENDIAN
+          : BITPACK_NONE;
   }
 }
 
-/* Returns the format whose planes hold the samples of a packed one. */
+/* Returns the format whose planes hold the samples of a packed one, or more of them. */
 static GstVideoFormat
-planes_of (BitpackFormat packing)
+planes_of (GstVideoFormat format)
 {
-  switch (packing) {
+  switch (gst_frame_format_packing (format)) {
     case BITPACK_V210:
     case BITPACK_UYVP:
       return GST_VIDEO_FORMAT_I422_10LE;
@@ -153,61 +181,96 @@ planes_of (BitpackFormat packing)
       return GST_VIDEO_FORMAT_GBRA_10LE;
     case BITPACK_R210:
       return GST_VIDEO_FORMAT_GBR_10LE;
+    case BITPACK_GRAY10_LE32:
+    case BITPACK_NV12_10LE32:
+    case BITPACK_NV16_10LE32:
+    case BITPACK_NV12_10LE40:
+      return GST_VIDEO_FORMAT_P010_10LE;
+    case BITPACK_BIG_ENDIAN:
+      return little_endian_of (format);
     case BITPACK_NONE:
       break;
   }
   return GST_VIDEO_FORMAT_UNKNOWN;
 }
 
-gboolean
-gst_frame_rows_are_short (const GstVideoInfo *info)
+/* Makes the planes of P010 those of a format that GStreamer has no planes for. */
+static void
+fit_planes (GstFrameLayout *self)
 {
-  const BitpackFormat packing =
-      gst_frame_format_packing (GST_VIDEO_INFO_FORMAT (info));
-  const gint width = GST_VIDEO_INFO_WIDTH (info);
-  Image packed;
+  Image *layout = &self->layout;
 
-  if (packing == BITPACK_NONE || width > bitpack_max_width (packing))
-    return FALSE;
-  bitpack_layout (packing, width, 1, &packed);
-  return GST_VIDEO_INFO_PLANE_STRIDE (info, 0)
-      < (gint) packed.memory[0].row_bytes;
+  if (self->packing == BITPACK_GRAY10_LE32) {
+    layout->n_planes = layout->n_memories = 1;
+    self->channel[0][0].zero = 0;
+  } else if (self->packing == BITPACK_NV16_10LE32) {
+    layout->memory[1].height = layout->memory[0].height;
+    self->subsampling_y[1] = 1;
+  }
 }
 
-/* Describes planes that hold what packed frames do. */
+/* Whether GStreamer's rows hold all samples of packed frames. */
 static gboolean
-init_packed (
-    GstFrameLayout *self, const GstVideoInfo *info, BitpackFormat packing)
+rows_are_long (const Image *packed, const GstVideoInfo *info)
 {
+  for (gint m = 0; m < packed->n_memories; m++)
+    if (GST_VIDEO_INFO_PLANE_STRIDE (info, m)
+        < (gint) packed->memory[m].row_bytes)
+      return FALSE;
+  return TRUE;
+}
+
+/* Describes planes that hold what packed frames do, whatever their rows. */
+static gboolean
+describe_packed (GstFrameLayout *self, const GstVideoInfo *info)
+{
+  const GstVideoFormat format = GST_VIDEO_INFO_FORMAT (info);
+  const BitpackFormat packing = gst_frame_format_packing (format);
   const gint width = GST_VIDEO_INFO_WIDTH (info);
   const gint height = GST_VIDEO_INFO_FIELD_HEIGHT (info);
   GstVideoInfo planes;
 
-  if (width > bitpack_max_width (packing)
+  if (packing == BITPACK_NONE || width > bitpack_max_width (packing)
       || !gst_video_info_set_format (
-          &planes, planes_of (packing), (guint) width, (guint) height))
+          &planes, planes_of (format), (guint) width, (guint) height))
     return FALSE;
   planes.colorimetry = info->colorimetry;
   if (!gst_frame_layout_init (self, &planes))
     return FALSE;
-  bitpack_layout (packing, width, height, &self->memory);
-  self->memory.memory[0].stride = GST_VIDEO_INFO_PLANE_STRIDE (info, 0);
   self->packing = packing;
-  return !gst_frame_rows_are_short (info)
-      && image_validate (&self->memory, NULL);
+  fit_planes (self);
+  bitpack_layout (packing, &self->layout, &self->memory);
+  return TRUE;
+}
+
+gboolean
+gst_frame_rows_are_short (const GstVideoInfo *info)
+{
+  GstFrameLayout layout;
+
+  return describe_packed (&layout, info)
+      && !rows_are_long (&layout.memory, info);
+}
+
+static gboolean
+init_packed (GstFrameLayout *self, const GstVideoInfo *info)
+{
+  if (!describe_packed (self, info) || !rows_are_long (&self->memory, info))
+    return FALSE;
+  for (gint m = 0; m < self->memory.n_memories; m++)
+    self->memory.memory[m].stride = GST_VIDEO_INFO_PLANE_STRIDE (info, m);
+  return image_validate (&self->memory, NULL);
 }
 
 gboolean
 gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info)
 {
   const GstVideoFormatInfo format = true_format (info), *f = &format;
-  const BitpackFormat packing =
-      gst_frame_format_packing (GST_VIDEO_INFO_FORMAT (info));
   Image *layout = &self->layout;
 
   memset (self, 0, sizeof *self);
-  if (packing != BITPACK_NONE)
-    return init_packed (self, info, packing);
+  if (gst_frame_format_packing (GST_VIDEO_INFO_FORMAT (info)) != BITPACK_NONE)
+    return init_packed (self, info);
   if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (f) || GST_VIDEO_FORMAT_INFO_IS_TILED (f)
       || GST_VIDEO_FORMAT_INFO_HAS_PALETTE (f))
     return FALSE;

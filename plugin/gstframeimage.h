@@ -35,8 +35,8 @@ typedef struct
 {
   /* As frames are computed; without addresses. */
   Image layout;
-  /* As they lie in memory, with the info's strides: the same, but for bit-packed formats, which are
-   * unpacked to be computed. */
+  /* As they lie in memory, with the info's strides: the same, but for formats that are unpacked to be
+   * computed. */
   Image memory;
   BitpackFormat packing; /* BITPACK_NONE: `memory` is `layout` */
   GstFrameChannel channel[IMAGE_MAX_PLANES][IMAGE_MAX_CHANNELS];
@@ -44,15 +44,15 @@ typedef struct
   gint subsampling_y[IMAGE_MAX_PLANES];
 } GstFrameLayout;
 
-/* Returns how the samples of a format are packed. */
+/* Returns how the samples of a format are packed, or that the higher byte of each comes first. */
 BitpackFormat gst_frame_format_packing (GstVideoFormat format);
 
 /* Whether GStreamer's rows of a bit-packed format end before their last pixel does, as those of UYVP
- * with 3, 11, 19 pixels and so on. */
+ * with 3, 11, 19 pixels and so on, and those of NV12_10LE32 with 3, 9, 15. */
 gboolean gst_frame_rows_are_short (const GstVideoInfo *info);
 
-/* Describes frames of `info`. FALSE: the format is neither bit-packed, nor are its samples whole bytes
- * at regular distances; or its rows are short. All other formats of the templates are taken. */
+/* Describes frames of `info`. FALSE: the format is not one of BitpackFormat, nor are its samples whole
+ * bytes at regular distances; or its rows are short. All other formats of the templates are taken. */
 gboolean gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info);
 
 /* Splits planes that hold both luma and chroma, as in AYUV, into image planes that hold one of

@@ -10,23 +10,37 @@
 #define YUV_12_OF_1_24 "A420_12LE, A422_12LE, A444_12LE, "
 #define YUV_16_OF_1_24 "A420_16LE, A422_16LE, A444_16LE, "
 #define RGB_16_OF_1_24 "GBR_16LE, "
+#define SWAPPED_12_OF_1_24 "A420_12BE, A422_12BE, A444_12BE, "
+#define SWAPPED_16_OF_1_24 "A420_16BE, A422_16BE, A444_16BE, GBR_16BE, "
 #else
 #define YUV_8_OF_1_24 ""
 #define RGB_8_OF_1_24 ""
 #define YUV_12_OF_1_24 ""
 #define YUV_16_OF_1_24 ""
 #define RGB_16_OF_1_24 ""
+#define SWAPPED_12_OF_1_24 ""
+#define SWAPPED_16_OF_1_24 ""
 #endif
 #if GST_CHECK_VERSION(1, 26, 0)
 #define GRAY_10 "GRAY10_LE16, "
 #define YUV_16_OF_1_26 "Y216_LE, Y416_LE, "
+#define SWAPPED_16_OF_1_26 "Y216_BE, Y416_BE, "
 #else
 #define GRAY_10 ""
 #define YUV_16_OF_1_26 ""
+#define SWAPPED_16_OF_1_26 ""
 #endif
 
+#define SWAPPED \
+  "P010_10BE, I420_10BE, I422_10BE, Y444_10BE, A420_10BE, A422_10BE, " \
+  "A444_10BE, GBR_10BE, GBRA_10BE, P012_BE, I420_12BE, I422_12BE, Y212_BE, " \
+  "Y444_12BE, Y412_BE, " SWAPPED_12_OF_1_24 "GBR_12BE, GBRA_12BE, " \
+  "P016_BE, Y444_16BE, " SWAPPED_16_OF_1_24 SWAPPED_16_OF_1_26 \
+  "ARGB64_BE, ABGR64_BE, RGBA64_BE, BGRA64_BE, GRAY16_BE"
+
 /* Formats that the elements take. Sources without a preference choose the first, so that the
- * order is by bits, and YUV before RGB before grey: the cheapest and most usual come first. */
+ * order is by bits, and YUV before RGB before grey: the cheapest and most usual come first. Those with
+ * the higher byte of each sample first are the last. */
 #define FORMATS \
   "{ I420, NV12, YV12, NV21, YUY2, UYVY, YVYU, VYUY, Y42B, NV16, NV61, " \
   "Y444, NV24, Y41B, YUV9, YVU9, A420, AV12, " YUV_8_OF_1_24 \
@@ -34,14 +48,14 @@
   "BGRx, RGBx, xRGB, xBGR, BGRA, RGBA, ARGB, ABGR, " RGB_8_OF_1_24 \
   "RGB, BGR, RGBP, BGRP, GBR, GBRA, GRAY8, " \
   "P010_10LE, I420_10LE, I422_10LE, Y210, v210, UYVP, Y444_10LE, " \
-  "A420_10LE, A422_10LE, A444_10LE, Y410, GBR_10LE, GBRA_10LE, RGB10A2_LE, " \
-  "BGR10A2_LE, r210, " GRAY_10 \
-  "P012_LE, I420_12LE, I422_12LE, Y212_LE, Y444_12LE, Y412_LE, " \
-  YUV_12_OF_1_24 \
+  "A420_10LE, A422_10LE, A444_10LE, Y410, NV12_10LE32, NV16_10LE32, " \
+  "NV12_10LE40, GBR_10LE, GBRA_10LE, RGB10A2_LE, BGR10A2_LE, r210, " GRAY_10 \
+  "GRAY10_LE32, " \
+  "P012_LE, I420_12LE, I422_12LE, Y212_LE, Y444_12LE, Y412_LE, " YUV_12_OF_1_24 \
   "GBR_12LE, GBRA_12LE, " \
   "P016_LE, v216, Y444_16LE, AYUV64, " YUV_16_OF_1_24 YUV_16_OF_1_26 \
   "ARGB64, ARGB64_LE, ABGR64_LE, RGBA64_LE, BGRA64_LE, " RGB_16_OF_1_24 \
-  "GRAY16_LE }"
+  "GRAY16_LE, " SWAPPED " }"
 
 /* Those formats of them that GPU memory can hold with the newest known GStreamer. */
 #define DOCUMENTED_GPU_FORMATS \

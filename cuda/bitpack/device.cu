@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* device: bit-packed video on a GPU, a thread for some pixels of a row that lie in whole words. */
+/* device: bit-packed video on a GPU, a thread for some pixels, or samples, of a row that lie in whole
+ * words. */
 #include "plan.h"
 
 #include "../divide.h"
@@ -17,9 +18,11 @@ struct BitpackFrame
   uint8_t *packed;
   ptrdiff_t packed_stride;
   int row_bytes;
+  /* What goes by memories has its samples in the first, which have that shift. */
   uint8_t *plane[IMAGE_MAX_PLANES];
   ptrdiff_t stride[IMAGE_MAX_PLANES];
-  int width, height;
+  int shift;
+  int width, height; /* pixels, or samples, and rows */
   int aligned; /* bytes that all packed rows begin at multiples of: 16, 4, or 1 */
   bool fours; /* rows of samples begin at multiples of four bytes */
   int bit[IMAGE_MAX_PLANES];
@@ -52,6 +55,34 @@ template <> struct Share<BITPACK_WORDS>
   enum
   {
     PIXELS = 4,
+    WORDS = 4
+  };
+};
+
+/* Samples. */
+template <> struct Share<BITPACK_THREES>
+{
+  enum
+  {
+    PIXELS = 12,
+    WORDS = 4
+  };
+};
+
+template <> struct Share<BITPACK_FOURS>
+{
+  enum
+  {
+    PIXELS = 16,
+    WORDS = 5
+  };
+};
+
+template <> struct Share<BITPACK_SWAPPED>
+{
+  enum
+  {
+    PIXELS = 8,
     WORDS = 4
   };
 };
@@ -208,16 +239,29 @@ get_samples (
   }
 }
 
-/* 4:2:2: the i-th sample, of U Y V Y and so on. */
+/* Both bytes of both samples of a word. */
+__device__ static uint32_t
+swap_halves (uint32_t word)
+{
+  return __byte_perm (word, 0, 0x2301);
+}
+
+/* The i-th sample; of 4:2:2, of U Y V Y and so on. */
 template <BitpackKind KIND>
 __device__ static uint32_t
 sample_of (const uint32_t word[Share<KIND>::WORDS], int i)
 {
   const int at = 10 * i / 32, bit = 10 * i % 32;
 
-  if (KIND == BITPACK_SIXES)
+  if (KIND == BITPACK_SIXES || KIND == BITPACK_THREES)
     return word[i / 3] >> 10 * (i % 3) & MASK;
+  if (KIND == BITPACK_SWAPPED)
+    return swap_halves (word[i / 2]) >> 16 * (i % 2) & 0xffff;
   /* Over the end of a word, the rest lies in the next one. */
+  if (KIND == BITPACK_FOURS)
+    return (bit > 22 ? word[at] >> bit | word[at + 1] << (32 - bit)
+                     : word[at] >> bit)
+        & MASK;
   if (bit > 22)
     return (reverse_bytes (word[at]) << (bit - 22)
                | reverse_bytes (word[at + 1]) >> (54 - bit))
@@ -225,15 +269,21 @@ sample_of (const uint32_t word[Share<KIND>::WORDS], int i)
   return reverse_bytes (word[at]) >> (22 - bit) & MASK;
 }
 
-/* Adds the i-th sample to words of 0, those of PAIRS with the highest byte first. */
+/* Adds the i-th sample to words of 0, those of PAIRS and SWAPPED with the other byte first. */
 template <BitpackKind KIND>
 __device__ static void
 add_sample (uint32_t word[Share<KIND>::WORDS], int i, uint32_t sample)
 {
   const int at = 10 * i / 32, bit = 10 * i % 32;
 
-  if (KIND == BITPACK_SIXES) {
+  if (KIND == BITPACK_SIXES || KIND == BITPACK_THREES) {
     word[i / 3] |= sample << 10 * (i % 3);
+  } else if (KIND == BITPACK_SWAPPED) {
+    word[i / 2] |= sample << 16 * (i % 2);
+  } else if (KIND == BITPACK_FOURS) {
+    word[at] |= sample << bit;
+    if (bit > 22)
+      word[at + 1] |= sample >> (32 - bit);
   } else if (bit > 22) {
     word[at] |= sample >> (bit - 22);
     word[at + 1] |= sample << (54 - bit);
@@ -370,6 +420,52 @@ __launch_bounds__ (THREADS_X *THREADS_Y) pack_words (const BitpackFrame frame)
   }
 }
 
+/* A row of samples. */
+template <BitpackKind KIND>
+static __global__ void
+__launch_bounds__ (THREADS_X *THREADS_Y) unpack_rows (const BitpackFrame frame)
+{
+  const int samples = Share<KIND>::PIXELS;
+  const Place place = find_place<KIND> (frame);
+
+  if (place.n <= 0)
+    return;
+  for (int y = first_row (); y < frame.height; y += rows_apart ()) {
+    uint32_t word[Share<KIND>::WORDS], sample[samples];
+
+    load_words<KIND> (frame, place.x, y, word);
+#pragma unroll
+    for (int i = 0; i < samples; i++)
+      sample[i] = sample_of<KIND> (word, i) << frame.shift;
+    put_samples<samples> (
+        frame, plane_row (frame, 0, y) + place.x, sample, place.n);
+  }
+}
+
+template <BitpackKind KIND>
+static __global__ void
+__launch_bounds__ (THREADS_X *THREADS_Y) pack_rows (const BitpackFrame frame)
+{
+  const int samples = Share<KIND>::PIXELS;
+  const Place place = find_place<KIND> (frame);
+
+  if (place.n <= 0)
+    return;
+  for (int y = first_row (); y < frame.height; y += rows_apart ()) {
+    uint32_t word[Share<KIND>::WORDS] = {}, sample[samples];
+
+    get_samples<samples> (
+        frame, plane_row (frame, 0, y) + place.x, sample, place.n);
+#pragma unroll
+    for (int i = 0; i < samples; i++)
+      add_sample<KIND> (word, i, sample[i] >> frame.shift);
+#pragma unroll
+    for (int i = 0; KIND == BITPACK_SWAPPED && i < Share<KIND>::WORDS; i++)
+      word[i] = swap_halves (word[i]);
+    store_words<KIND> (frame, place.x, y, word);
+  }
+}
+
 typedef void (*Kernel) (BitpackFrame);
 
 /* Pixels of a thread, and what it runs, of each kind. */
@@ -383,36 +479,68 @@ static const struct
   { Share<BITPACK_PAIRS>::PIXELS, unpack_422<BITPACK_PAIRS>,
       pack_422<BITPACK_PAIRS> },
   { Share<BITPACK_WORDS>::PIXELS, unpack_words, pack_words },
+  { Share<BITPACK_THREES>::PIXELS, unpack_rows<BITPACK_THREES>,
+      pack_rows<BITPACK_THREES> },
+  { Share<BITPACK_FOURS>::PIXELS, unpack_rows<BITPACK_FOURS>,
+      pack_rows<BITPACK_FOURS> },
+  { Share<BITPACK_SWAPPED>::PIXELS, unpack_rows<BITPACK_SWAPPED>,
+      pack_rows<BITPACK_SWAPPED> },
 };
 
+/* What is packed in memory m. */
 static BitpackFrame
-describe_frame (
-    const BitpackPlan *plan, const Image *packed, const Image *planes)
+describe_packed (const Image *packed, int m)
 {
-  const ImageMemory *memory = &packed->memory[0];
-  const BitpackShape *shape = plan->shape;
+  const ImageMemory *memory = &packed->memory[m];
   BitpackFrame frame = BitpackFrame ();
 
   frame.packed = memory->data;
   frame.packed_stride = memory->stride;
   frame.row_bytes = (int) memory->row_bytes;
-  frame.fours = true;
-  for (int p = 0; p < shape->n_planes; p++) {
-    const ImageMemory *plane = bitpack_memory (planes, p);
-
-    frame.plane[p] = plane->data;
-    frame.stride[p] = plane->stride;
-    frame.bit[p] = shape->bit[p];
-    frame.fours =
-        frame.fours && image_is_aligned (plane->data, plane->stride, 4);
-  }
-  frame.width = planes->plane[0].width;
-  frame.height = image_plane_height (planes, 0);
   frame.aligned = image_is_aligned (memory->data, memory->stride, 16) ? 16
       : image_is_aligned (memory->data, memory->stride, 4)            ? 4
                                                                       : 1;
+  frame.fours = true;
+  return frame;
+}
+
+static void
+add_samples (BitpackFrame *frame, int p, const ImageMemory *memory)
+{
+  frame->plane[p] = memory->data;
+  frame->stride[p] = memory->stride;
+  frame->fours =
+      frame->fours && image_is_aligned (memory->data, memory->stride, 4);
+}
+
+static BitpackFrame
+describe_frame (
+    const BitpackPlan *plan, const Image *packed, const Image *planes)
+{
+  const BitpackShape *shape = plan->shape;
+  BitpackFrame frame = describe_packed (packed, 0);
+
+  for (int p = 0; p < shape->n_planes; p++) {
+    add_samples (&frame, p, bitpack_memory (planes, p));
+    frame.bit[p] = shape->bit[p];
+  }
+  frame.width = planes->plane[0].width;
+  frame.height = image_plane_height (planes, 0);
   frame.big_endian = shape->big_endian;
   frame.has_alpha = shape->n_planes > BITPACK_ALPHA;
+  return frame;
+}
+
+static BitpackFrame
+describe_memory (
+    const BitpackPlan *plan, const Image *packed, const Image *planes, int m)
+{
+  BitpackFrame frame = describe_packed (packed, m);
+
+  add_samples (&frame, 0, &planes->memory[m]);
+  frame.shift = bitpack_shift (plan->shape, planes, m);
+  frame.width = bitpack_row_samples (planes, m);
+  frame.height = planes->memory[m].height;
   return frame;
 }
 
@@ -420,16 +548,23 @@ static bool
 launch (const BitpackPlan *plan, Kernel kernel, const Image *packed,
     const Image *planes, GpuStream stream, Fault *fault)
 {
-  const BitpackFrame frame = describe_frame (plan, packed, planes);
+  const BitpackKind kind = plan->shape->kind;
+  const bool by_memories = bitpack_goes_by_memories (kind);
   bool ok = false;
-  dim3 grid;
 
-  grid.x = divide_up (
-      divide_up (frame.width, kernels[plan->shape->kind].pixels), THREADS_X);
-  grid.y = min (divide_up (frame.height, THREADS_Y), MAX_BLOCKS);
-  GPU_CHECK (
-      gpu_launch (kernel, grid, dim3 (THREADS_X, THREADS_Y), 0, stream, frame),
-      fault);
+  for (int m = 0; m < packed->n_memories; m++) {
+    const BitpackFrame frame = by_memories
+        ? describe_memory (plan, packed, planes, m)
+        : describe_frame (plan, packed, planes);
+    dim3 grid;
+
+    grid.x =
+        divide_up (divide_up (frame.width, kernels[kind].pixels), THREADS_X);
+    grid.y = min (divide_up (frame.height, THREADS_Y), MAX_BLOCKS);
+    GPU_CHECK (gpu_launch (
+                   kernel, grid, dim3 (THREADS_X, THREADS_Y), 0, stream, frame),
+        fault);
+  }
   ok = true;
 done:
   return ok;

@@ -26,7 +26,26 @@ typedef struct
   const BitpackShape *shape;
   const Image *packed, *planes;
   BitpackLoop loop;
+  int memory; /* of `packed` */
 } Job;
+
+static uint16_t *
+samples_of (const ImageMemory *memory, int y)
+{
+  return (uint16_t *) (void *) (memory->data + y * memory->stride);
+}
+
+static BitpackRow
+row_of_memory (const Job *job, int y)
+{
+  const Image *planes = job->planes;
+  const int m = job->memory;
+
+  return (BitpackRow){ .shape = job->shape,
+    .color = { samples_of (&planes->memory[m], y) },
+    .width = bitpack_row_samples (planes, m),
+    .shift = bitpack_shift (job->shape, planes, m) };
+}
 
 static BitpackRow
 row_of (const Job *job, int y)
@@ -35,8 +54,7 @@ row_of (const Job *job, int y)
   BitpackRow row = { .shape = job->shape, .width = planes->plane[0].width };
 
   for (int p = 0; p < planes->n_planes; p++) {
-    const ImageMemory *memory = bitpack_memory (planes, p);
-    uint16_t *at = (uint16_t *) (void *) (memory->data + y * memory->stride);
+    uint16_t *at = samples_of (bitpack_memory (planes, p), y);
 
     if (p == BITPACK_ALPHA)
       row.alpha = at;
@@ -51,11 +69,13 @@ convert_rows (void *user, int worker, int first, int last)
 {
   const Job *job = user;
   const HostState *state = job->state;
-  const ImageMemory *packed = &job->packed->memory[0];
+  const ImageMemory *packed = &job->packed->memory[job->memory];
+  const bool by_memories = bitpack_goes_by_memories (job->shape->kind);
   uint16_t *samples = state->samples + (size_t) worker * state->row_samples;
 
   for (int y = first; y < last; y++) {
-    const BitpackRow row = row_of (job, y);
+    const BitpackRow row =
+        by_memories ? row_of_memory (job, y) : row_of (job, y);
 
     job->loop (&row, packed->data + y * packed->stride, samples);
   }
@@ -64,8 +84,9 @@ convert_rows (void *user, int worker, int first, int last)
 static bool
 convert (Job job)
 {
-  workers_run (job.state->workers, image_plane_height (job.planes, 0),
-      1 + GRAIN_PIXELS / job.planes->plane[0].width, convert_rows, &job);
+  for (; job.memory < job.packed->n_memories; job.memory++)
+    workers_run (job.state->workers, job.packed->memory[job.memory].height,
+        1 + GRAIN_PIXELS / job.planes->plane[0].width, convert_rows, &job);
   return true;
 }
 
@@ -78,7 +99,7 @@ host_unpack (BitpackPlan *plan, const Image *packed, const Image *planes,
   (void) stream;
   (void) fault;
   return convert ((Job){ state, plan->shape, packed, planes,
-      state->loops->unpack[plan->shape->kind] });
+      state->loops->unpack[plan->shape->kind], 0 });
 }
 
 static bool
@@ -90,7 +111,7 @@ host_pack (BitpackPlan *plan, const Image *planes, const Image *packed,
   (void) stream;
   (void) fault;
   return convert ((Job){ state, plan->shape, packed, planes,
-      state->loops->pack[plan->shape->kind] });
+      state->loops->pack[plan->shape->kind], 0 });
 }
 
 static uint8_t *

@@ -18,14 +18,24 @@ typedef enum
   BITPACK_SIXES, /* as in v210 */
   BITPACK_PAIRS, /* as in UYVP */
   BITPACK_WORDS, /* a word a pixel */
+  /* Each memory by itself, its rows sample by sample: */
+  BITPACK_THREES,  /* three in a word */
+  BITPACK_FOURS,   /* four in five bytes */
+  BITPACK_SWAPPED, /* each in two bytes, the higher one first */
   BITPACK_N_KINDS
 } BitpackKind;
+
+static inline bool
+bitpack_goes_by_memories (BitpackKind kind)
+{
+  return kind >= BITPACK_THREES;
+}
 
 typedef struct
 {
   const char *name;
   BitpackKind kind;
-  int n_planes;
+  int n_planes; /* those that go by memories: not used */
   int group_pixels, group_bytes;
   /* WORDS: where the sample of each plane begins, and whether the highest byte comes first. */
   int bit[IMAGE_MAX_PLANES];
@@ -38,8 +48,8 @@ struct BitpackPlan
 {
   const BitpackOps *ops;
   const BitpackShape *shape;
-  int width;            /* of a frame, in pixels */
-  size_t row_bytes;     /* packed */
+  int width;            /* of frames, in pixels */
+  Image packed;         /* their layout */
   Image source, result; /* with addresses */
   uint8_t *block[2];    /* theirs */
   void *state;          /* the backend's own */
@@ -59,6 +69,24 @@ struct BitpackOps
 };
 
 extern const BitpackOps bitpack_host_ops, bitpack_device_ops;
+
+/* The samples of a row of memory m. */
+static inline int
+bitpack_row_samples (const Image *planes, int m)
+{
+  return (int) (planes->memory[m].row_bytes / sizeof (uint16_t));
+}
+
+/* How far the codes of memory m, which is one plane's, lie above the lowest bit of their two bytes; 0 for
+ * samples that are only swapped. */
+static inline int
+bitpack_shift (const BitpackShape *shape, const Image *planes, int m)
+{
+  for (int p = 0; p < planes->n_planes && shape->kind != BITPACK_SWAPPED; p++)
+    if (planes->plane[p].memory == m)
+      return planes->plane[p].shift;
+  return 0;
+}
 
 static inline const ImageMemory *
 bitpack_memory (const Image *planes, int p)

@@ -13,43 +13,71 @@
 #define BITPACK_MASK 0x3ffu
 #define BITPACK_PAIR_BYTES 5
 
+/* Three in a word. Words lie lowest byte first, which is the host's order too, as image.h has it. */
+
+static inline void
+bitpack_take_threes_apart (uint16_t *restrict samples,
+    const uint8_t *restrict packed, int words, int shift)
+{
+  for (int i = 0; i < words; i++) {
+    uint32_t word;
+
+    memcpy (&word, packed + 4 * i, sizeof word);
+    samples[3 * i] = (uint16_t) ((word & BITPACK_MASK) << shift);
+    samples[3 * i + 1] = (uint16_t) ((word >> 10 & BITPACK_MASK) << shift);
+    samples[3 * i + 2] = (uint16_t) ((word >> 20 & BITPACK_MASK) << shift);
+  }
+}
+
+static inline void
+bitpack_join_threes (uint8_t *restrict packed, const uint16_t *restrict samples,
+    int words, int shift)
+{
+  for (int i = 0; i < words; i++) {
+    const uint32_t word = (uint32_t) samples[3 * i] >> shift
+        | (uint32_t) samples[3 * i + 1] >> shift << 10
+        | (uint32_t) samples[3 * i + 2] >> shift << 20;
+
+    memcpy (packed + 4 * i, &word, sizeof word);
+  }
+}
+
+/* The last word may have fewer. */
+static void
+bitpack_unpack_threes (
+    const BitpackRow *row, uint8_t *packed, uint16_t *samples)
+{
+  const int words = row->width / 3, left = row->width % 3;
+  uint16_t last[3];
+
+  (void) samples;
+  bitpack_take_threes_apart (row->color[0], packed, words, row->shift);
+  if (left == 0)
+    return;
+  bitpack_take_threes_apart (last, packed + 4 * words, 1, row->shift);
+  memcpy (row->color[0] + 3 * words, last, (size_t) left * sizeof *last);
+}
+
+static void
+bitpack_pack_threes (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
+{
+  const int words = row->width / 3, left = row->width % 3;
+  uint16_t last[3] = { 0 };
+
+  (void) samples;
+  bitpack_join_threes (packed, row->color[0], words, row->shift);
+  if (left == 0)
+    return;
+  memcpy (last, row->color[0] + 3 * words, (size_t) left * sizeof *last);
+  bitpack_join_threes (packed + 4 * words, last, 1, row->shift);
+}
+
 /* v210 */
 
 static int
 bitpack_words (int pixels)
 {
   return divide_up (pixels, 6) * 4;
-}
-
-/* Words lie lowest byte first, which is the host's order too, as image.h has it. */
-static void
-bitpack_take_sixes_apart (
-    uint16_t *restrict samples, const uint8_t *restrict packed, int width)
-{
-  const int words = bitpack_words (width);
-
-  for (int i = 0; i < words; i++) {
-    uint32_t word;
-
-    memcpy (&word, packed + 4 * i, sizeof word);
-    samples[3 * i] = (uint16_t) (word & BITPACK_MASK);
-    samples[3 * i + 1] = (uint16_t) (word >> 10 & BITPACK_MASK);
-    samples[3 * i + 2] = (uint16_t) (word >> 20 & BITPACK_MASK);
-  }
-}
-
-static void
-bitpack_join_sixes (
-    uint8_t *restrict packed, const uint16_t *restrict samples, int width)
-{
-  const int words = bitpack_words (width);
-
-  for (int i = 0; i < words; i++) {
-    const uint32_t word = samples[3 * i] | (uint32_t) samples[3 * i + 1] << 10
-        | (uint32_t) samples[3 * i + 2] << 20;
-
-    memcpy (packed + 4 * i, &word, sizeof word);
-  }
 }
 
 /* UYVP */
@@ -216,7 +244,7 @@ bitpack_gather (const BitpackRow *row, uint16_t *restrict samples)
 static void
 bitpack_unpack_sixes (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
 {
-  bitpack_take_sixes_apart (samples, packed, row->width);
+  bitpack_take_threes_apart (samples, packed, bitpack_words (row->width), 0);
   bitpack_spread (row, samples);
 }
 
@@ -224,7 +252,7 @@ static void
 bitpack_pack_sixes (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
 {
   bitpack_gather (row, samples);
-  bitpack_join_sixes (packed, samples, row->width);
+  bitpack_join_threes (packed, samples, bitpack_words (row->width), 0);
 }
 
 static void
@@ -239,6 +267,152 @@ bitpack_pack_pairs (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
 {
   bitpack_gather (row, samples);
   bitpack_join_pairs (packed, samples, row->width);
+}
+
+/* Four in five bytes: a number of 40 bits, lowest byte first. */
+
+/* No more than `n` bytes are there. */
+static void
+bitpack_take_four_apart (
+    uint16_t *samples, const uint8_t *packed, int n, int shift)
+{
+  uint64_t bits = 0;
+
+  for (int i = 0; i < n; i++)
+    bits |= (uint64_t) packed[i] << 8 * i;
+  for (int i = 0; i < 4; i++)
+    samples[i] = (uint16_t) ((bits >> 10 * i & BITPACK_MASK) << shift);
+}
+
+static void
+bitpack_join_four (uint8_t *packed, const uint16_t *samples, int n, int shift)
+{
+  uint64_t bits = 0;
+
+  for (int i = 0; i < 4; i++)
+    bits |= (uint64_t) (samples[i] >> shift) << 10 * i;
+  for (int i = 0; i < n; i++)
+    packed[i] = (uint8_t) (bits >> 8 * i);
+}
+
+#ifdef BITPACK_TWO_PAIRS
+
+static inline void
+bitpack_take_two_fours_apart (
+    uint16_t *samples, const uint8_t *packed, int shift)
+{
+  /* To the left, so that nothing is above the sample, and from there to the right. */
+  static const BitpackShorts left = { 64, 16, 4, 1, 64, 16, 4, 1 };
+  BitpackBytes bytes;
+  BitpackShorts both;
+
+  memcpy (&bytes, packed, sizeof bytes);
+  both = (BitpackShorts) __builtin_shufflevector (
+      bytes, bytes, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 6, 7, 7, 8, 8, 9);
+  both = both * left >> 6 << shift;
+  memcpy (samples, &both, sizeof both);
+}
+
+static inline void
+bitpack_join_two_fours (uint8_t *packed, const uint16_t *samples, int shift)
+{
+  BitpackShorts both;
+  BitpackWords twos;
+  BitpackLongs fours;
+  BitpackBytes bytes;
+
+  memcpy (&both, samples, sizeof both);
+  twos = (BitpackWords) (both >> shift);
+  twos = (twos & 0xffff) | twos >> 16 << 10;
+  fours = (BitpackLongs) twos;
+  fours = (fours & 0xffffffff) | fours >> 32 << 20;
+  bytes = (BitpackBytes) fours;
+  bytes = __builtin_shufflevector (
+      bytes, bytes, 0, 1, 2, 3, 4, 8, 9, 10, 11, 12, 5, 5, 5, 5, 5, 5);
+  memcpy (packed, &bytes, sizeof bytes);
+}
+#endif
+
+/* As bitpack_take_pairs_apart() has it, two fours are read and written as sixteen bytes. */
+static void
+bitpack_unpack_fours (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
+{
+  const int fours = row->width / 4, left = row->width % 4;
+  uint16_t *to = row->color[0], last[4];
+  int i = 0;
+
+  (void) samples;
+#ifdef BITPACK_TWO_PAIRS
+  for (; i < fours - 3; i += 2)
+    bitpack_take_two_fours_apart (
+        to + 4 * i, packed + BITPACK_PAIR_BYTES * i, row->shift);
+#endif
+  for (; i < fours; i++)
+    bitpack_take_four_apart (to + 4 * i, packed + BITPACK_PAIR_BYTES * i,
+        BITPACK_PAIR_BYTES, row->shift);
+  if (left == 0)
+    return;
+  bitpack_take_four_apart (
+      last, packed + BITPACK_PAIR_BYTES * i, (left * 10 + 7) / 8, row->shift);
+  memcpy (to + 4 * i, last, (size_t) left * sizeof *last);
+}
+
+static void
+bitpack_pack_fours (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
+{
+  const int fours = row->width / 4, left = row->width % 4;
+  const uint16_t *from = row->color[0];
+  uint16_t last[4] = { 0 };
+  int i = 0;
+
+  (void) samples;
+#ifdef BITPACK_TWO_PAIRS
+  for (; i < fours - 3; i += 2)
+    bitpack_join_two_fours (
+        packed + BITPACK_PAIR_BYTES * i, from + 4 * i, row->shift);
+#endif
+  for (; i < fours; i++)
+    bitpack_join_four (packed + BITPACK_PAIR_BYTES * i, from + 4 * i,
+        BITPACK_PAIR_BYTES, row->shift);
+  if (left == 0)
+    return;
+  memcpy (last, from + 4 * i, (size_t) left * sizeof *last);
+  bitpack_join_four (
+      packed + BITPACK_PAIR_BYTES * i, last, (left * 10 + 7) / 8, row->shift);
+}
+
+/* Each in two bytes, the higher one first. */
+
+static void
+bitpack_unpack_swapped (
+    const BitpackRow *row, uint8_t *packed, uint16_t *samples)
+{
+  uint16_t *restrict to = row->color[0];
+  const uint8_t *restrict from = packed;
+  const int n = row->width;
+
+  (void) samples;
+  for (int i = 0; i < n; i++) {
+    uint16_t sample;
+
+    memcpy (&sample, from + 2 * i, sizeof sample);
+    to[i] = __builtin_bswap16 (sample);
+  }
+}
+
+static void
+bitpack_pack_swapped (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
+{
+  const uint16_t *restrict from = row->color[0];
+  uint8_t *restrict to = packed;
+  const int n = row->width;
+
+  (void) samples;
+  for (int i = 0; i < n; i++) {
+    const uint16_t sample = __builtin_bswap16 (from[i]);
+
+    memcpy (to + 2 * i, &sample, sizeof sample);
+  }
 }
 
 /* A word a pixel. The order of its bytes is a constant, or compilers make no vectors. */
@@ -337,8 +511,14 @@ extern const BitpackLoops BITPACK_LOOPS;
 const BitpackLoops BITPACK_LOOPS = {
   .unpack = { [BITPACK_SIXES] = bitpack_unpack_sixes,
       [BITPACK_PAIRS] = bitpack_unpack_pairs,
-      [BITPACK_WORDS] = bitpack_unpack_words },
+      [BITPACK_WORDS] = bitpack_unpack_words,
+      [BITPACK_THREES] = bitpack_unpack_threes,
+      [BITPACK_FOURS] = bitpack_unpack_fours,
+      [BITPACK_SWAPPED] = bitpack_unpack_swapped },
   .pack = { [BITPACK_SIXES] = bitpack_pack_sixes,
       [BITPACK_PAIRS] = bitpack_pack_pairs,
-      [BITPACK_WORDS] = bitpack_pack_words },
+      [BITPACK_WORDS] = bitpack_pack_words,
+      [BITPACK_THREES] = bitpack_pack_threes,
+      [BITPACK_FOURS] = bitpack_pack_fours,
+      [BITPACK_SWAPPED] = bitpack_pack_swapped },
 };

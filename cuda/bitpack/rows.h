@@ -4,12 +4,14 @@
 
 #include "plan.h"
 
-/* A row of planes. */
+/* A row of planes, or of one memory. */
 typedef struct
 {
   const BitpackShape *shape;
-  uint16_t *color[3], *alpha; /* or NULL */
-  int width;
+  uint16_t *color[3],
+      *alpha; /* or NULL; of a memory, its samples are the first */
+  int width;  /* pixels; or samples */
+  int shift;  /* of a memory */
 } BitpackRow;
 
 /* Fills one of the two from the other; `samples` has room for BITPACK_ROW_SAMPLES(). */

@@ -17,6 +17,7 @@ typedef struct
   guint8 *data; /* sample (0, 0) */
   int stride, pixel_stride, width, height;
   GstVideoFormat packed; /* whose samples are no whole bytes; or UNKNOWN */
+  gboolean high_first;   /* a sample's higher byte comes first */
   int index;
   int depth, shift;
   int sub_x, sub_y;
@@ -79,13 +80,17 @@ high_offsets (const GstVideoInfo *info)
   switch (GST_VIDEO_INFO_FORMAT (info)) {
     case GST_VIDEO_FORMAT_Y210:
     case GST_VIDEO_FORMAT_Y212_LE:
+    case GST_VIDEO_FORMAT_Y212_BE:
 #if GST_CHECK_VERSION(1, 26, 0)
     case GST_VIDEO_FORMAT_Y216_LE:
+    case GST_VIDEO_FORMAT_Y216_BE:
 #endif
       return yuyv;
     case GST_VIDEO_FORMAT_Y412_LE:
+    case GST_VIDEO_FORMAT_Y412_BE:
 #if GST_CHECK_VERSION(1, 26, 0)
     case GST_VIDEO_FORMAT_Y416_LE:
+    case GST_VIDEO_FORMAT_Y416_BE:
 #endif
       return uyva;
     default:
@@ -113,6 +118,10 @@ packed_format (const GstVideoInfo *info)
     case GST_VIDEO_FORMAT_RGB10A2_LE:
     case GST_VIDEO_FORMAT_BGR10A2_LE:
     case GST_VIDEO_FORMAT_r210:
+    case GST_VIDEO_FORMAT_GRAY10_LE32:
+    case GST_VIDEO_FORMAT_NV12_10LE32:
+    case GST_VIDEO_FORMAT_NV16_10LE32:
+    case GST_VIDEO_FORMAT_NV12_10LE40:
       return GST_VIDEO_INFO_FORMAT (info);
     default:
       return GST_VIDEO_FORMAT_UNKNOWN;
@@ -136,6 +145,7 @@ component_of (const GstVideoFrame *frame, int c, guint32 argb)
     .sub_y = 1 << GST_VIDEO_FORMAT_INFO_H_SUB (format, c),
     .kind = component_kind (format, c),
     .packed = packed_format (&frame->info),
+    .high_first = g_str_has_suffix (GST_VIDEO_INFO_NAME (&frame->info), "BE"),
     .index = c,
   };
 
@@ -145,6 +155,8 @@ component_of (const GstVideoFrame *frame, int c, guint32 argb)
     offset++;
   if (high_offsets (&frame->info) != NULL)
     offset = high_offsets (&frame->info)[c];
+  if (r.packed != GST_VIDEO_FORMAT_UNKNOWN)
+    offset = 0;
   r.data = (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (frame, plane) + offset;
   if (r.kind == CHROMA)
     r.zero = 1 << (r.depth - 1);
@@ -169,8 +181,16 @@ packed_bit (const Component *c, int x)
                    bgr[] = { 20, 10, 0, 30 }, from_high[] = { 2, 12, 22 };
   /* Of U Y V Y. */
   const int i = c->index == 0 ? 2 * x + 1 : 4 * x + 2 * (c->index - 1);
+  /* Of Y Y, or of U V. */
+  const int in_plane = c->index == 0 ? x : 2 * x + c->index - 1;
 
   switch (c->packed) {
+    case GST_VIDEO_FORMAT_GRAY10_LE32:
+    case GST_VIDEO_FORMAT_NV12_10LE32:
+    case GST_VIDEO_FORMAT_NV16_10LE32:
+      return in_plane / 3 * 32 + in_plane % 3 * 10;
+    case GST_VIDEO_FORMAT_NV12_10LE40:
+      return in_plane * 10;
     case GST_VIDEO_FORMAT_v210:
       return i / 3 * 32 + i % 3 * 10;
     case GST_VIDEO_FORMAT_UYVP:
@@ -194,8 +214,8 @@ packed_bytes (
 {
   const int bit = packed_bit (c, x), in_byte = bit % 8;
 
-  *high_first = c->packed == GST_VIDEO_FORMAT_UYVP
-      || c->packed == GST_VIDEO_FORMAT_r210;
+  *high_first =
+      c->packed == GST_VIDEO_FORMAT_UYVP || c->packed == GST_VIDEO_FORMAT_r210;
   *n = in_byte + c->depth > 8 ? 2 : 1;
   *shift = *high_first ? 8 * *n - in_byte - c->depth : in_byte;
   return c->data + (gssize) y * c->stride + bit / 8;
@@ -237,7 +257,9 @@ sample_raw (const Component *c, int x, int y)
   if (c->packed != GST_VIDEO_FORMAT_UNKNOWN)
     return packed_raw (c, x, y);
   p = sample_address (c, x, y);
-  return c->depth + c->shift <= 8 ? p[0] : (guint) (p[0] | p[1] << 8);
+  if (c->depth + c->shift <= 8)
+    return p[0];
+  return c->high_first ? GST_READ_UINT16_BE (p) : GST_READ_UINT16_LE (p);
 }
 
 static guint
@@ -773,7 +795,7 @@ filtered (const Component *c, const char *settings)
     g_free (term);
   }
   for (int i = 0; i < n; i++)
-    in[i] = neutral                 ? c->zero
+    in[i] = neutral             ? c->zero
         : how.kind == DIRECTION ? angle_code (c, sums[0][i], sums[1][i])
                                 : c->zero + bias * full
             + scale * combined (&how, in[i], sums[0][i], sums[1][i]);
@@ -1030,7 +1052,8 @@ make_valid (GstBuffer *buffer, const GstVideoInfo *info)
       continue;
     for (int y = 0; y < c.height; y++)
       for (int x = 0; x < c.width; x++)
-        sample_address (&c, x, y)[1] &= (guint8) ((1 << (c.depth - 8)) - 1);
+        sample_address (&c, x, y)[c.high_first ? 0 : 1] &=
+            (guint8) ((1 << (c.depth - 8)) - 1);
   }
   gst_video_frame_unmap (&frame);
 }
@@ -1109,9 +1132,12 @@ put_code (const Component *c, int x, int y, guint code)
     put_packed (c, x, y, code);
     return;
   }
-  p[0] = (guint8) raw;
-  if (c->depth + c->shift > 8)
-    p[1] = (guint8) (raw >> 8);
+  if (c->depth + c->shift <= 8)
+    p[0] = (guint8) raw;
+  else if (c->high_first)
+    GST_WRITE_UINT16_BE (p, raw);
+  else
+    GST_WRITE_UINT16_LE (p, raw);
 }
 
 void

@@ -6,7 +6,7 @@ static const struct
 {
   int width, height;
 } sizes[] = { { 1, 1 }, { 2, 1 }, { 1, 2 }, { 17, 13 }, { 64, 36 },
-  { 321, 241 } };
+  { 325, 241 } };
 
 /* Runs every format and size through one filter, so that each is a change of
  * caps from the one before, and reports all that differ. */
@@ -101,11 +101,11 @@ check_selection (const char *planes)
     char *problem;
 
     test_context ("format=%s settings=%s", video_formats[f], settings);
-    video_info (&info, video_formats[f], 33, 18, NULL);
+    video_info (&info, video_formats[f], 37, 18, NULL);
     if (GST_VIDEO_INFO_IS_RGB (&info) && !g_str_equal (planes, "alpha"))
       continue;
     filter_open (&filter, settings);
-    expect (filter_caps (&filter, video_caps (video_formats[f], 33, 18, NULL)),
+    expect (filter_caps (&filter, video_caps (video_formats[f], 37, 18, NULL)),
         "caps refused");
     in = picture_new (&info, 7);
     out = filter_process (&filter, gst_buffer_ref (in));
@@ -325,7 +325,9 @@ expect_unpacked (const char *format, const char *planar, int width)
   out = gst_buffer_new_allocate (NULL, planes.size, NULL);
   converter = gst_video_converter_new (&packed, &planes,
       gst_structure_new ("options", GST_VIDEO_CONVERTER_OPT_DITHER_METHOD,
-          GST_TYPE_VIDEO_DITHER_METHOD, GST_VIDEO_DITHER_NONE, NULL));
+          GST_TYPE_VIDEO_DITHER_METHOD, GST_VIDEO_DITHER_NONE,
+          GST_VIDEO_CONVERTER_OPT_CHROMA_MODE, GST_TYPE_VIDEO_CHROMA_MODE,
+          GST_VIDEO_CHROMA_MODE_NONE, NULL));
   expect (gst_video_frame_map (&from, &packed, in, GST_MAP_READ)
           && gst_video_frame_map (&to, &planes, out, GST_MAP_WRITE),
       "no mapping");
@@ -358,7 +360,12 @@ formats_packed (void)
   static const char *const formats[][2] = { { "v210", "I422_10LE" },
     { "UYVP", "I422_10LE" }, { "Y410", "A444_10LE" },
     { "RGB10A2_LE", "GBRA_10LE" }, { "BGR10A2_LE", "GBRA_10LE" },
-    { "r210", "GBR_10LE" } };
+    { "r210", "GBR_10LE" }, { "NV12_10LE32", "P010_10LE" },
+    { "NV16_10LE32", "I422_10LE" }, { "NV12_10LE40", "P010_10LE" },
+    { "P010_10BE", "P010_10LE" }, { "I420_12BE", "I420_12LE" },
+    { "A422_10BE", "A422_10LE" }, { "GBRA_12BE", "GBRA_12LE" },
+    { "Y412_BE", "Y412_LE" }, { "ARGB64_BE", "ARGB64" },
+    { "GRAY16_BE", "GRAY16_LE" } };
 
   for (guint f = 0; f < G_N_ELEMENTS (formats); f++)
     for (int width = 1; width <= 20; width++) {
@@ -369,34 +376,45 @@ formats_packed (void)
     }
 }
 
-/* GStreamer's rows of UYVP of such widths have no room for the last pixel. */
 static void
-formats_short_rows (void)
+check_short_rows (const char *format, int width)
 {
   GstElement *element = element_make ("cudasepconv");
   GstHarness *harness = gst_harness_new_with_element (element, "sink", "src");
+  char *what = g_strdup_printf ("%s, %dx4", format, width);
   GstBus *bus = gst_bus_new ();
   GstMessage *message;
+  GstVideoInfo info;
   GError *error;
   char *debug;
 
+  test_context ("%s", what);
+  video_info (&info, format, width, 4, NULL);
   gst_element_set_bus (element, bus);
-  gst_harness_set_src_caps_str (harness,
-      "video/x-raw, format=(string)UYVP, width=(int)11, height=(int)4, "
-      "framerate=(fraction)25/1");
-  gst_harness_push (harness, gst_buffer_new_allocate (NULL, 28 * 4, NULL));
+  gst_harness_set_src_caps (harness, video_caps (format, width, 4, NULL));
+  gst_harness_push (harness, gst_buffer_new_allocate (NULL, info.size, NULL));
   message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
   expect (message != NULL, "no error");
   message_parse (message, &error, &debug);
-  expect (strstr (error->message, "UYVP, 11x4") != NULL
+  expect (strstr (error->message, what) != NULL
           && strstr (error->message, "last pixel") != NULL,
       "the error is \"%s\"", error->message);
   g_error_free (error);
   g_free (debug);
+  g_free (what);
   gst_message_unref (message);
   gst_harness_teardown (harness);
   gst_object_unref (element);
   gst_object_unref (bus);
+}
+
+/* GStreamer's rows of such widths have no room for the last pixel. */
+static void
+formats_short_rows (void)
+{
+  check_short_rows ("UYVP", 11);
+  check_short_rows ("NV12_10LE32", 9);
+  check_short_rows ("NV16_10LE32", 15);
 }
 
 /* Sets all bits of words of 16 bits from `depth` on, or none of them. */

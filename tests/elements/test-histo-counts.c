@@ -88,7 +88,7 @@ histo_counts_formats (void)
 static void
 histo_counts_large (void)
 {
-  static const int sizes[][2] = { { 321, 241 }, { 0, 0 } };
+  static const int sizes[][2] = { { 325, 241 }, { 0, 0 } };
 
   check_formats (sizes, NULL, NULL);
 }

@@ -468,7 +468,7 @@ histo_equalize_range (void)
 
 /* ---- all formats, and sizes ---------------------------------------------- */
 
-static const int sizes[][2] = { { 1, 1 }, { 17, 11 }, { 2, 90 }, { 321, 241 } };
+static const int sizes[][2] = { { 1, 1 }, { 17, 11 }, { 2, 90 }, { 325, 241 } };
 
 /* A frame in an odd layout, with a region and times, which the result has too. */
 static void

@@ -559,7 +559,7 @@ check_in_place (Filter *filter, const GstVideoInfo *info, const Box *rectangle,
   histo_expect_silence (filter);
 }
 
-static const int sizes[][2] = { { 1, 1 }, { 17, 11 }, { 2, 90 }, { 321, 241 } };
+static const int sizes[][2] = { { 1, 1 }, { 17, 11 }, { 2, 90 }, { 325, 241 } };
 
 static void
 histo_overlay_formats (void)

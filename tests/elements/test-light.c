@@ -407,8 +407,8 @@ static void
 light_linear_formats (void)
 {
   for (guint f = 0; video_formats[f] != NULL; f++)
-    /* A width that rows of UYVP have room for. */
-    check_way (video_formats[f], 21, 13, NULL, &linear);
+    /* A width that rows of UYVP and NV12_10LE32 have room for. */
+    check_way (video_formats[f], 25, 13, NULL, &linear);
 }
 
 static void

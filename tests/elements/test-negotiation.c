@@ -180,7 +180,7 @@ negotiation_explicit_system_memory (void)
 static void
 negotiation_unsupported_format (void)
 {
-  static const char *const formats[] = { "RGB16", "GRAY10_LE32", "RGB8P",
+  static const char *const formats[] = { "RGB16", "IYU1", "RGB8P",
     "NV12_64Z32", "ENCODED" };
   Filter filter;
 
