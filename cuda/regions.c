@@ -337,6 +337,7 @@ regions_plan_free (RegionsPlan *plan)
     plan->ops->release (plan);
   sepconv_plan_free (plan->whole);
   free (plan->filter.taps);
+  free (plan->placed);
   free (plan->spare);
   free (plan->place);
   free (plan->boxes);
@@ -427,23 +428,39 @@ static bool
 reserve_places (RegionsPlan *plan, int n, Fault *fault)
 {
   RegionsPlace *place, *spare;
+  Region *placed;
 
   if (n <= plan->capacity)
     return true;
   place = malloc (sizeof *place * (size_t) n);
   spare = malloc (sizeof *spare * (size_t) n);
-  if (place == NULL || spare == NULL) {
+  placed = malloc (sizeof *placed * (size_t) n);
+  if (place == NULL || spare == NULL || placed == NULL) {
     free (place);
     free (spare);
+    free (placed);
     return fault_set (
         fault, FAULT_NO_SPACE, "Out of memory for %d regions.", n);
   }
   free (plan->place);
   free (plan->spare);
+  free (plan->placed);
   plan->place = place;
   plan->spare = spare;
+  plan->placed = placed;
   plan->capacity = n;
+  plan->placed_revision = 0;
   return true;
+}
+
+/* Whether the places are those of these regions: a frame asks for them up to three times, and zones
+ * stay. */
+static bool
+are_placed (const RegionsPlan *plan, const Region *regions, int n)
+{
+  return plan->placed_revision == plan->revision && plan->n_placed == n
+      && (n == 0
+          || memcmp (plan->placed, regions, sizeof *regions * (size_t) n) == 0);
 }
 
 /* Grows a run's valid regions into its places. */
@@ -451,9 +468,18 @@ static bool
 place_regions (
     RegionsPlan *plan, const Region *regions, RegionsRun *run, Fault *fault)
 {
-  if (!reserve_places (plan, run->n, fault))
+  const int n = run->n;
+
+  if (!reserve_places (plan, n, fault))
     return false;
-  regions_place (&plan->spec, regions, run->n, plan->place, plan->spare);
+  if (!are_placed (plan, regions, n)) {
+    regions_place (&plan->spec, regions, n, plan->place, plan->spare);
+    if (n > 0)
+      memcpy (plan->placed, regions, sizeof *regions * (size_t) n);
+    plan->n_placed = n;
+    plan->placed_revision = plan->revision;
+    plan->boxed = false;
+  }
   run->place = plan->place;
   return true;
 }
@@ -472,6 +498,7 @@ reserve_boxes (RegionsPlan *plan, int n, Fault *fault)
   free (plan->boxes);
   plan->boxes = boxes;
   plan->box_capacity = 4 * n;
+  plan->boxed = false;
   return true;
 }
 
@@ -480,6 +507,8 @@ static bool
 find_boxes (
     RegionsPlan *plan, const Image *layout, RegionsRun *run, Fault *fault)
 {
+  const bool whole =
+      run->rows_apart == 1 && image_same_layout (layout, &plan->layout);
   const int n = run->n * layout->n_memories;
 
   run->n_boxes = n;
@@ -489,10 +518,11 @@ find_boxes (
     return false;
   run->read = plan->boxes;
   run->written = plan->boxes + n;
-  for (int i = 0; i < run->n; i++)
+  for (int i = 0; i < run->n && !(whole && plan->boxed); i++)
     regions_find_boxes (plan, &run->place[i], layout, run->rows_apart,
         &plan->boxes[i * layout->n_memories],
         &plan->boxes[n + i * layout->n_memories]);
+  plan->boxed = whole;
   return true;
 }
 

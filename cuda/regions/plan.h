@@ -58,7 +58,11 @@ struct RegionsPlan
   SepconvPlan *whole; /* outside FILTER: of the whole picture; else NULL */
   const SepconvMethod *used;   /* the last one that computed FILTER, or NULL */
   RegionsPlace *place, *spare; /* [capacity] */
+  Region *placed;              /* [capacity]: what the places were grown from */
   int capacity;
+  int n_placed;
+  unsigned placed_revision; /* of the spec then; 0: there are none */
+  bool boxed; /* `boxes` are those of the places, of pictures of `layout` */
   ImageBox *
       boxes; /* [box_capacity], of which the second half are of written bytes */
   int box_capacity;

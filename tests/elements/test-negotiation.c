@@ -180,8 +180,8 @@ negotiation_explicit_system_memory (void)
 static void
 negotiation_unsupported_format (void)
 {
-  static const char *const formats[] = { "RGB16", "IYU1", "RGB8P",
-    "NV12_64Z32", "ENCODED" };
+  static const char *const formats[] = { "RGB16", "IYU1", "RGB8P", "NV12_64Z32",
+    "ENCODED" };
   Filter filter;
 
   filter_open (&filter, "sigma=1");

@@ -663,6 +663,95 @@ in_place_case (Check *check, Random *random, int index, const void *data)
   case_end (r);
 }
 
+/* Whether a plan that has found others before finds the boxes that a new one finds. */
+static void
+expect_boxes (Check *check, const RunningSubject *subject, RegionsPlan *plan,
+    const RegionsCase *r)
+{
+  RegionsPlan *fresh = new_plan_of (check, subject, r, &r->c->layout);
+  RegionsBoxes got = { NULL, NULL, 0 }, wanted = { NULL, NULL, 0 };
+  Fault fault;
+
+  if (fresh == NULL)
+    return;
+  fault_clear (&fault);
+  if (EXPECT (check,
+          regions_plan_find_boxes (
+              plan, r->regions, r->n, r->rows_apart, &got, &fault)
+              && regions_plan_find_boxes (
+                  fresh, r->regions, r->n, r->rows_apart, &wanted, &fault),
+          "no boxes: %s", fault.message))
+    EXPECT (check,
+        got.n == wanted.n
+            && (got.n == 0
+                || (memcmp (got.read, wanted.read,
+                        sizeof *got.read * (size_t) got.n)
+                        == 0
+                    && memcmp (got.written, wanted.written,
+                           sizeof *got.written * (size_t) got.n)
+                        == 0)),
+        "the boxes of earlier regions or settings were found");
+  regions_plan_free (fresh);
+}
+
+/* Changes regions, settings or fields, or nothing. */
+static void
+change_boxes (Check *check, RegionsPlan *plan, RegionsCase *r, Random *random)
+{
+  Fault fault;
+
+  fault_clear (&fault);
+  switch (random_int (random, 0, 4)) {
+    case 0:
+      if (r->n > 0) {
+        Region *region = &r->regions[random_int (random, 0, r->n - 1)];
+
+        if (region->right - region->left > 1)
+          region->left++;
+      }
+      break;
+    case 1:
+      make_regions (r, random);
+      break;
+    case 2:
+      r->spec.grow = 0.05 * random_int (random, 0, 10);
+      EXPECT (check, regions_plan_update (plan, &r->spec, &fault),
+          "not updated: %s", fault.message);
+      break;
+    case 3:
+      r->rows_apart = 3 - r->rows_apart;
+      break;
+    default:
+      break;
+  }
+}
+
+static void
+boxes_case (Check *check, Random *random, int index, const void *data)
+{
+  const RunningSubject *subject = data;
+  RegionsCase *r = case_begin (check, subject->subject, index, random);
+  RegionsPlan *plan;
+
+  if (r == NULL) {
+    check->unsupported++;
+    return;
+  }
+  plan = new_plan_of (check, subject, r, &r->c->layout);
+  for (int i = 0; i < 12 && plan != NULL; i++) {
+    expect_boxes (check, subject, plan, r);
+    change_boxes (check, plan, r, random);
+  }
+  regions_plan_free (plan);
+  case_end (r);
+}
+
+static void
+check_boxes (Check *check, const void *data)
+{
+  check_subject (check, data, check->quick ? 40 : 400, boxes_case);
+}
+
 static void
 check_in_place (Check *check, const void *data)
 {
@@ -1450,6 +1539,7 @@ check_regions_add (void)
 
   kerncheck_add (check_oracle, &any, NULL, "regions/cpu/oracle");
   kerncheck_add (check_in_place, &any, NULL, "regions/cpu/in-place");
+  kerncheck_add (check_boxes, &any, NULL, "regions/cpu/boxes");
   kerncheck_add (check_update, &any, NULL, "regions/cpu/update");
   kerncheck_add (check_several_workers, &any, NULL, "regions/cpu/workers");
   kerncheck_add (check_deep, &any, NULL, "regions/cpu/deep");
