@@ -26,7 +26,7 @@ static const BitpackShape shapes[BITPACK_N_FORMATS] = {
   [BITPACK_NV12_10LE40] = { "NV12_10LE40", BITPACK_FOURS, 0, 4, 5, { 0 },
       false },
   [BITPACK_BIG_ENDIAN] = { "big-endian", BITPACK_SWAPPED, 0, 1, 2, { 0 },
-      true },
+      false },
 };
 
 const char *

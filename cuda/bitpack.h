@@ -19,9 +19,8 @@
  *   NV16_10LE32   the same of 4:2:2
  *
  * NV12_10LE40 has the samples of NV12_10LE32, four in five bytes, from the lowest bit of the first
- * byte on. UYVP has two pixels of 4:2:2 in five bytes:
- * U, Y0, V, Y1, from the highest bit of the first byte on. The last pixel of an odd width takes four
- * bytes.
+ * byte on. UYVP has two pixels of 4:2:2 in five bytes: U, Y0, V, Y1, from the highest bit of the
+ * first byte on. The last pixel of an odd width takes four bytes.
  *
  * BITPACK_BIG_ENDIAN is any format with samples of two bytes: each is swapped.
  * Sources: v210: Apple, Uncompressed Y'CbCr Video in QuickTime Files (Technical Note TN2162); UYVP:

@@ -518,7 +518,9 @@ find_boxes (
     return false;
   run->read = plan->boxes;
   run->written = plan->boxes + n;
-  for (int i = 0; i < run->n && !(whole && plan->boxed); i++)
+  if (whole && plan->boxed)
+    return true;
+  for (int i = 0; i < run->n; i++)
     regions_find_boxes (plan, &run->place[i], layout, run->rows_apart,
         &plan->boxes[i * layout->n_memories],
         &plan->boxes[n + i * layout->n_memories]);

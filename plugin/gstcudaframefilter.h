@@ -112,8 +112,8 @@ struct _GstCudaFrameFilter
  * GstCudaFrameFilterClass:
  * @takes_format: whether the current settings can work on frames of a format. If not, @why,
  *     which may be %NULL, gets the reason. It is not asked about bit-packed formats and those
- *     with the higher byte of samples first, which no subclass gets. A setter that changes the answer calls gst_base_transform_reconfigure_sink().
- *     Any thread. %NULL: all formats of the templates but those
+ *     with the higher byte of samples first, which no subclass gets. A setter that changes the
+ *     answer calls gst_base_transform_reconfigure_sink(). Any thread. %NULL: all formats of the templates but those
  * @prepare: gets ready for the next frame under the current settings: allocates memory, makes
  *     tables. Called before each frame, and when caps are set or the backend changes;
  *     @info describes the frames. *@use is %GST_CUDA_FRAME_WRITE unless this function sets it.

@@ -29,62 +29,34 @@ struct BitpackFrame
   bool big_endian, has_alpha;
 };
 
-/* What a thread has: pixels, and the words that they lie in. */
+template <int N_PIXELS, int N_WORDS> struct ShareOf
+{
+  enum
+  {
+    PIXELS = N_PIXELS,
+    WORDS = N_WORDS
+  };
+};
+
+/* What a thread has: pixels, or samples of what goes by memories, and the words that they lie in. */
 template <BitpackKind KIND> struct Share;
-
-template <> struct Share<BITPACK_SIXES>
+template <> struct Share<BITPACK_SIXES> : ShareOf<6, 4>
 {
-  enum
-  {
-    PIXELS = 6,
-    WORDS = 4
-  };
 };
-
-template <> struct Share<BITPACK_PAIRS>
+template <> struct Share<BITPACK_PAIRS> : ShareOf<8, 5>
 {
-  enum
-  {
-    PIXELS = 8,
-    WORDS = 5
-  };
 };
-
-template <> struct Share<BITPACK_WORDS>
+template <> struct Share<BITPACK_WORDS> : ShareOf<4, 4>
 {
-  enum
-  {
-    PIXELS = 4,
-    WORDS = 4
-  };
 };
-
-/* Samples. */
-template <> struct Share<BITPACK_THREES>
+template <> struct Share<BITPACK_THREES> : ShareOf<12, 4>
 {
-  enum
-  {
-    PIXELS = 12,
-    WORDS = 4
-  };
 };
-
-template <> struct Share<BITPACK_FOURS>
+template <> struct Share<BITPACK_FOURS> : ShareOf<16, 5>
 {
-  enum
-  {
-    PIXELS = 16,
-    WORDS = 5
-  };
 };
-
-template <> struct Share<BITPACK_SWAPPED>
+template <> struct Share<BITPACK_SWAPPED> : ShareOf<8, 4>
 {
-  enum
-  {
-    PIXELS = 8,
-    WORDS = 4
-  };
 };
 
 /* The pixels of a thread, from `x` on, of which the frame has `n`. */

@@ -82,7 +82,9 @@ bitpack_row_samples (const Image *planes, int m)
 static inline int
 bitpack_shift (const BitpackShape *shape, const Image *planes, int m)
 {
-  for (int p = 0; p < planes->n_planes && shape->kind != BITPACK_SWAPPED; p++)
+  if (shape->kind == BITPACK_SWAPPED)
+    return 0;
+  for (int p = 0; p < planes->n_planes; p++)
     if (planes->plane[p].memory == m)
       return planes->plane[p].shift;
   return 0;

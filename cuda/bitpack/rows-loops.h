@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define BITPACK_MASK 0x3ffu
-#define BITPACK_PAIR_BYTES 5
+#define BITPACK_GROUP_BYTES 5 /* of a pair of pixels, or of four samples */
 
 /* Three in a word. Words lie lowest byte first, which is the host's order too, as image.h has it. */
 
@@ -108,11 +108,11 @@ bitpack_join_pair (uint8_t *packed, const uint16_t *samples, int n)
  * no shuffles of bytes, compilers make slow ones; gcc has the built-in function from version 12 on. */
 #if (defined(__SSSE3__) || defined(__aarch64__)) && defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
-#define BITPACK_TWO_PAIRS
+#define BITPACK_TWO_GROUPS
 #endif
 #endif
 
-#ifdef BITPACK_TWO_PAIRS
+#ifdef BITPACK_TWO_GROUPS
 
 typedef uint8_t BitpackBytes __attribute__ ((vector_size (16)));
 typedef uint16_t BitpackShorts __attribute__ ((vector_size (16)));
@@ -162,17 +162,17 @@ bitpack_take_pairs_apart (
   const int pairs = width / 2;
   int i = 0;
 
-#ifdef BITPACK_TWO_PAIRS
+#ifdef BITPACK_TWO_GROUPS
   for (; i < pairs - 3; i += 2)
     bitpack_take_two_pairs_apart (
-        samples + 4 * i, packed + BITPACK_PAIR_BYTES * i);
+        samples + 4 * i, packed + BITPACK_GROUP_BYTES * i);
 #endif
   for (; i < pairs; i++)
     bitpack_take_pair_apart (
-        samples + 4 * i, packed + BITPACK_PAIR_BYTES * i, BITPACK_PAIR_BYTES);
+        samples + 4 * i, packed + BITPACK_GROUP_BYTES * i, BITPACK_GROUP_BYTES);
   if (width % 2 != 0)
-    bitpack_take_pair_apart (samples + 4 * i, packed + BITPACK_PAIR_BYTES * i,
-        BITPACK_PAIR_BYTES - 1);
+    bitpack_take_pair_apart (samples + 4 * i, packed + BITPACK_GROUP_BYTES * i,
+        BITPACK_GROUP_BYTES - 1);
 }
 
 /* What is written behind two pairs is written again with the next ones. */
@@ -183,16 +183,16 @@ bitpack_join_pairs (
   const int pairs = width / 2;
   int i = 0;
 
-#ifdef BITPACK_TWO_PAIRS
+#ifdef BITPACK_TWO_GROUPS
   for (; i < pairs - 3; i += 2)
-    bitpack_join_two_pairs (packed + BITPACK_PAIR_BYTES * i, samples + 4 * i);
+    bitpack_join_two_pairs (packed + BITPACK_GROUP_BYTES * i, samples + 4 * i);
 #endif
   for (; i < pairs; i++)
     bitpack_join_pair (
-        packed + BITPACK_PAIR_BYTES * i, samples + 4 * i, BITPACK_PAIR_BYTES);
+        packed + BITPACK_GROUP_BYTES * i, samples + 4 * i, BITPACK_GROUP_BYTES);
   if (width % 2 != 0)
-    bitpack_join_pair (packed + BITPACK_PAIR_BYTES * i, samples + 4 * i,
-        BITPACK_PAIR_BYTES - 1);
+    bitpack_join_pair (packed + BITPACK_GROUP_BYTES * i, samples + 4 * i,
+        BITPACK_GROUP_BYTES - 1);
 }
 
 /* 4:2:2 */
@@ -295,7 +295,7 @@ bitpack_join_four (uint8_t *packed, const uint16_t *samples, int n, int shift)
     packed[i] = (uint8_t) (bits >> 8 * i);
 }
 
-#ifdef BITPACK_TWO_PAIRS
+#ifdef BITPACK_TWO_GROUPS
 
 static inline void
 bitpack_take_two_fours_apart (
@@ -342,18 +342,18 @@ bitpack_unpack_fours (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
   int i = 0;
 
   (void) samples;
-#ifdef BITPACK_TWO_PAIRS
+#ifdef BITPACK_TWO_GROUPS
   for (; i < fours - 3; i += 2)
     bitpack_take_two_fours_apart (
-        to + 4 * i, packed + BITPACK_PAIR_BYTES * i, row->shift);
+        to + 4 * i, packed + BITPACK_GROUP_BYTES * i, row->shift);
 #endif
   for (; i < fours; i++)
-    bitpack_take_four_apart (to + 4 * i, packed + BITPACK_PAIR_BYTES * i,
-        BITPACK_PAIR_BYTES, row->shift);
+    bitpack_take_four_apart (to + 4 * i, packed + BITPACK_GROUP_BYTES * i,
+        BITPACK_GROUP_BYTES, row->shift);
   if (left == 0)
     return;
   bitpack_take_four_apart (
-      last, packed + BITPACK_PAIR_BYTES * i, (left * 10 + 7) / 8, row->shift);
+      last, packed + BITPACK_GROUP_BYTES * i, (left * 10 + 7) / 8, row->shift);
   memcpy (to + 4 * i, last, (size_t) left * sizeof *last);
 }
 
@@ -366,19 +366,19 @@ bitpack_pack_fours (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
   int i = 0;
 
   (void) samples;
-#ifdef BITPACK_TWO_PAIRS
+#ifdef BITPACK_TWO_GROUPS
   for (; i < fours - 3; i += 2)
     bitpack_join_two_fours (
-        packed + BITPACK_PAIR_BYTES * i, from + 4 * i, row->shift);
+        packed + BITPACK_GROUP_BYTES * i, from + 4 * i, row->shift);
 #endif
   for (; i < fours; i++)
-    bitpack_join_four (packed + BITPACK_PAIR_BYTES * i, from + 4 * i,
-        BITPACK_PAIR_BYTES, row->shift);
+    bitpack_join_four (packed + BITPACK_GROUP_BYTES * i, from + 4 * i,
+        BITPACK_GROUP_BYTES, row->shift);
   if (left == 0)
     return;
   memcpy (last, from + 4 * i, (size_t) left * sizeof *last);
   bitpack_join_four (
-      packed + BITPACK_PAIR_BYTES * i, last, (left * 10 + 7) / 8, row->shift);
+      packed + BITPACK_GROUP_BYTES * i, last, (left * 10 + 7) / 8, row->shift);
 }
 
 /* Each in two bytes, the higher one first. */

@@ -128,6 +128,14 @@ packed_format (const GstVideoInfo *info)
   }
 }
 
+static gboolean
+has_high_byte_first (const GstVideoInfo *info)
+{
+  return packed_format (info) == GST_VIDEO_FORMAT_UYVP
+      || packed_format (info) == GST_VIDEO_FORMAT_r210
+      || g_str_has_suffix (GST_VIDEO_INFO_NAME (info), "BE");
+}
+
 static Component
 component_of (const GstVideoFrame *frame, int c, guint32 argb)
 {
@@ -145,7 +153,7 @@ component_of (const GstVideoFrame *frame, int c, guint32 argb)
     .sub_y = 1 << GST_VIDEO_FORMAT_INFO_H_SUB (format, c),
     .kind = component_kind (format, c),
     .packed = packed_format (&frame->info),
-    .high_first = g_str_has_suffix (GST_VIDEO_INFO_NAME (&frame->info), "BE"),
+    .high_first = has_high_byte_first (&frame->info),
     .index = c,
   };
 
@@ -206,29 +214,24 @@ packed_bit (const Component *c, int x)
   }
 }
 
-/* The one or two bytes that hold a packed sample, and how far it lies above their lowest bit, where
- * the highest byte comes first or not. */
+/* The one or two bytes that hold a packed sample, and how far it lies above their lowest bit. */
 static guint8 *
-packed_bytes (
-    const Component *c, int x, int y, int *n, int *shift, gboolean *high_first)
+packed_bytes (const Component *c, int x, int y, int *n, int *shift)
 {
   const int bit = packed_bit (c, x), in_byte = bit % 8;
 
-  *high_first =
-      c->packed == GST_VIDEO_FORMAT_UYVP || c->packed == GST_VIDEO_FORMAT_r210;
   *n = in_byte + c->depth > 8 ? 2 : 1;
-  *shift = *high_first ? 8 * *n - in_byte - c->depth : in_byte;
+  *shift = c->high_first ? 8 * *n - in_byte - c->depth : in_byte;
   return c->data + (gssize) y * c->stride + bit / 8;
 }
 
 static guint
 packed_raw (const Component *c, int x, int y)
 {
-  gboolean high_first;
   int n, shift;
-  const guint8 *p = packed_bytes (c, x, y, &n, &shift, &high_first);
+  const guint8 *p = packed_bytes (c, x, y, &n, &shift);
   const guint bits = n == 1 ? p[0]
-      : high_first          ? GST_READ_UINT16_BE (p)
+      : c->high_first       ? GST_READ_UINT16_BE (p)
                             : GST_READ_UINT16_LE (p);
 
   return bits >> shift & ((1u << c->depth) - 1);
@@ -237,13 +240,12 @@ packed_raw (const Component *c, int x, int y)
 static void
 put_packed (const Component *c, int x, int y, guint code)
 {
-  gboolean high_first;
   int n, shift;
-  guint8 *p = packed_bytes (c, x, y, &n, &shift, &high_first);
+  guint8 *p = packed_bytes (c, x, y, &n, &shift);
   const guint mask = ((1u << c->depth) - 1) << shift;
 
   for (int i = 0; i < n; i++) {
-    const int at = 8 * (high_first ? n - 1 - i : i);
+    const int at = 8 * (c->high_first ? n - 1 - i : i);
 
     p[i] = (guint8) ((p[i] & ~(mask >> at)) | (code << shift >> at));
   }
@@ -795,7 +797,7 @@ filtered (const Component *c, const char *settings)
     g_free (term);
   }
   for (int i = 0; i < n; i++)
-    in[i] = neutral             ? c->zero
+    in[i] = neutral                 ? c->zero
         : how.kind == DIRECTION ? angle_code (c, sums[0][i], sums[1][i])
                                 : c->zero + bias * full
             + scale * combined (&how, in[i], sums[0][i], sums[1][i]);

@@ -241,7 +241,7 @@ suit_method (RegionsCase *r, const Subject *subject, Random *random)
   return sepconv_method_supports (method, &c->spec, &c->layout, NULL, NULL);
 }
 
-/* A case that the subject takes, or NULL where there seems to be none. */
+/* A case that the subject takes; NULL where there seems to be none, which is counted. */
 static RegionsCase *
 case_begin (Check *check, const Subject *subject, int index, Random *random)
 {
@@ -264,6 +264,7 @@ case_begin (Check *check, const Subject *subject, int index, Random *random)
     }
     case_end (r);
   }
+  check->unsupported++;
   return NULL;
 }
 
@@ -459,10 +460,8 @@ oracle_case (Check *check, Random *random, int index, const void *data)
   Picture src, dst, again;
   Verdict verdict;
 
-  if (r == NULL) {
-    check->unsupported++;
+  if (r == NULL)
     return;
-  }
   plan = new_plan (check, subject, r, random);
   make_source (subject, r, &src, random);
   picture_new (&dst, &r->c->layout, subject->device->gpu == NULL, random);
@@ -639,10 +638,8 @@ in_place_case (Check *check, Random *random, int index, const void *data)
   Picture src, dst;
   Fault fault;
 
-  if (r == NULL) {
-    check->unsupported++;
+  if (r == NULL)
     return;
-  }
   plan = new_plan_of (check, subject, r, &r->c->layout);
   make_source (subject, r, &src, random);
   picture_new (&dst, &r->c->layout, subject->device->gpu == NULL, random);
@@ -733,10 +730,8 @@ boxes_case (Check *check, Random *random, int index, const void *data)
   RegionsCase *r = case_begin (check, subject->subject, index, random);
   RegionsPlan *plan;
 
-  if (r == NULL) {
-    check->unsupported++;
+  if (r == NULL)
     return;
-  }
   plan = new_plan_of (check, subject, r, &r->c->layout);
   for (int i = 0; i < 12 && plan != NULL; i++) {
     expect_boxes (check, subject, plan, r);
@@ -918,10 +913,8 @@ update_case (Check *check, Random *random, int index, const void *data)
   RegionsCase *r = case_begin (check, subject->subject, index, random);
   RegionsPlan *plan;
 
-  if (r == NULL) {
-    check->unsupported++;
+  if (r == NULL)
     return;
-  }
   plan = new_plan (check, subject, r, random);
   for (int i = 0; plan != NULL && i < 5; i++) {
     RegionsCase *next = case_next (r, subject, random);
@@ -985,7 +978,6 @@ flight_case (Check *check, Random *random, int index, const void *data)
   Fault fault;
 
   if (r == NULL) {
-    check->unsupported++;
     free (flights);
     return;
   }
