@@ -24,6 +24,7 @@
 #include <locale.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include <glib-unix.h>
@@ -1056,7 +1057,7 @@ clear (struct app *app, struct settings *settings)
   g_clear_pointer (&app->candidate, gst_sample_unref);
   g_clear_pointer (&app->before, gst_sample_unref);
   g_clear_pointer (&app->after, gst_sample_unref);
-  if (app->pipeline && !app->stuck) {
+  if (app->pipeline) {
     gst_element_set_state (app->pipeline, GST_STATE_NULL);
     gst_object_unref (app->pipeline);
   }
@@ -1096,6 +1097,12 @@ main (int argc, char **argv)
       filter_to (&app, &settings, argv[2]);
   }
   g_option_context_free (context);
+  /* Threads of a pipeline that cannot be stopped go on with all of this, and with the libraries that
+   * exit handlers would clear. */
+  if (app.stuck) {
+    fflush (stdout);
+    _exit (app.failed);
+  }
   clear (&app, &settings);
   return app.interrupted ? STATUS_INTERRUPTED : app.failed;
 }
