@@ -478,6 +478,7 @@ place_regions (
       memcpy (plan->placed, regions, sizeof *regions * (size_t) n);
     plan->n_placed = n;
     plan->placed_revision = plan->revision;
+    plan->placements++;
     plan->boxed = false;
   }
   run->place = plan->place;
@@ -590,11 +591,11 @@ suits_size (const RegionsPlan *plan, bool in_gpu_memory)
 
 bool
 regions_plan_reserve_in_place (
-    RegionsPlan *plan, bool in_gpu_memory, Fault *fault)
+    RegionsPlan *plan, bool in_gpu_memory, GpuOrder order, Fault *fault)
 {
   return plan->ops->reserve_in_place == NULL
       || !suits_size (plan, in_gpu_memory)
-      || plan->ops->reserve_in_place (plan, in_gpu_memory, fault);
+      || plan->ops->reserve_in_place (plan, in_gpu_memory, order, fault);
 }
 
 bool
@@ -608,7 +609,8 @@ regions_plan_suits_place (
 
 bool
 regions_plan_run_in_place (RegionsPlan *plan, const Region *regions, int n,
-    const Image *image, int rows_apart, GpuStream stream, Fault *fault)
+    const Image *image, int rows_apart, GpuStream stream, GpuOrder order,
+    Fault *fault)
 {
   TRACE_BLOCK (TRACE_REGIONS, 0);
   RegionsRun run = { .n = n,
@@ -617,7 +619,7 @@ regions_plan_run_in_place (RegionsPlan *plan, const Region *regions, int n,
     .in_place = true,
     .rows_apart = rows_apart,
     .stream = stream,
-    .order = GPU_AFTER_KERNELS };
+    .order = order };
 
   if (plan->spec.outside)
     return fault_set (fault, FAULT_UNSUPPORTED,

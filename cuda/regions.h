@@ -128,18 +128,21 @@ bool regions_plan_run (RegionsPlan *plan, const Region *regions, int n,
 
 /* Like regions_plan_run() from an image to itself, inside of regions only (FAULT_UNSUPPORTED
  * outside): bytes that no weight reaches stay as they are, and what fills do not need may be
- * anything. Queued after all kernels. CUDA: the image may also lie in pinned memory
- * (gpu_malloc_host()), which kernels then read and write themselves; the first run allocates GPU
- * memory for one picture, or two, where it is not reserved. A picture of REGIONS_MOST_IN_PLACE bytes or more is refused
- * (FAULT_UNSUPPORTED). */
+ * anything. CUDA: the image may also lie in pinned memory (gpu_malloc_host()), which kernels then
+ * read and write themselves. With GPU_BESIDE_KERNELS such a run also begins beside whatever else is
+ * queued on the stream, copies and events too; what is queued there afterwards comes after it. Of
+ * images in GPU memory, and on streams that are captured, runs are queued after all kernels. The
+ * first run allocates GPU memory for up to six pictures, where that is not reserved. A picture of
+ * REGIONS_MOST_IN_PLACE bytes or more is refused (FAULT_UNSUPPORTED). */
 bool regions_plan_run_in_place (RegionsPlan *plan, const Region *regions, int n,
-    const Image *image, int rows_apart, GpuStream stream, Fault *fault);
+    const Image *image, int rows_apart, GpuStream stream, GpuOrder order,
+    Fault *fault);
 
-/* Allocates what runs in place need, of images in GPU memory or on the host, so that none of them has
- * to: on a GPU, unless regions_plan_suits_place() is never TRUE. FALSE: there is no memory; other
- * runs do not need it. */
+/* Allocates what runs in place need, of images in GPU memory or on the host and in that order, so
+ * that none of them has to: on a GPU, unless regions_plan_suits_place() is never TRUE. FALSE: there
+ * is no memory; other runs do not need it. */
 bool regions_plan_reserve_in_place (
-    RegionsPlan *plan, bool in_gpu_memory, Fault *fault);
+    RegionsPlan *plan, bool in_gpu_memory, GpuOrder order, Fault *fault);
 
 /* What runs in place read and write. */
 typedef struct

@@ -549,8 +549,9 @@ ring_order (int depth)
   return depth < DEPTH_BESIDE ? GPU_AFTER_KERNELS : GPU_BESIDE_KERNELS;
 }
 
-/* Frames from the host come one at a time, and those whose images belong to the stream that
- * they are computed on may depend on what others have queued there. */
+/* Frames from the host come one at a time, but for those in place, which kernels read and write.
+ * Those whose images belong to the stream that they are computed on may depend on what others have
+ * queued there. */
 static GpuOrder
 order_of (const Ring *ring, const RingSlot *slot)
 {
@@ -560,8 +561,9 @@ order_of (const Ring *ring, const RingSlot *slot)
   const bool shares =
       frame->src_stream == ring->compute || frame->dst_stream == ring->compute;
 
-  return crosses || shares || frame->in_place ? GPU_AFTER_KERNELS
-                                              : ring_order (ring->depth);
+  if (frame->in_place ? !crosses : crosses || shares)
+    return GPU_AFTER_KERNELS;
+  return ring_order (ring->depth);
 }
 
 /* Has `compute` queue its work on rows [before, ready), slice i. */
@@ -848,6 +850,8 @@ submit_frame (Ring *ring, RingSlot *slot, Fault *fault)
   slot->order = order_of (ring, slot);
   every = slot->order == GPU_BESIDE_KERNELS ? TIMED_EVERY_BESIDE : TIMED_EVERY;
   slot->timed = slot->number < TIMED_FIRST || slot->number % every == 0;
+  if (slot->timed && slot->frame.in_place)
+    slot->order = GPU_AFTER_KERNELS;
   return submit_to_gpu (ring, slot, fault);
 }
 

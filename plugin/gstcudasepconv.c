@@ -752,7 +752,7 @@ compute_regions (GstCudaSepconv *self, const RingPart *part, guint slot_index,
     return regions_plan_run_in_place (plan->plan,
         (const Region *) regions->data, (gint) regions->len, &dst,
         gst_gpu_filter_get_rows_apart (GST_GPU_FILTER (self), slot_index),
-        part->stream, fault);
+        part->stream, part->order, fault);
   return !part->last
       || regions_plan_run (plan->plan, (const Region *) regions->data,
           (gint) regions->len, &src, &dst,

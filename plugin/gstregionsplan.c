@@ -86,8 +86,9 @@ make_plan (GstRegionsPlan *self, const Image *layout,
   /* Without memory of the GPU for that, frames are copied. */
   self->in_place = !self->spec.outside
       && gst_gpu_filter_may_change_in_place (self->filter)
-      && regions_plan_reserve_in_place (
-          self->plan, gst_gpu_filter_get_in_gpu_memory (self->filter), NULL);
+      && regions_plan_reserve_in_place (self->plan,
+          gst_gpu_filter_get_in_gpu_memory (self->filter),
+          ring_order ((gint) gst_gpu_filter_get_depth (self->filter)), NULL);
   log_plan (self);
   return TRUE;
 }

@@ -178,6 +178,8 @@ run_packed (RegionsPlan *plan, const RegionsRun *run, bool copied, Fault *fault)
 {
   RegionsPack *pack = ((RegionsDevice *) plan->state)->pack;
 
+  if (!regions_run_alone (run, fault))
+    return false;
   regions_pack_clear (pack);
   if (plan->spec.outside && plan->whole == NULL
       && !regions_pack_color (pack, plan, run, fault))
@@ -211,10 +213,14 @@ run_in_place (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
   RegionsInPlace *in_place = ((RegionsDevice *) plan->state)->in_place;
   RegionsInner inner;
 
-  return run->n == 0
-      || (regions_in_place_begin (in_place, plan, run, &inner, fault)
-          && cover (plan, &inner.run, true, fault)
-          && regions_in_place_end (plan, run, &inner, fault));
+  if (run->n == 0)
+    return true;
+  if (regions_in_place_begin (in_place, plan, run, &inner, fault)
+      && cover (plan, &inner.run, true, fault)
+      && regions_in_place_end (in_place, plan, run, &inner, fault))
+    return true;
+  regions_in_place_abandon (&inner);
+  return false;
 }
 
 static bool
@@ -226,7 +232,9 @@ cuda_run (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
       && !sepconv_plan_run (plan->whole, run->src, run->dst, run->stream,
           GPU_AFTER_KERNELS, fault))
     return false;
-  return cover (plan, run, plan->whole != NULL, fault);
+  return cover (plan, run, plan->whole != NULL, fault)
+      && regions_in_place_settle (
+          ((RegionsDevice *) plan->state)->in_place, run->stream, fault);
 }
 
 static void
@@ -284,10 +292,11 @@ cuda_prepare (RegionsPlan *plan, Fault *fault)
 }
 
 static bool
-cuda_reserve_in_place (RegionsPlan *plan, bool in_gpu_memory, Fault *fault)
+cuda_reserve_in_place (
+    RegionsPlan *plan, bool in_gpu_memory, GpuOrder order, Fault *fault)
 {
   return regions_in_place_reserve (((RegionsDevice *) plan->state)->in_place,
-      plan, in_gpu_memory, fault);
+      plan, in_gpu_memory, order, fault);
 }
 
 extern "C" const RegionsOps regions_cuda_ops = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "direct-host.cuh"
 #include "direct-tile.cuh"
+#include "in-place.cuh"
 
 #include "../divide.h"
 #include "../gpu-check.h"
@@ -73,6 +74,20 @@ static void (*const kernels[DIRECT_N_KINDS]) (DirectFrame) = {
   direct_kernel<DIRECT_MEANS>,
 };
 
+/* What a run sends but pictures, which stays while regions do. */
+struct DirectTable
+{
+  /* What it was made of. */
+  unsigned placements; /* the plan's; 0: it was not made */
+  int rows_apart;
+  int height[IMAGE_MAX_MEMORIES];
+  int shared, blocks; /* as DirectFrame has them */
+  size_t bytes;
+  uint64_t table[DIRECT_MOST_REGIONS
+      * (sizeof (DirectRegion) + IMAGE_MAX_MEMORIES * sizeof (DirectTiles))
+      / sizeof (uint64_t)];
+};
+
 struct RegionsDirect
 {
   bool possible; /* with this GPU and these planes */
@@ -89,20 +104,17 @@ struct RegionsDirect
   Staging
       staging; /* RegionsTaps, their taps, and regions for which a parameter has no room */
   bool sent; /* the filters */
+  DirectTable last;
 };
 
-/* A run. Its filters are those of `direct`. */
+/* A run. Its filters and its table are those of `direct`. */
 struct DirectRun
 {
   DirectFrame frame;
   DirectKind kind;
   const RegionsPlan *plan;
   const RegionsRun *of;
-  int blocks;   /* of threads */
-  size_t bytes; /* of the table of regions */
-  uint64_t table[DIRECT_MOST_REGIONS
-      * (sizeof (DirectRegion) + IMAGE_MAX_MEMORIES * sizeof (DirectTiles))
-      / sizeof (uint64_t)];
+  int blocks; /* of threads that copy */
 };
 
 /* The size of the largest pixels over a memory; 0: planes do not lie as tiles need it. */
@@ -361,7 +373,7 @@ describe_regions (
     RegionsDirect *direct, DirectRun *run, bool *fits, Fault *fault)
 {
   const bool outside = run->plan->spec.outside;
-  DirectRegion *region = (DirectRegion *) run->table;
+  DirectRegion *region = (DirectRegion *) direct->last.table;
 
   *fits = true;
   if (is_covered_outside (run->plan)) {
@@ -419,11 +431,11 @@ add_area (DirectTiles *tiles, const RegionsArea *area, int columns)
 
 /* Fills in the tiles of all regions, and numbers their parts; returns whether they are not too many. */
 static bool
-describe_tiles (const RegionsDirect *direct, DirectRun *run)
+describe_tiles (RegionsDirect *direct, DirectRun *run)
 {
   DirectFrame *frame = &run->frame;
   DirectTiles *tiles =
-      (DirectTiles *) ((DirectRegion *) run->table + frame->n_regions);
+      (DirectTiles *) ((DirectRegion *) direct->last.table + frame->n_regions);
   int64_t tiles_left = (int64_t) MOST_SHARING * direct->tiles + FEW_TILES;
   int64_t n = 0;
 
@@ -578,18 +590,20 @@ static bool
 send (RegionsDirect *direct, DirectRun *run, Fault *fault)
 {
   const RegionsFilters *filters = &direct->filters;
-  const bool in_parameter = run->bytes <= sizeof run->frame.table;
+  const DirectTable *table = &direct->last;
+  const bool in_parameter = table->bytes <= sizeof run->frame.table;
   const size_t tap_at = round_up (filters->taps.n * filters->taps.item);
   const size_t table_at = tap_at + round_up (filters->tap.n * sizeof (float));
-  const size_t bytes = table_at + (in_parameter ? 0 : run->bytes);
+  const size_t bytes = table_at + (in_parameter ? 0 : table->bytes);
   DirectFrame *frame = &run->frame;
 
   if (in_parameter)
-    memcpy (frame->table, run->table, run->bytes);
+    memcpy (frame->table, table->table, table->bytes);
   if (bytes > 0 && !(in_parameter && direct->sent)) {
     uint8_t *block;
 
-    if (!staging_reserve (
+    if (!regions_run_alone (run->of, fault)
+        || !staging_reserve (
             &direct->staging, bytes, LEAST_BLOCK, run->of->stream, fault))
       return false;
     block = (uint8_t *) staging_begin (&direct->staging, fault);
@@ -599,7 +613,7 @@ send (RegionsDirect *direct, DirectRun *run, Fault *fault)
       memcpy (block, filters->taps.data, filters->taps.n * filters->taps.item);
     regions_filters_write_tap (filters, true, block + tap_at);
     if (!in_parameter)
-      memcpy (block + table_at, run->table, run->bytes);
+      memcpy (block + table_at, table->table, table->bytes);
     if (!staging_send (&direct->staging, bytes, run->of->stream, fault))
       return false;
     direct->sent = true;
@@ -643,6 +657,51 @@ regions_direct_copy (RegionsDirect *direct, const RegionsPlan *plan,
   return !*done || launch (&run, fault);
 }
 
+static bool
+holds (const DirectTable *table, const DirectRun *run)
+{
+  const Image *image = run->of->src;
+
+  if (table->placements != run->plan->placements
+      || table->rows_apart != run->of->rows_apart)
+    return false;
+  for (int m = 0; m < image->n_memories; m++)
+    if (table->height[m] != image->memory[m].height)
+      return false;
+  return true;
+}
+
+/* Sees to the table of a run, and to what depends on it; *fits: it can be done. */
+static bool
+describe_table (RegionsDirect *direct, DirectRun *run, bool *fits, Fault *fault)
+{
+  const Image *image = run->of->src;
+  DirectTable *table = &direct->last;
+  DirectFrame *frame = &run->frame;
+
+  *fits = true;
+  if (!holds (table, run)) {
+    table->placements = 0;
+    if (!describe_regions (direct, run, fits, fault))
+      return false;
+    *fits = *fits && describe_tiles (direct, run);
+    if (!*fits)
+      return true;
+    table->placements = run->plan->placements;
+    table->rows_apart = run->of->rows_apart;
+    for (int m = 0; m < image->n_memories; m++)
+      table->height[m] = image->memory[m].height;
+    table->shared = frame->shared;
+    table->blocks = frame->blocks;
+    table->bytes = (size_t) frame->n_regions
+        * (sizeof (DirectRegion)
+            + (size_t) image->n_memories * sizeof (DirectTiles));
+  }
+  frame->shared = table->shared;
+  frame->blocks = table->blocks;
+  return true;
+}
+
 bool
 regions_direct_run (RegionsDirect *direct, const RegionsPlan *plan,
     const RegionsRun *of, bool *done, Fault *fault)
@@ -659,15 +718,10 @@ regions_direct_run (RegionsDirect *direct, const RegionsPlan *plan,
   run.plan = plan;
   run.of = of;
   run.frame.n_regions = n;
-  run.bytes = (size_t) n
-      * (sizeof (DirectRegion)
-          + (size_t) of->src->n_memories * sizeof (DirectTiles));
   if (!describe_picture (direct, &run))
     return true;
-  if (!describe_regions (direct, &run, &fits, fault))
+  if (!describe_table (direct, &run, &fits, fault))
     return false;
-  if (!fits || !describe_tiles (direct, &run))
-    return true;
-  *done = true;
-  return send (direct, &run, fault) && launch (&run, fault);
+  *done = fits;
+  return !fits || (send (direct, &run, fault) && launch (&run, fault));
 }

@@ -11,6 +11,7 @@
 #define ALIGNMENT 64 /* bytes, of rows of the plan's pictures */
 #define THREADS 256
 #define EACH 2              /* vectors of a thread */
+#define SETS 2              /* runs on pinned memory that overlap */
 #define MOST_BOXES 160      /* of a launch: its parameter has room for them */
 #define MOST_PARAMETER 4096 /* bytes */
 
@@ -40,10 +41,25 @@ struct BoxFrame
 static_assert (
     sizeof (BoxFrame) <= MOST_PARAMETER, "kernels have no larger parameters");
 
-struct RegionsInPlace
+/* What a run on pinned memory works with. */
+struct InPlaceSet
 {
   uint8_t *shadow_block, *result_block;
   Image shadow, result;
+  GpuStream stream; /* of runs that overlap */
+  GpuEvent done;
+  unsigned settled; /* as RegionsInPlace's when the stream last waited */
+};
+
+/* Runs that nothing overlaps have the first set's pictures, on the caller's stream. */
+struct RegionsInPlace
+{
+  InPlaceSet set[SETS];
+  int next;       /* set of the next run that overlaps */
+  bool overlaps;  /* there are streams */
+  GpuEvent ended; /* the last run that nothing overlaps */
+  unsigned
+      settled; /* how many of those there were; 0: `ended` was never recorded */
 };
 
 /* A vector's bytes that are left of a row. */
@@ -148,8 +164,13 @@ regions_in_place_free (RegionsInPlace *self)
 {
   if (self == NULL)
     return;
-  gpu_free (self->shadow_block);
-  gpu_free (self->result_block);
+  for (InPlaceSet &set : self->set) {
+    gpu_free (set.shadow_block);
+    gpu_free (set.result_block);
+    gpu_event_free (set.done);
+    gpu_stream_free (set.stream);
+  }
+  gpu_event_free (self->ended);
   free (self);
 }
 
@@ -167,13 +188,56 @@ make_picture (
   return *block != NULL;
 }
 
+static bool
+make_set (
+    const RegionsPlan *plan, InPlaceSet *set, bool in_gpu_memory, Fault *fault)
+{
+  return make_picture (plan, &set->shadow_block, &set->shadow, fault)
+      && (in_gpu_memory
+          || make_picture (plan, &set->result_block, &set->result, fault));
+}
+
+static bool
+make_stream (InPlaceSet *set, Fault *fault)
+{
+  return (set->stream != NULL || gpu_stream_new (&set->stream, fault))
+      && (set->done != NULL || gpu_event_new_untimed (&set->done, fault));
+}
+
 bool
 regions_in_place_reserve (RegionsInPlace *self, const RegionsPlan *plan,
-    bool in_gpu_memory, Fault *fault)
+    bool in_gpu_memory, GpuOrder order, Fault *fault)
 {
-  return make_picture (plan, &self->shadow_block, &self->shadow, fault)
-      && (in_gpu_memory
-          || make_picture (plan, &self->result_block, &self->result, fault));
+  if (in_gpu_memory || order == GPU_AFTER_KERNELS)
+    return make_set (plan, &self->set[0], in_gpu_memory, fault);
+  if (self->overlaps)
+    return true;
+  for (InPlaceSet &set : self->set)
+    if (!make_set (plan, &set, false, fault) || !make_stream (&set, fault))
+      return false;
+  self->overlaps = gpu_event_new_untimed (&self->ended, fault);
+  return self->overlaps;
+}
+
+bool
+regions_in_place_settle (RegionsInPlace *self, GpuStream stream, Fault *fault)
+{
+  if (!self->overlaps)
+    return true;
+  self->settled++;
+  return gpu_event_record (self->ended, stream, fault);
+}
+
+bool
+regions_run_alone (const RegionsRun *run, Fault *fault)
+{
+  RegionsBeside *beside = run->beside;
+
+  if (beside == NULL || beside->alone)
+    return true;
+  beside->alone = true;
+  return gpu_event_record (beside->event, beside->after, fault)
+      && gpu_stream_wait_event (run->stream, beside->event, fault);
 }
 
 /* One of them with the rows of the image, which may be a field. */
@@ -204,18 +268,25 @@ describe_memories (
   }
 }
 
+/* Vectors are of 2^n bytes, for so many regions that divisions would be felt. */
+static int
+vector_bits (int vector)
+{
+  return vector == 16 ? 4 : vector == 4 ? 2 : 0;
+}
+
 /* A box widened to whole vectors. */
 static Box
 describe_box (const BoxFrame *frame, const Image *image, const ImageBox *of)
 {
   const int vector = frame->memory[of->memory].vector;
   const int64_t row_bytes = (int64_t) image->memory[of->memory].row_bytes;
-  const int64_t end = ((int64_t) of->right + vector - 1) / vector * vector;
+  const int64_t end = ((int64_t) of->right + vector - 1) & -(int64_t) vector;
   Box box;
 
   box.first = 0;
   box.memory = of->memory;
-  box.left = of->left / vector * vector;
+  box.left = of->left & -vector;
   box.top = of->top;
   box.bytes = (int) (end < row_bytes ? end : row_bytes) - box.left;
   box.rows = of->bottom - of->top;
@@ -225,9 +296,10 @@ describe_box (const BoxFrame *frame, const Image *image, const ImageBox *of)
 static int
 count_blocks (const BoxFrame *frame, const Box *box)
 {
-  return divide_up (
-      divide_up (box->bytes, frame->memory[box->memory].vector) * box->rows,
-      THREADS * EACH);
+  const int vector = frame->memory[box->memory].vector;
+  const int across = (box->bytes + vector - 1) >> vector_bits (vector);
+
+  return divide_up (across * box->rows, THREADS * EACH);
 }
 
 /* Queues the copies of boxes: as many at a time as there is room for. */
@@ -266,31 +338,92 @@ done:
   return ok;
 }
 
+/* Has a run go on a stream of its own, beside those before. */
+static bool
+begin_beside (RegionsInPlace *self, const RegionsRun *run, RegionsInner *inner,
+    Fault *fault)
+{
+  InPlaceSet *set = &self->set[self->next];
+
+  self->next = (self->next + 1) % SETS;
+  inner->beside.after = run->stream;
+  inner->beside.event = set->done;
+  inner->run.beside = &inner->beside;
+  inner->run.stream = set->stream;
+  if (self->settled == 0 && !regions_in_place_settle (self, run->stream, fault))
+    return false;
+  if (set->settled == self->settled)
+    return true;
+  set->settled = self->settled;
+  return gpu_stream_wait_event (set->stream, self->ended, fault);
+}
+
+/* Captured work cannot wait for other streams' runs. */
+static bool
+find_order (const RegionsRun *run, bool on_gpu, GpuOrder *order, Fault *fault)
+{
+  bool captured = false;
+
+  *order = on_gpu ? GPU_AFTER_KERNELS : run->order;
+  if (*order == GPU_BESIDE_KERNELS
+      && !gpu_stream_is_captured (run->stream, &captured, fault))
+    return false;
+  if (captured)
+    *order = GPU_AFTER_KERNELS;
+  return true;
+}
+
 bool
 regions_in_place_begin (RegionsInPlace *self, const RegionsPlan *plan,
     const RegionsRun *run, RegionsInner *inner, Fault *fault)
 {
+  const InPlaceSet *set = &self->set[0];
   int device = -1;
+  GpuOrder order;
   bool on_gpu;
 
-  if (!gpu_memory_device (run->src->memory[0].data, &device, fault))
-    return false;
-  on_gpu = device >= 0;
-  if (!regions_in_place_reserve (self, plan, on_gpu, fault))
-    return false;
-  inner->src = with_rows (&self->shadow, run->src);
-  inner->dst = on_gpu ? *run->dst : with_rows (&self->result, run->dst);
   inner->run = *run;
   inner->run.src = &inner->src;
   inner->run.dst = &inner->dst;
-  return copy (plan, run, run->src, &inner->src, on_gpu ? NULL : &inner->dst,
-      run->read, fault);
+  inner->beside = RegionsBeside ();
+  if (!gpu_memory_device (run->src->memory[0].data, &device, fault))
+    return false;
+  on_gpu = device >= 0;
+  if (!find_order (run, on_gpu, &order, fault)
+      || !regions_in_place_reserve (self, plan, on_gpu, order, fault))
+    return false;
+  if (order == GPU_BESIDE_KERNELS) {
+    set = &self->set[self->next];
+    if (!begin_beside (self, run, inner, fault))
+      return false;
+  }
+  inner->src = with_rows (&set->shadow, run->src);
+  inner->dst = on_gpu ? *run->dst : with_rows (&set->result, run->dst);
+  return copy (plan, &inner->run, run->src, &inner->src,
+      on_gpu ? NULL : &inner->dst, run->read, fault);
 }
 
 bool
-regions_in_place_end (const RegionsPlan *plan, const RegionsRun *run,
-    const RegionsInner *inner, Fault *fault)
+regions_in_place_end (RegionsInPlace *self, const RegionsPlan *plan,
+    const RegionsRun *run, const RegionsInner *inner, Fault *fault)
 {
-  return inner->run.dst->memory[0].data == run->dst->memory[0].data
-      || copy (plan, run, &inner->dst, run->dst, NULL, run->written, fault);
+  const RegionsBeside *beside = &inner->beside;
+
+  if (inner->run.dst->memory[0].data != run->dst->memory[0].data
+      && !copy (
+          plan, &inner->run, &inner->dst, run->dst, NULL, run->written, fault))
+    return false;
+  if (beside->event != NULL
+      && (!gpu_event_record (beside->event, inner->run.stream, fault)
+          || !gpu_stream_wait_event (run->stream, beside->event, fault)))
+    return false;
+  return (beside->event != NULL && !beside->alone)
+      || regions_in_place_settle (self, run->stream, fault);
+}
+
+void
+regions_in_place_abandon (const RegionsInner *inner)
+{
+  if (inner->beside.event != NULL)
+    (void) gpu_stream_synchronize (inner->run.stream, NULL);
 }

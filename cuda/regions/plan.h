@@ -8,6 +8,15 @@
 extern "C" {
 #endif
 
+/* A run on a stream of its own, which others may overlap. */
+typedef struct
+{
+  GpuStream after; /* what is queued here comes after all runs */
+  GpuEvent event;
+  bool
+      alone; /* the run waits for all before it, and all behind it wait for it */
+} RegionsBeside;
+
 /* One frame's work. */
 typedef struct
 {
@@ -23,6 +32,7 @@ typedef struct
   int rows_apart;
   GpuStream stream;
   GpuOrder order;
+  RegionsBeside *beside; /* NULL: no run of the plan overlaps this one */
 } RegionsRun;
 
 typedef struct
@@ -33,7 +43,7 @@ typedef struct
   bool (*run) (RegionsPlan *plan, const RegionsRun *run, Fault *fault);
   /* As regions_plan_reserve_in_place(), for pictures that suit; NULL: there is nothing to do. */
   bool (*reserve_in_place) (
-      RegionsPlan *plan, bool in_gpu_memory, Fault *fault);
+      RegionsPlan *plan, bool in_gpu_memory, GpuOrder order, Fault *fault);
 } RegionsOps;
 
 /* A filter with taps of its own. */
@@ -62,6 +72,7 @@ struct RegionsPlan
   int capacity;
   int n_placed;
   unsigned placed_revision; /* of the spec then; 0: there are none */
+  unsigned placements;      /* grows with each change of the places, from 1 */
   bool boxed; /* `boxes` are those of the places, of pictures of `layout` */
   ImageBox *
       boxes; /* [box_capacity], of which the second half are of written bytes */

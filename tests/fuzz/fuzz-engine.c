@@ -424,7 +424,8 @@ expect_in_place (Bytes *bytes, RegionsPlan *plan, const Region *regions, int n,
   image_new (bytes, layout, &image);
   image_copy (&image, src);
   FUZZ_EXPECT (
-      regions_plan_run_in_place (plan, regions, n, &image, 1, NULL, &fault),
+      regions_plan_run_in_place (plan, regions, n, &image, 1, NULL,
+          GPU_AFTER_KERNELS, &fault),
       "in place: %s", fault.message);
   for (int m = 0; m < layout->n_memories; m++)
     for (int y = 0; y < layout->memory[m].height; y++)

@@ -79,7 +79,7 @@ launch_in_place (void *user, int pair, GpuStream stream, Fault *fault)
   const RegionsRun *run = user;
 
   return regions_plan_run_in_place (run->regions, run->bench->region, run->n,
-      &run->bench->frames.src[pair], 1, stream, fault);
+      &run->bench->frames.src[pair], 1, stream, GPU_AFTER_KERNELS, fault);
 }
 
 static void

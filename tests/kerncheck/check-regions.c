@@ -273,6 +273,7 @@ typedef struct
 {
   RegionsPlan *plan;
   const RegionsCase *r;
+  GpuOrder order; /* in place */
 } Running;
 
 /* A DeviceRun: whole pictures, or both fields of them. */
@@ -377,7 +378,7 @@ static bool
 run_cleanly (Check *check, const RunningSubject *subject, RegionsPlan *plan,
     const RegionsCase *r, const Picture *src, Picture *dst)
 {
-  Running running = { plan, r };
+  Running running = { plan, r, GPU_AFTER_KERNELS };
   uint8_t *before = picture_block_copy (dst);
   bool src_changed = false, ok;
   Verdict verdict;
@@ -512,13 +513,13 @@ run_in_place (void *user, const Image *src, const Image *dst, GpuStream stream,
   (void) src;
   if (r->rows_apart == 1)
     return regions_plan_run_in_place (
-        running->plan, r->regions, r->n, dst, 1, stream, fault);
+        running->plan, r->regions, r->n, dst, 1, stream, running->order, fault);
   for (int parity = 0; parity < 2; parity++) {
     Image field;
 
     if (image_field (dst, parity, &field)
-        && !regions_plan_run_in_place (
-            running->plan, r->regions, r->n, &field, 2, stream, fault))
+        && !regions_plan_run_in_place (running->plan, r->regions, r->n, &field,
+            2, stream, running->order, fault))
       return false;
   }
   return true;
@@ -585,7 +586,8 @@ expect_run_in_place (Check *check, const RunningSubject *subject,
     const Picture *dst, bool pinned, Random *random)
 {
   const Device *device = subject->device;
-  Running running = { plan, r };
+  Running running = { plan, r,
+    random_chance (random, 50) ? GPU_BESIDE_KERNELS : GPU_AFTER_KERNELS };
   Picture before, after;
   bool src_changed = false;
   RegionsBoxes boxes;
@@ -647,7 +649,7 @@ in_place_case (Check *check, Random *random, int index, const void *data)
   if (plan != NULL && r->spec.outside)
     EXPECT_FAULT (check,
         !regions_plan_run_in_place (plan, r->regions, r->n, &src.image,
-            r->rows_apart, subject->device->stream, &fault),
+            r->rows_apart, subject->device->stream, GPU_AFTER_KERNELS, &fault),
         &fault, FAULT_UNSUPPORTED, "the outside in place");
   else if (plan != NULL && run_cleanly (check, subject, plan, r, &src, &dst)) {
     expect_run_in_place (check, subject, plan, r, &src, &dst, false, random);
@@ -693,7 +695,7 @@ expect_boxes (Check *check, const RunningSubject *subject, RegionsPlan *plan,
 
 /* Changes regions, settings or fields, or nothing. */
 static void
-change_boxes (Check *check, RegionsPlan *plan, RegionsCase *r, Random *random)
+change_run (Check *check, RegionsPlan *plan, RegionsCase *r, Random *random)
 {
   Fault fault;
 
@@ -735,7 +737,7 @@ boxes_case (Check *check, Random *random, int index, const void *data)
   plan = new_plan_of (check, subject, r, &r->c->layout);
   for (int i = 0; i < 12 && plan != NULL; i++) {
     expect_boxes (check, subject, plan, r);
-    change_boxes (check, plan, r, random);
+    change_run (check, plan, r, random);
   }
   regions_plan_free (plan);
   case_end (r);
@@ -745,6 +747,54 @@ static void
 check_boxes (Check *check, const void *data)
 {
   check_subject (check, data, check->quick ? 40 : 400, boxes_case);
+}
+
+/* Whether a plan that has run with others before makes of a picture what a new one does. */
+static void
+expect_same_run (Check *check, const RunningSubject *subject, RegionsPlan *plan,
+    const RegionsCase *r, const Picture *src, Random *random)
+{
+  RegionsPlan *fresh = new_plan_of (check, subject, r, &r->c->layout);
+  Picture got, wanted;
+  Verdict verdict;
+
+  picture_new (&got, &r->c->layout, subject->device->gpu == NULL, random);
+  picture_new (&wanted, &r->c->layout, subject->device->gpu == NULL, random);
+  if (fresh != NULL && run_cleanly (check, subject, fresh, r, src, &wanted)
+      && run_cleanly (check, subject, plan, r, src, &got)) {
+    verdict_same (&verdict, &got.image, &wanted.image);
+    EXPECT (check, verdict.ok, "unlike a new plan: %s", verdict.text);
+  }
+  picture_clear (&got);
+  picture_clear (&wanted);
+  regions_plan_free (fresh);
+}
+
+static void
+again_case (Check *check, Random *random, int index, const void *data)
+{
+  const RunningSubject *subject = data;
+  RegionsCase *r = case_begin (check, subject->subject, index, random);
+  RegionsPlan *plan;
+  Picture src;
+
+  if (r == NULL)
+    return;
+  plan = new_plan_of (check, subject, r, &r->c->layout);
+  make_source (subject, r, &src, random);
+  for (int i = 0; i < 6 && plan != NULL; i++) {
+    expect_same_run (check, subject, plan, r, &src, random);
+    change_run (check, plan, r, random);
+  }
+  picture_clear (&src);
+  regions_plan_free (plan);
+  case_end (r);
+}
+
+static void
+check_again (Check *check, const void *data)
+{
+  check_subject (check, data, check->quick ? 30 : 300, again_case);
 }
 
 static void
@@ -806,7 +856,7 @@ run_crowd (Check *check, const RunningSubject *subject, const RegionsCase *r,
 {
   const int limit = workers_limit (workers);
   RegionsPlan *plan = new_plan_of (check, subject, r, &r->c->layout);
-  Running running = { plan, r };
+  Running running = { plan, r, GPU_AFTER_KERNELS };
   bool ok = plan != NULL;
   Fault fault;
 
@@ -1420,7 +1470,7 @@ check_wrong_runs (Check *check, const void *data)
   picture_new (&other, &layout, true, &random);
   before = picture_block_copy (&dst);
   for (size_t i = 0; plan != NULL && i < 4; i++) {
-    Running running = { plan, r };
+    Running running = { plan, r, GPU_AFTER_KERNELS };
 
     r->regions[0] = wrong[i];
     fault_clear (&fault);
@@ -1532,11 +1582,13 @@ check_regions_add (void)
   kerncheck_add (check_oracle, &any, NULL, "regions/cpu/oracle");
   kerncheck_add (check_in_place, &any, NULL, "regions/cpu/in-place");
   kerncheck_add (check_boxes, &any, NULL, "regions/cpu/boxes");
+  kerncheck_add (check_again, &any, NULL, "regions/cpu/again");
   kerncheck_add (check_update, &any, NULL, "regions/cpu/update");
   kerncheck_add (check_several_workers, &any, NULL, "regions/cpu/workers");
   kerncheck_add (check_deep, &any, NULL, "regions/cpu/deep");
   kerncheck_add (check_oracle, &gpu, NULL, "regions/cuda/oracle");
   kerncheck_add (check_in_place, &gpu, NULL, "regions/cuda/in-place");
+  kerncheck_add (check_again, &gpu, NULL, "regions/cuda/again");
   kerncheck_add (check_update, &gpu, NULL, "regions/cuda/update");
   kerncheck_add (check_deep, &gpu, NULL, "regions/cuda/deep");
   kerncheck_add (check_flight, &gpu, NULL, "regions/cuda/in-flight");

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH 3
-#define N_FRAMES 8
+#define DEPTH 4
+#define N_FRAMES 20 /* the ring times the first ones, alone */
+#define N_SPECS 2
 #define N_REGIONS 4
 
 /* A frame of a case. */
@@ -21,6 +22,7 @@ typedef struct
   Picture picture;   /* on the host; pinned, but for RING_HOST */
   Picture expected;  /* what it becomes by itself, as a copy */
   uint8_t *original; /* the block of `picture` before */
+  int spec;          /* of the course's */
   DevicePicture on_device;
   Region regions[N_REGIONS];
   RingSlot *slot;
@@ -32,10 +34,11 @@ typedef struct
   const Device *device;
   const LayoutKind *kind;
   Image layout;
-  SepconvSpec filter;
-  Taps x, y;
-  TapsSettings taps;
-  RegionsSpec spec;
+  SepconvSpec filter[N_SPECS];
+  Taps x[N_SPECS], y[N_SPECS];
+  TapsSettings taps[N_SPECS];
+  RegionsSpec spec[N_SPECS];
+  int followed; /* the plan's spec */
   RegionsPlan *plan;
   RingPlace place;
   GpuStream stream; /* of others, for RING_DEVICE; or NULL */
@@ -43,27 +46,53 @@ typedef struct
   Frame *current; /* the one that is submitted */
 } Course;
 
+/* Spec i, like the others but for the sigmas. */
 static void
-make_spec (Course *course, Random *random)
+make_spec (Course *course, int i, int radius_x, int radius_y)
 {
-  taps_gaussian (&course->x, 2.0, random_int (random, 0, 8));
-  taps_gaussian (&course->y, 1.0, random_int (random, 0, 4));
-  course->filter = (SepconvSpec){ .scale = 1.0,
-    .border = (SepconvBorder) random_int (random, 0, N_BORDERS - 1) };
-  course->taps = (TapsSettings){ .sigma_x = 1.5, .sigma_y = -1.0 };
-  course->spec = (RegionsSpec){ .filter = &course->filter,
-    .taps = &course->taps,
-    .fill = (RegionsFill) random_int (random, 0, REGIONS_SOLID),
-    .feather = random_chance (random, 50) ? 0.0 : 0.3 };
+  SepconvSpec *filter = &course->filter[i];
+  RegionsSpec *spec = &course->spec[i];
+
+  taps_gaussian (&course->x[i], 2.0 + i, radius_x);
+  taps_gaussian (&course->y[i], 1.0 + i, radius_y);
+  *filter = course->filter[0];
+  course->taps[i] = (TapsSettings){ .sigma_x = 1.5 + i, .sigma_y = -1.0 };
+  *spec = course->spec[0];
+  spec->filter = filter;
+  spec->taps = &course->taps[i];
   for (int p = 0; p < course->layout.n_planes; p++) {
-    course->filter.plane[p].channels =
-        (1u << course->layout.plane[p].channels) - 1;
-    course->filter.plane[p].x = &course->x;
-    course->filter.plane[p].y = &course->y;
-    course->spec.subsampling_x[p] = course->kind->plane[p].sub_x;
-    course->spec.subsampling_y[p] =
-        course->kind->sub_y[course->kind->plane[p].memory];
+    filter->plane[p].channels = (1u << course->layout.plane[p].channels) - 1;
+    filter->plane[p].x = &course->x[i];
+    filter->plane[p].y = &course->y[i];
+    spec->subsampling_x[p] = course->kind->plane[p].sub_x;
+    spec->subsampling_y[p] = course->kind->sub_y[course->kind->plane[p].memory];
   }
+}
+
+static void
+make_specs (Course *course, Random *random)
+{
+  const int radius_x = random_int (random, 0, 8);
+  const int radius_y = random_int (random, 0, 4);
+
+  course->filter[0] = (SepconvSpec){ .scale = 1.0,
+    .border = (SepconvBorder) random_int (random, 0, N_BORDERS - 1) };
+  course->spec[0] = (RegionsSpec){ .fill = (RegionsFill) random_int (
+                                       random, 0, REGIONS_SOLID),
+    .feather = random_chance (random, 50) ? 0.0 : 0.3,
+    .strength = random_chance (random, 70) ? 0.0 : 0.1 };
+  for (int i = 0; i < N_SPECS; i++)
+    make_spec (course, i, radius_x, radius_y);
+}
+
+/* An update sends the filters anew, even if they stay. */
+static bool
+follow_spec (Course *course, const Frame *frame, Fault *fault)
+{
+  if (frame->spec == course->followed)
+    return true;
+  course->followed = frame->spec;
+  return regions_plan_update (course->plan, &course->spec[frame->spec], fault);
 }
 
 /* A DeviceRun. */
@@ -71,10 +100,12 @@ static bool
 cover_copy (void *user, const Image *src, const Image *dst, GpuStream stream,
     Fault *fault)
 {
-  const Course *course = user;
+  Course *course = user;
+  const Frame *frame = course->current;
 
-  return regions_plan_run (course->plan, course->current->regions, N_REGIONS,
-      src, dst, 1, stream, GPU_AFTER_KERNELS, fault);
+  return follow_spec (course, frame, fault)
+      && regions_plan_run (course->plan, frame->regions, N_REGIONS, src, dst, 1,
+          stream, GPU_AFTER_KERNELS, fault);
 }
 
 static bool
@@ -93,6 +124,7 @@ open_frame (Course *course, Frame *frame, Random *random, Fault *fault)
   picture_new (&frame->expected, &course->layout, false, random);
   picture_paint (&frame->picture, CONTENT_NOISE, random);
   frame->original = picture_block_copy (&frame->picture);
+  frame->spec = random_chance (random, 75) ? 0 : N_SPECS - 1;
   course->current = frame;
   return device_run (course->device, cover_copy, course, &frame->picture,
              &frame->expected, &changed, fault)
@@ -119,9 +151,10 @@ cover (void *user, const RingPart *part, Fault *fault)
   const Course *course = user;
 
   return part->src->memory[0].data == part->dst->memory[0].data && part->first
-      && part->last && part->order == GPU_AFTER_KERNELS
+      && part->last
+      && (part->order == GPU_AFTER_KERNELS || course->place != RING_DEVICE)
       && regions_plan_run_in_place (course->plan, course->current->regions,
-          N_REGIONS, part->dst, 1, part->stream, fault);
+          N_REGIONS, part->dst, 1, part->stream, part->order, fault);
 }
 
 static bool
@@ -141,7 +174,8 @@ submit (Course *course, Ring *ring, Frame *frame, Fault *fault)
 
   course->current = frame;
   frame->slot = ring_acquire (ring);
-  if (!regions_plan_find_boxes (
+  if (!follow_spec (course, frame, fault)
+      || !regions_plan_find_boxes (
           course->plan, frame->regions, N_REGIONS, 1, &boxes, fault))
     return false;
   submitted.read = boxes.read;
@@ -244,12 +278,14 @@ course_case (Check *check, Random *random, int index, const void *data)
   course->place = device->gpu == NULL ? RING_HOST : (RingPlace) (index % 3);
   layout_make (course->kind, random_int (random, 1, 200),
       random_int (random, 1, 120), &course->layout);
-  make_spec (course, random);
-  check_describe (check, "layout=%s %dx%d memory %d fill %d border %d",
+  make_specs (course, random);
+  check_describe (check,
+      "layout=%s %dx%d memory %d fill %d strength %g border %d",
       course->kind->name, course->layout.plane[0].width,
       course->layout.memory[0].height, (int) course->place,
-      (int) course->spec.fill, (int) course->filter.border);
-  course->plan = regions_plan_new (&course->spec, &course->layout,
+      (int) course->spec[0].fill, course->spec[0].strength,
+      (int) course->filter[0].border);
+  course->plan = regions_plan_new (&course->spec[0], &course->layout,
       device->gpu == NULL ? BACKEND_CPU : BACKEND_CUDA, NULL, device->gpu,
       &fault);
   ok = course->plan != NULL
@@ -277,7 +313,7 @@ static void
 check_in_place (Check *check, const void *data)
 {
   device_check_cases (
-      check, *(const Backend *) data, check->quick ? 30 : 300, course_case);
+      check, *(const Backend *) data, check->quick ? 20 : 200, course_case);
 }
 
 /* Covers the regions of the course's first frame, alone. */
@@ -319,14 +355,14 @@ check_odd (Check *check, const void *data)
   course->device = &device;
   course->kind = layout_kind_by_name ("gray16");
   layout_make (course->kind, 64, 16, &course->layout);
-  make_spec (course, &random);
-  course->spec.fill = REGIONS_SOLID;
-  course->spec.feather = 0.0;
+  make_specs (course, &random);
+  course->spec[0].fill = REGIONS_SOLID;
+  course->spec[0].feather = 0.0;
   course->place = RING_HOST_PINNED;
   for (int i = 0; i < N_REGIONS; i++)
     course->frames[0].regions[i] = (Region){ 8, 4, 20, 9 };
-  course->plan = regions_plan_new (
-      &course->spec, &course->layout, BACKEND_CUDA, NULL, device.gpu, &fault);
+  course->plan = regions_plan_new (&course->spec[0], &course->layout,
+      BACKEND_CUDA, NULL, device.gpu, &fault);
   block = gpu_malloc_host (64 * 2 * 16 + 1, &fault);
   if (EXPECT (check, course->plan != NULL && block != NULL, "%s (%s)",
           fault.message, fault.detail)) {
