@@ -15,6 +15,13 @@
 #define MOST_BYTES ((size_t) 256 << 20)
 #define LEAST_BLOCK 65536 /* bytes that go up in a run */
 
+/* Of a run: sums and codes, or means. */
+struct DeviceSums
+{
+  void *data;
+  size_t bytes;
+};
+
 /* plan->state */
 struct RegionsDevice
 {
@@ -22,24 +29,32 @@ struct RegionsDevice
   RegionsPack *pack;
   RegionsInPlace *in_place;
   Staging staging;
-  void *sums; /* and codes, or means */
-  size_t sums_bytes;
+  RegionsOrigin sent; /* of what `pack` has, which is in `staging` as a whole */
+  DeviceSums sums[REGIONS_OVERLAPPING];
 };
+
+static DeviceSums *
+sums_of (RegionsDevice *state, const RegionsRun *run)
+{
+  return &state->sums[run->beside != NULL ? run->beside->set : 0];
+}
 
 static bool
 reserve_sums (
-    RegionsDevice *state, size_t bytes, GpuStream stream, Fault *fault)
+    RegionsDevice *state, const RegionsRun *run, size_t bytes, Fault *fault)
 {
-  if (bytes <= state->sums_bytes)
+  DeviceSums *sums = sums_of (state, run);
+
+  if (bytes <= sums->bytes)
     return true;
-  if (!gpu_stream_synchronize (stream, fault))
+  if (!gpu_stream_synchronize (run->stream, fault))
     return false;
-  gpu_free (state->sums);
-  state->sums_bytes = 0;
-  state->sums = gpu_malloc (bytes + bytes / 4, fault);
-  if (state->sums != NULL)
-    state->sums_bytes = bytes + bytes / 4;
-  return state->sums != NULL;
+  gpu_free (sums->data);
+  sums->bytes = 0;
+  sums->data = gpu_malloc (bytes + bytes / 4, fault);
+  if (sums->data != NULL)
+    sums->bytes = bytes + bytes / 4;
+  return sums->data != NULL;
 }
 
 static size_t
@@ -61,8 +76,9 @@ template <typename Real>
 static RegionsFrame<Real>
 describe_frame (const RegionsPlan *plan, const RegionsRun *run)
 {
-  const RegionsDevice *state = (const RegionsDevice *) plan->state;
+  RegionsDevice *state = (RegionsDevice *) plan->state;
   const RegionsPack *pack = state->pack;
+  void *sums = sums_of (state, run)->data;
   RegionsFrame<Real> frame = {};
 
   frame.border = plan->spec.filter->border;
@@ -76,10 +92,9 @@ describe_frame (const RegionsPlan *plan, const RegionsRun *run)
   frame.mean_jobs = sent<RegionsMeanJob> (state, pack->mean_jobs);
   frame.tiles = sent<RegionsTile> (state, pack->tiles);
   frame.list = sent<int> (state, pack->list);
-  /* A run has sums and codes, or means. */
-  frame.sums = (Real *) state->sums;
+  frame.sums = (Real *) sums;
   frame.codes = (uint16_t *) (frame.sums + pack->n_sums);
-  frame.means = (uint16_t *) state->sums;
+  frame.means = (uint16_t *) sums;
   return frame;
 }
 
@@ -144,8 +159,7 @@ send (const RegionsPlan *plan, const RegionsRun *run, Fault *fault)
 
   if (!regions_pack_finish (pack, run, fault)
       || !staging_reserve (
-          &state->staging, pack->bytes, LEAST_BLOCK, run->stream, fault)
-      || !reserve_sums (state, sums_bytes (pack), run->stream, fault))
+          &state->staging, pack->bytes, LEAST_BLOCK, run->stream, fault))
     return false;
   block = (uint8_t *) staging_begin (&state->staging, fault);
   if (block == NULL)
@@ -154,16 +168,17 @@ send (const RegionsPlan *plan, const RegionsRun *run, Fault *fault)
   return staging_send (&state->staging, pack->bytes, run->stream, fault);
 }
 
-/* Queues what was packed, after the copy of the picture where that is still to come: the copy of what
- * goes up comes before all kernels, so that they follow each other. */
+/* Queues what was packed, and sent unless there is nothing, after the copy of the picture where that is still
+ * to come: the copy of what goes up comes before all kernels, so that they follow each other. */
 static bool
-run_batch (
+launch_batch (
     const RegionsPlan *plan, const RegionsRun *run, bool *copied, Fault *fault)
 {
-  const RegionsPack *pack = ((const RegionsDevice *) plan->state)->pack;
+  RegionsDevice *state = (RegionsDevice *) plan->state;
+  const RegionsPack *pack = state->pack;
   const bool any = pack->parts.n > 0;
 
-  if ((any && !send (plan, run, fault))
+  if ((any && !reserve_sums (state, run, sums_bytes (pack), fault))
       || (!*copied && !copy_picture (plan, run, fault)))
     return false;
   *copied = true;
@@ -172,12 +187,27 @@ run_batch (
                                     : launch<double> (plan, run, fault));
 }
 
+static bool
+run_batch (
+    const RegionsPlan *plan, const RegionsRun *run, bool *copied, Fault *fault)
+{
+  const RegionsPack *pack = ((const RegionsDevice *) plan->state)->pack;
+
+  return (pack->parts.n == 0 || send (plan, run, fault))
+      && launch_batch (plan, run, copied, fault);
+}
+
 /* Runs that direct.cuh does not take; `copied`: dst has the picture. */
 static bool
 run_packed (RegionsPlan *plan, const RegionsRun *run, bool copied, Fault *fault)
 {
-  RegionsPack *pack = ((RegionsDevice *) plan->state)->pack;
+  RegionsDevice *state = (RegionsDevice *) plan->state;
+  RegionsPack *pack = state->pack;
+  bool whole = true;
 
+  if (regions_is_origin (&state->sent, plan, run))
+    return launch_batch (plan, run, &copied, fault);
+  state->sent = RegionsOrigin ();
   if (!regions_run_alone (run, fault))
     return false;
   regions_pack_clear (pack);
@@ -192,8 +222,13 @@ run_packed (RegionsPlan *plan, const RegionsRun *run, bool copied, Fault *fault)
     if (!run_batch (plan, run, &copied, fault))
       return false;
     regions_pack_clear (pack);
+    whole = false;
   }
-  return run_batch (plan, run, &copied, fault);
+  if (!run_batch (plan, run, &copied, fault))
+    return false;
+  if (whole)
+    state->sent = regions_origin (plan, run);
+  return true;
 }
 
 /* `copied`: dst has the picture already, or what the filter of the whole makes of it. */
@@ -248,7 +283,8 @@ cuda_release (RegionsPlan *plan)
   regions_pack_free (state->pack);
   regions_in_place_free (state->in_place);
   staging_clear (&state->staging);
-  gpu_free (state->sums);
+  for (DeviceSums &sums : state->sums)
+    gpu_free (sums.data);
   free (state);
 }
 

@@ -9,6 +9,8 @@
 
 #include "../sepconv/combine.h"
 
+#include <string.h>
+
 #define REGIONS_TILE 32 /* samples a side, of dst */
 /* Of the sums that a block of threads makes. */
 #define FILL_WIDTH 64
@@ -128,6 +130,35 @@ regions_device_plane (const RegionsPlan *plan, const RegionsRun *run, int p)
   plane.sample_bytes = image_sample_bytes (from);
   plane.shift = from->shift;
   return plane;
+}
+
+/* What was worked out for a run holds for another with the same of these. */
+struct RegionsOrigin
+{
+  unsigned placements; /* the plan's; 0: nothing was worked out */
+  int rows_apart;
+  int height[IMAGE_MAX_MEMORIES];
+};
+
+static inline RegionsOrigin
+regions_origin (const RegionsPlan *plan, const RegionsRun *run)
+{
+  RegionsOrigin origin = {};
+
+  origin.placements = plan->placements;
+  origin.rows_apart = run->rows_apart;
+  for (int m = 0; m < run->src->n_memories; m++)
+    origin.height[m] = run->src->memory[m].height;
+  return origin;
+}
+
+static inline bool
+regions_is_origin (
+    const RegionsOrigin *origin, const RegionsPlan *plan, const RegionsRun *run)
+{
+  const RegionsOrigin other = regions_origin (plan, run);
+
+  return memcmp (origin, &other, sizeof other) == 0;
 }
 
 /* The parameter of the kernels of packed runs; Real is float or double. */

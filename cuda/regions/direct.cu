@@ -77,10 +77,8 @@ static void (*const kernels[DIRECT_N_KINDS]) (DirectFrame) = {
 /* What a run sends but pictures, which stays while regions do. */
 struct DirectTable
 {
-  /* What it was made of. */
-  unsigned placements; /* the plan's; 0: it was not made */
-  int rows_apart;
-  int height[IMAGE_MAX_MEMORIES];
+  RegionsOrigin origin;
+  bool fits;          /* one kernel can do it */
   int shared, blocks; /* as DirectFrame has them */
   size_t bytes;
   uint64_t table[DIRECT_MOST_REGIONS
@@ -658,47 +656,21 @@ regions_direct_copy (RegionsDirect *direct, const RegionsPlan *plan,
 }
 
 static bool
-holds (const DirectTable *table, const DirectRun *run)
+make_table (RegionsDirect *direct, DirectRun *run, Fault *fault)
 {
-  const Image *image = run->of->src;
-
-  if (table->placements != run->plan->placements
-      || table->rows_apart != run->of->rows_apart)
-    return false;
-  for (int m = 0; m < image->n_memories; m++)
-    if (table->height[m] != image->memory[m].height)
-      return false;
-  return true;
-}
-
-/* Sees to the table of a run, and to what depends on it; *fits: it can be done. */
-static bool
-describe_table (RegionsDirect *direct, DirectRun *run, bool *fits, Fault *fault)
-{
-  const Image *image = run->of->src;
   DirectTable *table = &direct->last;
   DirectFrame *frame = &run->frame;
 
-  *fits = true;
-  if (!holds (table, run)) {
-    table->placements = 0;
-    if (!describe_regions (direct, run, fits, fault))
-      return false;
-    *fits = *fits && describe_tiles (direct, run);
-    if (!*fits)
-      return true;
-    table->placements = run->plan->placements;
-    table->rows_apart = run->of->rows_apart;
-    for (int m = 0; m < image->n_memories; m++)
-      table->height[m] = image->memory[m].height;
-    table->shared = frame->shared;
-    table->blocks = frame->blocks;
-    table->bytes = (size_t) frame->n_regions
-        * (sizeof (DirectRegion)
-            + (size_t) image->n_memories * sizeof (DirectTiles));
-  }
-  frame->shared = table->shared;
-  frame->blocks = table->blocks;
+  table->origin = RegionsOrigin ();
+  if (!describe_regions (direct, run, &table->fits, fault))
+    return false;
+  table->fits = table->fits && describe_tiles (direct, run);
+  table->shared = frame->shared;
+  table->blocks = frame->blocks;
+  table->bytes = (size_t) frame->n_regions
+      * (sizeof (DirectRegion)
+          + (size_t) frame->n_memories * sizeof (DirectTiles));
+  table->origin = regions_origin (run->plan, run->of);
   return true;
 }
 
@@ -707,7 +679,7 @@ regions_direct_run (RegionsDirect *direct, const RegionsPlan *plan,
     const RegionsRun *of, bool *done, Fault *fault)
 {
   const int n = of->n + (is_covered_outside (plan) ? 1 : 0);
-  bool fits;
+  const DirectTable *table = &direct->last;
   DirectRun run;
 
   *done = false;
@@ -720,8 +692,11 @@ regions_direct_run (RegionsDirect *direct, const RegionsPlan *plan,
   run.frame.n_regions = n;
   if (!describe_picture (direct, &run))
     return true;
-  if (!describe_table (direct, &run, &fits, fault))
+  if (!regions_is_origin (&table->origin, plan, of)
+      && !make_table (direct, &run, fault))
     return false;
-  *done = fits;
-  return !fits || (send (direct, &run, fault) && launch (&run, fault));
+  run.frame.shared = table->shared;
+  run.frame.blocks = table->blocks;
+  *done = table->fits;
+  return !table->fits || (send (direct, &run, fault) && launch (&run, fault));
 }

@@ -11,7 +11,6 @@
 #define ALIGNMENT 64 /* bytes, of rows of the plan's pictures */
 #define THREADS 256
 #define EACH 2              /* vectors of a thread */
-#define SETS 2              /* runs on pinned memory that overlap */
 #define MOST_BOXES 160      /* of a launch: its parameter has room for them */
 #define MOST_PARAMETER 4096 /* bytes */
 
@@ -54,7 +53,7 @@ struct InPlaceSet
 /* Runs that nothing overlaps have the first set's pictures, on the caller's stream. */
 struct RegionsInPlace
 {
-  InPlaceSet set[SETS];
+  InPlaceSet set[REGIONS_OVERLAPPING];
   int next;       /* set of the next run that overlaps */
   bool overlaps;  /* there are streams */
   GpuEvent ended; /* the last run that nothing overlaps */
@@ -345,7 +344,8 @@ begin_beside (RegionsInPlace *self, const RegionsRun *run, RegionsInner *inner,
 {
   InPlaceSet *set = &self->set[self->next];
 
-  self->next = (self->next + 1) % SETS;
+  self->next = (self->next + 1) % REGIONS_OVERLAPPING;
+  inner->beside.set = (int) (set - self->set);
   inner->beside.after = run->stream;
   inner->beside.event = set->done;
   inner->run.beside = &inner->beside;

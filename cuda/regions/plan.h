@@ -8,9 +8,12 @@
 extern "C" {
 #endif
 
+#define REGIONS_OVERLAPPING 3 /* runs, on pinned memory */
+
 /* A run on a stream of its own, which others may overlap. */
 typedef struct
 {
+  int set;         /* whose memory it uses, 0..REGIONS_OVERLAPPING - 1 */
   GpuStream after; /* what is queued here comes after all runs */
   GpuEvent event;
   bool

@@ -74,13 +74,15 @@ make_specs (Course *course, Random *random)
 {
   const int radius_x = random_int (random, 0, 8);
   const int radius_y = random_int (random, 0, 4);
+  /* The last one makes more taps than one kernel takes. */
+  static const double strengths[] = { 0.0, 0.0, 0.1, 2.5 };
 
   course->filter[0] = (SepconvSpec){ .scale = 1.0,
     .border = (SepconvBorder) random_int (random, 0, N_BORDERS - 1) };
   course->spec[0] = (RegionsSpec){ .fill = (RegionsFill) random_int (
                                        random, 0, REGIONS_SOLID),
     .feather = random_chance (random, 50) ? 0.0 : 0.3,
-    .strength = random_chance (random, 70) ? 0.0 : 0.1 };
+    .strength = strengths[random_int (random, 0, 3)] };
   for (int i = 0; i < N_SPECS; i++)
     make_spec (course, i, radius_x, radius_y);
 }
@@ -108,11 +110,17 @@ cover_copy (void *user, const Image *src, const Image *dst, GpuStream stream,
           stream, GPU_AFTER_KERNELS, fault);
 }
 
-static bool
-open_frame (Course *course, Frame *frame, Random *random, Fault *fault)
+/* `before` is the frame before, or NULL. */
+static void
+place_regions (
+    const Course *course, Frame *frame, const Frame *before, Random *random)
 {
-  bool changed;
-
+  if (before != NULL && random_chance (random, 60)) {
+    memcpy (frame->regions, before->regions, sizeof frame->regions);
+    frame->spec = before->spec;
+    return;
+  }
+  frame->spec = random_int (random, 0, N_SPECS - 1);
   for (int i = 0; i < N_REGIONS; i++) {
     const int x = random_int (random, -10, course->layout.plane[0].width);
     const int y = random_int (random, -10, course->layout.memory[0].height);
@@ -120,11 +128,19 @@ open_frame (Course *course, Frame *frame, Random *random, Fault *fault)
     frame->regions[i] = (Region){ x, y, x + random_int (random, 1, 30),
       y + random_int (random, 1, 20) };
   }
+}
+
+static bool
+open_frame (Course *course, Frame *frame, const Frame *before, Random *random,
+    Fault *fault)
+{
+  bool changed;
+
+  place_regions (course, frame, before, random);
   picture_new (&frame->picture, &course->layout, false, random);
   picture_new (&frame->expected, &course->layout, false, random);
   picture_paint (&frame->picture, CONTENT_NOISE, random);
   frame->original = picture_block_copy (&frame->picture);
-  frame->spec = random_chance (random, 75) ? 0 : N_SPECS - 1;
   course->current = frame;
   return device_run (course->device, cover_copy, course, &frame->picture,
              &frame->expected, &changed, fault)
@@ -295,7 +311,8 @@ course_case (Check *check, Random *random, int index, const void *data)
       && (device->gpu == NULL || random_chance (random, 50)
           || gpu_stream_new (&course->stream, &fault));
   for (int i = 0; ok && i < N_FRAMES; i++)
-    ok = open_frame (course, &course->frames[i], random, &fault);
+    ok = open_frame (course, &course->frames[i],
+        i > 0 ? &course->frames[i - 1] : NULL, random, &fault);
   ok = ok && send_all (check, course, ring, &fault);
   if (EXPECT (check, ok, "%s (%s)", fault.message, fault.detail)) {
     expect_bytes (check, course, ring);
