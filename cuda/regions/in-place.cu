@@ -358,21 +358,6 @@ begin_beside (RegionsInPlace *self, const RegionsRun *run, RegionsInner *inner,
   return gpu_stream_wait_event (set->stream, self->ended, fault);
 }
 
-/* Captured work cannot wait for other streams' runs. */
-static bool
-find_order (const RegionsRun *run, bool on_gpu, GpuOrder *order, Fault *fault)
-{
-  bool captured = false;
-
-  *order = on_gpu ? GPU_AFTER_KERNELS : run->order;
-  if (*order == GPU_BESIDE_KERNELS
-      && !gpu_stream_is_captured (run->stream, &captured, fault))
-    return false;
-  if (captured)
-    *order = GPU_AFTER_KERNELS;
-  return true;
-}
-
 bool
 regions_in_place_begin (RegionsInPlace *self, const RegionsPlan *plan,
     const RegionsRun *run, RegionsInner *inner, Fault *fault)
@@ -389,8 +374,8 @@ regions_in_place_begin (RegionsInPlace *self, const RegionsPlan *plan,
   if (!gpu_memory_device (run->src->memory[0].data, &device, fault))
     return false;
   on_gpu = device >= 0;
-  if (!find_order (run, on_gpu, &order, fault)
-      || !regions_in_place_reserve (self, plan, on_gpu, order, fault))
+  order = on_gpu ? GPU_AFTER_KERNELS : run->order;
+  if (!regions_in_place_reserve (self, plan, on_gpu, order, fault))
     return false;
   if (order == GPU_BESIDE_KERNELS) {
     set = &self->set[self->next];
