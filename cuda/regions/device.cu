@@ -30,13 +30,16 @@ struct RegionsDevice
   RegionsInPlace *in_place;
   Staging staging;
   RegionsOrigin sent; /* of what `pack` has, which is in `staging` as a whole */
+  /* The first also for runs that nothing overlaps. */
   DeviceSums sums[REGIONS_OVERLAPPING];
 };
 
 static DeviceSums *
 sums_of (RegionsDevice *state, const RegionsRun *run)
 {
-  return &state->sums[run->beside != NULL ? run->beside->set : 0];
+  const RegionsBeside *beside = run->beside;
+
+  return &state->sums[beside != NULL && !beside->alone ? beside->set : 0];
 }
 
 static bool
@@ -178,6 +181,10 @@ launch_batch (
   const RegionsPack *pack = state->pack;
   const bool any = pack->parts.n > 0;
 
+  /* Runs overlap only while their sums take no more memory than their pictures. */
+  if (sums_bytes (pack) > image_bytes (&plan->layout)
+      && !regions_run_alone (run, fault))
+    return false;
   if ((any && !reserve_sums (state, run, sums_bytes (pack), fault))
       || (!*copied && !copy_picture (plan, run, fault)))
     return false;
