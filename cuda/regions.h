@@ -130,10 +130,11 @@ bool regions_plan_run (RegionsPlan *plan, const Region *regions, int n,
  * outside): bytes that no weight reaches stay as they are, and what fills do not need may be
  * anything. CUDA: the image may also lie in pinned memory (gpu_malloc_host()), which kernels then
  * read and write themselves. With GPU_BESIDE_KERNELS such a run also begins beside whatever else is
- * queued on the stream, copies and events too; what is queued there afterwards comes after it. A
- * stream that is captured takes no such run. Of images in GPU memory, all runs are queued after all
- * kernels. The first run allocates GPU memory for up to six pictures, where that is not reserved. A
- * picture of REGIONS_MOST_IN_PLACE bytes or more is refused (FAULT_UNSUPPORTED). */
+ * queued on the stream, copies and events too, and the stream must not be captured; what is queued
+ * there afterwards comes after the run. Runs on images in GPU memory are queued after all kernels,
+ * whatever `order` says, and on the CPU it has no meaning. The first run allocates GPU memory for up
+ * to six pictures, where that is not reserved. A picture of REGIONS_MOST_IN_PLACE bytes or more is
+ * refused (FAULT_UNSUPPORTED). */
 bool regions_plan_run_in_place (RegionsPlan *plan, const Region *regions, int n,
     const Image *image, int rows_apart, GpuStream stream, GpuOrder order,
     Fault *fault);

@@ -146,8 +146,9 @@ typedef struct
  * NULL: one of the ring's own. Streams and events are made here. */
 Ring *ring_new (Gpu *gpu, const Image *src_layout, const Image *dst_layout,
     int depth, GpuStream compute, Fault *fault);
-/* What kernels wait for, of those of frames before, in a ring of so many slots: for frames
- * in device memory on both sides, whose streams are not the ring's. Others wait for all. */
+/* What kernels wait for, of those of frames before, in a ring of so many slots: for frames in device
+ * memory on both sides, whose streams are not the ring's, and for frames in place on the host. Others
+ * wait for all, and so do frames in place that are timed. */
 GpuOrder ring_order (int depth);
 /* Makes the device memory that frames on the host need for src, dst or both; what is
  * not made here is when a frame first needs it, which holds it up. */

@@ -1097,8 +1097,8 @@ main (int argc, char **argv)
       filter_to (&app, &settings, argv[2]);
   }
   g_option_context_free (context);
-  /* Threads of a pipeline that cannot be stopped go on with all of this, and with the libraries that
-   * exit handlers would clear. */
+  /* A pipeline that cannot be stopped still has threads. They use what clear() frees, and libraries that
+   * exit handlers unload. */
   if (app.stuck) {
     fflush (stdout);
     _exit (app.failed);

@@ -171,8 +171,8 @@ send (const RegionsPlan *plan, const RegionsRun *run, Fault *fault)
   return staging_send (&state->staging, pack->bytes, run->stream, fault);
 }
 
-/* Queues what was packed, and sent unless there is nothing, after the copy of the picture where that is still
- * to come: the copy of what goes up comes before all kernels, so that they follow each other. */
+/* Queues the kernels for what was packed and sent, if anything was, after the copy of the picture where that
+ * is still to come: what goes up was queued before all kernels, so that they follow each other. */
 static bool
 launch_batch (
     const RegionsPlan *plan, const RegionsRun *run, bool *copied, Fault *fault)

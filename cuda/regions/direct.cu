@@ -74,7 +74,7 @@ static void (*const kernels[DIRECT_N_KINDS]) (DirectFrame) = {
   direct_kernel<DIRECT_MEANS>,
 };
 
-/* What a run sends but pictures, which stays while regions do. */
+/* What the kernel is told about the regions of a run, kept for runs with the same. */
 struct DirectTable
 {
   RegionsOrigin origin;

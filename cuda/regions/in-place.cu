@@ -267,7 +267,7 @@ describe_memories (
   }
 }
 
-/* Vectors are of 2^n bytes, for so many regions that divisions would be felt. */
+/* The n of a vector's 2^n bytes. Divisions for all boxes of a frame would be felt. */
 static int
 vector_bits (int vector)
 {
@@ -337,17 +337,12 @@ done:
   return ok;
 }
 
-/* Has a run go on a stream of its own, beside those before. */
+/* Has a run go on the stream of a set, beside those before. */
 static bool
-begin_beside (RegionsInPlace *self, const RegionsRun *run, RegionsInner *inner,
-    Fault *fault)
+begin_beside (RegionsInPlace *self, InPlaceSet *set, const RegionsRun *run,
+    RegionsInner *inner, Fault *fault)
 {
-  InPlaceSet *set = &self->set[self->next];
-
-  self->next = (self->next + 1) % REGIONS_OVERLAPPING;
-  inner->beside.set = (int) (set - self->set);
-  inner->beside.after = run->stream;
-  inner->beside.event = set->done;
+  inner->beside = { (int) (set - self->set), run->stream, set->done, false };
   inner->run.beside = &inner->beside;
   inner->run.stream = set->stream;
   if (self->settled == 0 && !regions_in_place_settle (self, run->stream, fault))
@@ -362,7 +357,7 @@ bool
 regions_in_place_begin (RegionsInPlace *self, const RegionsPlan *plan,
     const RegionsRun *run, RegionsInner *inner, Fault *fault)
 {
-  const InPlaceSet *set = &self->set[0];
+  InPlaceSet *set = &self->set[0];
   int device = -1;
   GpuOrder order;
   bool on_gpu;
@@ -370,7 +365,6 @@ regions_in_place_begin (RegionsInPlace *self, const RegionsPlan *plan,
   inner->run = *run;
   inner->run.src = &inner->src;
   inner->run.dst = &inner->dst;
-  inner->beside = RegionsBeside ();
   if (!gpu_memory_device (run->src->memory[0].data, &device, fault))
     return false;
   on_gpu = device >= 0;
@@ -379,7 +373,8 @@ regions_in_place_begin (RegionsInPlace *self, const RegionsPlan *plan,
     return false;
   if (order == GPU_BESIDE_KERNELS) {
     set = &self->set[self->next];
-    if (!begin_beside (self, run, inner, fault))
+    self->next = (self->next + 1) % REGIONS_OVERLAPPING;
+    if (!begin_beside (self, set, run, inner, fault))
       return false;
   }
   inner->src = with_rows (&set->shadow, run->src);
@@ -392,23 +387,23 @@ bool
 regions_in_place_end (RegionsInPlace *self, const RegionsPlan *plan,
     const RegionsRun *run, const RegionsInner *inner, Fault *fault)
 {
-  const RegionsBeside *beside = &inner->beside;
+  const RegionsBeside *beside = inner->run.beside;
 
   if (inner->run.dst->memory[0].data != run->dst->memory[0].data
       && !copy (
           plan, &inner->run, &inner->dst, run->dst, NULL, run->written, fault))
     return false;
-  if (beside->event != NULL
+  if (beside != NULL
       && (!gpu_event_record (beside->event, inner->run.stream, fault)
           || !gpu_stream_wait_event (run->stream, beside->event, fault)))
     return false;
-  return (beside->event != NULL && !beside->alone)
+  return (beside != NULL && !beside->alone)
       || regions_in_place_settle (self, run->stream, fault);
 }
 
 void
 regions_in_place_abandon (const RegionsInner *inner)
 {
-  if (inner->beside.event != NULL)
+  if (inner->run.beside != NULL)
     (void) gpu_stream_synchronize (inner->run.stream, NULL);
 }

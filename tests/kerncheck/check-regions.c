@@ -749,24 +749,38 @@ check_boxes (Check *check, const void *data)
   check_subject (check, data, check->quick ? 40 : 400, boxes_case);
 }
 
+/* Runs two plans, the first one to `got`, and compares what they make. False if a run failed. */
+static bool
+run_both (Check *check, const RunningSubject *subject, RegionsPlan *plan,
+    RegionsPlan *fresh, const RegionsCase *r, const Picture *src, Picture *got,
+    Verdict *verdict, Random *random)
+{
+  Picture wanted;
+  bool ok;
+
+  picture_new (&wanted, &r->c->layout, subject->device->gpu == NULL, random);
+  ok = run_cleanly (check, subject, plan, r, src, got)
+      && run_cleanly (check, subject, fresh, r, src, &wanted);
+  if (ok)
+    verdict_same (verdict, &got->image, &wanted.image);
+  picture_clear (&wanted);
+  return ok;
+}
+
 /* Whether a plan that has run with others before makes of a picture what a new one does. */
 static void
 expect_same_run (Check *check, const RunningSubject *subject, RegionsPlan *plan,
     const RegionsCase *r, const Picture *src, Random *random)
 {
   RegionsPlan *fresh = new_plan_of (check, subject, r, &r->c->layout);
-  Picture got, wanted;
+  Picture got;
   Verdict verdict;
 
   picture_new (&got, &r->c->layout, subject->device->gpu == NULL, random);
-  picture_new (&wanted, &r->c->layout, subject->device->gpu == NULL, random);
-  if (fresh != NULL && run_cleanly (check, subject, fresh, r, src, &wanted)
-      && run_cleanly (check, subject, plan, r, src, &got)) {
-    verdict_same (&verdict, &got.image, &wanted.image);
+  if (fresh != NULL
+      && run_both (check, subject, plan, fresh, r, src, &got, &verdict, random))
     EXPECT (check, verdict.ok, "unlike a new plan: %s", verdict.text);
-  }
   picture_clear (&got);
-  picture_clear (&wanted);
   regions_plan_free (fresh);
 }
 
@@ -937,22 +951,20 @@ expect_as_fresh (Check *check, const RunningSubject *subject, RegionsPlan *plan,
     const RegionsCase *r, Random *random)
 {
   RegionsPlan *fresh = new_plan (check, subject, r, random);
-  Picture src, dst, other;
+  Picture src, dst;
   Verdict verdict;
 
   make_source (subject, r, &src, random);
   picture_new (&dst, &r->c->layout, false, random);
-  picture_new (&other, &r->c->layout, false, random);
-  if (fresh != NULL && run_cleanly (check, subject, plan, r, &src, &dst)
-      && run_cleanly (check, subject, fresh, r, &src, &other)) {
+  if (fresh != NULL
+      && run_both (
+          check, subject, plan, fresh, r, &src, &dst, &verdict, random)) {
     expect_result (check, r, &src, &dst);
-    verdict_same (&verdict, &dst.image, &other.image);
     EXPECT (check, verdict.ok || r->spec.outside,
         "an updated plan is another: %s", verdict.text);
   }
   picture_clear (&src);
   picture_clear (&dst);
-  picture_clear (&other);
   regions_plan_free (fresh);
 }
 
