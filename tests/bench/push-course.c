@@ -83,6 +83,8 @@ push_frame (PushCourse *course)
   if (gst_buffer_pool_acquire_buffer (course->rig.pool, &buffer, NULL)
       != GST_FLOW_OK)
     return FALSE;
+  if (course->dress != NULL)
+    course->dress (buffer, course->dressed++, course->dress_data);
   course->pushed_ns = bench_now_ns ();
   GST_BUFFER_PTS (buffer) =
       (GstClockTime) (course->pushed_ns - course->start_ns);

@@ -15,7 +15,11 @@
 typedef struct
 {
   PadRig rig;
-  gboolean holds;    /* somebody else has each buffer while it is pushed */
+  gboolean holds; /* somebody else has each buffer while it is pushed */
+  /* Called for each buffer before it is pushed, to attach metas; NULL: nothing to attach. */
+  void (*dress) (GstBuffer *buffer, guint frame, gconstpointer data);
+  gconstpointer dress_data;
+  guint dressed;     /* frames */
   gdouble start_ns;  /* of running time */
   gdouble pushed_ns; /* when the last frame was pushed */
 
