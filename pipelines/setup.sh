@@ -127,11 +127,28 @@ set_up() {
 # drop_stale_kernels FOLDER: Meson 1.0 does not tell ninja what headers a CUDA source
 # includes, so that what was built before one of them changed would stay.
 drop_stale_kernels() {
-  local newest
-  [[ -d $1 ]] || return 0
+  local newest object source
+  [[ -f $1/build.ninja ]] || return 0
   newest=$(find cuda tests \( -name '*.h' -o -name '*.cuh' \) -printf '%T@ %p\n' \
     | sort -n | tail -n 1)
-  find "$1" -name '*.cu.o' ! -newer "${newest#* }" -delete
+  newest=${newest#* }
+  [[ ! $1/kernels-seen -nt $newest ]] || return 0
+  touch "$1/kernels-seen"
+  find "$1" -name '*.cu.o' ! -newer "$newest" -printf '%P\n' | while read -r object; do
+    source=$(ninja -C "$1" -t query "$object" 2>/dev/null </dev/null \
+      | grep -m 1 -o '[^ ]*\.cu$') || true
+    if [[ -z $source ]] || ! (cd "$1" && is_newer_than_parts "$object" "$source" "$OLDPWD/cuda"); then
+      rm "$1/$object"
+    fi
+  done
+}
+
+# is_newer_than_parts OBJECT SOURCE INCLUDE-FOLDER: not where parts cannot be found.
+is_newer_than_parts() {
+  local parts
+  parts=$(c++ -MM -MG -MT "" -I "$3" -x c++ "$2" </dev/null | tr -d '\\:') || return
+  # shellcheck disable=SC2086
+  [[ -n $parts && -z $(find $parts -newer "$1" -print -quit 2>&1) ]]
 }
 
 # Otherwise: with other options, which Meson would keep, or before nvcc came.
