@@ -22,24 +22,33 @@ struct DeviceSums
   size_t bytes;
 };
 
+/* What a run has for itself. */
+struct DeviceSet
+{
+  Staging staging;
+  unsigned sent; /* the pack's revision that is there; 0: none */
+  DeviceSums sums;
+};
+
 /* plan->state */
 struct RegionsDevice
 {
+  RegionsFilters filters;
   RegionsDirect *direct;
   RegionsPack *pack;
   RegionsInPlace *in_place;
-  Staging staging;
-  RegionsOrigin sent; /* of what `pack` has, which is in `staging` as a whole */
+  RegionsOrigin packed; /* of what `pack` has as a whole */
+  unsigned generation;  /* of the filters in it */
   /* The first also for runs that nothing overlaps. */
-  DeviceSums sums[REGIONS_OVERLAPPING];
+  DeviceSet set[REGIONS_OVERLAPPING];
 };
 
 static DeviceSums *
 sums_of (RegionsDevice *state, const RegionsRun *run)
 {
-  const RegionsBeside *beside = run->beside;
+  const bool alone = run->beside != NULL && run->beside->alone;
 
-  return &state->sums[beside != NULL && !beside->alone ? beside->set : 0];
+  return &state->set[alone ? 0 : regions_set (run)].sums;
 }
 
 static bool
@@ -63,16 +72,15 @@ reserve_sums (
 static size_t
 sums_bytes (const RegionsPack *pack)
 {
-  return pack->n_sums
-      * (pack->filters.float_holds ? sizeof (float) : sizeof (double))
+  return pack->n_sums * (pack->float_holds ? sizeof (float) : sizeof (double))
       + (pack->n_codes + pack->n_means) * sizeof (uint16_t);
 }
 
 template <typename T>
 static const T *
-sent (const RegionsDevice *state, const RegionsList &list)
+sent (const DeviceSet *set, const RegionsList &list)
 {
-  return (const T *) ((const uint8_t *) state->staging.device + list.at);
+  return (const T *) ((const uint8_t *) set->staging.device + list.at);
 }
 
 template <typename Real>
@@ -81,20 +89,22 @@ describe_frame (const RegionsPlan *plan, const RegionsRun *run)
 {
   RegionsDevice *state = (RegionsDevice *) plan->state;
   const RegionsPack *pack = state->pack;
+  const RegionsFilters *filters = &state->filters;
+  const DeviceSet *set = &state->set[regions_set (run)];
   void *sums = sums_of (state, run)->data;
   RegionsFrame<Real> frame = {};
 
   frame.border = plan->spec.filter->border;
   for (int p = 0; p < run->src->n_planes; p++)
     frame.plane[p] = regions_device_plane (plan, run, p);
-  frame.parts = sent<RegionsDevicePart> (state, pack->parts);
-  frame.taps = sent<RegionsTaps> (state, pack->filters.taps);
-  frame.tap = sent<Real> (state, pack->filters.tap);
-  frame.sum_jobs = sent<RegionsSumJob> (state, pack->sum_jobs);
-  frame.code_jobs = sent<RegionsCodeJob> (state, pack->code_jobs);
-  frame.mean_jobs = sent<RegionsMeanJob> (state, pack->mean_jobs);
-  frame.tiles = sent<RegionsTile> (state, pack->tiles);
-  frame.list = sent<int> (state, pack->list);
+  frame.taps = (const RegionsTaps *) filters->sent_taps.device;
+  frame.tap = (const Real *) filters->sent_tap[pack->float_holds].device;
+  frame.parts = sent<RegionsDevicePart> (set, pack->parts);
+  frame.sum_jobs = sent<RegionsSumJob> (set, pack->sum_jobs);
+  frame.code_jobs = sent<RegionsCodeJob> (set, pack->code_jobs);
+  frame.mean_jobs = sent<RegionsMeanJob> (set, pack->mean_jobs);
+  frame.tiles = sent<RegionsTile> (set, pack->tiles);
+  frame.list = sent<int> (set, pack->list);
   frame.sums = (Real *) sums;
   frame.codes = (uint16_t *) (frame.sums + pack->n_sums);
   frame.means = (uint16_t *) sums;
@@ -152,35 +162,46 @@ copy_picture (const RegionsPlan *plan, const RegionsRun *run, Fault *fault)
   return true;
 }
 
-/* Sends what was packed. */
+/* Sends what was packed, unless it is there. */
 static bool
 send (const RegionsPlan *plan, const RegionsRun *run, Fault *fault)
 {
   RegionsDevice *state = (RegionsDevice *) plan->state;
-  RegionsPack *pack = state->pack;
+  const RegionsPack *pack = state->pack;
+  DeviceSet *set = &state->set[regions_set (run)];
   uint8_t *block;
 
-  if (!regions_pack_finish (pack, run, fault)
-      || !staging_reserve (
-          &state->staging, pack->bytes, LEAST_BLOCK, run->stream, fault))
+  if (pack->sum_jobs.n > 0
+      && !regions_filters_send (&state->filters, run, pack->float_holds, fault))
     return false;
-  block = (uint8_t *) staging_begin (&state->staging, fault);
+  if (set->sent == pack->revision)
+    return true;
+  set->sent = 0;
+  if (!staging_reserve (
+          &set->staging, pack->bytes, LEAST_BLOCK, run->stream, fault))
+    return false;
+  block = (uint8_t *) staging_begin (&set->staging, fault);
   if (block == NULL)
     return false;
   regions_pack_write (pack, block);
-  return staging_send (&state->staging, pack->bytes, run->stream, fault);
+  if (!staging_send (&set->staging, pack->bytes, run->stream, fault))
+    return false;
+  set->sent = pack->revision;
+  return true;
 }
 
-/* Queues the kernels for what was packed and sent, if anything was, after the copy of the picture where that
- * is still to come: what goes up was queued before all kernels, so that they follow each other. */
+/* Queues the kernels for what is packed, if anything is, after the copy of the picture where that is
+ * still to come: what goes up is queued before all kernels, so that they follow each other. */
 static bool
-launch_batch (
+run_batch (
     const RegionsPlan *plan, const RegionsRun *run, bool *copied, Fault *fault)
 {
   RegionsDevice *state = (RegionsDevice *) plan->state;
   const RegionsPack *pack = state->pack;
   const bool any = pack->parts.n > 0;
 
+  if (any && !send (plan, run, fault))
+    return false;
   /* Runs overlap only while their sums take no more memory than their pictures. */
   if (sums_bytes (pack) > image_bytes (&plan->layout)
       && !regions_run_alone (run, fault))
@@ -190,18 +211,18 @@ launch_batch (
     return false;
   *copied = true;
   return !any
-      || (pack->filters.float_holds ? launch<float> (plan, run, fault)
-                                    : launch<double> (plan, run, fault));
+      || (pack->float_holds ? launch<float> (plan, run, fault)
+                            : launch<double> (plan, run, fault));
 }
 
 static bool
-run_batch (
+finish_batch (
     const RegionsPlan *plan, const RegionsRun *run, bool *copied, Fault *fault)
 {
-  const RegionsPack *pack = ((const RegionsDevice *) plan->state)->pack;
+  RegionsPack *pack = ((const RegionsDevice *) plan->state)->pack;
 
-  return (pack->parts.n == 0 || send (plan, run, fault))
-      && launch_batch (plan, run, copied, fault);
+  return (pack->parts.n == 0 || regions_pack_finish (pack, run, fault))
+      && run_batch (plan, run, copied, fault);
 }
 
 /* Runs that direct.cuh does not take; `copied`: dst has the picture. */
@@ -212,12 +233,12 @@ run_packed (RegionsPlan *plan, const RegionsRun *run, bool copied, Fault *fault)
   RegionsPack *pack = state->pack;
   bool whole = true;
 
-  if (regions_is_origin (&state->sent, plan, run))
-    return launch_batch (plan, run, &copied, fault);
-  state->sent = RegionsOrigin ();
-  if (!regions_run_alone (run, fault))
-    return false;
+  if (regions_is_origin (&state->packed, plan, run)
+      && state->generation == state->filters.generation)
+    return run_batch (plan, run, &copied, fault);
+  state->packed = RegionsOrigin ();
   regions_pack_clear (pack);
+  regions_filters_begin (&state->filters, plan);
   if (plan->spec.outside && plan->whole == NULL
       && !regions_pack_color (pack, plan, run, fault))
     return false;
@@ -226,15 +247,16 @@ run_packed (RegionsPlan *plan, const RegionsRun *run, bool copied, Fault *fault)
       return false;
     if (sums_bytes (pack) < MOST_BYTES)
       continue;
-    if (!run_batch (plan, run, &copied, fault))
+    if (!finish_batch (plan, run, &copied, fault))
       return false;
     regions_pack_clear (pack);
     whole = false;
   }
-  if (!run_batch (plan, run, &copied, fault))
+  if (!finish_batch (plan, run, &copied, fault))
     return false;
   if (whole)
-    state->sent = regions_origin (plan, run);
+    state->packed = regions_origin (plan, run);
+  state->generation = state->filters.generation;
   return true;
 }
 
@@ -289,9 +311,11 @@ cuda_release (RegionsPlan *plan)
   regions_direct_free (state->direct);
   regions_pack_free (state->pack);
   regions_in_place_free (state->in_place);
-  staging_clear (&state->staging);
-  for (DeviceSums &sums : state->sums)
-    gpu_free (sums.data);
+  regions_filters_free (&state->filters);
+  for (DeviceSet &set : state->set) {
+    staging_clear (&set.staging);
+    gpu_free (set.sums.data);
+  }
   free (state);
 }
 
@@ -325,13 +349,15 @@ cuda_prepare (RegionsPlan *plan, Fault *fault)
     return fault_set (fault, FAULT_NO_SPACE, "Out of memory for regions.");
   if (!load_kernels<float> (fault) || !load_kernels<double> (fault))
     return false;
-  state->direct = regions_direct_new (&plan->layout, plan->gpu, fault);
+  regions_filters_init (&state->filters);
+  state->direct =
+      regions_direct_new (&plan->layout, plan->gpu, &state->filters, fault);
   if (state->direct == NULL)
     return false;
-  state->pack = regions_pack_new (&plan->layout, fault);
+  state->pack = regions_pack_new (&plan->layout, &state->filters, fault);
   state->in_place = regions_in_place_new (fault);
   return state->pack != NULL && state->in_place != NULL
-      && staging_init (&state->staging, LEAST_BLOCK, fault);
+      && staging_init (&state->set[0].staging, LEAST_BLOCK, fault);
 }
 
 static bool

@@ -132,6 +132,13 @@ regions_device_plane (const RegionsPlan *plan, const RegionsRun *run, int p)
   return plane;
 }
 
+/* Whose memory a run uses of what is there for each of those that overlap. */
+static inline int
+regions_set (const RegionsRun *run)
+{
+  return run->beside != NULL ? run->beside->set : 0;
+}
+
 /* What was worked out for a run holds for another with the same of these. */
 struct RegionsOrigin
 {

@@ -8,9 +8,9 @@
 
 struct RegionsDirect;
 
-/* Works with layouts and GPUs of all kinds, but does nothing on some. */
+/* Works with layouts and GPUs of all kinds, but does nothing on some. `filters` are borrowed. */
 RegionsDirect *regions_direct_new (
-    const Image *layout, const Gpu *gpu, Fault *fault);
+    const Image *layout, const Gpu *gpu, RegionsFilters *filters, Fault *fault);
 void regions_direct_free (RegionsDirect *direct);
 
 /* Queues a run by one kernel, with the copy of all else; of a plan that filters the whole picture only

@@ -53,9 +53,8 @@ direct_fill (const DirectFrame &frame, const DirectTile &tile,
   } else if (KIND == DIRECT_MEANS) {
     direct_pixelate (frame, tile, region, shared, fill);
   } else if (*filter != region.amount) {
-    direct_filter<KIND> (frame, tile,
-        frame.taps[region.amount * frame.n_planes + tile.plane], clip, shared,
-        fill);
+    direct_filter<KIND> (frame, tile, frame.taps[region.amount + tile.plane],
+        clip, shared, fill);
     *filter = region.amount;
   }
 }

@@ -18,8 +18,7 @@
  * and left several times. */
 #define MOST_SHARING 4
 #define FEW_TILES 4096
-#define BLOCK_ALIGNMENT 64 /* bytes, of each list in a block that goes up */
-#define LEAST_BLOCK 65536  /* bytes that go up */
+#define LEAST_BLOCK 65536 /* bytes that go up */
 
 /* Blocks on a multiprocessor at once, at least. */
 #define BLOCKS_AT_ONCE(kind) \
@@ -74,10 +73,12 @@ static void (*const kernels[DIRECT_N_KINDS]) (DirectFrame) = {
   direct_kernel<DIRECT_MEANS>,
 };
 
-/* What the kernel is told about the regions of a run, kept for runs with the same. */
+/* What the kernel is told about the regions of a run, kept for runs with the same. Its filters stay as
+ * long: only other regions, or another spec, have some dropped. */
 struct DirectTable
 {
   RegionsOrigin origin;
+  unsigned revision;  /* of the table, from 1 */
   bool fits;          /* one kernel can do it */
   int shared, blocks; /* as DirectFrame has them */
   size_t bytes;
@@ -93,19 +94,14 @@ struct RegionsDirect
   int parts[IMAGE_MAX_MEMORIES]; /* of a tile */
   int loose[IMAGE_MAX_MEMORIES]; /* as DirectMemory has it */
   int tiles;                     /* of the layout's memories */
-  RegionsFilters filters;
-  unsigned
-      revision; /* of the plan, that the filters are of; 0: there are none */
-  bool fits;    /* they do */
-  int n_sigmas;
-  double sigma[DIRECT_MOST_REGIONS]; /* of each filter, falling */
-  Staging
-      staging; /* RegionsTaps, their taps, and regions for which a parameter has no room */
-  bool sent; /* the filters */
+  RegionsFilters *filters;
   DirectTable last;
+  /* For each run that others overlap: a table for which a parameter has no room. */
+  Staging staging[REGIONS_OVERLAPPING];
+  unsigned sent[REGIONS_OVERLAPPING]; /* its revision; 0: there is none */
 };
 
-/* A run. Its filters and its table are those of `direct`. */
+/* A run. Its table is that of `direct`. */
 struct DirectRun
 {
   DirectFrame frame;
@@ -211,7 +207,8 @@ cut_tiles (RegionsDirect *direct, const Image *layout)
 }
 
 RegionsDirect *
-regions_direct_new (const Image *layout, const Gpu *gpu, Fault *fault)
+regions_direct_new (
+    const Image *layout, const Gpu *gpu, RegionsFilters *filters, Fault *fault)
 {
   RegionsDirect *direct = (RegionsDirect *) calloc (1, sizeof *direct);
   struct cudaFuncAttributes attributes;
@@ -220,15 +217,14 @@ regions_direct_new (const Image *layout, const Gpu *gpu, Fault *fault)
     fault_set (fault, FAULT_NO_SPACE, "Out of memory for regions.");
     return NULL;
   }
-  regions_filters_init (&direct->filters);
+  direct->filters = filters;
   direct->possible =
       gpu_capability (gpu) >= DIRECT_CAPABILITY && cut_tiles (direct, layout);
   /* Loads them, so that no frame waits for that. */
   for (auto kernel : kernels)
     GPU_CHECK (
         cudaFuncGetAttributes (&attributes, (const void *) kernel), fault);
-  if (staging_init (&direct->staging, LEAST_BLOCK, fault))
-    return direct;
+  return direct;
 done:
   regions_direct_free (direct);
   return NULL;
@@ -239,8 +235,8 @@ regions_direct_free (RegionsDirect *direct)
 {
   if (direct == NULL)
     return;
-  staging_clear (&direct->staging);
-  regions_filters_free (&direct->filters);
+  for (Staging &staging : direct->staging)
+    staging_clear (&staging);
   free (direct);
 }
 
@@ -278,56 +274,30 @@ means_bytes (int block, int pixels_x, int pixels_y)
       * (int) sizeof (uint32_t);
 }
 
-/* Makes filters for these sigmas, unless there are. */
-static bool
-make_filters (RegionsDirect *direct, const RegionsPlan *plan,
-    const double *sigma, int n, Fault *fault)
-{
-  if (direct->revision == plan->revision && direct->n_sigmas == n
-      && memcmp (direct->sigma, sigma, sizeof *sigma * (size_t) n) == 0)
-    return true;
-  direct->revision = 0;
-  direct->sent = false;
-  direct->fits = true;
-  regions_filters_clear (&direct->filters);
-  /* The largest sigma first: it has the most taps. */
-  for (int i = 0; i < n && direct->fits; i++) {
-    if (!regions_filters_find (&direct->filters, plan, sigma[i], fault))
-      return false;
-    direct->fits = direct->filters.float_holds
-        && direct->filters.longest <= DIRECT_MOST_TAPS;
-  }
-  memcpy (direct->sigma, sigma, sizeof *sigma * (size_t) n);
-  direct->n_sigmas = n;
-  direct->revision = plan->revision;
-  return true;
-}
-
-/* Sees to the filters of all places, and which one each has; *fits: they can be done. */
+/* Sees to the filters of all places; *fits: they can be done. */
 static bool
 find_filters (RegionsDirect *direct, DirectRun *run, DirectRegion *regions,
     bool *fits, Fault *fault)
 {
   const RegionsPlan *plan = run->plan;
-  double sigma[DIRECT_MOST_REGIONS] = {};
-  int n = 0;
 
-  for (int i = run->of->n - 1; i >= 0; i--) {
-    const double of = plan->spec.strength > 0.0 ? run->of->place[i].sigma : 0.0;
+  regions_filters_begin (direct->filters, plan);
+  /* The largest sigma first: it has the most taps. */
+  for (int i = run->of->n - 1; i >= 0 && *fits; i--) {
+    RegionsFilterOf filter;
 
-    if (n == 0 || sigma[n - 1] != of)
-      sigma[n++] = of;
-    regions[i].amount = n - 1;
-  }
-  if (!make_filters (direct, plan, sigma, n, fault))
-    return false;
-  *fits = direct->fits;
-  for (size_t i = 0; *fits && i < direct->filters.taps.n; i++) {
-    const int bytes =
-        filter_bytes (&regions_items<RegionsTaps> (direct->filters.taps)[i]);
+    if (!regions_filters_find (
+            direct->filters, plan, &run->of->place[i], &filter, fault))
+      return false;
+    regions[i].amount = filter.first;
+    *fits = filter.float_holds && filter.longest <= DIRECT_MOST_TAPS;
+    for (int p = 0; p < run->frame.n_planes; p++) {
+      const int bytes = filter_bytes (
+          regions_filters_taps (direct->filters, filter.first + p));
 
-    if (run->frame.shared < bytes)
-      run->frame.shared = bytes;
+      if (run->frame.shared < bytes)
+        run->frame.shared = bytes;
+    }
   }
   return true;
 }
@@ -577,50 +547,38 @@ describe_picture (const RegionsDirect *direct, DirectRun *run)
   return true;
 }
 
-static size_t
-round_up (size_t bytes)
-{
-  return (bytes + BLOCK_ALIGNMENT - 1) / BLOCK_ALIGNMENT * BLOCK_ALIGNMENT;
-}
-
-/* Sends what the parameter has no room for, unless it is there. */
+/* Sends what is not on the GPU: taps, and a table for which the parameter has no room. */
 static bool
 send (RegionsDirect *direct, DirectRun *run, Fault *fault)
 {
-  const RegionsFilters *filters = &direct->filters;
   const DirectTable *table = &direct->last;
-  const bool in_parameter = table->bytes <= sizeof run->frame.table;
-  const size_t tap_at = round_up (filters->taps.n * filters->taps.item);
-  const size_t table_at = tap_at + round_up (filters->tap.n * sizeof (float));
-  const size_t bytes = table_at + (in_parameter ? 0 : table->bytes);
-  DirectFrame *frame = &run->frame;
+  const int set = regions_set (run->of);
+  Staging *staging = &direct->staging[set];
+  void *block;
 
-  if (in_parameter)
-    memcpy (frame->table, table->table, table->bytes);
-  if (bytes > 0 && !(in_parameter && direct->sent)) {
-    uint8_t *block;
-
-    if (!regions_run_alone (run->of, fault)
-        || !staging_reserve (
-            &direct->staging, bytes, LEAST_BLOCK, run->of->stream, fault))
+  if ((run->kind == DIRECT_SUM || run->kind == DIRECT_COMBINED)
+      && !regions_filters_send (direct->filters, run->of, true, fault))
+    return false;
+  run->frame.taps = (const RegionsTaps *) direct->filters->sent_taps.device;
+  run->frame.tap = (const float *) direct->filters->sent_tap[true].device;
+  if (table->bytes <= sizeof run->frame.table) {
+    memcpy (run->frame.table, table->table, table->bytes);
+    return true;
+  }
+  if (direct->sent[set] != table->revision) {
+    direct->sent[set] = 0;
+    if (!staging_reserve (
+            staging, table->bytes, LEAST_BLOCK, run->of->stream, fault))
       return false;
-    block = (uint8_t *) staging_begin (&direct->staging, fault);
+    block = staging_begin (staging, fault);
     if (block == NULL)
       return false;
-    if (filters->taps.n > 0)
-      memcpy (block, filters->taps.data, filters->taps.n * filters->taps.item);
-    regions_filters_write_tap (filters, true, block + tap_at);
-    if (!in_parameter)
-      memcpy (block + table_at, table->table, table->bytes);
-    if (!staging_send (&direct->staging, bytes, run->of->stream, fault))
+    memcpy (block, table->table, table->bytes);
+    if (!staging_send (staging, table->bytes, run->of->stream, fault))
       return false;
-    direct->sent = true;
+    direct->sent[set] = table->revision;
   }
-  frame->taps = (const RegionsTaps *) direct->staging.device;
-  frame->tap =
-      (const float *) ((const uint8_t *) direct->staging.device + tap_at);
-  if (!in_parameter)
-    frame->sent = (const uint8_t *) direct->staging.device + table_at;
+  run->frame.sent = staging->device;
   return true;
 }
 
@@ -662,6 +620,7 @@ make_table (RegionsDirect *direct, DirectRun *run, Fault *fault)
   DirectFrame *frame = &run->frame;
 
   table->origin = RegionsOrigin ();
+  table->revision++;
   if (!describe_regions (direct, run, &table->fits, fault))
     return false;
   table->fits = table->fits && describe_tiles (direct, run);

@@ -52,7 +52,7 @@ struct DirectRegion
 {
   int left, top, width, height;
   int of_source; /* the fill is the source */
-  int amount;    /* which filter, or the pixels of a block */
+  int amount;    /* which taps of plane 0, or the pixels of a block */
 };
 
 /* The tiles of a memory that a region touches, [left, right) x [top, bottom), row by row, with
@@ -107,7 +107,7 @@ struct DirectFrame
   int shared;   /* bytes */
   DirectPlane plane[IMAGE_MAX_PLANES];
   DirectMemory memory[IMAGE_MAX_MEMORIES];
-  const RegionsTaps *taps; /* of each plane, for each filter */
+  const RegionsTaps *taps; /* of each plane for a filter */
   const float *tap;
   /* DirectRegion[n_regions], then DirectTiles[n_memories][n_regions]; NULL: they are in `table`. */
   const void *sent;
@@ -135,7 +135,7 @@ direct_regions (const DirectFrame &frame)
 
   /* Without this, nvcc 11.8 ends with "Instruction does not dominate all uses!". With it, each
    * thread has a copy of the frame. */
-  asm ("" : "+l"(table));
+  asm("" : "+l"(table));
   return (const DirectRegion *) (frame.sent != NULL ? frame.sent : table);
 #else
   return (const DirectRegion *) (frame.sent != NULL ? frame.sent : frame.table);

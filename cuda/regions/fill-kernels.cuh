@@ -321,20 +321,33 @@ __launch_bounds__ (FILL_THREADS)
           second[k], part.area.x.first + x, part.area.y.first + y + k);
 }
 
-/* The codes of a block that one of `lanes` threads adds up. */
-__device__ __forceinline__ uint64_t
+/* Adds up the codes of a block of samples that one of `lanes` threads has, of each channel that is
+ * treated. */
+__device__ __forceinline__ void
 regions_sum_codes (const RegionsDevicePlane &plane, const RegionsArea &area,
-    int channel, int lane, int lanes)
+    int lane, int lanes, uint64_t (&sum)[IMAGE_MAX_CHANNELS])
 {
   const int width = area.x.last - area.x.first;
-  const int height = area.y.last - area.y.first;
-  uint64_t sum = 0;
+  const int64_t n = (int64_t) width * (area.y.last - area.y.first);
+  const int across = lanes % width, down = lanes / width;
+  int x = lane % width;
+  const uint8_t *row =
+      plane.src + (area.y.first + lane / width) * plane.src_stride;
 
-  for (int64_t i = lane; i < (int64_t) width * height; i += lanes)
-    sum += (uint64_t) regions_load_code (plane,
-        plane.src + (area.y.first + i / width) * plane.src_stride,
-        area.x.first + (int) (i % width), channel);
-  return sum;
+#pragma unroll 8
+  for (int64_t i = lane; i < n; i += lanes) {
+#pragma unroll
+    for (int c = 0; c < IMAGE_MAX_CHANNELS; c++)
+      if (plane.treated >> c & 1)
+        sum[c] +=
+            (uint32_t) regions_load_code (plane, row, area.x.first + x, c);
+    x += across;
+    row += down * plane.src_stride;
+    if (x >= width) {
+      x -= width;
+      row += plane.src_stride;
+    }
+  }
 }
 
 /* The samples of block number i of a part. */
@@ -363,7 +376,7 @@ static __global__ void
 __launch_bounds__ (FILL_THREADS)
     regions_means (GPU_PARAMETER RegionsFrame<Real> frame)
 {
-  __shared__ uint64_t sums[FILL_THREADS];
+  __shared__ uint64_t sums[IMAGE_MAX_CHANNELS][FILL_THREADS];
   const RegionsMeanJob job = frame.mean_jobs[blockIdx.x];
   const RegionsDevicePart &part = frame.parts[job.part];
   const RegionsDevicePlane &plane = frame.plane[part.plane];
@@ -376,19 +389,21 @@ __launch_bounds__ (FILL_THREADS)
       regions_block_area (part, plane, job.first + min (i, job.n - 1));
   const uint64_t n = (uint64_t) (area.x.last - area.x.first)
       * (uint64_t) (area.y.last - area.y.first);
+  uint64_t sum[IMAGE_MAX_CHANNELS] = {};
 
   gpu_await_previous ();
-  for (int c = 0; c < plane.channels; c++) {
-    uint64_t sum = 0;
-
+  regions_sum_codes (plane, area, lane, lanes, sum);
+#pragma unroll
+  for (int c = 0; c < IMAGE_MAX_CHANNELS; c++)
+    sums[c][me] = sum[c];
+  for (int step = lanes / 2; step > 0; step /= 2) {
     __syncthreads ();
-    sums[me] = regions_sum_codes (plane, area, c, lane, lanes);
-    __syncthreads ();
-    if (lane != 0 || i >= job.n)
-      continue;
-    for (int k = 0; k < lanes; k++)
-      sum += sums[me + k];
-    frame.means[part.at + (size_t) (job.first + i) * plane.channels + c] =
-        (uint16_t) ((2 * sum + n) / (2 * n));
+    for (int c = 0; lane < step && c < plane.channels; c++)
+      sums[c][me] += sums[c][me + step];
   }
+  if (lane != 0 || i >= job.n)
+    return;
+  for (int c = 0; c < plane.channels; c++)
+    frame.means[part.at + (size_t) (job.first + i) * plane.channels + c] =
+        (uint16_t) ((2 * sums[c][me] + n) / (2 * n));
 }

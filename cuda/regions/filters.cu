@@ -1,35 +1,66 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "filters.cuh"
 
+#include "in-place.cuh"
+
+#include "../gpu-check.h"
+
 #include <string.h>
+
+/* Bytes of the two lists. Tests have fewer. */
+#ifndef REGIONS_MOST_KEPT
+#define REGIONS_MOST_KEPT (4 << 20)
+#endif
+#define LEAST_SENT 65536 /* bytes that there is room for */
 
 void
 regions_filters_init (RegionsFilters *filters)
 {
+  filters->known.item = sizeof (RegionsFilterOf);
   filters->taps.item = sizeof (RegionsTaps);
   filters->tap.item = sizeof (double);
-  regions_filters_clear (filters);
+  filters->generation = 1;
+}
+
+static void
+free_sent (RegionsSent *sent)
+{
+  for (void *mirror : sent->mirror)
+    gpu_free_host (mirror);
+  gpu_free (sent->device);
+  *sent = RegionsSent ();
 }
 
 void
 regions_filters_free (RegionsFilters *filters)
 {
   sepconv_plan_free (filters->filter);
+  free_sent (&filters->sent_taps);
+  for (RegionsSent &sent : filters->sent_tap)
+    free_sent (&sent);
+  for (GpuEvent event : filters->sent)
+    gpu_event_free (event);
+  free (filters->known.data);
   free (filters->taps.data);
   free (filters->tap.data);
 }
 
 void
-regions_filters_clear (RegionsFilters *filters)
+regions_filters_begin (RegionsFilters *filters, const RegionsPlan *plan)
 {
-  filters->taps.n = filters->tap.n = 0;
-  filters->float_holds = true;
-  filters->longest = 0;
-  filters->revision = 0;
+  if (filters->revision == plan->revision
+      && filters->taps.n * filters->taps.item
+              + filters->tap.n * filters->tap.item
+          <= (size_t) REGIONS_MOST_KEPT)
+    return;
+  filters->known.n = filters->taps.n = filters->tap.n = 0;
+  filters->revision = plan->revision;
+  filters->generation++;
 }
 
 static bool
-append_taps (RegionsFilters *filters, const Taps *taps, int *at, Fault *fault)
+append_taps (RegionsFilters *filters, const Taps *taps, int *at,
+    RegionsFilterOf *found, Fault *fault)
 {
   RegionsList *list = &filters->tap;
   double *to = (double *) regions_extend (list, (size_t) taps->n);
@@ -38,14 +69,15 @@ append_taps (RegionsFilters *filters, const Taps *taps, int *at, Fault *fault)
     return regions_no_memory (fault);
   memcpy (to, taps->tap, sizeof *to * (size_t) taps->n);
   *at = (int) (list->n - (size_t) taps->n);
-  if (filters->longest < taps->n)
-    filters->longest = taps->n;
+  if (found->longest < taps->n)
+    found->longest = taps->n;
   return true;
 }
 
 /* The filter of plane p, as filters->filter has it. */
 static bool
-append_filter (RegionsFilters *filters, int p, Fault *fault)
+append_plane (
+    RegionsFilters *filters, int p, RegionsFilterOf *found, Fault *fault)
 {
   const SepconvPlan *filter = filters->filter;
   RegionsTaps taps;
@@ -63,8 +95,8 @@ append_filter (RegionsFilters *filters, int p, Fault *fault)
     term->nx = from->x.n;
     term->ny = from->y.n;
     term->sum_x = taps_sum (&from->x);
-    if (!append_taps (filters, &from->x, &term->x, fault)
-        || !append_taps (filters, &from->y, &term->y, fault))
+    if (!append_taps (filters, &from->x, &term->x, found, fault)
+        || !append_taps (filters, &from->y, &term->y, found, fault))
       return false;
   }
   for (int c = 0; c < filter->layout.plane[p].channels; c++)
@@ -72,16 +104,13 @@ append_filter (RegionsFilters *filters, int p, Fault *fault)
   return regions_append (&filters->taps, taps, fault);
 }
 
-bool
-regions_filters_find (RegionsFilters *filters, const RegionsPlan *plan,
-    double sigma, Fault *fault)
+/* Makes filters->filter for a sigma; 0: with the taps of the spec. */
+static bool
+make_filter (RegionsFilters *filters, const RegionsPlan *plan, double sigma,
+    Fault *fault)
 {
   const SepconvSpec *spec = plan->spec.filter;
 
-  if (!(plan->spec.strength > 0.0))
-    sigma = 0.0;
-  if (filters->revision == plan->revision && filters->sigma == sigma)
-    return true;
   if (sigma > 0.0) {
     if (!regions_make_taps (&plan->spec, &plan->layout, sigma, &filters->spec,
             filters->made, fault))
@@ -97,25 +126,155 @@ regions_filters_find (RegionsFilters *filters, const RegionsPlan *plan,
     sepconv_plan_adopt (filters->filter, spec);
   else
     filters->filter = sepconv_plan_new_bare (spec, &plan->layout, fault);
-  if (filters->filter == NULL)
+  return filters->filter != NULL;
+}
+
+/* How many known filters have a lower sigma. */
+static size_t
+count_below (const RegionsFilters *filters, double sigma)
+{
+  const RegionsFilterOf *known =
+      regions_items<RegionsFilterOf> (filters->known);
+  size_t first = 0, last = filters->known.n;
+
+  while (first < last) {
+    const size_t middle = (first + last) / 2;
+
+    if (known[middle].sigma < sigma)
+      first = middle + 1;
+    else
+      last = middle;
+  }
+  return first;
+}
+
+bool
+regions_filters_find (RegionsFilters *filters, const RegionsPlan *plan,
+    const RegionsPlace *place, RegionsFilterOf *found, Fault *fault)
+{
+  const double sigma = plan->spec.strength > 0.0 ? place->sigma : 0.0;
+  const size_t at = count_below (filters, sigma), n = filters->known.n - at;
+  RegionsFilterOf *known = (RegionsFilterOf *) filters->known.data + at;
+
+  if (n > 0 && known->sigma == sigma) {
+    *found = *known;
+    return true;
+  }
+  if (!make_filter (filters, plan, sigma, fault))
     return false;
-  filters->float_holds = filters->float_holds && filters->filter->float_holds;
+  found->sigma = sigma;
+  found->first = (int) filters->taps.n;
+  found->longest = 0;
+  found->float_holds = filters->filter->float_holds;
   for (int p = 0; p < plan->layout.n_planes; p++)
-    if (!append_filter (filters, p, fault))
+    if (!append_plane (filters, p, found, fault))
       return false;
-  filters->revision = plan->revision;
-  filters->sigma = sigma;
+  if (regions_extend (&filters->known, 1) == NULL)
+    return regions_no_memory (fault);
+  known = (RegionsFilterOf *) filters->known.data + at;
+  memmove (known + 1, known, n * sizeof *known);
+  *known = *found;
   return true;
 }
 
-void
-regions_filters_write_tap (
-    const RegionsFilters *filters, bool in_float, void *to)
+static bool
+reserve (RegionsSent *sent, size_t bytes, GpuStream stream, Fault *fault)
 {
-  const double *tap = regions_items<double> (filters->tap);
+  if (bytes <= sent->bytes)
+    return true;
+  if (!gpu_stream_synchronize (stream, fault))
+    return false;
+  free_sent (sent);
+  bytes = 2 * bytes > LEAST_SENT ? 2 * bytes : LEAST_SENT;
+  sent->device = gpu_malloc (bytes, fault);
+  if (sent->device == NULL)
+    return false;
+  for (void *&mirror : sent->mirror) {
+    mirror = gpu_malloc_host (bytes, fault);
+    if (mirror == NULL)
+      return false;
+  }
+  sent->bytes = bytes;
+  return true;
+}
 
-  if (!in_float && filters->tap.n > 0)
-    memcpy (to, tap, filters->tap.n * sizeof *tap);
-  for (size_t i = 0; in_float && i < filters->tap.n; i++)
-    ((float *) to)[i] = (float) tap[i];
+/* Sends the items of a list that are not there yet, of so many bytes each, once write (to, first, n)
+ * has written them. There is room for all. */
+template <typename Write>
+static bool
+send_rest (RegionsSent *sent, int mirror, const RegionsList &list, size_t item,
+    GpuStream stream, const Write &write, Fault *fault)
+{
+  const size_t at = sent->n * item, bytes = list.n * item - at;
+  bool ok = false;
+
+  if (bytes > 0) {
+    uint8_t *from = (uint8_t *) sent->mirror[mirror] + at;
+
+    write (from, sent->n, list.n - sent->n);
+    GPU_CHECK (cudaMemcpyAsync ((uint8_t *) sent->device + at, from, bytes,
+                   cudaMemcpyHostToDevice, stream),
+        fault);
+    sent->n = list.n;
+  }
+  ok = true;
+done:
+  return ok;
+}
+
+/* Has everything be sent anew, where filters were dropped since the last time. */
+static bool
+begin_sending (RegionsFilters *filters, int mirror, Fault *fault)
+{
+  GpuEvent *sent = &filters->sent[mirror];
+
+  if (*sent == NULL && !gpu_event_new_untimed (sent, fault))
+    return false;
+  if (filters->sent_generation == filters->generation)
+    return true;
+  if (!gpu_event_synchronize (*sent, GPU_NAP_NS, fault))
+    return false;
+  filters->sent_taps.n = 0;
+  for (RegionsSent &tap : filters->sent_tap)
+    tap.n = 0;
+  filters->sent_generation = filters->generation;
+  return true;
+}
+
+bool
+regions_filters_send (
+    RegionsFilters *filters, const RegionsRun *run, bool in_float, Fault *fault)
+{
+  const RegionsList &taps = filters->taps, &tap = filters->tap;
+  const size_t tap_bytes = in_float ? sizeof (float) : sizeof (double);
+  const int mirror = (int) (filters->generation % REGIONS_MIRRORS);
+  RegionsSent *sent_taps = &filters->sent_taps;
+  RegionsSent *sent_tap = &filters->sent_tap[in_float];
+
+  if (filters->sent_generation == filters->generation && sent_taps->n == taps.n
+      && sent_tap->n == tap.n)
+    return true;
+  return regions_run_alone (run, fault)
+      && begin_sending (filters, mirror, fault)
+      && reserve (sent_taps, taps.n * taps.item, run->stream, fault)
+      && reserve (sent_tap, tap.n * tap_bytes, run->stream, fault)
+      && send_rest (
+          sent_taps, mirror, taps, taps.item, run->stream,
+          [&taps] (void *to, size_t first, size_t n) {
+            memcpy (
+                to, regions_items<RegionsTaps> (taps) + first, n * taps.item);
+          },
+          fault)
+      && send_rest (
+          sent_tap, mirror, tap, tap_bytes, run->stream,
+          [&tap, in_float] (void *to, size_t first, size_t n) {
+            const double *from = regions_items<double> (tap) + first;
+
+            if (!in_float)
+              memcpy (to, from, n * sizeof *from);
+            for (size_t i = 0; in_float && i < n; i++)
+              ((float *) to)[i] = (float) from[i];
+          },
+          fault)
+      && gpu_event_record (filters->sent[mirror], run->stream, fault);
 }

@@ -19,7 +19,7 @@ tiles_of_plane (const Image *image, int p)
 }
 
 RegionsPack *
-regions_pack_new (const Image *layout, Fault *fault)
+regions_pack_new (const Image *layout, RegionsFilters *filters, Fault *fault)
 {
   RegionsPack *pack = (RegionsPack *) calloc (1, sizeof *pack);
 
@@ -39,7 +39,7 @@ regions_pack_new (const Image *layout, Fault *fault)
   memset (
       pack->tile_of, 0xff, sizeof *pack->tile_of * (size_t) pack->n_tiles_of);
   pack->parts.item = sizeof (RegionsDevicePart);
-  regions_filters_init (&pack->filters);
+  pack->filters = filters;
   pack->sum_jobs.item = sizeof (RegionsSumJob);
   pack->code_jobs.item = sizeof (RegionsCodeJob);
   pack->mean_jobs.item = sizeof (RegionsMeanJob);
@@ -53,7 +53,6 @@ regions_pack_free (RegionsPack *pack)
 {
   if (pack == NULL)
     return;
-  regions_filters_free (&pack->filters);
   free (pack->parts.data);
   free (pack->sum_jobs.data);
   free (pack->code_jobs.data);
@@ -70,7 +69,8 @@ regions_pack_clear (RegionsPack *pack)
   pack->parts.n = pack->sum_jobs.n = pack->code_jobs.n = pack->mean_jobs.n = 0;
   pack->tiles.n = pack->list.n = 0;
   pack->n_sums = pack->n_codes = pack->n_means = 0;
-  regions_filters_clear (&pack->filters);
+  pack->float_holds = true;
+  pack->revision++;
 }
 
 /* The rows under the taps, within the picture, for rows [first, last): those that a border
@@ -98,19 +98,23 @@ rows_under (
 
 static bool
 append_sums (RegionsPack *pack, const RegionsPlan *plan, const RegionsRun *run,
-    RegionsDevicePart *part, Fault *fault)
+    const RegionsPlace *place, RegionsDevicePart *part, Fault *fault)
 {
   const RegionsTaps *taps;
   const int width = regions_span_size (part->area.x);
   const int height = regions_span_size (part->area.y);
+  RegionsFilterOf filter;
   RegionsSpan rows;
   int order = 0;
 
+  if (!regions_filters_find (pack->filters, plan, place, &filter, fault))
+    return false;
+  pack->float_holds = pack->float_holds && filter.float_holds;
   part->source = REGIONS_FROM_CODES;
-  part->taps = (int) pack->filters.taps.n - run->src->n_planes + part->plane;
+  part->taps = filter.first + part->plane;
   part->at = pack->n_sums;
   part->codes_at = pack->n_codes;
-  taps = &regions_items<RegionsTaps> (pack->filters.taps)[part->taps];
+  taps = regions_filters_taps (pack->filters, part->taps);
   rows = rows_under (taps, part->area.y,
       image_plane_height (run->src, part->plane), plan->spec.filter->border);
   part->first_row = rows.first;
@@ -239,8 +243,7 @@ regions_pack_place (RegionsPack *pack, RegionsPlan *plan, const RegionsRun *run,
     part.plane = p;
     part.source = REGIONS_FROM_SRC;
     if (filters)
-      ok = regions_filters_find (&pack->filters, plan, place->sigma, fault)
-          && append_sums (pack, plan, run, &part, fault);
+      ok = append_sums (pack, plan, run, place, &part, fault);
     else if (!spec->outside && spec->fill == REGIONS_PIXELATE)
       ok = append_means (pack, run, &part, &from, fault);
     else if (!spec->outside)
@@ -353,9 +356,8 @@ forget_tiles (RegionsPack *pack, const Image *image)
 bool
 regions_pack_finish (RegionsPack *pack, const RegionsRun *run, Fault *fault)
 {
-  RegionsList *const lists[] = { &pack->parts, &pack->filters.taps,
-    &pack->filters.tap, &pack->sum_jobs, &pack->code_jobs, &pack->mean_jobs,
-    &pack->tiles, &pack->list };
+  RegionsList *const lists[] = { &pack->parts, &pack->sum_jobs,
+    &pack->code_jobs, &pack->mean_jobs, &pack->tiles, &pack->list };
   const bool ok =
       count_tiles (pack, run->src, fault) && list_parts (pack, run->src, fault);
 
@@ -372,13 +374,10 @@ regions_pack_finish (RegionsPack *pack, const RegionsRun *run, Fault *fault)
 void
 regions_pack_write (const RegionsPack *pack, uint8_t *block)
 {
-  const RegionsList *const lists[] = { &pack->parts, &pack->filters.taps,
-    &pack->sum_jobs, &pack->code_jobs, &pack->mean_jobs, &pack->tiles,
-    &pack->list };
+  const RegionsList *const lists[] = { &pack->parts, &pack->sum_jobs,
+    &pack->code_jobs, &pack->mean_jobs, &pack->tiles, &pack->list };
 
   for (const RegionsList *list : lists)
     if (list->n > 0)
       memcpy (block + list->at, list->data, list->n * list->item);
-  regions_filters_write_tap (
-      &pack->filters, pack->filters.float_holds, block + pack->filters.tap.at);
 }

@@ -8,7 +8,9 @@
 struct RegionsPack
 {
   RegionsList parts, sum_jobs, code_jobs, mean_jobs, tiles, list;
-  RegionsFilters filters;
+  RegionsFilters *filters; /* borrowed */
+  bool float_holds;        /* the sums of all filters */
+  unsigned revision;       /* grows with each run or batch, from 1 */
   size_t n_sums, n_codes, n_means;
   size_t bytes; /* of the block, after regions_pack_finish() */
   /* Of each tile of all planes: which of `tiles` it is, or -1. */
@@ -16,7 +18,8 @@ struct RegionsPack
   int n_tiles_of;
 };
 
-RegionsPack *regions_pack_new (const Image *layout, Fault *fault);
+RegionsPack *regions_pack_new (
+    const Image *layout, RegionsFilters *filters, Fault *fault);
 void regions_pack_free (RegionsPack *pack);
 
 /* Begins a run, or the next batch of one. */

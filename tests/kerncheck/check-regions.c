@@ -70,7 +70,9 @@ make_blur (RegionsCase *r, Random *random)
     TAPS_BINOMIAL, TAPS_UNSHARP };
 
   r->taps.kernel = kernels[random_int (random, 0, 4)];
-  r->spec.strength = random_chance (random, 90)
+  /* Means of large blocks have a kernel of their own. */
+  r->spec.strength =
+      random_chance (random, r->spec.fill == REGIONS_PIXELATE ? 50 : 90)
       ? random_double (random, 0.01, 0.6)
       : random_double (random, 0.0, 10.0);
   r->spec.scale_taps = random_chance (random, 70);
@@ -178,7 +180,8 @@ make_spec (RegionsCase *r, const Subject *subject, const Effort *effort,
   r->spec.taps = &r->taps;
   set_subsampling (r);
   make_colors (r, random);
-  if (!r->spec.outside && any && random_chance (random, 45))
+  if (!r->spec.outside && any
+      && random_chance (random, r->spec.fill == REGIONS_PIXELATE ? 80 : 45))
     make_blur (r, random);
   else if (any && random_chance (random, 25))
     case_make_terms (c, random);
@@ -702,12 +705,9 @@ change_run (Check *check, RegionsPlan *plan, RegionsCase *r, Random *random)
   fault_clear (&fault);
   switch (random_int (random, 0, 4)) {
     case 0:
-      if (r->n > 0) {
-        Region *region = &r->regions[random_int (random, 0, r->n - 1)];
-
-        if (region->right - region->left > 1)
-          region->left++;
-      }
+      for (int i = random_int (random, 0, 1) * (r->n - 1); i < r->n; i++)
+        if (i >= 0 && r->regions[i].right - r->regions[i].left > 1)
+          r->regions[i].left++;
       break;
     case 1:
       make_regions (r, random);
