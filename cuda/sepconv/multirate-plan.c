@@ -2,6 +2,7 @@
 #include "multirate-plan.h"
 
 #include "border.h"
+#include "memo.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -319,12 +320,17 @@ fit (MultirateAxis *axis, const Taps *wanted)
   axis->error = largest_difference (axis, wanted) / taps_norm (wanted);
 }
 
-/* Copies an axis, but not the room for more taps, which is its end. */
+/* Of an axis but for the room for more taps, which is its end. */
+static size_t
+used_bytes (const MultirateAxis *axis)
+{
+  return offsetof (MultirateAxis, tap) + sizeof axis->tap[0] * (size_t) axis->n;
+}
+
 static void
 copy_axis (MultirateAxis *to, const MultirateAxis *from)
 {
-  memcpy (to, from,
-      offsetof (MultirateAxis, tap) + sizeof from->tap[0] * (size_t) from->n);
+  memcpy (to, from, used_bytes (from));
 }
 
 /* Leaves the axis at its own rate. */
@@ -467,7 +473,7 @@ typedef struct
 /* Takes the largest factor with which the axis leaves enough of the accuracy to another one that
  * loses as much. */
 static void
-plan_axis (const AxisTerms *terms, int depth, MultirateWindows windows)
+choose_factor (const AxisTerms *terms, int depth, MultirateWindows windows)
 {
   static const int factors[] = { 32, 24, 16, 12, 8, 6, 4, 3, 2 };
   const bool bytes = windows == MULTIRATE_BYTE_WINDOWS && depth <= 8;
@@ -491,6 +497,28 @@ plan_axis (const AxisTerms *terms, int depth, MultirateWindows windows)
   }
   for (int t = 0; t < terms->n; t++)
     keep (terms->axis[t], terms->wanted[t]);
+}
+
+/* As choose_factor(), which takes long, once for the taps of a single kernel. */
+static void
+plan_axis (const AxisTerms *terms, int depth, MultirateWindows windows)
+{
+  const struct
+  {
+    double gain;
+    int32_t depth, windows;
+  } settings = { terms->gain[0], depth, (int32_t) windows };
+  const Taps *wanted = terms->wanted[0];
+  const MemoKey key = { MEMO_MULTIRATE_AXIS, &settings, sizeof settings,
+    wanted->tap, sizeof wanted->tap[0] * (size_t) wanted->n };
+  MultirateAxis *axis = terms->axis[0];
+
+  if (terms->n > 1) {
+    choose_factor (terms, depth, windows);
+  } else if (!memo_find (&key, axis, sizeof *axis)) {
+    choose_factor (terms, depth, windows);
+    memo_keep (&key, axis, used_bytes (axis));
+  }
 }
 
 double

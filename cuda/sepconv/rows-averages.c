@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "rows-averages.h"
 
+#include "memo.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -120,7 +122,7 @@ round_weight (double *weight, int samples, int32_t *to)
 /* Fits taps, times a factor, to smoothed samples, and rounds them. Returns false if they do not fit 16
  * bits. */
 static bool
-round_smoothed (
+fit_smoothed (
     const Taps *taps, double factor, RowsAveragesTaps *to, AxisLoss *loss)
 {
   const double sum = factor * taps_sum (taps);
@@ -160,6 +162,30 @@ round_smoothed (
   loss->lost = loss->mean + ldexp (0.5 * (off + fabs (rest)), 16);
   loss->up = ROUNDED_UP * (sum - fit.tap[0]) + SMOOTHED_UP * smoothed;
   return true;
+}
+
+/* As fit_smoothed(), which takes long, once for the taps. */
+static bool
+round_smoothed (
+    const Taps *taps, double factor, RowsAveragesTaps *to, AxisLoss *loss)
+{
+  const MemoKey key = { MEMO_SMOOTHED_TAPS, &factor, sizeof factor, taps->tap,
+    sizeof taps->tap[0] * (size_t) taps->n };
+  struct
+  {
+    bool fits;
+    RowsAveragesTaps taps;
+    AxisLoss loss;
+  } made;
+
+  if (!memo_find (&key, &made, sizeof made)) {
+    memset (&made, 0, sizeof made);
+    made.fits = fit_smoothed (taps, factor, &made.taps, &made.loss);
+    memo_keep (&key, &made, sizeof made);
+  }
+  *to = made.taps;
+  *loss = made.loss;
+  return made.fits;
 }
 
 /* What a sum of samples that are all the same comes to. */

@@ -495,6 +495,7 @@ main (int argc, char **argv)
   check_counting_add ();
   check_workers_add ();
   check_hostclock_add ();
+  check_memo_add ();
   check_ring_add ();
   check_ring_device_add ();
   check_ring_in_place_add ();

@@ -73,6 +73,7 @@ void check_histo_add (void);
 void check_histo_settings_add (void);
 void check_histo_statistics_add (void);
 void check_hostclock_add (void);
+void check_memo_add (void);
 void check_bitpack_add (void);
 
 /* Runs n cases times --iterations, or only the one to be replayed; stops early
