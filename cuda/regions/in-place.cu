@@ -10,8 +10,12 @@
 
 #define ALIGNMENT 64 /* bytes, of rows of the plan's pictures */
 #define THREADS 256
-#define EACH 2              /* vectors of a thread */
-#define MOST_BOXES 160      /* of a launch: its parameter has room for them */
+#define EACH 2         /* vectors of a thread */
+#define MOST_BOXES 160 /* of a launch: its parameter has room for them */
+/* Of pinned memory, more parts than the first number are copied by as many blocks of threads as the second, which
+ * keep the bus busy. More would wait for it in the places of other frames' kernels. */
+#define FEW_PARTS 256
+#define BUS_BLOCKS 24
 #define MOST_PARAMETER 4096 /* bytes */
 
 /* A memory that boxes are copied from, to a second one and, where `also` is not NULL, a third. */
@@ -23,8 +27,8 @@ struct BoxMemory
   int vector; /* bytes that are copied at once, to and from multiples of them */
 };
 
-/* A box, in bytes that are multiples of the memory's vectors but at the end of a row. It is copied
- * by the blocks of threads from `first` to the next box's. */
+/* A box, in bytes that are multiples of the memory's vectors but at the end of a row. Its parts, each for
+ * a block of threads, are those from `first` to the next box's. */
 struct Box
 {
   int first, memory, left, top, bytes, rows;
@@ -33,7 +37,7 @@ struct Box
 struct BoxFrame
 {
   BoxMemory memory[IMAGE_MAX_MEMORIES];
-  int n;
+  int n, parts;
   Box box[MOST_BOXES];
 };
 
@@ -77,11 +81,11 @@ copy_rest (const BoxMemory &memory, ptrdiff_t from, ptrdiff_t to,
 /* Loads first, so that they are on their way together. */
 template <typename Vector>
 static __device__ __forceinline__ void
-copy_box (const BoxMemory &memory, const Box &box, int block)
+copy_box (const BoxMemory &memory, const Box &box, int part)
 {
   const int size = (int) sizeof (Vector);
   const int across = (box.bytes + size - 1) / size;
-  const int first = block * (THREADS * EACH) + (int) threadIdx.x;
+  const int first = part * (THREADS * EACH) + (int) threadIdx.x;
   Vector vector[EACH] = {};
   int row[EACH], at[EACH];
 
@@ -113,29 +117,35 @@ copy_box (const BoxMemory &memory, const Box &box, int block)
   }
 }
 
+/* Blocks of threads take parts of boxes in turns. */
 static __global__ void
 __launch_bounds__ (THREADS) copy_boxes (GPU_PARAMETER BoxFrame frame)
 {
   __shared__ int found;
-  const int block = (int) blockIdx.x, me = (int) threadIdx.x;
+  const int me = (int) threadIdx.x;
 
   static_assert (MOST_BOXES <= THREADS, "a thread each");
-  if (me < frame.n && block >= frame.box[me].first
-      && (me + 1 == frame.n || block < frame.box[me + 1].first))
-    found = me;
-  __syncthreads ();
   gpu_admit_next ();
-  gpu_await_previous ();
-  {
-    const Box box = frame.box[found];
-    const BoxMemory &memory = frame.memory[box.memory];
+  for (int part = (int) blockIdx.x; part < frame.parts;
+       part += (int) gridDim.x) {
+    if (me < frame.n && part >= frame.box[me].first
+        && (me + 1 == frame.n || part < frame.box[me + 1].first))
+      found = me;
+    __syncthreads ();
+    if (part == (int) blockIdx.x)
+      gpu_await_previous ();
+    {
+      const Box box = frame.box[found];
+      const BoxMemory &memory = frame.memory[box.memory];
 
-    if (memory.vector == 16)
-      copy_box<uint4> (memory, box, block - box.first);
-    else if (memory.vector == 4)
-      copy_box<uint32_t> (memory, box, block - box.first);
-    else
-      copy_box<uint8_t> (memory, box, block - box.first);
+      if (memory.vector == 16)
+        copy_box<uint4> (memory, box, part - box.first);
+      else if (memory.vector == 4)
+        copy_box<uint32_t> (memory, box, part - box.first);
+      else
+        copy_box<uint8_t> (memory, box, part - box.first);
+    }
+    __syncthreads ();
   }
 }
 
@@ -293,7 +303,7 @@ describe_box (const BoxFrame *frame, const Image *image, const ImageBox *of)
 }
 
 static int
-count_blocks (const BoxFrame *frame, const Box *box)
+count_parts (const BoxFrame *frame, const Box *box)
 {
   const int vector = frame->memory[box->memory].vector;
   const int across = (box->bytes + vector - 1) >> vector_bits (vector);
@@ -301,17 +311,23 @@ count_blocks (const BoxFrame *frame, const Box *box)
   return divide_up (across * box->rows, THREADS * EACH);
 }
 
-/* Queues the copies of boxes: as many at a time as there is room for. */
+static unsigned
+count_blocks (int parts, bool pinned)
+{
+  return (unsigned) (pinned && parts > FEW_PARTS ? BUS_BLOCKS : parts);
+}
+
+/* Queues the copies of boxes, as many at a time as there is room for; `pinned`: from or to pinned memory. */
 static bool
 copy (const RegionsPlan *plan, const RegionsRun *run, const Image *from,
-    const Image *to, const Image *also, const ImageBox *box, Fault *fault)
+    const Image *to, const Image *also, const ImageBox *box, bool pinned,
+    Fault *fault)
 {
   BoxFrame frame;
-  int blocks = 0;
   bool ok = false;
 
   describe_memories (&frame, from, to, also);
-  frame.n = 0;
+  frame.n = frame.parts = 0;
   for (int i = 0; i < run->n_boxes; i++) {
     const bool none =
         box[i].right <= box[i].left || box[i].bottom <= box[i].top;
@@ -320,17 +336,16 @@ copy (const RegionsPlan *plan, const RegionsRun *run, const Image *from,
       Box *next = &frame.box[frame.n++];
 
       *next = describe_box (&frame, from, &box[i]);
-      next->first = blocks;
-      blocks += count_blocks (&frame, next);
+      next->first = frame.parts;
+      frame.parts += count_parts (&frame, next);
     }
     if (frame.n == 0 || (frame.n < MOST_BOXES && i + 1 < run->n_boxes))
       continue;
-    GPU_CHECK (
-        gpu_launch_early (plan->gpu, copy_boxes, dim3 ((unsigned) blocks),
-            dim3 (THREADS), 0, run->stream, frame),
+    GPU_CHECK (gpu_launch_early (plan->gpu, copy_boxes,
+                   dim3 (count_blocks (frame.parts, pinned)), dim3 (THREADS), 0,
+                   run->stream, frame),
         fault);
-    frame.n = 0;
-    blocks = 0;
+    frame.n = frame.parts = 0;
   }
   ok = true;
 done:
@@ -380,7 +395,7 @@ regions_in_place_begin (RegionsInPlace *self, const RegionsPlan *plan,
   inner->src = with_rows (&set->shadow, run->src);
   inner->dst = on_gpu ? *run->dst : with_rows (&set->result, run->dst);
   return copy (plan, &inner->run, run->src, &inner->src,
-      on_gpu ? NULL : &inner->dst, run->read, fault);
+      on_gpu ? NULL : &inner->dst, run->read, !on_gpu, fault);
 }
 
 bool
@@ -390,8 +405,8 @@ regions_in_place_end (RegionsInPlace *self, const RegionsPlan *plan,
   const RegionsBeside *beside = inner->run.beside;
 
   if (inner->run.dst->memory[0].data != run->dst->memory[0].data
-      && !copy (
-          plan, &inner->run, &inner->dst, run->dst, NULL, run->written, fault))
+      && !copy (plan, &inner->run, &inner->dst, run->dst, NULL, run->written,
+          true, fault))
     return false;
   if (beside != NULL
       && (!gpu_event_record (beside->event, inner->run.stream, fault)

@@ -925,6 +925,39 @@ check_several_workers (Check *check, const void *data)
   check_subject (check, data, check->quick ? 12 : 60, workers_case);
 }
 
+/* Regions with so many bytes that a GPU's copies of them have few blocks of threads for many parts. */
+static void
+large_case (Check *check, Random *random, int index, const void *data)
+{
+  const RunningSubject *subject = data;
+  RegionsCase *r = crowd_begin (check, index, random);
+  RegionsPlan *plan;
+  Picture src, dst;
+
+  r->spec.fill = index % 2 == 0 ? REGIONS_PIXELATE : REGIONS_SOLID;
+  r->spec.strength = 0.0;
+  r->n = 2;
+  r->regions[0] = (Region){ 3, 2, r->c->width - 5, r->c->height / 2 };
+  r->regions[1] =
+      (Region){ 40, r->c->height / 2 + 9, r->c->width - 1, r->c->height - 20 };
+  describe (check, r);
+  plan = new_plan_of (check, subject, r, &r->c->layout);
+  make_source (subject, r, &src, random);
+  picture_new (&dst, &r->c->layout, false, random);
+  if (plan != NULL && run_cleanly (check, subject, plan, r, &src, &dst))
+    expect_run_in_place (check, subject, plan, r, &src, &dst, true, random);
+  picture_clear (&src);
+  picture_clear (&dst);
+  regions_plan_free (plan);
+  case_end (r);
+}
+
+static void
+check_in_place_large (Check *check, const void *data)
+{
+  check_subject (check, data, check->quick ? 6 : 24, large_case);
+}
+
 /* Another spec and other regions for the layout that a case has; not of another plan. */
 static RegionsCase *
 case_next (const RegionsCase *r, const RunningSubject *subject, Random *random)
@@ -1600,6 +1633,8 @@ check_regions_add (void)
   kerncheck_add (check_deep, &any, NULL, "regions/cpu/deep");
   kerncheck_add (check_oracle, &gpu, NULL, "regions/cuda/oracle");
   kerncheck_add (check_in_place, &gpu, NULL, "regions/cuda/in-place");
+  kerncheck_add (
+      check_in_place_large, &gpu, NULL, "regions/cuda/in-place-large");
   kerncheck_add (check_again, &gpu, NULL, "regions/cuda/again");
   kerncheck_add (check_update, &gpu, NULL, "regions/cuda/update");
   kerncheck_add (check_deep, &gpu, NULL, "regions/cuda/deep");
