@@ -7,13 +7,13 @@
 #include "direct-host.cuh"
 #include "in-place.cuh"
 #include "pack.cuh"
+#include "table.cuh"
 
 #include "../gpu-check.h"
 
 #include <stdlib.h>
 
 #define MOST_BYTES ((size_t) 256 << 20)
-#define LEAST_BLOCK 65536 /* bytes that go up in a run */
 
 /* Of a run: sums and codes, or means. */
 struct DeviceSums
@@ -25,8 +25,7 @@ struct DeviceSums
 /* What a run has for itself. */
 struct DeviceSet
 {
-  Staging staging;
-  unsigned sent; /* the pack's revision that is there; 0: none */
+  RegionsTable table; /* of the pack */
   DeviceSums sums;
 };
 
@@ -80,7 +79,7 @@ template <typename T>
 static const T *
 sent (const DeviceSet *set, const RegionsList &list)
 {
-  return (const T *) ((const uint8_t *) set->staging.device + list.at);
+  return (const T *) ((const uint8_t *) set->table.staging.device + list.at);
 }
 
 template <typename Real>
@@ -168,26 +167,14 @@ send (const RegionsPlan *plan, const RegionsRun *run, Fault *fault)
 {
   RegionsDevice *state = (RegionsDevice *) plan->state;
   const RegionsPack *pack = state->pack;
-  DeviceSet *set = &state->set[regions_set (run)];
-  uint8_t *block;
 
   if (pack->sum_jobs.n > 0
       && !regions_filters_send (&state->filters, run, pack->float_holds, fault))
     return false;
-  if (set->sent == pack->revision)
-    return true;
-  set->sent = 0;
-  if (!staging_reserve (
-          &set->staging, pack->bytes, LEAST_BLOCK, run->stream, fault))
-    return false;
-  block = (uint8_t *) staging_begin (&set->staging, fault);
-  if (block == NULL)
-    return false;
-  regions_pack_write (pack, block);
-  if (!staging_send (&set->staging, pack->bytes, run->stream, fault))
-    return false;
-  set->sent = pack->revision;
-  return true;
+  return regions_send_table (
+      &state->set[regions_set (run)].table, pack->revision, pack->bytes,
+      run->stream,
+      [pack] (uint8_t *block) { regions_pack_write (pack, block); }, fault);
 }
 
 /* Queues the kernels for what is packed, if anything is, after the copy of the picture where that is
@@ -313,7 +300,7 @@ cuda_release (RegionsPlan *plan)
   regions_in_place_free (state->in_place);
   regions_filters_free (&state->filters);
   for (DeviceSet &set : state->set) {
-    staging_clear (&set.staging);
+    staging_clear (&set.table.staging);
     gpu_free (set.sums.data);
   }
   free (state);
@@ -357,7 +344,8 @@ cuda_prepare (RegionsPlan *plan, Fault *fault)
   state->pack = regions_pack_new (&plan->layout, &state->filters, fault);
   state->in_place = regions_in_place_new (fault);
   return state->pack != NULL && state->in_place != NULL
-      && staging_init (&state->set[0].staging, LEAST_BLOCK, fault);
+      && staging_init (
+          &state->set[0].table.staging, REGIONS_LEAST_TABLE, fault);
 }
 
 static bool

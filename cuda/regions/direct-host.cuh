@@ -4,8 +4,6 @@
 
 #include "filters.cuh"
 
-#include "../sepconv/staging.cuh"
-
 struct RegionsDirect;
 
 /* Works with layouts and GPUs of all kinds, but does nothing on some. `filters` are borrowed. */

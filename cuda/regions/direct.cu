@@ -2,6 +2,7 @@
 #include "direct-host.cuh"
 #include "direct-tile.cuh"
 #include "in-place.cuh"
+#include "table.cuh"
 
 #include "../divide.h"
 #include "../gpu-check.h"
@@ -18,7 +19,6 @@
  * and left several times. */
 #define MOST_SHARING 4
 #define FEW_TILES 4096
-#define LEAST_BLOCK 65536 /* bytes that go up */
 
 /* Blocks on a multiprocessor at once, at least. */
 #define BLOCKS_AT_ONCE(kind) \
@@ -97,8 +97,7 @@ struct RegionsDirect
   RegionsFilters *filters;
   DirectTable last;
   /* For each run that others overlap: a table for which a parameter has no room. */
-  Staging staging[REGIONS_OVERLAPPING];
-  unsigned sent[REGIONS_OVERLAPPING]; /* its revision; 0: there is none */
+  RegionsTable sent[REGIONS_OVERLAPPING];
 };
 
 /* A run. Its table is that of `direct`. */
@@ -235,8 +234,8 @@ regions_direct_free (RegionsDirect *direct)
 {
   if (direct == NULL)
     return;
-  for (Staging &staging : direct->staging)
-    staging_clear (&staging);
+  for (RegionsTable &sent : direct->sent)
+    staging_clear (&sent.staging);
   free (direct);
 }
 
@@ -552,9 +551,7 @@ static bool
 send (RegionsDirect *direct, DirectRun *run, Fault *fault)
 {
   const DirectTable *table = &direct->last;
-  const int set = regions_set (run->of);
-  Staging *staging = &direct->staging[set];
-  void *block;
+  RegionsTable *sent = &direct->sent[regions_set (run->of)];
 
   if ((run->kind == DIRECT_SUM || run->kind == DIRECT_COMBINED)
       && !regions_filters_send (direct->filters, run->of, true, fault))
@@ -565,20 +562,13 @@ send (RegionsDirect *direct, DirectRun *run, Fault *fault)
     memcpy (run->frame.table, table->table, table->bytes);
     return true;
   }
-  if (direct->sent[set] != table->revision) {
-    direct->sent[set] = 0;
-    if (!staging_reserve (
-            staging, table->bytes, LEAST_BLOCK, run->of->stream, fault))
-      return false;
-    block = staging_begin (staging, fault);
-    if (block == NULL)
-      return false;
-    memcpy (block, table->table, table->bytes);
-    if (!staging_send (staging, table->bytes, run->of->stream, fault))
-      return false;
-    direct->sent[set] = table->revision;
-  }
-  run->frame.sent = staging->device;
+  if (!regions_send_table (
+          sent, table->revision, table->bytes, run->of->stream,
+          [table] (
+              uint8_t *block) { memcpy (block, table->table, table->bytes); },
+          fault))
+    return false;
+  run->frame.sent = sent->staging.device;
   return true;
 }
 
