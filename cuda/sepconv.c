@@ -363,11 +363,28 @@ jump_of (const Taps *taps)
       : fmax (fabs (taps->tap[0]), fabs (taps->tap[taps->n - 1])) / largest;
 }
 
+/* Whether taps are what SepconvWork.whole says. */
+static bool
+are_whole (const Taps *taps)
+{
+  double outer, middle, ratio;
+
+  if (taps->n != 3)
+    return taps->n < 3;
+  outer = fabs (taps->tap[0]);
+  middle = fabs (taps->tap[1]);
+  ratio = outer < middle ? middle / outer : outer / middle;
+  return taps->tap[0] == taps->tap[2]
+      && (outer == 0.0 || middle == 0.0
+          || (ratio < 32.0 && fabs (ratio - rint (ratio)) < 1e-9));
+}
+
 static void
 add_taps (SepconvWork *work, SepconvTerm term, double samples)
 {
   const int x = term.x->n, y = term.y->n, longer = x > y ? x : y;
 
+  work->whole = work->whole && are_whole (term.x) && are_whole (term.y);
   work->x_taps += samples * x;
   work->y_taps += samples * y;
   if (has_ends (term.x) || has_ends (term.y))
@@ -380,7 +397,11 @@ add_taps (SepconvWork *work, SepconvTerm term, double samples)
 SepconvWork
 sepconv_work (const SepconvSpec *spec, const Image *layout, GpuOrder order)
 {
-  SepconvWork work = { .border = spec->border, .order = order, .packed = true };
+  SepconvWork work = { .combine = spec->combine,
+    .border = spec->border,
+    .order = order,
+    .packed = true,
+    .whole = true };
 
   for (int p = 0; p < layout->n_planes; p++) {
     const ImagePlane *plane = &layout->plane[p];

@@ -24,17 +24,15 @@
 #include "../gpu-check.h"
 #include "../gpu-launch.cuh"
 #include "fours.cuh"
+#include "short-march.cuh"
 #include "staging.cuh"
-#include "strip-reader.cuh"
-#include "strip-writer.cuh"
+#include "subnormal.cuh"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define SAMPLES 8 /* of a row that a thread of Short has */
 #define SHORT_MAX 9
-/* Stages where copies are waited for, not made in the background. */
-#define SHORT_WAITED_STAGES 2
 #define PIXELS 8 /* of a row that a thread of Long's row pass has */
 #define LONG_STAGES 2
 #define MAX_TAPS 257
@@ -82,80 +80,17 @@ struct FusedFrame
   FusedPlane plane[IMAGE_MAX_PLANES];
 };
 
-/* Bytes that windows begin at multiples of: whole chunks and whole pixels. */
-static constexpr int
-window_unit (int pixel)
-{
-  return pixel % 3 == 0 ? 48 : 16;
-}
-
-/* Bytes of a row that a block of Short has. */
-static constexpr int
-short_tile_bytes (int pixel, int sample_bytes)
-{
-  return STRIP_THREADS * SAMPLES * sample_bytes / window_unit (pixel)
-      * window_unit (pixel);
-}
-
-static constexpr int
-short_reach_bytes (int taps, int pixel)
-{
-  return strip_round_up (taps / 2 * pixel, window_unit (pixel));
-}
-
-/* Fewer rows of more bytes, to fit the 48 KB that every GPU has. */
-static constexpr int
-short_rows (int sample_bytes)
-{
-  return 8 / sample_bytes;
-}
-
-static constexpr int
-short_pitch (int taps, int pixel, int sample_bytes)
-{
-  return short_tile_bytes (pixel, sample_bytes)
-      + 2 * short_reach_bytes (taps, pixel);
-}
-
-/* Two bytes of a register as the subnormal number raw * 2^-149, or one. */
-template <int BYTES>
-__device__ __forceinline__ float
-subnormal (uint32_t word, int i)
-{
-  if (BYTES == 1)
-    return __uint_as_float (__byte_perm (word, 0, 0x4440 | i));
-  return __uint_as_float (__byte_perm (word, 0, i == 0 ? 0x4410 : 0x4432));
-}
-
-/* A result as a code in the low bits; value is clamped to 0 and 1. */
-__device__ __forceinline__ uint32_t
-code_of (float value, float full)
-{
-  return __float_as_uint (__fmaf_rn (value, full, 0x1p23f));
-}
-
-/* Two codes of two bytes each, or four of a byte, as they lie in memory. */
-__device__ __forceinline__ uint32_t
-join_pair (uint32_t a, uint32_t b, int shift)
-{
-  return __byte_perm (a, b, 0x5410) << shift;
-}
-
-__device__ __forceinline__ uint32_t
-join_four (uint32_t a, uint32_t b, uint32_t c, uint32_t d)
-{
-  return __byte_perm (
-      __byte_perm (a, b, 0x0040), __byte_perm (c, d, 0x0040), 0x5410);
-}
-
 template <int N, int BYTES, int C> struct Short
 {
   static constexpr int PIXEL = C * BYTES;
   static constexpr int OWN = SAMPLES * BYTES; /* bytes of a thread */
-  static constexpr int TILE = short_tile_bytes (PIXEL, BYTES);
-  static constexpr int REACH = short_reach_bytes (N, PIXEL);
-  static constexpr int PITCH = short_pitch (N, PIXEL, BYTES);
-  static constexpr int ROWS = short_rows (BYTES);
+  static constexpr int ABOVE = N / 2;
+  static constexpr int TILE = short_tile_bytes (OWN, PIXEL);
+  static constexpr int REACH = short_reach_bytes (ABOVE, PIXEL);
+  static constexpr int PITCH = short_pitch (OWN, ABOVE, PIXEL);
+  static constexpr int ROWS = short_rows (OWN);
+  static constexpr bool KEEPS = true;
+  static_assert (N % 2 == 1, "as many rows above as below");
   /* The window of a thread, from its own bytes on. */
   static constexpr int FIRST = REACH - N / 2 * PIXEL;
   static constexpr int BEGIN = FIRST / OWN * OWN;
@@ -170,8 +105,10 @@ template <int N, int BYTES, int C> struct Short
   float results[N - 1][SAMPLES];
 
   __device__ __forceinline__ void
-  begin (const FusedPlane &plane, int first_sample)
+  begin (const FusedPlane &plane, int first_byte)
   {
+    const int first_sample = first_byte / BYTES;
+
 #pragma unroll
     for (int i = 0; i < N; i++) {
       x[i] = plane.x[i];
@@ -258,132 +195,19 @@ template <int N, int BYTES, int C> struct Short
         value[i] = make_uint2 (join_pair (code[4 * i], code[4 * i + 1], shift),
             join_pair (code[4 * i + 2], code[4 * i + 3], shift));
   }
-};
 
-/* Where a thread writes its results of each row. */
-template <int BYTES> struct Writer
-{
-  uint8_t *to; /* of the next row */
-  ptrdiff_t stride;
-  int at;      /* byte of the row; row_bytes or more: nowhere */
-  bool mine;   /* some bytes are in the image */
-  bool direct; /* all of them, at once */
-
+  template <bool COMPLETES>
   __device__ __forceinline__ void
-  begin (const StripPlane &plane, int y, int byte)
+  take_row (const uint8_t *own, uint2 (&value)[BYTES])
   {
-    const uint64_t bits = (uint64_t) plane.dst | (uint64_t) plane.dst_stride;
+    float sum[SAMPLES], result[SAMPLES];
 
-    at = byte;
-    stride = plane.dst_stride;
-    to = plane.dst + y * stride + at;
-    mine = at < plane.row_bytes;
-    direct = !plane.keeps && bits % (SAMPLES * BYTES) == 0
-        && at + SAMPLES * BYTES <= plane.row_bytes;
-  }
-
-  /* Row y, if it is the place's. */
-  __device__ __forceinline__ void
-  write (
-      const StripPlane &plane, int y, bool inside, const uint2 (&value)[BYTES])
-  {
-    if (inside && direct) {
-      if constexpr (BYTES == 1)
-        *(uint2 *) to = value[0];
-      else
-        *(uint4 *) to =
-            make_uint4 (value[0].x, value[0].y, value[1].x, value[1].y);
-    } else if (inside && mine) {
-#pragma unroll
-      for (int i = 0; i < BYTES; i++)
-        if (at + 8 * i < plane.row_bytes)
-          strip_write (plane, y, at + 8 * i, value[i]);
-    }
-    to += stride;
+    sum_row (own, sum);
+    add_row (sum, result);
+    if constexpr (COMPLETES)
+      join (result, value);
   }
 };
-
-template <int N, int BYTES, int C>
-__device__ __forceinline__ void
-march_short (const FusedFrame &frame, const FusedPlane &plane,
-    const StripPlace &place, uint8_t *shared)
-{
-  typedef Short<N, BYTES, C> S;
-  const SepconvBorder border = frame.border;
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
-  constexpr int STAGES = STRIP_STAGES;
-#else
-  constexpr int STAGES = SHORT_WAITED_STAGES;
-#endif
-  /* With stages enough, one is filled a step before it is taken, so that one barrier
-   * serves both. */
-  constexpr int EARLY = STAGES > 2 ? 1 : 0;
-  constexpr int OWNERS = S::TILE / S::OWN;
-  constexpr StripStage size = { S::ROWS, S::PITCH / 16, S::PITCH };
-  /* Threads without samples take those of the last. */
-  const int own = OWNERS < STRIP_THREADS ? min ((int) threadIdx.x, OWNERS - 1)
-                                         : (int) threadIdx.x;
-  const int x0 = (place.column * S::TILE - S::REACH) / S::PIXEL;
-  const int rows = place.last - place.first;
-  const int steps = (rows + N - 1 + S::ROWS - 1) / S::ROWS;
-  int y = place.first - N / 2; /* of the window */
-  StripReader<S::PIXEL> reader;
-  Writer<BYTES> writer;
-  S strip;
-
-  writer.begin (plane.strip, place.first - (N - 1),
-      own == (int) threadIdx.x ? place.column * S::TILE + own * S::OWN
-                               : plane.strip.row_bytes);
-  strip.begin (plane, own * SAMPLES);
-  reader.begin (plane.strip, border, x0, y, size);
-  if (frame.order == GPU_AFTER_KERNELS)
-    reader.await (plane.strip, frame.early, min (steps, STAGES - 1), size);
-#pragma unroll
-  for (int i = 0; i < STAGES - 1; i++) {
-    if (i < steps)
-      reader.load (plane.strip, border, shared + i * S::ROWS * S::PITCH, size);
-    strip_commit ();
-  }
-  if (reader.fills && EARLY > 0) {
-    strip_wait<STAGES - 2> ();
-    __syncthreads ();
-    reader.fill (plane.strip, border, y, shared, size);
-  }
-  for (int step = 0; step < steps; step++) {
-    const int ahead = step + STAGES - 1;
-    uint8_t *const stage = shared + step % STAGES * S::ROWS * S::PITCH;
-    /* Of the result, from the place's first. */
-    const int row = step * S::ROWS - (N - 1);
-
-    if (reader.fills)
-      strip_wait<STAGES - 2 - EARLY> ();
-    else
-      strip_wait<STAGES - 2> ();
-    __syncthreads ();
-    if (reader.fills && step + EARLY < steps)
-      reader.fill (plane.strip, border, y + EARLY * S::ROWS,
-          shared + (step + EARLY) % STAGES * S::ROWS * S::PITCH, size);
-    if (reader.fills && EARLY == 0)
-      __syncthreads ();
-    y += S::ROWS;
-    if (ahead < steps)
-      reader.load (plane.strip, border,
-          shared + ahead % STAGES * S::ROWS * S::PITCH, size);
-    strip_commit ();
-
-#pragma unroll 2
-    for (int r = 0; r < S::ROWS; r++) {
-      float sum[SAMPLES], result[SAMPLES];
-      uint2 value[BYTES];
-
-      strip.sum_row (stage + r * S::PITCH + own * S::OWN, sum);
-      strip.add_row (sum, result);
-      strip.join (result, value);
-      writer.write (plane.strip, place.first + row + r,
-          (unsigned) (row + r) < (unsigned) rows, value);
-    }
-  }
-}
 
 /* Adds the products of T taps to the sums of 8 pixels; `window` is where the first of
  * their samples lies, at a multiple of 8 bytes. */
@@ -667,7 +491,7 @@ march (const FusedFrame &frame, const FusedPlane &plane,
     const StripPlace &place, uint8_t *shared)
 {
   if constexpr (N > 0)
-    march_short<N, BYTES, C> (frame, plane, place, shared);
+    march_short<Short<N, BYTES, C>> (frame, plane, place, shared);
   else
     march_long<BYTES, C> (frame, plane, place, shared);
 }
@@ -776,7 +600,7 @@ long_shape (const ImagePlane *layout, int nx, int ny, int tile)
 {
   const int bytes = image_sample_bytes (layout);
   const int pixel = layout->channels * bytes;
-  const int unit = window_unit (pixel);
+  const int unit = short_window_unit (pixel);
   LongShape shape;
   int window;
 
@@ -804,7 +628,7 @@ static LongShape
 choose_long_shape (const ImagePlane *layout, int nx, int ny, int good)
 {
   const int bytes = image_sample_bytes (layout);
-  const int unit = window_unit (layout->channels * bytes);
+  const int unit = short_window_unit (layout->channels * bytes);
   /* What keeps 128 threads busy in both passes, or nearly. */
   int tile = layout->channels == 3 ? 192 : 256;
   LongShape shape;
@@ -981,15 +805,13 @@ describe_short (const SepconvPlan *plan, int p, FusedPlane *plane)
   const int n = state->variant->taps;
   const int bytes = plane->strip.sample_bytes;
   const int pixel = plane->strip.channels * bytes;
-  const int stages = gpu_capability (plan->gpu) >= INSTRUCTIONS_CAPABILITY
-      ? STRIP_STAGES
-      : SHORT_WAITED_STAGES;
 
-  plane->tile = short_tile_bytes (pixel, bytes) / bytes;
+  plane->tile = short_tile_bytes (SAMPLES * bytes, pixel) / bytes;
   write_x (plan, p, n / 2, plane->x, n);
   write_y (plan, p, n / 2, plane->y, n);
   plane->row_start = sum_start (&plan->layout.plane[p], plane->x, n);
-  return stages * short_rows (bytes) * short_pitch (n, pixel, bytes);
+  return short_shared (
+      gpu_capability (plan->gpu), SAMPLES * bytes, n / 2, pixel);
 }
 
 static int
@@ -1005,7 +827,7 @@ describe_long (const SepconvPlan *plan, int p, FusedPlane *plane)
   plane->ny = shape.ny;
   plane->tile = shape.tile;
   plane->reach =
-      strip_round_up (shape.anchor * pixel, window_unit (pixel)) / pixel;
+      strip_round_up (shape.anchor * pixel, short_window_unit (pixel)) / pixel;
   plane->lead = (plane->reach - shape.anchor) * pixel;
   plane->above = taps->y.n / 2;
   plane->ring_rows = shape.ring_rows;
@@ -1068,6 +890,8 @@ fused_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   /* High strips of long kernels are no gain beside others either: with 129 taps, frames
    * that may overlap took up to half as long again as those that may not. */
   load.order = variant->taps == 0 ? GPU_AFTER_KERNELS : part->order;
+  if (variant->taps > 0)
+    load.unit = short_rows (SAMPLES * variant->sample_bytes);
   load.at_once = state->occupancy.blocks;
   load.multiprocessors = gpu_multiprocessors (plan->gpu);
   frame.early = load.at_once * load.multiprocessors;
@@ -1154,8 +978,8 @@ fused_cost (const SepconvWork *work)
                  : -0.98 + 0.270 * n + s * (0.976 + 0.192 * n);
   }
   if (is_short)
-    return bytes ? 7.08 + 0.253 * n + s * (0.355 + 0.079 * n)
-                 : 4.62 + 0.632 * n + s * (0.979 + 0.029 * n);
+    return bytes ? 2.5 + 0.5 * n + s * (0.345 + 0.085 * n)
+                 : 0.9 + 0.72 * n + s * (0.979 + 0.031 * n);
   return bytes ? 1.52 + 0.345 * n + s * fmax (0.207 * n - 0.057, least)
                : 1.46 + 0.401 * n + s * (0.867 + 0.207 * n);
 }

@@ -247,6 +247,36 @@ multiply_halves (uint32_t a, uint32_t b)
   return product;
 }
 
+/* The sum of two halves and two others, rounded. */
+__device__ __forceinline__ uint32_t
+add_halves (uint32_t a, uint32_t b)
+{
+  uint32_t sum;
+
+  asm("add.rn.f16x2 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
+  return sum;
+}
+
+/* a - b */
+__device__ __forceinline__ uint32_t
+subtract_halves (uint32_t a, uint32_t b)
+{
+  uint32_t difference;
+
+  asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(difference) : "r"(a), "r"(b));
+  return difference;
+}
+
+/* a * b + c, rounded once. */
+__device__ __forceinline__ uint32_t
+multiply_add_halves (uint32_t a, uint32_t b, uint32_t c)
+{
+  uint32_t sum;
+
+  asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
+  return sum;
+}
+
 /* What pack_halves() makes of max (value, 0). */
 __device__ __forceinline__ uint32_t
 pack_halves_above_zero (float low, float high)

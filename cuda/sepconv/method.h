@@ -94,9 +94,12 @@ typedef struct
   double samples;        /* millions of them */
   double x_taps, y_taps; /* on average over the samples, of all terms together */
   int terms;             /* at most */
+  SepconvCombine combine;
   double ends;           /* of samples: the share whose taps have ends as box.h */
   double jump;           /* of any axis: the larger of its outermost taps, by its largest one */
   int longest;           /* the most taps of any axis of any plane */
+  /* Up to three taps that are the same backwards and small integers times a number, of each axis. */
+  bool whole;
   int channels;          /* interleaved, at most */
   int sample_bytes;      /* at most */
   int depth;             /* at most */

@@ -15,7 +15,7 @@
 /* What those take more than as many turns of blocks, in turns. */
 #define LAST_TURN 0.1
 /* Blocks at the sides, where pixels outside are put in, take so much longer: their
- * strips may be lower by an eighth, in whole STRIP_ROWS. */
+ * strips may be lower by an eighth, in whole units. */
 #define SIDE_FACTOR 1.08
 /* Beside other launches, what blocks leave idle is used by others, so that the work counts
  * and not who ends last: strips are as high as can be. But the blocks are no fewer than so
@@ -203,22 +203,23 @@ static void
 find_heights (StripPlane *const *planes, StripHeights *heights)
 {
   const StripTask *task = &heights->task;
+  const int unit = task->load.unit > 0 ? task->load.unit : STRIP_ROWS;
   double least = INFINITY;
   int rows = 0, height = 0;
 
   for (int p = 0; p < task->n_planes; p++)
     rows = max (rows, task->rows[p]);
   /* A strip for all rows, two, and so on. */
-  for (int n = 1; height != STRIP_ROWS; n++) {
+  for (int n = 1; height != unit; n++) {
     const int last = height;
     int side[2];
 
-    height = count_strips (count_strips (rows, n), STRIP_ROWS) * STRIP_ROWS;
+    height = count_strips (count_strips (rows, n), unit) * unit;
     if (height == last
         || (task->load.most_rows > 0 && height > task->load.most_rows))
       continue;
     side[0] = height;
-    side[1] = height * 7 / 8 / STRIP_ROWS * STRIP_ROWS;
+    side[1] = height * 7 / 8 / unit * unit;
     for (int i = 0; i < 2 && side[i] > 0; i++) {
       const double cost =
           cost_of_strips (planes, task->n_planes, height, side[i], &task->load);

@@ -30,7 +30,7 @@ struct StripPlane
 {
   int first_block; /* of the launch */
   int columns;     /* blocks side by side */
-  int strip_rows;  /* rows of one strip, a multiple of STRIP_ROWS */
+  int strip_rows;  /* rows of one strip, a multiple of StripLoad's unit */
   int sides;       /* columns, the first and the last, that have other strips */
   int side_blocks; /* theirs, which come first */
   int side_rows;
@@ -148,7 +148,8 @@ struct StripLoad
   GpuOrder order;
   int counts;    /* whether a block adds what it has counted at its end */
   int above;     /* rows that a strip sums above those of its result */
-  int most_rows; /* of a strip, at least STRIP_ROWS; 0: any */
+  int unit;      /* rows that strips are multiples of; 0: STRIP_ROWS */
+  int most_rows; /* of a strip, at least the unit; 0: any */
   int at_once;   /* blocks on a multiprocessor */
   int multiprocessors;
 };

@@ -484,7 +484,7 @@ deep_cost (const SepconvWork *work, double k, double s)
         : 0.55 + 0.472 * k + s * (0.622 + 0.259 * k + 0.0224 * k * k);
   return work->channels >= 3
       ? 2.72 + 1.53 * k + s * (1.132 + 0.202 * k + 0.0441 * k * k)
-      : 0.06 + 1.68 * k + s * (1.293 + 0.096 * k + 0.0414 * k * k);
+      : 0.5 + 1.68 * k + s * (1.293 + 0.096 * k + 0.0414 * k * k);
 }
 
 /* One variant takes all planes and both axes: that of the longest. */

@@ -13,6 +13,7 @@
 #include "terms-combine.cuh"
 #include "terms-shape.cuh"
 #include "tensor-strip.cuh"
+#include "turns.cuh"
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
@@ -21,41 +22,6 @@ struct TermsCenter
 {
   const uint8_t *row[2];
 };
-
-/* The angle of (x, y), of a whole turn, from 0 to 1: as terms_turns(), but off by up to 4e-6, which is
- * 0.004 codes of 10 bits, or if it is FINE by 1e-7, 0.007 codes of 16 bits. Up to an eighth of a turn it
- * is a polynomial of the slope, which has the values of the arc tangent at the Chebyshev nodes of the
- * slope's square. */
-template <bool FINE>
-__device__ __forceinline__ float
-quick_turns (float y, float x)
-{
-  const float along = fabsf (x), across = fabsf (y);
-  const float slope =
-      fminf (along, across) * approximate_reciprocal (fmaxf (along, across));
-  const float square = slope * slope;
-  float turns;
-
-  if constexpr (FINE) {
-    turns = __fmaf_rn (-0.0007257134f, square, 0.0037847871f);
-    turns = __fmaf_rn (turns, square, -0.0093630459f);
-    turns = __fmaf_rn (turns, square, 0.0157067869f);
-    turns = __fmaf_rn (turns, square, -0.0222869292f);
-    turns = __fmaf_rn (turns, square, 0.0317784064f);
-    turns = __fmaf_rn (turns, square, -0.0530492291f);
-    turns = __fmaf_rn (turns, square, 0.1591549218f) * slope;
-  } else {
-    turns = __fmaf_rn (0.0037060832f, square, -0.0144436322f);
-    turns = __fmaf_rn (turns, square, 0.0293582864f);
-    turns = __fmaf_rn (turns, square, -0.0527669638f);
-    turns = __fmaf_rn (turns, square, 0.1591493338f) * slope;
-  }
-  if (across > along)
-    turns = 0.25f - turns;
-  if (x < 0.0f)
-    turns = 0.5f - turns;
-  return y < 0.0f ? 1.0f - turns : turns;
-}
 
 /* S: its TermsShape. */
 template <typename S> struct TermsStrip

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* terms: every spec: one term or several, and all their combinations. One or two terms of up to 33 taps go
- * through one kernel on tensor cores (terms-tensor.cuh), all else through two passes (terms-passes.cuh). */
+/* terms: every spec: one term or several, and all their combinations. Gradients and sums of three taps have a
+ * kernel of their own (terms-three.cuh), one or two terms of up to 33 taps go through one kernel on tensor
+ * cores (terms-tensor.cuh), all else through two passes (terms-passes.cuh). */
 #include "terms-passes.cuh"
 #include "terms-tensor.cuh"
+#include "terms-three.cuh"
 
 #include <float.h>
 
@@ -34,6 +36,7 @@ float_suits (const SepconvPlan *plan)
 
 struct TermsState : TwopassState
 {
+  TermsThree three;
   TermsTensor tensor;
 };
 
@@ -42,6 +45,8 @@ terms_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
 {
   TermsState *state = (TermsState *) plan->state;
 
+  if (terms_three_suits (plan, &state->three))
+    return terms_three_run (plan, &state->three, part, fault);
   if (terms_tensor_suits (plan, &state->tensor))
     return terms_tensor_run (plan, &state->tensor, part, fault);
   return float_suits (plan) ? terms_run_passes<float> (plan, part, fault)
@@ -66,6 +71,26 @@ terms_release (SepconvPlan *plan)
   twopass_release (plan);
 }
 
+/* Whether the kernels of terms-three most likely suit it. */
+static bool
+has_three_taps (const SepconvWork *work)
+{
+  return work->combine != SEPCONV_UNSHARP && work->terms == 2
+      && work->longest == 3 && work->packed
+      && (work->whole || work->combine != SEPCONV_SUM);
+}
+
+static double
+three_cost (const SepconvWork *work)
+{
+  const bool two = work->sample_bytes > 1;
+  const double more = work->combine == SEPCONV_DIRECTION ? 1.0 : 0.0;
+
+  if (work->order == GPU_BESIDE_KERNELS)
+    return 0.4 + work->samples * ((two ? 1.1 : 0.57) + more);
+  return 4.5 + work->samples * ((two ? 1.1 : 0.7) + more);
+}
+
 /* On tensor cores more than `tensor` takes of as many taps, since single kernels are better left to
  * that, and for each sum of a second term a part more. In two passes: what `shared` takes, whose passes these are, and that sums of further terms are
  * written and read, too. */
@@ -76,6 +101,8 @@ terms_cost (const SepconvWork *work)
   const bool two = work->sample_bytes > 1;
   const double more = 1.0 + (two ? 0.5 : 0.2) * (work->terms - 1);
 
+  if (has_three_taps (work))
+    return three_cost (work);
   if (work->longest > 33 || work->terms > 2 || work->channels == 3
       || !work->packed)
     return 1.5 * twopass_cost (work, 0.31) + 4.0 * s * (work->terms - 1);

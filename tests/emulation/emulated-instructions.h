@@ -145,6 +145,13 @@ pack_halves (float low, float high)
   return __double2half (low).bits | (uint32_t) __double2half (high).bits << 16;
 }
 
+static inline void
+floats_of_halves (uint32_t halves, float &low, float &high)
+{
+  low = emulated_half (halves, 0);
+  high = emulated_half (halves, 1);
+}
+
 static inline uint32_t
 rest_of_halves (uint32_t halves, float low, float high)
 {
@@ -163,6 +170,32 @@ multiply_halves (uint32_t a, uint32_t b)
 {
   return pack_halves (emulated_half (a, 0) * emulated_half (b, 0),
       emulated_half (a, 1) * emulated_half (b, 1));
+}
+
+static inline uint32_t
+add_halves (uint32_t a, uint32_t b)
+{
+  return pack_halves (emulated_half (a, 0) + emulated_half (b, 0),
+      emulated_half (a, 1) + emulated_half (b, 1));
+}
+
+static inline uint32_t
+subtract_halves (uint32_t a, uint32_t b)
+{
+  return pack_halves (emulated_half (a, 0) - emulated_half (b, 0),
+      emulated_half (a, 1) - emulated_half (b, 1));
+}
+
+/* In double precision before it is rounded, as a float does not hold every sum. */
+static inline uint32_t
+multiply_add_halves (uint32_t a, uint32_t b, uint32_t c)
+{
+  __half sum[2];
+
+  for (int i = 0; i < 2; i++)
+    sum[i] = __double2half ((double) emulated_half (a, i) * emulated_half (b, i)
+        + emulated_half (c, i));
+  return sum[0].bits | (uint32_t) sum[1].bits << 16;
 }
 
 static inline uint32_t

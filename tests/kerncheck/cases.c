@@ -581,6 +581,102 @@ case_make_usual (Case *c, int index, Random *random)
   free (x);
 }
 
+/* Makes of taps of three what kernels that count on integers, or on symmetry, must not take. */
+static void
+spoil_term (Taps *along, Taps *across, Random *random)
+{
+  switch (random_int (random, 0, 3)) {
+    case 0:
+      along->tap[0] *= -2.0;
+      break;
+    case 1:
+      along->tap[0] = 0.9 * along->tap[0] + 0.1;
+      break;
+    case 2:
+      along->tap[1] += 0.2 * along->tap[2];
+      break;
+    default:
+      across->tap[random_int (random, 0, 2)] += 0.3;
+      break;
+  }
+}
+
+/* Of a gradient: a difference along one axis, [a b a] along the other. */
+static void
+make_gradient_term (
+    Taps *along, Taps *across, double factor, bool large, Random *random)
+{
+  const double difference = random_chance (random, 50) ? 1.0 : -1.0;
+  const int outer = random_int (random, large ? 3 : -1, 5);
+  const int middle = large && random_chance (random, 30)
+      ? -2 * outer
+      : random_int (random, large ? 5 : -2, 12);
+
+  *along = (Taps){ .n = 3, .tap = { -difference, 0.0, difference } };
+  *across = (Taps){ .n = 3,
+    .tap = { factor * outer, factor * middle, factor * outer } };
+}
+
+/* Of a sum: [a b a] along both, or a single tap along one. */
+static void
+make_sum_term (
+    Taps *along, Taps *across, double factor, bool large, Random *random)
+{
+  const int a = large ? random_int (random, 2, 4) : random_int (random, -2, 2);
+  /* What flat pictures make of large ones is to be in range. */
+  const int b = large ? -2 * a : random_int (random, -4, 4);
+  const int c = random_int (random, large ? 0 : -1, 1);
+
+  *along = (Taps){ .n = 3, .tap = { factor * a, factor * b, factor * a } };
+  *across = random_chance (random, 50)
+      ? (Taps){ .n = 1, .tap = { 1.0 } }
+      : (Taps){ .n = 3, .tap = { c, random_int (random, 1, 2), c } };
+}
+
+void
+case_make_three (Case *c, bool large, Random *random)
+{
+  static const double factors[] = { 1.0, 0.25, 0.1, -1.0, 3.0, 0.007 };
+  static const double scales[] = { 1.0, 0.5, 0.125, -0.5, 4.0, 0.0 };
+  static const SepconvCombine kinds[] = { SEPCONV_MAGNITUDE, SEPCONV_SUM,
+    SEPCONV_DIRECTION };
+  SepconvSpec *spec = &c->spec;
+  const bool exact = large || random_chance (random, 80);
+  double gain;
+
+  if (c->more == NULL)
+    c->more = kerncheck_alloc (IMAGE_MAX_PLANES * sizeof *c->more);
+  point_at_terms (c);
+  spec->combine = kinds[random_int (random, 0, large ? 1 : 2)];
+  spec->scale = scales[large ? 0 : random_int (random, 0, 5)];
+  spec->bias = large               ? (spec->combine == SEPCONV_SUM ? 0.5 : 0.0)
+      : random_chance (random, 50) ? 0.0
+                                   : random_double (random, -1.2, 1.2)
+          * (random_chance (random, 20) ? 10.0 : 1.0);
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    const double factor = factors[large ? 0 : random_int (random, 0, 5)];
+    CaseTerm *more = &c->more[p][0];
+
+    spec->plane[p].n_more = 1;
+    for (int t = 0; t < 2; t++) {
+      Taps *along = t == 0 ? &c->x[p] : &more->y;
+      Taps *across = t == 0 ? &c->y[p] : &more->x;
+
+      (spec->combine == SEPCONV_SUM ? make_sum_term : make_gradient_term) (
+          along, across, factor, large, random);
+      if (!exact)
+        spoil_term (along, across, random);
+    }
+    if (random_chance (random, 10))
+      make_silent (c, p);
+  }
+  c->boxes = c->plain = false;
+  c->shape = "three";
+  gain = largest_gain (spec, &c->layout);
+  if (gain > 0.99 * SEPCONV_MAX_GAIN)
+    weaken_taps (c, 0.99 * SEPCONV_MAX_GAIN / gain);
+}
+
 void
 case_add_blurs (Case *c, Random *random)
 {

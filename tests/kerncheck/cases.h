@@ -88,6 +88,11 @@ void case_make_terms (Case *c, Random *random);
  * it. Which kernel goes by `index`. */
 void case_make_usual (Case *c, int index, Random *random);
 
+/* Gives it two terms of three taps, gradients or sums, mostly of small integers times a factor, with any
+ * sign, scale and bias. `large`: magnitudes and sums of integers whose sums of bytes are about as large as
+ * halves hold exactly, as they are. */
+void case_make_three (Case *c, bool large, Random *random);
+
 /* Adds another gaussian to the kernel of every plane, no longer than that is. */
 void case_add_blurs (Case *c, Random *random);
 

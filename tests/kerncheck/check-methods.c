@@ -1013,6 +1013,67 @@ loud_case (Check *check, Random *random, int index, const void *data)
       expect_by_oracle, random);
 }
 
+/* Faint noise about any level, or about two levels in turns of columns: sums are large, and most results
+ * small. */
+static void
+paint_faint (const Case *c, Picture *src, Random *random)
+{
+  const Image *image = &src->image;
+
+  (void) c;
+  for (int p = 0; p < image->n_planes; p++) {
+    const int full = image_full_code (&image->plane[p]);
+    const int most = random_int (random, 1, 8);
+    const int level = random_chance (random, 50)
+        ? random_int (random, 0, full)
+        : random_int (random, 0, 1) * full;
+    const int other = random_chance (random, 60) ? level : full - level;
+
+    for (int y = 0; y < image_plane_height (image, p); y++)
+      for (int x = 0; x < image->plane[p].width; x++)
+        for (int i = 0; i < image->plane[p].channels; i++) {
+          const int code = (x / 2 % 2 == 0 ? level : other)
+              + random_int (random, -most, most);
+
+          picture_write_code (image, p, i, x, y,
+              code < 0          ? 0
+                  : code > full ? full
+                                : code);
+        }
+  }
+}
+
+/* Gradients and sums of three taps on pictures of one column of blocks or several. */
+static void
+three_case (Check *check, Random *random, int index, const void *data)
+{
+  static const char *const kinds[] = { "gray8", "gray16", "nv12", "p010",
+    "rgb24", "rgba64", "rgbx", "p012", "planar3", "y412", "gray10" };
+  const Subject *subject = data;
+  const Effort effort = { 1, 1, 5e7 };
+  const bool large = index % 2 == 1;
+  const int kind = large && index % 4 == 1 ? 0 : index / 2 % 11;
+  Case *c = case_new ();
+
+  case_any_row (c, layout_kind_by_name (kinds[kind]),
+      random_chance (random, 80) ? 700 : 5000,
+      random_int (random, 1, check->quick ? 40 : 120), random);
+  case_make_spec (c, (SepconvBorder) random_int (random, 0, N_BORDERS - 1),
+      &effort, random);
+  case_make_three (c, large, random);
+  if (large && random_chance (random, 30)) {
+    /* What is left of large magnitudes without most of them. */
+    c->spec.bias = random_double (random, -12.0, -2.0);
+    c->content = CONTENT_NOISE;
+  } else if (large) {
+    run_made_case (check, c, subject, subject->device->gpu == NULL, paint_faint,
+        expect_by_oracle, random);
+    return;
+  }
+  run_as_it_is (check, c, subject, random);
+  case_free (c);
+}
+
 /* An offset that is a float, as a part of full scale, and lies next to the middle between
  * two codes: above it or below it. */
 static double
@@ -1237,6 +1298,12 @@ check_usual_deep (Check *check, const void *data)
 }
 
 static void
+check_three (Check *check, const void *data)
+{
+  run_subject (check, data, check->quick ? 88 : 440, three_case);
+}
+
+static void
 check_precision (Check *check, const void *data)
 {
   run_subject (check, data, check->quick ? 12 : 120, precision_case);
@@ -1388,6 +1455,8 @@ check_methods_add (void)
     if (takes_terms (method)) {
       kerncheck_add (
           check_usual, subject, method, "sepconv/%s/usual", method->name);
+      kerncheck_add (
+          check_three, subject, method, "sepconv/%s/three", method->name);
       kerncheck_add (check_usual_deep, subject, method, "sepconv/%s/usual-deep",
           method->name);
       kerncheck_add (

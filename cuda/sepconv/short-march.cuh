@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* short-march: a block's way down its strip where kernels are short. A thread has some neighbouring
+ * bytes of each row, and what it needs of rows above in registers: nothing but the source's bytes
+ * goes through shared memory.
+ *
+ * The arithmetic is a struct S with these constants, in bytes where nothing else is said:
+ *
+ *   PIXEL   of a pixel
+ *   OWN     that a thread has of a row: 8 or 16
+ *   TILE    that a block has of a row: short_tile_bytes()
+ *   REACH   that a block's window begins left of these: short_reach_bytes()
+ *   PITCH   of a row of a stage: short_pitch()
+ *   ROWS    of a stage
+ *   ABOVE   rows that the window begins above its result, and ends below it
+ *   KEEPS   whether channels that are not filtered are left to the writer
+ *
+ * and these functions: begin (plane, first_byte), before all rows, where first_byte is the thread's
+ * first one of a tile; take_row<COMPLETES> (own, value), for each row of the window, whose bytes from
+ * REACH before the thread's on lie at `own`. Where a row COMPLETES one of the result, ABOVE rows above
+ * it, `value` becomes the thread's bytes of that. */
+#pragma once
+
+#include "strip-reader.cuh"
+#include "strip-writer.cuh"
+
+/* Stages where copies are waited for, not made in the background. */
+#define SHORT_WAITED_STAGES 2
+
+/* Bytes that windows begin at multiples of: whole chunks and whole pixels. */
+static constexpr int
+short_window_unit (int pixel)
+{
+  return pixel % 3 == 0 ? 48 : 16;
+}
+
+static constexpr int
+short_tile_bytes (int own, int pixel)
+{
+  return STRIP_THREADS * own / short_window_unit (pixel)
+      * short_window_unit (pixel);
+}
+
+static constexpr int
+short_reach_bytes (int above, int pixel)
+{
+  return strip_round_up (above * pixel, short_window_unit (pixel));
+}
+
+/* Rows of a stage: fewer of more bytes, to fit the 48 KB that every GPU has. */
+static constexpr int
+short_rows (int own)
+{
+  return 64 / own;
+}
+
+static constexpr int
+short_pitch (int own, int above, int pixel)
+{
+  return short_tile_bytes (own, pixel) + 2 * short_reach_bytes (above, pixel);
+}
+
+/* The shared memory that a block has on a GPU of this capability. */
+static inline int
+short_shared (int capability, int own, int above, int pixel)
+{
+  const int stages = capability >= INSTRUCTIONS_CAPABILITY
+      ? STRIP_STAGES
+      : SHORT_WAITED_STAGES;
+
+  return stages * short_rows (own) * short_pitch (own, above, pixel);
+}
+
+/* Writes the first n bytes of 16, wherever they are to lie. */
+static __device__ __noinline__ void
+short_write_part (uint8_t *to, int n, uint2 low, uint2 high)
+{
+  const uint32_t word[] = { low.x, low.y, high.x, high.y };
+
+  if ((uint64_t) to % 16 == 0 && n < 16) {
+    write_part (to, n, make_uint4 (low.x, low.y, high.x, high.y));
+  } else if ((uint64_t) to % 4 == 0 && n % 4 == 0) {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      if (4 * i < n)
+        ((uint32_t *) to)[i] = word[i];
+  } else {
+#pragma unroll
+    for (int i = 0; i < 16; i++)
+      if (i < n)
+        to[i] = (uint8_t) (word[i / 4] >> 8 * (i % 4));
+  }
+}
+
+/* Where a thread writes its OWN bytes of each row. */
+template <int OWN, bool KEEPS> struct ShortWriter
+{
+  uint8_t *to; /* of the next row */
+  ptrdiff_t stride;
+  int at;      /* byte of the row; row_bytes or more: nowhere */
+  bool mine;   /* some bytes are in the image */
+  bool direct; /* all of them, at once */
+
+  __device__ __forceinline__ void
+  begin (const StripPlane &plane, int y, int byte)
+  {
+    const uint64_t bits = (uint64_t) plane.dst | (uint64_t) plane.dst_stride;
+
+    at = byte;
+    stride = plane.dst_stride;
+    to = plane.dst + y * stride + at;
+    mine = at < plane.row_bytes;
+    direct = !plane.keeps && bits % OWN == 0 && at + OWN <= plane.row_bytes;
+  }
+
+  __device__ __forceinline__ void
+  skip (int rows)
+  {
+    to += rows * stride;
+  }
+
+  /* Row y, if it is the place's. */
+  __device__ __forceinline__ void
+  write (const StripPlane &plane, int y, bool inside,
+      const uint2 (&value)[OWN / 8])
+  {
+    if (inside && direct) {
+      if constexpr (OWN == 8)
+        *(uint2 *) to = value[0];
+      else
+        *(uint4 *) to =
+            make_uint4 (value[0].x, value[0].y, value[1].x, value[1].y);
+    } else if (inside && mine) {
+      if constexpr (KEEPS)
+#pragma unroll
+        for (int i = 0; i < OWN / 8; i++) {
+          if (at + 8 * i < plane.row_bytes)
+            strip_write (plane, y, at + 8 * i, value[i]);
+        }
+      else
+        short_write_part (
+            to, min (plane.row_bytes - at, OWN), value[0], value[OWN / 8 - 1]);
+    }
+    skip (1);
+  }
+};
+
+/* Frame has a border, an order and the blocks that run at once; Plane a StripPlane. */
+template <typename S, typename Frame, typename Plane>
+__device__ __forceinline__ void
+march_short (const Frame &frame, const Plane &plane, const StripPlace &place,
+    uint8_t *shared)
+{
+  const SepconvBorder border = frame.border;
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
+  constexpr int STAGES = STRIP_STAGES;
+#else
+  constexpr int STAGES = SHORT_WAITED_STAGES;
+#endif
+  /* With stages enough, one is filled a step before it is taken, so that one barrier
+   * serves both. */
+  constexpr int EARLY = STAGES > 2 ? 1 : 0;
+  constexpr int OWNERS = S::TILE / S::OWN;
+  constexpr StripStage size = { S::ROWS, S::PITCH / 16, S::PITCH };
+  /* Threads without samples take those of the last. */
+  const int own = OWNERS < STRIP_THREADS ? min ((int) threadIdx.x, OWNERS - 1)
+                                         : (int) threadIdx.x;
+  const int x0 = (place.column * S::TILE - S::REACH) / S::PIXEL;
+  const int rows = place.last - place.first;
+  const int steps = (rows + 2 * S::ABOVE + S::ROWS - 1) / S::ROWS;
+  int y = place.first - S::ABOVE; /* of the window */
+  StripReader<S::PIXEL> reader;
+  ShortWriter<S::OWN, S::KEEPS> writer;
+  S strip;
+
+  writer.begin (plane.strip, place.first - 2 * S::ABOVE,
+      own == (int) threadIdx.x ? place.column * S::TILE + own * S::OWN
+                               : plane.strip.row_bytes);
+  strip.begin (plane, own * S::OWN);
+  reader.begin (plane.strip, border, x0, y, size);
+  if (frame.order == GPU_AFTER_KERNELS)
+    reader.await (plane.strip, frame.early, min (steps, STAGES - 1), size);
+#pragma unroll
+  for (int i = 0; i < STAGES - 1; i++) {
+    if (i < steps)
+      reader.load (plane.strip, border, shared + i * S::ROWS * S::PITCH, size);
+    strip_commit ();
+  }
+  if (reader.fills && EARLY > 0) {
+    strip_wait<STAGES - 2> ();
+    __syncthreads ();
+    reader.fill (plane.strip, border, y, shared, size);
+  }
+  for (int step = 0; step < steps; step++) {
+    const int ahead = step + STAGES - 1;
+    uint8_t *const stage = shared + step % STAGES * S::ROWS * S::PITCH;
+    /* Of the result, from the place's first. */
+    const int row = step * S::ROWS - 2 * S::ABOVE;
+
+    if (reader.fills)
+      strip_wait<STAGES - 2 - EARLY> ();
+    else
+      strip_wait<STAGES - 2> ();
+    __syncthreads ();
+    if (reader.fills && step + EARLY < steps)
+      reader.fill (plane.strip, border, y + EARLY * S::ROWS,
+          shared + (step + EARLY) % STAGES * S::ROWS * S::PITCH, size);
+    if (reader.fills && EARLY == 0)
+      __syncthreads ();
+    y += S::ROWS;
+    if (ahead < steps)
+      reader.load (plane.strip, border,
+          shared + ahead % STAGES * S::ROWS * S::PITCH, size);
+    strip_commit ();
+
+    /* Two rows at a time, so that what is kept of rows moves less often. Of those above the
+     * result, too, there is an even number. */
+#pragma unroll 1
+    for (int r = 0; r < min (S::ROWS, rows - row); r += 2) {
+      const uint8_t *const two = stage + r * S::PITCH + own * S::OWN;
+      uint2 value[2][S::OWN / 8];
+
+      if (row + r < 0) {
+        strip.template take_row<false> (two, value[0]);
+        strip.template take_row<false> (two + S::PITCH, value[1]);
+        writer.skip (2);
+        continue;
+      }
+#pragma unroll
+      for (int i = 0; i < 2; i++) {
+        strip.template take_row<true> (two + i * S::PITCH, value[i]);
+        writer.write (plane.strip, place.first + row + r + i,
+            (unsigned) (row + r + i) < (unsigned) rows, value[i]);
+      }
+    }
+  }
+}
