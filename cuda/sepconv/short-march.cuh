@@ -164,6 +164,10 @@ march_short (const Frame &frame, const Plane &plane, const StripPlace &place,
   /* Threads without samples take those of the last. */
   const int own = OWNERS < STRIP_THREADS ? min ((int) threadIdx.x, OWNERS - 1)
                                          : (int) threadIdx.x;
+  /* Warps right of the image only bring rows. */
+  const bool idle =
+      place.column * S::TILE + (int) threadIdx.x / 32 * 32 * S::OWN
+      >= plane.strip.row_bytes;
   const int x0 = (place.column * S::TILE - S::REACH) / S::PIXEL;
   const int rows = place.last - place.first;
   const int steps = (rows + 2 * S::ABOVE + S::ROWS - 1) / S::ROWS;
@@ -211,8 +215,10 @@ march_short (const Frame &frame, const Plane &plane, const StripPlace &place,
       reader.load (plane.strip, border,
           shared + ahead % STAGES * S::ROWS * S::PITCH, size);
     strip_commit ();
+    if (idle)
+      continue;
 
-    /* Two rows at a time, so that what is kept of rows moves less often. Of those above the
+      /* Two rows at a time, so that what is kept of rows moves less often. Of those above the
      * result, too, there is an even number. */
 #pragma unroll 1
     for (int r = 0; r < min (S::ROWS, rows - row); r += 2) {
