@@ -648,9 +648,9 @@ method_taken (const char *settings, gboolean on_gpu, const char *caps)
 static void
 gpu_memory_method (void)
 {
-  static const char few[] = "kernel=custom taps-x=<0.25,0.5,0.25>";
+  static const char few[] = "kernel=custom taps-x=<0.1,0.2,0.4,0.2,0.1>";
   static const char one_by_one[] =
-      "kernel=custom taps-x=<0.25,0.5,0.25> ring-depth=1";
+      "kernel=custom taps-x=<0.1,0.2,0.4,0.2,0.1> ring-depth=1";
   char *across = method_taken (few, FALSE, NULL);
   char *others[] = { method_taken (one_by_one, TRUE, NULL),
     method_taken (few, TRUE, "interlace-mode=interleaved"),
