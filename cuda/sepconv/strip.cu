@@ -37,6 +37,14 @@ strip_is_packed (const ImagePlane *plane, Fault *why)
           "the samples of a plane do not follow each other directly");
 }
 
+bool
+strip_border_is_code (const SepconvPlan *plan, const SepconvChannel *channel)
+{
+  const double border = channel->border + channel->center;
+
+  return plan->border != SEPCONV_CONSTANT || border == floor (border);
+}
+
 /* The bits that belong to channels that are not filtered. */
 static void
 mark_kept (StripPlane *plane, int channel)

@@ -126,6 +126,17 @@ strip_copy_bytes (uint8_t *to, const uint8_t *from, int n)
 /* Whether a plane is packed; `why` says that it is not. */
 bool strip_is_packed (const ImagePlane *plane, Fault *why);
 
+/* Whether plane p of a plan is filtered. */
+static inline bool
+strip_filters (const SepconvPlan *plan, int p)
+{
+  return plan->taps[p].x.n > 0;
+}
+
+/* Whether what lies outside is a code, where that is constant: StripPlane has codes. */
+bool strip_border_is_code (
+    const SepconvPlan *plan, const SepconvChannel *channel);
+
 /* Fills in all but how a launch is divided. */
 void strip_describe (
     const SepconvPlan *plan, const SepconvPart *part, int p, StripPlane *plane);

@@ -216,7 +216,7 @@ terms_tensor_is_exact (
     const SepconvPlan *plan, const TermsTensorVariant *variant)
 {
   for (int p = 0; p < plan->layout.n_planes; p++)
-    if (terms_filters (plan, p)
+    if (strip_filters (plan, p)
         && !((variant->deep ? deep_plane_loss : plane_loss) (plan, variant, p)
             < tensor_allowed_error (plan->layout.plane[p].depth)))
       return false;

@@ -79,12 +79,11 @@ suits_planes (const SepconvPlan *plan, TermsMode mode)
 {
   for (int i = 0; i < plan->n_channels; i++) {
     const SepconvChannel *channel = &plan->channel[i];
-    const double border = channel->border + channel->center;
 
-    if (!terms_filters (plan, channel->plane))
+    if (!strip_filters (plan, channel->plane))
       continue;
     if (plan->n_terms[channel->plane] != terms_of_mode (mode)
-        || (plan->border == SEPCONV_CONSTANT && border != floor (border)))
+        || !strip_border_is_code (plan, channel))
       return false;
   }
   return true;
@@ -97,7 +96,7 @@ steps_of_plan (const SepconvPlan *plan)
   int taps = 1, steps;
 
   for (int p = 0; p < plan->layout.n_planes; p++)
-    for (int t = 0; terms_filters (plan, p) && t < plan->n_terms[p]; t++) {
+    for (int t = 0; strip_filters (plan, p) && t < plan->n_terms[p]; t++) {
       const SepconvPlaneTaps *term = sepconv_plan_term (plan, p, t);
 
       taps = max (taps, max (term->x.n, term->y.n));
@@ -155,7 +154,7 @@ upload (SepconvPlan *plan, TermsTensor *tensor, GpuStream stream, Fault *fault)
   if (stage == NULL)
     return false;
   for (int p = 0; p < n; p++)
-    if (terms_filters (plan, p))
+    if (strip_filters (plan, p))
       terms_tensor_write_taps (
           plan, tensor->variant, p, stage + p * TERMS_MAX_FRAGMENTS);
   if (!staging_send (&tensor->fragments,

@@ -121,13 +121,6 @@ bool terms_tensor_suits (const SepconvPlan *plan, TermsTensor *tensor);
 bool terms_tensor_run (SepconvPlan *plan, TermsTensor *tensor,
     const SepconvPart *part, Fault *fault);
 
-/* Whether plane p of a plan is filtered. */
-static inline bool
-terms_filters (const SepconvPlan *plan, int p)
-{
-  return plan->taps[p].x.n > 0;
-}
-
 /* Whether a variant of the plan's mode keeps the accuracy of all planes. */
 bool terms_tensor_is_exact (
     const SepconvPlan *plan, const TermsTensorVariant *variant);

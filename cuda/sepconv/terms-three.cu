@@ -65,12 +65,6 @@ kernel_of_kind (SepconvCombine kind)
                                   : three_strips<BYTES, SEPCONV_DIRECTION>;
 }
 
-static bool
-filters (const SepconvPlan *plan, int p)
-{
-  return plan->taps[p].x.n > 0;
-}
-
 /* Whether taps are -d, 0, d; or [a b a]. */
 static bool
 is_difference (const Taps *taps)
@@ -243,15 +237,13 @@ plane_suits (const SepconvPlan *plan, TermsThree *three, int p)
       || fabs (factor_of (plan, three, p)) > LARGEST_FACTOR)
     return false;
   for (int c = 0; c < layout->channels; c++) {
-    const double border = channel[c].border + channel[c].center;
-
     if (channel[c].filter
         && (!(loss_of (plan, three, p, &channel[c]) < 0.25)
             || (!sum
                 && (channel[c].term_offset[0] != 0.0
                     || channel[c].term_offset[1] != 0.0))))
       return false;
-    if (plan->border == SEPCONV_CONSTANT && border != floor (border))
+    if (!strip_border_is_code (plan, &channel[c]))
       return false;
   }
   return true;
@@ -270,7 +262,7 @@ plan_suits (const SepconvPlan *plan, TermsThree *three)
 
     if (!image_is_packed (layout) || image_sample_bytes (layout) != bytes
         || (bytes == 1 && layout->depth != 8)
-        || (filters (plan, p) && !plane_suits (plan, three, p)))
+        || (strip_filters (plan, p) && !plane_suits (plan, three, p)))
       return false;
   }
   return true;

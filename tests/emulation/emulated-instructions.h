@@ -140,7 +140,7 @@ emulated_half (uint32_t pair, int i)
 }
 
 static inline uint32_t
-pack_halves (float low, float high)
+pack_halves (double low, double high)
 {
   return __double2half (low).bits | (uint32_t) __double2half (high).bits << 16;
 }
@@ -190,12 +190,12 @@ subtract_halves (uint32_t a, uint32_t b)
 static inline uint32_t
 multiply_add_halves (uint32_t a, uint32_t b, uint32_t c)
 {
-  __half sum[2];
+  double sum[2];
 
   for (int i = 0; i < 2; i++)
-    sum[i] = __double2half ((double) emulated_half (a, i) * emulated_half (b, i)
-        + emulated_half (c, i));
-  return sum[0].bits | (uint32_t) sum[1].bits << 16;
+    sum[i] = (double) emulated_half (a, i) * emulated_half (b, i)
+        + emulated_half (c, i);
+  return pack_halves (sum[0], sum[1]);
 }
 
 static inline uint32_t
