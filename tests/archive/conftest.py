@@ -155,10 +155,13 @@ def wait_for(condition: Callable[[], Found], process: subprocess.Popen[str]) -> 
 
 
 def filtering(process: int) -> list[psutil.Process]:
-    """The filter-file processes below this one, all of which run at the end of the look."""
+    """The descendants of `process` that run filter-file to filter a file or a part of one. All of them
+    run at the end of the search. A process that is ending has no arguments any more, whatever it did."""
     def is_filtering(child: psutil.Process) -> bool:
         try:
-            return (child.name() == "filter-file" and "--list-parts" not in child.cmdline()
+            arguments = child.cmdline()
+            return (child.name() == "filter-file" and "--filter" in arguments
+                    and "--list-parts" not in arguments
                     and child.status() != psutil.STATUS_ZOMBIE)
         except psutil.NoSuchProcess:
             return False
