@@ -43,13 +43,15 @@ typedef struct
   int copies;               /* of them: 1 or COPIES */
   bool narrow;              /* codes have no more than 8 bits */
   bool plain;               /* luma samples are bytes that are their codes */
-  bool plain_words; /* they are two bytes that are their codes, in a row */
+  bool words;               /* they are two bytes, in a row */
+  bool plain_words;         /* which are their codes */
   bool color_bytes; /* red, green and blue are such bytes, in whole pixels of
                      * three or four of them, or in planes */
   int first_color;  /* the place of red in a pixel */
   int kept_lane;    /* of the sample that is no colour; -1: there is none */
   int whole_memory; /* whose bytes are all written with the colours; or -1 */
   uint32_t *states; /* [tiles][entries] */
+  bool has_states;  /* of the last run; else its tables say the same */
   uint16_t *tables; /* [tiles][full + 1] */
   /* What rows of bytes are mapped by: one table, or those of tiles between each
    * other, with the weights of the right ones. */
@@ -65,7 +67,9 @@ typedef struct
   HostState *state;
   const Image *src, *dst;
   uint32_t follow;
+  bool keeps_states;
   int memory; /* of copy_rows() */
+  int parts;  /* of map_cells() */
 } HostRun;
 
 /* One row of the mapped channels. Inner loops have it among their own variables,
@@ -220,8 +224,9 @@ static void
 load_codes (
     const HostRun *run, const HostRow *row, int x, int n, uint16_t *codes)
 {
-  if (run->state->plain_words)
-    memcpy (codes, row->src[0] + 2 * (ptrdiff_t) x, 2 * (size_t) n);
+  if (run->state->words)
+    run->state->loops->load_words (codes, row->src[0] + 2 * (ptrdiff_t) x, n,
+        row->channel[0].shift, row->numbers.full);
   else
     FOR_KIND (run, load_codes_as, row, x, n, codes);
 }
@@ -230,8 +235,10 @@ static void
 store_codes (const HostRun *run, const HostRow *row, int x, int n,
     const uint16_t *codes, const uint16_t *mapped)
 {
-  if (run->state->plain_words)
-    memcpy (row->dst[0] + 2 * (ptrdiff_t) x, mapped, 2 * (size_t) n);
+  if (run->state->words)
+    run->state->loops->store_words (row->dst[0] + 2 * (ptrdiff_t) x,
+        row->src[0] + 2 * (ptrdiff_t) x, codes, mapped, n,
+        row->channel[0].shift);
   else
     FOR_KIND (run, store_codes_as, row, x, n, codes, mapped);
 }
@@ -332,18 +339,56 @@ worker_pairs (const HostRun *run, int worker)
   return run->state->pairs + (size_t) worker * BYTES_PAIRS;
 }
 
+/* Inlined, for constants. Codes are loaded four at a time, as in bytes.h. */
+INNER void
+count_codes_as (uint32_t *counts, size_t entries, size_t copies, int black,
+    int white, const uint16_t *codes, int n)
+{
+  int x = 0;
+
+  for (; x + 4 <= n; x += 4) {
+    uint64_t word;
+
+    memcpy (&word, codes + x, sizeof word);
+    for (int i = 0; i < 4; i++, word >>= 16)
+      counts[(size_t) i % copies * entries
+          + (size_t) (equalize_clamp ((int) (word & 0xffff), black, white)
+              - black)]++;
+  }
+  for (; x < n; x++)
+    counts[equalize_clamp (codes[x], black, white) - black]++;
+}
+
 static void
 count_codes (const HostRun *run, int worker, const uint16_t *codes, int n)
 {
   const EqualizeNumbers *numbers = &run->plan->numbers;
-  const int black = numbers->black, white = numbers->white;
-  const size_t copies = (size_t) run->state->copies - 1;
   const size_t entries = (size_t) numbers->entries;
   uint32_t *counts = worker_counts (run, worker);
 
-  for (int i = 0; i < n; i++)
-    counts[((size_t) i & copies) * entries
-        + (size_t) (equalize_clamp (codes[i], black, white) - black)]++;
+  if (run->state->copies == COPIES)
+    count_codes_as (
+        counts, entries, COPIES, numbers->black, numbers->white, codes, n);
+  else if (entries == 65536)
+    count_codes_as (counts, entries, 1, 0, 65535, codes, n);
+  else
+    count_codes_as (
+        counts, entries, 1, numbers->black, numbers->white, codes, n);
+}
+
+/* A row of the only mapped channel from a column on, where its samples are two bytes that
+ * are codes, in a row, at an even address; else NULL. */
+static uint16_t *
+words_of_row (const HostRun *run, const Image *image, int y, int first)
+{
+  const EqualizeChannel *channel = &run->plan->mapped[0];
+  const ImageMemory *memory = &image->memory[channel->memory];
+  uint8_t *row = memory->data + y * memory->stride + channel->byte_offset
+      + 2 * (ptrdiff_t) first;
+
+  return run->state->plain_words && (uintptr_t) row % sizeof (uint16_t) == 0
+      ? (void *) row
+      : NULL;
 }
 
 /* Counts columns [first, last), which lie in the picture. */
@@ -383,10 +428,17 @@ static void
 count_row (const HostRun *run, int worker, int y, int first, int last)
 {
   const int width = run->plan->numbers.x.size;
-  const HostRow row = get_row (run,
-      equalize_reflect (y, run->plan->numbers.y.size), run->plan->n_mapped);
+  const int inside_y = equalize_reflect (y, run->plan->numbers.y.size);
+  const uint16_t *words =
+      last <= width ? words_of_row (run, run->src, inside_y, first) : NULL;
+  HostRow row;
   int x = last < width ? last : width;
 
+  if (words != NULL) {
+    count_codes (run, worker, words, last - first);
+    return;
+  }
+  row = get_row (run, inside_y, run->plan->n_mapped);
   count_inside (run, worker, &row, first, x);
   for (x = x < first ? first : x; x < last; x++) {
     const int inside = equalize_reflect (x, width);
@@ -426,12 +478,13 @@ make_table (const HostRun *run, int tile, uint32_t *counts)
 {
   const EqualizeNumbers *numbers = &run->plan->numbers;
   const HostState *state = run->state;
-  const size_t entries = (size_t) numbers->entries;
-  uint32_t *states = state->states + (size_t) tile * entries;
+  const RemapStates states = {
+    .state = state->states + (size_t) tile * (size_t) numbers->entries,
+    .known = state->has_states,
+    .kept = run->keeps_states,
+  };
 
-  state->loops->make_states (numbers, counts, run->follow, states);
-  memset (counts, 0, entries * sizeof *counts);
-  state->loops->make_table (numbers, states,
+  state->loops->make_table (numbers, counts, run->follow, &states,
       state->tables + (size_t) tile * ((size_t) numbers->full + 1));
 }
 
@@ -594,13 +647,13 @@ make_tables (HostRun *run)
     narrow_codes (state->table, state->tables, numbers->full + 1);
 }
 
-/* Where pixels begin that are beyond those of place.next. */
+/* Where pixels begin that are beyond those of place.next; -1: the first. */
 static int
-next_column (const EqualizeAxis *axis, int next)
+next_place (const EqualizeAxis *axis, int next)
 {
-  const int64_t column = ((2 * (int64_t) next + 1) * axis->tile + 1) / 2;
+  const int64_t place = ((2 * (int64_t) next + 1) * axis->tile + 1) / 2;
 
-  return column < axis->size ? (int) column : axis->size;
+  return next < 0 ? 0 : place < axis->size ? (int) place : axis->size;
 }
 
 /* Codes of one byte, of pixels [x, x + n) of row y. dst may be src. */
@@ -623,7 +676,7 @@ map_bytes (
   for (int done = 0, now; done < n; done += now) {
     const int next = equalize_place (&numbers->x, x + done).next;
 
-    now = next_column (&numbers->x, next) - x - done;
+    now = next_place (&numbers->x, next) - x - done;
     now = now < n - done ? now : n - done;
     state->loops->by_quads (dst + done, src + done, now,
         quads + (ptrdiff_t) next * REMAP_QUADS, state->weight_x + x + done,
@@ -650,7 +703,7 @@ map_words (const HostRun *run, int y, int x, int n, uint16_t *mapped,
     const EqualizePlace at_x = equalize_place (&numbers->x, x + done);
     const RemapCorners corners = find_corners (run, &at_x, &at_y);
 
-    now = next_column (&numbers->x, at_x.next) - x - done;
+    now = next_place (&numbers->x, at_x.next) - x - done;
     now = now < n - done ? now : n - done;
     run->state->loops->by_corners (mapped + done, codes + done, now, &corners,
         weight_x + x + done, weight_y);
@@ -670,17 +723,24 @@ map_plain_row (const HostRun *run, int y)
       src->data + y * src->stride + channel->byte_offset);
 }
 
+/* Columns [first, last) of a row. */
 static void
-map_row (const HostRun *run, int y)
+map_columns (const HostRun *run, int y, int first, int last)
 {
-  const HostRow row = get_row (run, y, run->plan->n_mapped);
-  const int width = run->plan->numbers.x.size;
+  const uint16_t *from = words_of_row (run, run->src, y, first);
+  uint16_t *to = words_of_row (run, run->dst, y, first);
   uint16_t codes[CHUNK], mapped[CHUNK];
   uint8_t luma[CHUNK], bytes[CHUNK];
+  HostRow row;
   int n;
 
-  for (int x = 0; x < width; x += n) {
-    n = width - x < CHUNK ? width - x : CHUNK;
+  if (from != NULL && to != NULL) {
+    map_words (run, y, first, last - first, to, from);
+    return;
+  }
+  row = get_row (run, y, run->plan->n_mapped);
+  for (int x = first; x < last; x += n) {
+    n = last - x < CHUNK ? last - x : CHUNK;
     if (run->state->color_bytes) {
       load_color_bytes (run, &row, x, n, luma);
       map_bytes (run, y, x, n, bytes, luma);
@@ -711,7 +771,50 @@ map_rows (void *user, int worker, int first, int last)
     if (plain)
       map_plain_row (run, y);
     else
-      map_row (run, y);
+      map_columns (run, y, 0, run->plan->numbers.x.size);
+}
+
+/* Parts [first, last), of which each cell between the centres of four tiles has
+ * run->parts: the tables of four tiles stay in the second-level cache for a part, as
+ * those along a whole row would not. */
+static void
+map_cells (void *user, int worker, int first, int last)
+{
+  const HostRun *run = user;
+  const EqualizeAxis *x = &run->plan->numbers.x, *y = &run->plan->numbers.y;
+
+  (void) worker;
+  for (int i = first; i < last; i++) {
+    const int cell = i / run->parts, part = i % run->parts;
+    const int at_x = cell % (x->tiles + 1), at_y = cell / (x->tiles + 1);
+    const int left = next_place (x, at_x - 1), right = next_place (x, at_x);
+    const int top = next_place (y, at_y - 1);
+    const int rows = next_place (y, at_y) - top;
+    const int end = top + (int) ((int64_t) rows * (part + 1) / run->parts);
+
+    for (int row = top + (int) ((int64_t) rows * part / run->parts); row < end;
+         row++)
+      map_columns (run, row, left, right);
+  }
+}
+
+/* Maps all rows, for codes of more than one byte by cells. */
+static void
+map_picture (HostRun *run)
+{
+  const EqualizeNumbers *numbers = &run->plan->numbers;
+  Workers *workers = run->state->workers;
+  const int64_t cell = (int64_t) numbers->x.tile * numbers->y.tile;
+  const int cells = (numbers->x.tiles + 1) * (numbers->y.tiles + 1);
+
+  if (!numbers->adaptive || run->state->narrow) {
+    workers_run (workers, numbers->y.size,
+        grain (numbers->x.size, numbers->y.size), map_rows, run);
+    return;
+  }
+  run->parts = (int) (cell / GRAIN_SAMPLES) + 1;
+  workers_run (workers, cells * run->parts,
+      grain (cell / run->parts, cells * run->parts), map_cells, run);
 }
 
 /* Samples of the channels to be copied, where bytes between them are not ours. */
@@ -758,20 +861,26 @@ host_run (EqualizePlan *plan, const Image *src, const Image *dst,
 {
   HostState *state = plan->state;
   HostRun run = {
-    .plan = plan, .state = state, .src = src, .dst = dst, .follow = follow
+    .plan = plan,
+    .state = state,
+    .src = src,
+    .dst = dst,
+    .follow = follow,
+    .keeps_states =
+        follow != EQUALIZE_ONE || plan->numbers.strength != EQUALIZE_ONE,
   };
 
   (void) stream;
   (void) fault;
   make_tables (&run);
+  state->has_states = run.keeps_states;
   for (run.memory = 0; run.memory < src->n_memories; run.memory++)
     if (plan->copies[run.memory] && run.memory != state->whole_memory)
       workers_run (state->workers, src->memory[run.memory].height,
           grain ((int) plan->layout.memory[run.memory].row_bytes,
               src->memory[run.memory].height),
           copy_rows, &run);
-  workers_run (state->workers, plan->numbers.y.size,
-      grain (plan->numbers.x.size, plan->numbers.y.size), map_rows, &run);
+  map_picture (&run);
   return true;
 }
 
@@ -846,9 +955,9 @@ describe_samples (const EqualizePlan *plan, HostState *state)
   state->narrow = plan->numbers.full <= 255;
   state->plain = plan->n_mapped == 1 && channel->sample_bytes == 1
       && channel->shift == 0 && plan->numbers.full == 255;
-  state->plain_words = plan->n_mapped == 1 && channel->sample_bytes == 2
-      && channel->shift == 0 && plan->numbers.full == 65535
+  state->words = plan->n_mapped == 1 && channel->sample_bytes == 2
       && channel->pixel_stride == 2;
+  state->plain_words = state->words && plan->numbers.full == 65535;
   state->color_bytes = find_color_bytes (plan, state);
   state->copies =
       !state->narrow && plan->numbers.entries <= COPIED_ENTRIES ? COPIES : 1;

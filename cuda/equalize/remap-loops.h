@@ -171,6 +171,17 @@ between_words (uint32_t left, uint32_t right, uint32_t weight)
       + ((way * high + ((way * low + (1 << 15)) >> 12)) >> 4);
 }
 
+/* equalize_between() along y: factors of 32 bits have a product that vectors know. */
+INNER int32_t
+between_rows (int32_t top, int32_t bottom, int32_t weight)
+{
+  const int32_t way = bottom - top;
+
+  return top
+      + (int32_t) (((int64_t) way * weight + EQUALIZE_WEIGHT_ONE / 2)
+          >> EQUALIZE_WEIGHT_BITS);
+}
+
 INNER void
 interpolate_words (uint16_t *dst, const uint16_t *src,
     const RemapCorners *corners, const uint32_t *weight_x, uint32_t weight_y)
@@ -186,8 +197,7 @@ interpolate_words (uint16_t *dst, const uint16_t *src,
     const int32_t top = between_words (top_left[i], top_right[i], weight_x[i]);
     const int32_t bottom =
         between_words (bottom_left[i], bottom_right[i], weight_x[i]);
-    const int32_t result = (int32_t) equalize_between (
-        (uint32_t) top, (uint32_t) bottom, weight_y);
+    const int32_t result = between_rows (top, bottom, (int32_t) weight_y);
 
     dst[i] = (uint16_t) ((result + 127 + (result >> 8 & 1)) >> 8);
   }
@@ -209,6 +219,30 @@ by_corners (uint16_t *dst, const uint16_t *src, int n,
   memcpy (rest_weight, weight_x + x, (size_t) (n - x) * sizeof *weight_x);
   interpolate_words (rest, rest, corners, rest_weight, weight_y);
   memcpy (dst + x, rest, (size_t) (n - x) * sizeof *dst);
+}
+
+static void
+load_words (uint16_t *codes, const uint8_t *src, int n, int shift, int full)
+{
+  for (int i = 0; i < n; i++) {
+    uint16_t raw;
+
+    memcpy (&raw, src + 2 * i, sizeof raw);
+    codes[i] = (uint16_t) (raw >> shift & full);
+  }
+}
+
+static void
+store_words (uint8_t *dst, const uint8_t *src, const uint16_t *codes,
+    const uint16_t *mapped, int n, int shift)
+{
+  for (int i = 0; i < n; i++) {
+    uint16_t raw;
+
+    memcpy (&raw, src + 2 * i, sizeof raw);
+    raw = (uint16_t) (raw ^ (codes[i] ^ mapped[i]) << shift);
+    memcpy (dst + 2 * i, &raw, sizeof raw);
+  }
 }
 
 /* Each product of the weights fits 32 bits, and so does their sum. */
@@ -270,85 +304,167 @@ count_clipped (int entries, uint32_t clip, const uint32_t *counts)
   return clipped;
 }
 
-/* h' of equalize.h in place of h: equalize_limited() of all bins. */
-static void
-limit_counts (const EqualizeNumbers *numbers, uint32_t *counts)
+/* What the blocks of a table have in common; copies, which no store can change. */
+typedef struct
 {
-  const uint32_t clip = numbers->clip;
-  const int entries = numbers->entries;
-  const uint32_t clipped = count_clipped (entries, clip, counts);
-  const EqualizeShares shares = equalize_share_out (numbers, clipped);
+  EqualizeNumbers numbers;
+  EqualizeCurve curve;
+  EqualizeShares shares;
+  float per_step; /* 1 / shares.step */
+  uint32_t follow;
+  RemapStates states;
+} RemapMaking;
 
-  if (clipped == 0)
-    return;
-  for (int bin = 0; bin < entries; bin++)
-    counts[bin] = (counts[bin] < clip ? counts[bin] : clip) + shares.each;
-  for (uint32_t i = 0; i < shares.rest; i++)
-    counts[i * shares.step]++;
+/* Puts the sums up to each value in their place, each with `sum` added. */
+INNER uint32_t
+sum_up (uint32_t *value, int n, uint32_t sum)
+{
+  int i = 0;
+
+#ifdef __AVX512F__
+  const __m512i zero = _mm512_setzero_si512 ();
+  const __m512i last = _mm512_set1_epi32 (15);
+  __m512i before = _mm512_set1_epi32 ((int) sum);
+
+  for (; i + 16 <= n; i += 16) {
+    __m512i sums = _mm512_loadu_si512 (value + i);
+
+    sums = _mm512_add_epi32 (sums, _mm512_alignr_epi32 (sums, zero, 15));
+    sums = _mm512_add_epi32 (sums, _mm512_alignr_epi32 (sums, zero, 14));
+    sums = _mm512_add_epi32 (sums, _mm512_alignr_epi32 (sums, zero, 12));
+    sums = _mm512_add_epi32 (sums, _mm512_alignr_epi32 (sums, zero, 8));
+    sums = _mm512_add_epi32 (sums, before);
+    before = _mm512_permutexvar_epi32 (last, sums);
+    _mm512_storeu_si512 (value + i, sums);
+  }
+  sum = (uint32_t) _mm_cvtsi128_si32 (_mm512_castsi512_si128 (before));
+#endif
+  for (; i < n; i++)
+    value[i] = sum += value[i];
+  return sum;
 }
 
+/* The sums of h' of equalize.h up to each of n bins from `first` on. `sum`, of what the
+ * bins below keep, becomes that of what those below the next block keep. Leaves the
+ * counts zero. */
 INNER void
-follow_sums (const EqualizeNumbers *numbers, EqualizeCurve curve,
-    const uint32_t *sums, uint32_t follow, uint32_t *states)
+sum_block (const RemapMaking *making, uint32_t *counts, int first, int n,
+    uint32_t *sum, uint32_t *sums)
 {
-  const EqualizeNumbers own = *numbers; /* no store of a state can change it */
+  const EqualizeShares shares = making->shares;
+  const uint32_t clip = making->numbers.clip;
+  const float per_step = making->per_step;
 
-  for (int bin = 0; bin < own.entries; bin++)
-    states[bin] = equalize_follow (follow == EQUALIZE_ONE ? 0 : states[bin],
-        equalize_frame_code (&own, &curve, sums[bin], bin), follow);
+  for (int i = 0; i < n; i++) {
+    const uint32_t count = counts[first + i];
+
+    sums[i] = count < clip ? count : clip;
+    counts[first + i] = 0;
+  }
+  *sum = sum_up (sums, n, *sum);
+  /* Of the bins 0, step, 2 step... those up to this one have one more. Bins are below
+   * 2^16: the quotient misses the next integer by more than it is rounded. */
+  for (int i = 0; i < n; i++) {
+    const int bin = first + i;
+    const uint32_t more = 1 + (uint32_t) (((float) bin + 0.5f) * per_step);
+
+    sums[i] += shares.each * (uint32_t) (bin + 1)
+        + (more < shares.rest ? more : shares.rest);
+  }
+}
+
+/* S and F of bins that follow, or are mixed. */
+INNER void
+follow_block (const RemapMaking *making, int first, int n, const uint32_t *sums,
+    uint16_t *table)
+{
+  const EqualizeNumbers numbers = making->numbers;
+  const EqualizeCurve curve = making->curve;
+  const uint32_t follow = making->follow;
+  uint32_t *state = making->states.state + first;
+
+  if (!making->states.known)
+    for (int i = 0; i < n; i++)
+      state[i] = (uint32_t) table[i] << EQUALIZE_BITS;
+  for (int i = 0; i < n; i++) {
+    state[i] = equalize_follow (state[i],
+        equalize_frame_code (&numbers, &curve, sums[i], first + i), follow);
+    table[i] =
+        (uint16_t) equalize_mix (&numbers, numbers.black + first + i, state[i]);
+  }
+}
+
+/* n bins from `first` on. */
+INNER void
+make_block (const RemapMaking *making, uint32_t *counts, int first, int n,
+    uint32_t *sum, uint16_t *table)
+{
+  const EqualizeNumbers numbers = making->numbers;
+  const EqualizeCurve curve = making->curve;
+  uint32_t sums[BLOCK];
+
+  table += numbers.black + first;
+  sum_block (making, counts, first, n, sum, sums);
+  if (making->states.kept)
+    follow_block (making, first, n, sums, table);
+  else
+    for (int i = 0; i < n; i++)
+      table[i] =
+          (uint16_t) equalize_frame_code (&numbers, &curve, sums[i], first + i);
+}
+
+/* S of a bin whose block has been made. */
+static uint32_t
+state_of (const RemapMaking *making, int bin, const uint16_t *table)
+{
+  return making->states.kept
+      ? making->states.state[bin]
+      : (uint32_t) table[making->numbers.black + bin] << EQUALIZE_BITS;
+}
+
+/* F of codes [first, last), whose bin has this state. */
+static void
+mix_codes (const EqualizeNumbers *numbers, int first, int last, uint32_t state,
+    uint16_t *table)
+{
+  const EqualizeNumbers own = *numbers;
+
+  for (int code = first; code < last; code++)
+    table[code] = (uint16_t) equalize_mix (&own, code, state);
 }
 
 static void
-make_states (const EqualizeNumbers *numbers, uint32_t *counts, uint32_t follow,
-    uint32_t *states)
+make_table (const EqualizeNumbers *numbers, uint32_t *counts, uint32_t follow,
+    const RemapStates *states, uint16_t *table)
 {
-  const EqualizeCurve curve =
-      equalize_curve (numbers, lowest_count (numbers, counts));
+  const int entries = numbers->entries, blocks = entries / BLOCK * BLOCK;
+  const EqualizeShares shares = equalize_share_out (
+      numbers, count_clipped (entries, numbers->clip, counts));
+  const RemapMaking making = {
+    .numbers = *numbers,
+    .curve = equalize_curve (numbers, lowest_count (numbers, counts)),
+    .shares = shares,
+    .per_step = 1.0f / (float) shares.step,
+    .follow = follow,
+    .states = *states,
+  };
   uint32_t sum = 0;
 
-  limit_counts (numbers, counts);
-  for (int bin = 0; bin < numbers->entries; bin++) {
-    sum += counts[bin];
-    counts[bin] = sum;
-  }
-  if (follow == EQUALIZE_ONE) /* a constant, for a loop without products */
-    follow_sums (numbers, curve, counts, EQUALIZE_ONE, states);
-  else
-    follow_sums (numbers, curve, counts, follow, states);
-}
-
-INNER void
-mix_codes (const EqualizeNumbers *numbers, uint32_t strength,
-    const uint32_t *states, uint16_t *table)
-{
-  EqualizeNumbers own = *numbers;
-
-  own.strength = strength;
-  for (int code = 0; code < own.black; code++)
-    table[code] = (uint16_t) equalize_mix (&own, code, states[0]);
-  for (int code = own.black; code <= own.white; code++)
-    table[code] =
-        (uint16_t) equalize_mix (&own, code, states[code - own.black]);
-  for (int code = own.white + 1; code <= own.full; code++)
-    table[code] = (uint16_t) equalize_mix (&own, code, states[own.entries - 1]);
-}
-
-static void
-make_table (
-    const EqualizeNumbers *numbers, const uint32_t *states, uint16_t *table)
-{
-  if (numbers->strength == EQUALIZE_ONE)
-    mix_codes (numbers, EQUALIZE_ONE, states, table);
-  else
-    mix_codes (numbers, numbers->strength, states, table);
+  for (int bin = 0; bin < blocks; bin += BLOCK)
+    make_block (&making, counts, bin, BLOCK, &sum, table);
+  make_block (&making, counts, blocks, entries - blocks, &sum, table);
+  mix_codes (numbers, 0, numbers->black, state_of (&making, 0, table), table);
+  mix_codes (numbers, numbers->white + 1, numbers->full + 1,
+      state_of (&making, entries - 1, table), table);
 }
 
 const RemapLoops REMAP_LOOPS = {
   .by_table = by_table,
   .by_quads = by_quads,
   .by_corners = by_corners,
+  .load_words = load_words,
+  .store_words = store_words,
   .load_luma = load_luma,
   .shift_samples = shift_samples,
-  .make_states = make_states,
   .make_table = make_table,
 };

@@ -18,6 +18,14 @@ typedef struct
   const uint16_t *top_left, *top_right, *bottom_left, *bottom_right;
 } RemapCorners;
 
+/* The S of one table. */
+typedef struct
+{
+  uint32_t *state; /* [entries] */
+  bool known;      /* has those of the frame before; else they are in F */
+  bool kept;       /* gets those of this frame; not if they are what F has */
+} RemapStates;
+
 typedef struct
 {
   /* dst[i] = table[src[i]]; dst may be src. */
@@ -30,6 +38,13 @@ typedef struct
   /* The same for codes of two bytes, which have no quads. */
   void (*by_corners) (uint16_t *dst, const uint16_t *src, int n,
       const RemapCorners *corners, const uint32_t *weight_x, uint32_t weight_y);
+  /* The codes of n samples of two bytes in a row, at any address: bits shift and up, as
+   * `full`, the largest code, has them. */
+  void (*load_words) (
+      uint16_t *codes, const uint8_t *src, int n, int shift, int full);
+  /* Changes these codes in a copy of the samples, and no other bit. */
+  void (*store_words) (uint8_t *dst, const uint8_t *src, const uint16_t *codes,
+      const uint16_t *mapped, int n, int shift);
   /* The luma of n pixels whose red, green and blue are bytes, each `apart` from the
    * next. */
   void (*load_luma) (uint8_t *luma, const uint8_t *const color[3],
@@ -37,12 +52,10 @@ typedef struct
   /* Samples of red, green and blue whose luma changes so. */
   void (*shift_samples) (uint8_t *dst, const uint8_t *src,
       const int16_t *change, int n, const EqualizeNumbers *numbers);
-  /* Makes S of equalize.h from the counts of its bins, which are lost. */
-  void (*make_states) (const EqualizeNumbers *numbers, uint32_t *counts,
-      uint32_t follow, uint32_t *states);
-  /* Makes F [full + 1] from S. */
-  void (*make_table) (
-      const EqualizeNumbers *numbers, const uint32_t *states, uint16_t *table);
+  /* Makes S and F [full + 1] of equalize.h from the counts of their bins, which become
+   * zero. Where S is not kept, it is what F has: S of the next frame follows F then. */
+  void (*make_table) (const EqualizeNumbers *numbers, uint32_t *counts,
+      uint32_t follow, const RemapStates *states, uint16_t *table);
 } RemapLoops;
 
 /* For the best instruction set that the processor has, or what caps it. */

@@ -181,7 +181,7 @@ make_light_spec (const Bench *bench, const BenchCase *filter, LightSpec *spec)
         bench->size.height / image_plane_height (layout, p);
     for (int c = 0; c < layout->plane[p].channels; c++)
       if (layout->n_planes > 1)
-        spec->role[p][c] = (LightRole) (LIGHT_Y + p);
+        spec->role[p][c] = (LightRole) (LIGHT_Y + p + c);
       else if (layout->plane[0].channels >= 3)
         spec->role[p][c] = c == 3 ? LIGHT_ALPHA : (LightRole) (LIGHT_RED + c);
   }
