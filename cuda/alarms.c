@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* Whether an alarm that is `on` stays so, or goes on, with `excess` over its
- * threshold. */
+/* Whether an alarm is on from now: it was `on` or not, and its value exceeds the threshold by
+ * `excess`. */
 static bool
 exceeds (bool on, double excess, double hysteresis)
 {
@@ -16,7 +16,8 @@ alarms_update (Alarms *alarms, const AlarmSettings *settings,
     const AlarmComponent *components, int n)
 {
   const double h = settings->hysteresis;
-  /* A distance cannot fall below 0, and has to get there between two scenes. */
+  /* At most half the threshold: a distance is never negative, and must be able to clear the alarm
+   * between two scenes. */
   const double calm = fmin (h, 0.5 * settings->change);
   const bool was_changing = alarms->changing;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* alarms: what the histograms of a camera's frames warn of. Pure arithmetic. */
+/* alarms: warnings from the histograms of a camera's frames. Pure arithmetic. */
 #pragma once
 
 #include "histo.h"
@@ -10,9 +10,9 @@ extern "C" {
 
 #define ALARMS_MAX_COMPONENTS 4
 
-/* Where each alarm goes on. Levels and spreads are in units of the nominal range: 0 is
- * black, 1 is white. An alarm goes off again `hysteresis` beyond its threshold; that
- * of a scene no further than half of its threshold. */
+/* Thresholds that set each alarm. Levels and spreads are in units of the nominal range: 0
+ * is black, 1 is white. An alarm is cleared `hysteresis` beyond its threshold; for the
+ * change of a scene the hysteresis is at most half of the threshold. */
 typedef struct
 {
   double dark;   /* mean level below this: too dark */
@@ -23,7 +23,7 @@ typedef struct
   double hysteresis;
 } AlarmSettings;
 
-/* One component of a frame, of those that make up its brightness. */
+/* One of the components that make up the brightness of a frame. */
 typedef struct
 {
   double weight;       /* in the brightness; they add up to 1 */
@@ -48,8 +48,8 @@ alarms_code (double level, double black, double white)
   return black + level * (white - black);
 }
 
-/* Brings the alarms up to the frame that these n >= 1 components are of: level and
- * distance are weighted means of theirs, spread is the largest. */
+/* Updates the alarms for the frame that these n >= 1 components belong to: level and
+ * distance are the weighted means over the components, spread is the largest one. */
 void alarms_update (Alarms *alarms, const AlarmSettings *settings,
     const AlarmComponent *components, int n);
 

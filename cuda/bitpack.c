@@ -59,7 +59,7 @@ bitpack_max_width (BitpackFormat format)
   return find_max_width (&shapes[format]);
 }
 
-/* Of `n` pixels; or samples, of what goes by memories. */
+/* Bytes of a packed row of `n` pixels, or of `n` samples for formats packed by memories. */
 static size_t
 find_row_bytes (const BitpackShape *shape, int n)
 {
@@ -131,7 +131,7 @@ have_own_memories (const Image *planes)
   return ok;
 }
 
-/* Whether the plane is all that there is in its rows. */
+/* Whether the plane fills the rows of its memory. */
 static bool
 fills_rows (const Image *planes, int p)
 {
@@ -276,7 +276,7 @@ bitpack_plan_result (const BitpackPlan *plan)
   return &plan->result;
 }
 
-/* Whether both have the size that the plan is for. */
+/* Whether both images have the size of the plan. */
 static bool
 have_size (const BitpackPlan *plan, const Image *packed, const Image *planes,
     Fault *fault)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bitpack: video whose samples do not lie in memory as the engine takes them, to planes and back:
- * samples of 10 bits that are packed without regard to bytes, and samples of two bytes of which the
- * higher one comes first.
+/* bitpack: unpacks video whose samples the engine cannot read in place to planes, and packs it
+ * again: samples of 10 bits packed across byte boundaries, and big-endian samples of two bytes.
  *
- * In words of 32 bits, samples from the lowest bit on; a word's lowest byte comes first, but for
+ * Formats in words of 32 bits. Samples begin at the lowest bit. Words are little-endian, except in
  * r210:
  *
- *   v210          4:2:2, six pixels in four words, of three samples each and two bits of 0:
+ *   v210          4:2:2, six pixels in four words, each of three samples and two bits of 0:
  *                 U0 Y0 V0 | Y1 U2 Y2 | V2 Y3 U4 | Y4 V4 Y5, where U2 is the chroma of the
  *                 pixels 2 and 3; the last group of a row may hold fewer pixels
  *   Y410          a word a pixel: U, Y, V, and 2 bits of alpha
@@ -14,20 +13,20 @@
  *   BGR10A2_LE    B, G, R, and 2 bits of alpha
  *   r210          B, G, R, and two bits of 0; the highest byte comes first
  *   GRAY10_LE32   three pixels a word, and two bits of 0; the last word of a row may hold fewer
- *   NV12_10LE32   rows of Y in one memory, and of U V U V and so on in a second one, three samples a
- *                 word likewise; 4:2:0
- *   NV16_10LE32   the same of 4:2:2
+ *   NV12_10LE32   4:2:0, rows of Y in one memory and rows of U V U V ... in a second one, also
+ *                 three samples a word
+ *   NV16_10LE32   the same with 4:2:2
  *
  * NV12_10LE40 has the samples of NV12_10LE32, four in five bytes, from the lowest bit of the first
  * byte on. UYVP has two pixels of 4:2:2 in five bytes: U, Y0, V, Y1, from the highest bit of the
  * first byte on. The last pixel of an odd width takes four bytes.
  *
- * BITPACK_BIG_ENDIAN is any format with samples of two bytes: each is swapped.
+ * BITPACK_BIG_ENDIAN is any format with samples of two bytes: the bytes of each are swapped.
  * Sources: v210: Apple, Uncompressed Y'CbCr Video in QuickTime Files (Technical Note TN2162); UYVP:
  * RFC 4175, section 4.3; the others: GStreamer, GstVideoFormat.
  *
- * A packed frame is an Image, for the ring and for those who copy it: bitpack_layout(). Its planes
- * are another one, for those who compute, with samples of two bytes:
+ * A packed frame is an Image, for the ring and for copies: bitpack_layout(). Its planes are another
+ * Image, for computation, with samples of two bytes:
  *
  *   v210 to r210, UYVP   each of one channel, in a memory of its own without gaps, of depth 10 and
  *                        shift 0: Y, U and V, or R, G and B; and alpha, whose 2 bits are repeated
@@ -47,7 +46,7 @@ extern "C" {
 
 typedef enum
 {
-  BITPACK_NONE, /* they lie as the engine takes them: no value for the functions below */
+  BITPACK_NONE, /* nothing to unpack; not allowed in the functions below */
   BITPACK_V210,
   BITPACK_UYVP,
   BITPACK_Y410,
@@ -65,42 +64,43 @@ typedef enum
 
 typedef struct BitpackPlan BitpackPlan;
 
-/* Its name: that of GStreamer, or "big-endian". Static. */
+/* GStreamer's name of the format, or "big-endian". Static. */
 const char *bitpack_name (BitpackFormat format);
 
-/* Pixels that lie together, in that number of bytes of each memory: rows begin with such a group. Of
- * BITPACK_BIG_ENDIAN, pixels lie as in the planes: 1, and the bytes of a sample. */
+/* Size of a group, the smallest unit of whole pixels and whole bytes: in pixels, and in bytes of
+ * each memory. Rows begin with a group. BITPACK_BIG_ENDIAN: 1, and the bytes of a sample. */
 int bitpack_group_pixels (BitpackFormat format);
 int bitpack_group_bytes (BitpackFormat format);
 
-/* The widest frame whose packed row is an Image's. */
+/* The widest frame whose packed rows fit an Image. */
 int bitpack_max_width (BitpackFormat format);
 
-/* Describes packed frames for these planes, whose size is 1..bitpack_max_width() x
- * 1..IMAGE_MAX_HEIGHT, as planes of bytes, one in each memory; without addresses, rows without a gap. */
+/* Fills `packed` with the layout of packed frames for these planes, whose size is
+ * 1..bitpack_max_width() x 1..IMAGE_MAX_HEIGHT: one plane of bytes in each memory, rows without a
+ * gap, no addresses. */
 void bitpack_layout (BitpackFormat format, const Image *planes, Image *packed);
 
-/* Makes a plan for frames of these planes, and the planes: source and, with `has_result`, result,
- * which begin zeroed. `gpu` must outlive the plan, and its context be pushed here and below, if
- * the backend is BACKEND_CUDA; FAULT_UNSUPPORTED: this build has no CUDA. FAULT_SETTINGS: other
- * planes than the format's. The caller owns the result. */
+/* Makes a plan for frames of these planes, with images of its own, zeroed at first: a source and,
+ * if `has_result`, a result. With BACKEND_CUDA `gpu` must outlive the plan, and its context must be
+ * pushed here and below. FAULT_UNSUPPORTED: this build has no CUDA. FAULT_SETTINGS: the planes are
+ * not those of the format. The caller owns the plan. */
 BitpackPlan *bitpack_plan_new (BitpackFormat format, const Image *planes,
     bool has_result, Backend backend, Gpu *gpu, Fault *fault);
-/* NULL is allowed. No run is under way. */
+/* NULL is allowed. All runs must have finished. */
 void bitpack_plan_free (BitpackPlan *plan);
 
-/* The plan's own images, which stay as long as it does; the result has no memories if there is
- * none. They lie on the GPU, or on the host. */
+/* The plan's own images, valid for the life of the plan; on the GPU with BACKEND_CUDA, else on the
+ * host. A plan without a result gives an image without memories. */
 const Image *bitpack_plan_source (const BitpackPlan *plan);
 const Image *bitpack_plan_result (const BitpackPlan *plan);
 
-/* Fills `planes`, of the plan's layout, from `packed`, of their size. Queues the work on `stream`,
- * after all kernels there; without a GPU it is done on return. One run of a plan at a time.
- * FAULT_SETTINGS: other sizes. */
+/* Fills `planes`, of the plan's layout, from `packed`, of the same size. Queues the work on
+ * `stream`, after all kernels there; without a GPU the work is done on return. One run of a plan at
+ * a time. FAULT_SETTINGS: the sizes are not the plan's. */
 bool bitpack_unpack (BitpackPlan *plan, const Image *packed,
     const Image *planes, GpuStream stream, Fault *fault);
 
-/* The reverse: fills `packed`; bits and pixels that the planes have no sample for become 0.
+/* The reverse: fills `packed`. Bits and pixels without a sample in the planes become 0.
  * Samples must be less than 2^depth. */
 bool bitpack_pack (BitpackPlan *plan, const Image *planes, const Image *packed,
     GpuStream stream, Fault *fault);

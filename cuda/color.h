@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* color: the codes that stand for a colour in an image. Pure arithmetic. */
+/* color: the codes of a colour in an image. Pure arithmetic. */
 #pragma once
 
 #ifdef __cplusplus

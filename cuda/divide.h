@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* divide: how many whole parts something takes. Not a public header. */
+/* divide: integer division rounded up. Not a public header. */
 #pragma once
 
 /* n / by rounded up, for n >= 0 and by > 0 whose sum fits an int. */

@@ -14,7 +14,7 @@ extern const EqualizeOps equalize_host_ops;
 extern const EqualizeOps equalize_device_ops;
 #endif
 
-/* Where the one channel of a role is; false: there is none, or more than one. */
+/* Finds the only channel with a role; false: there is none, or more than one. */
 static bool
 find_role (const EqualizeSpec *spec, const Image *layout, EqualizeRole role,
     int *plane, int *channel)
@@ -118,7 +118,7 @@ validate_tiles (const EqualizeSpec *spec, Fault *fault)
   return true;
 }
 
-/* The plane that gives the luma its size and depth. */
+/* The plane that has the size and depth of luma. */
 static int
 luma_plane (const EqualizeSpec *spec, const Image *layout)
 {
@@ -150,7 +150,7 @@ make_tiles (
   const int tiles_y = adaptive ? spec->tiles_y : 1;
   const int width = layout->plane[p].width;
   const int height = image_plane_height (layout, p);
-  /* One axis that is no multiple extends both. */
+  /* Both axes are extended, even if only one size is not a multiple of its tiles. */
   const bool extend = width % tiles_x != 0 || height % tiles_y != 0;
 
   numbers->adaptive = adaptive;
@@ -203,7 +203,7 @@ to_fixed (double value)
   return (uint32_t) lrint (value * EQUALIZE_ONE);
 }
 
-/* What equalize_plan_update() may change. */
+/* Sets the numbers that equalize_plan_update() may change. */
 static void
 make_settings (const EqualizeSpec *spec, EqualizeNumbers *numbers)
 {
@@ -234,7 +234,7 @@ make_numbers (const EqualizeSpec *spec, const Image *layout)
   if (find_role (spec, layout, EQUALIZE_RED, &red_plane, &c)) {
     numbers.red = to_fixed (spec->kr);
     numbers.blue = to_fixed (spec->kb);
-    /* Both rounded up can be one too much. */
+    /* If both were rounded up, their sum may exceed 1 by one unit. */
     if (numbers.red + numbers.blue > EQUALIZE_ONE)
       numbers.blue = EQUALIZE_ONE - numbers.red;
     numbers.green = EQUALIZE_ONE - numbers.red - numbers.blue;
@@ -354,7 +354,7 @@ equalize_plan_free (EqualizePlan *plan)
   free (plan);
 }
 
-/* Whether both ask for the same plan. */
+/* Whether one plan can serve both specs. */
 static bool
 same_plan (const EqualizeSpec *a, const EqualizeSpec *b)
 {

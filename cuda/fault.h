@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* fault: what went wrong, in a sentence for the user and a detail for the log.
+/* fault: an error, as a sentence for the user and a detail for the log.
  *
  * Every engine function that can fail takes a Fault and returns false or NULL
  * after filling it. Nothing in the engine prints or aborts. */

@@ -14,7 +14,7 @@ extern "C" {
 /* Turns a cudaError_t into a fault; returns false. */
 bool gpu_fault (Fault *fault, int status, const char *call);
 
-/* Leaves for the label `done` with a fault when a runtime call fails. */
+/* If a runtime call fails, fills the fault and jumps to the label `done`. */
 #define GPU_CHECK(call, fault) \
   do { \
     const cudaError_t gpu_status = (call); \
@@ -24,8 +24,8 @@ bool gpu_fault (Fault *fault, int status, const char *call);
     } \
   } while (0)
 
-/* Whether this build has a kernel that the current device can run, and the compute
- * capability, 10 * major + minor, that its code was made for. */
+/* Whether this build has a kernel that the current device can run; `capability`: the
+ * compute capability, 10 * major + minor, that the kernel's code was made for. */
 bool gpu_probe (int *capability, Fault *fault);
 
 #ifdef __cplusplus

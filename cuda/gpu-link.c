@@ -14,7 +14,7 @@ struct GpuLink
   GpuLink *next;
 };
 
-/* Protects all links. */
+/* Protects `links` and the reference counts (`holds`). */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static GpuLink *links;
 

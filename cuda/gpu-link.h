@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gpu-link: the two streams on which frames are copied to a GPU and from it, shared by all that
- * copy in one context.
+/* gpu-link: the two streams on which frames are copied to and from a GPU, shared by all rings of a
+ * context.
  *
- * Copies of streams of their own are not taken in turn: a GPU goes on with those of one stream
- * of a context for as long as that has any, and whoever keeps it busy leaves nothing to others.
- * Here they come in the order in which they are queued. What is queued behind a wait for an
- * event waits, too.
+ * A GPU does not serve the copies of several streams in turn: it continues with those of one
+ * stream of a context as long as that has any, so that a busy stream starves the others. On a
+ * shared stream, copies come in the order in which they are queued. Copies that are queued behind a
+ * wait for an event wait, too.
  *
  * Thread safety: any threads at once. */
 #pragma once
@@ -18,10 +18,10 @@ extern "C" {
 
 typedef struct GpuLink GpuLink;
 
-/* A hold on the context's link, which is made for the first one. The context must be current,
- * here and below. NULL: FAULT_NO_SPACE, or what CUDA reported. */
+/* Adds a reference to the context's link; the first one makes the link. The context must be
+ * current, here and below. NULL: FAULT_NO_SPACE, or the fault that CUDA reported. */
 GpuLink *gpu_link_hold (const Gpu *gpu, Fault *fault);
-/* Gives up a hold; NULL is allowed. What the holder has queued must be done. */
+/* Drops a reference; NULL is allowed. All work that its holder has queued must be done. */
 void gpu_link_release (GpuLink *link);
 
 GpuStream gpu_link_up (const GpuLink *link);

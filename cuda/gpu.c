@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* How long to sleep before looking again: a part of the time waited so far. */
+/* The length of a nap before the next query, as a part of the time waited so far. */
 #define NAP_PART 0.125
 #define NAP_MAX_NS 1e6
-/* Before each poll: other threads want the driver, too. */
+/* Pause before each poll: other threads need the driver, too. */
 #define POLL_PAUSE_NS 500
 
-/* The runtime is linked statically; the driver is looked up when first needed,
- * so that nothing here keeps a program from loading where there is none. */
+/* The runtime is linked statically, and the driver is loaded when first needed, so that
+ * a program also starts on a machine without a driver. */
 static struct
 {
   CUresult (*device_get) (CUdevice *, int);
@@ -27,7 +27,7 @@ static struct
   CUresult (*context_push) (CUcontext);
   CUresult (*context_pop) (CUcontext *);
   bool ready;
-  pid_t process; /* that looked it up */
+  pid_t process; /* that loaded the driver */
 } driver;
 
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
@@ -42,7 +42,7 @@ struct Gpu
   void *owner;
   char name[256];
   int capability;
-  int multiprocessors, multiprocessors_limit; /* 0: none */
+  int multiprocessors, multiprocessors_limit; /* limit 0: none */
   size_t shared_memory;
 };
 
@@ -62,7 +62,7 @@ gpu_fault (Fault *fault, int status, const char *call)
   }
   fault_set (fault, kind, "%s: %s.", what, cudaGetErrorString (error));
   fault_detail (fault, "%s: %s", call, cudaGetErrorName (error));
-  /* Forget an error that is not sticky; the next call reports one that is. */
+  /* Clears an error that is not sticky; the next call reports a sticky one again. */
   (void) cudaGetLastError ();
   return false;
 }
@@ -110,7 +110,8 @@ have_driver (Fault *fault)
     fault_detail (fault, "libcuda.so.1 cannot be loaded or initialised");
     return false;
   }
-  /* The driver would only say that it is not initialised, and contexts are the parent's. */
+  /* In a forked process the driver only reports that it is not initialised, and contexts belong
+   * to the parent. */
   if (driver.process != getpid ()) {
     fault_set (fault, FAULT_NOT_FOUND,
         "A process that was forked after its parent had used the GPU cannot use it: start a "
@@ -184,7 +185,7 @@ new_gpu (int id, Fault *fault)
   return gpu;
 }
 
-/* Learns what the device is, and whether this build's kernels run in the context. */
+/* Reads the device's properties, and checks that this build's kernels run in the context. */
 static bool
 examine (Gpu *gpu, Fault *fault)
 {
@@ -194,14 +195,14 @@ examine (Gpu *gpu, Fault *fault)
   if (!gpu_push (gpu, fault))
     return false;
   ok = describe (gpu, fault) && gpu_probe (&code, fault);
-  /* Code for older GPUs does nothing where it would need more. */
+  /* Code that was compiled for an older GPU lacks the parts that need a newer one. */
   if (ok && code > 0 && code < gpu->capability)
     gpu->capability = code;
   gpu_pop (gpu);
   return ok;
 }
 
-/* Opens one device, without looking for another if it does not do. */
+/* Opens device `id`, without trying another one after a failure. */
 static Gpu *
 open_device (int id, Fault *fault)
 {
@@ -351,8 +352,8 @@ gpu_pop (Gpu *gpu)
   driver.context_pop (&popped);
 }
 
-/* A thing that cannot be freed is lost, and nobody can mend that; but the next
- * call on this thread must not be blamed. */
+/* Clears the error of a failed release or query, so that a later call on this thread does not
+ * report it. Nothing else can be done about an object that cannot be freed. */
 static void
 forget_error (cudaError_t status)
 {
@@ -360,7 +361,7 @@ forget_error (cudaError_t status)
     (void) cudaGetLastError ();
 }
 
-/* What an allocation came to: the memory, or NULL and a fault that says how much
+/* Returns the memory if the allocation succeeded, else NULL and a fault with the size that
  * was asked for. */
 static void *
 allocated (void *memory, cudaError_t status, const char *call, const char *what,
@@ -553,16 +554,16 @@ gpu_event_query (GpuEvent event, bool *done, Fault *fault)
   if (*done)
     return true;
   if (status == cudaErrorNotReady) {
-    /* An answer; it must not be taken for a later call's error. */
+    /* Not a failure; a later call must not report it. */
     forget_error (status);
     return true;
   }
   return gpu_fault (fault, (int) status, "cudaEventQuery");
 }
 
-/* By naps. The runtime's own waits either spin, or have the driver raise an
- * interrupt whose handler thread was seen to spin for 110 us an event, and woke the
- * waiting thread up to 200 us late; a nap takes 4 us of CPU time. */
+/* Waits by naps, each of which takes 4 us of CPU time. The runtime's own waits either
+ * spin, or rely on an interrupt: its handler thread was measured to spin for 110 us an
+ * event, and to wake the waiting thread up to 200 us late. */
 bool
 gpu_event_synchronize (GpuEvent event, double nap_ns, Fault *fault)
 {

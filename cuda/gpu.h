@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* gpu: one CUDA device and its context, and the few runtime services that the
- * engine's host code needs, each with its result checked and told in words.
+ * engine's host code needs. Each checks its result and reports failure as a Fault.
  *
- * A build without CUDA has the same functions; gpu_open() then reports
- * FAULT_NOT_FOUND and nothing else can be reached.
+ * A build without CUDA has the same functions: gpu_open() then reports
+ * FAULT_NOT_FOUND, so that no other function can be used.
  *
  * The context is the device's primary one, retained, so that it is shared with
- * other CUDA libraries in the process, or one that somebody else made. It is never
- * assumed to be current: wrap every use in gpu_push() and gpu_pop(), on whatever
- * thread. The legacy default
- * stream, cudaSetDevice and device-wide synchronisation are never used.
+ * other CUDA libraries in the process; or one that the caller brings. It is never
+ * assumed to be current: wrap every use in gpu_push() and gpu_pop(), on every
+ * thread. The legacy default stream, cudaSetDevice and device-wide synchronisation
+ * are never used.
  *
  * Thread safety: a Gpu may be used from any number of threads at once; streams,
  * events and memory as CUDA allows. */
@@ -29,39 +29,39 @@ typedef struct Gpu Gpu;
 typedef struct CUstream_st *GpuStream;
 typedef struct CUevent_st *GpuEvent;
 
-/* Number of devices that the driver shows; 0 and a fault when there are none,
+/* Number of devices that the driver reports; 0 and a fault if there are no devices,
  * no driver, or no CUDA in this build. */
 int gpu_count (Fault *fault);
 
-/* CUDA versions, 1000 * major + 10 * minor: of this build's runtime, and what the driver
- * has at most. */
+/* CUDA versions, 1000 * major + 10 * minor: this build's runtime, and the newest one that
+ * the driver supports. */
 bool gpu_versions (int *runtime, int *driver, Fault *fault);
 
-/* Opens device `id`; -1 takes the first that can run this build's kernels.
- * FAULT_NOT_FOUND: no such device, no driver, or kernels built for other
- * architectures, or a process that was forked after its parent had looked for the driver. The
- * caller owns the result. */
+/* Opens device `id`; -1: the first one that can run this build's kernels.
+ * FAULT_NOT_FOUND: no such device, no driver, kernels built for other architectures, or
+ * a process that was forked after its parent had loaded the driver. The caller owns the
+ * result. */
 Gpu *gpu_open (int id, Fault *fault);
-/* Opens a context (CUcontext) of device `id` that somebody else made. `owner` keeps it
- * alive until `release` is called with it, when the last hold is given up; after a
- * failure it is still the caller's. Faults as those of gpu_open(). */
+/* Opens a context (CUcontext) of device `id` that the caller brings. `owner` keeps the
+ * context alive; release (owner) is called when the last reference is dropped. After a
+ * failure the caller still has `owner`. Faults as for gpu_open(). */
 Gpu *gpu_open_context (void *context, int id, void (*release) (void *owner),
     void *owner, Fault *fault);
-/* Another hold on it, for something that may outlive the opener; returns it. */
+/* Adds a reference, for an object that may outlive the opener; returns `gpu`. */
 Gpu *gpu_ref (Gpu *gpu);
-/* Gives up one hold; NULL is allowed. With the last one, all streams, events and
- * memory made from it must be gone. */
+/* Drops one reference; NULL is allowed. Before the last one is dropped, all streams,
+ * events and memory made from the Gpu must have been freed. */
 void gpu_close (Gpu *gpu);
 
 int gpu_id (const Gpu *gpu);
 /* The CUcontext. */
 void *gpu_context (const Gpu *gpu);
 const char *gpu_name (const Gpu *gpu);
-/* Compute capability as 10 * major + minor; of the code that this build has for the GPU, if
- * that was made for less. */
+/* Compute capability as 10 * major + minor: the GPU's, or the one that this build's code for
+ * the GPU was made for, if that is lower. */
 int gpu_capability (const Gpu *gpu);
-/* Whether kernels for this one run on it; NULL: on one that runs all. `why` says what
- * it has instead. */
+/* Whether kernels for `capability` run on the GPU; NULL: assume one that runs all. If
+ * not, `why` names the GPU's capability. */
 static inline bool
 gpu_has_capability (const Gpu *gpu, int capability, Fault *why)
 {
@@ -73,43 +73,44 @@ gpu_has_capability (const Gpu *gpu, int capability, Fault *why)
   return true;
 }
 int gpu_multiprocessors (const Gpu *gpu);
-/* Has launches divided as if the GPU had no more than that, or, with 0, for all that it
- * has: for a GPU that is shared, and tests. Not while another thread launches. */
+/* Makes launches divide their work as if the GPU had at most this many multiprocessors;
+ * 0: all. For shared GPUs and tests. Do not call it while another thread launches. */
 void gpu_limit_multiprocessors (Gpu *gpu, int most);
-/* Bytes of shared memory that one block of threads can have, at most. */
+/* The most bytes of shared memory that one block can have. */
 size_t gpu_shared_memory (const Gpu *gpu);
 
-/* Makes the context current on this thread, above whatever was; pushes nest. */
+/* Makes the context current on this thread, on top of the current one; pushes nest. */
 bool gpu_push (Gpu *gpu, Fault *fault);
 void gpu_pop (Gpu *gpu);
 
 /* Everything below needs the context pushed. Frees accept NULL. */
 
-/* Pinned host memory, which copy engines and kernels of every device reach at the
- * address that the host uses, and device memory; at least 256-byte aligned.
- * Device memory starts zeroed, so that padding never shows another program's
- * data. FAULT_NO_SPACE says how much was asked for. */
+/* Allocates pinned host memory, which copy engines and kernels of every device access at
+ * its host address; or device memory. Both are at least 256-byte aligned. Device memory
+ * starts zeroed, so that padding never shows another program's data. FAULT_NO_SPACE
+ * reports the size that was asked for. */
 void *gpu_malloc_host (size_t bytes, Fault *fault);
 void gpu_free_host (void *memory);
 void *gpu_malloc (size_t bytes, Fault *fault);
 void gpu_free (void *memory);
-/* The number of the device that holds the memory, whoever allocated it; -1: the host does. */
+/* The id of the device that holds the memory, whoever allocated it; -1: host memory. */
 bool gpu_memory_device (const void *memory, int *id, Fault *fault);
 
-/* What a run's kernels wait for, of the kernels that were queued on their stream before
- * them. They always wait for copies, and for events that the stream was told to await. */
+/* The order of a run's kernels with kernels that were queued on their stream before. A run
+ * always waits for earlier copies, and for events that the stream waits for. */
 typedef enum
 {
-  GPU_AFTER_KERNELS, /* all of them */
-  /* None, where a GPU and a method can do that: of neighbours on the stream, one begins
-   * while the other goes on. The caller knows that no kernel that may still be running
-   * writes what the run reads or writes, or reads what it writes. Whatever is queued
-   * after the run comes after all of them as ever, unless it is queued like this
-   * itself. */
+  GPU_AFTER_KERNELS, /* back to back: waits for all of them */
+  /* Waits for none of them, where GPU and method support this: neighbouring kernels on
+   * the stream overlap. The caller guarantees that no kernel that may still be running
+   * writes memory that the run reads or writes, or reads memory that it writes. Work that
+   * is queued after the run waits for all these kernels as usual, unless it is queued with
+   * GPU_BESIDE_KERNELS itself. */
   GPU_BESIDE_KERNELS,
 } GpuOrder;
 
-/* The compute capability that it takes for a kernel to begin before others end. */
+/* The least compute capability for programmatic dependent launch, by which a kernel
+ * begins before earlier ones end. */
 #define GPU_EARLY_CAPABILITY 90
 
 static inline bool
@@ -118,7 +119,7 @@ gpu_overlaps_kernels (const Gpu *gpu) /* NULL: no GPU */
   return gpu != NULL && gpu_capability (gpu) >= GPU_EARLY_CAPABILITY;
 }
 
-/* `order`, or what comes of it on this GPU, or without one. */
+/* `order`, or GPU_AFTER_KERNELS where kernels cannot overlap; NULL: no GPU. */
 static inline GpuOrder
 gpu_possible_order (const Gpu *gpu, GpuOrder order)
 {
@@ -129,26 +130,26 @@ gpu_possible_order (const Gpu *gpu, GpuOrder order)
 bool gpu_stream_new (GpuStream *stream, Fault *fault);
 void gpu_stream_free (GpuStream stream);
 bool gpu_stream_wait_event (GpuStream stream, GpuEvent event, Fault *fault);
-/* Blocks until the stream's work is done; errors of that work come out here. */
+/* Blocks until the stream's work is done; reports errors of that work. */
 bool gpu_stream_synchronize (GpuStream stream, Fault *fault);
-/* Whether what is queued on the stream is captured into a graph. Captured work runs later,
- * perhaps several times, and nothing of it may be waited for before. */
+/* Whether work that is queued on the stream is being captured into a graph. Captured work
+ * runs later, perhaps several times, and must not be waited for during the capture. */
 bool gpu_stream_is_captured (GpuStream stream, bool *captured, Fault *fault);
 
-/* Events time the work between them. Those without time cost the stream less. */
+/* Two timed events measure the work between them. Untimed events cost the stream less. */
 bool gpu_event_new (GpuEvent *event, Fault *fault);
 bool gpu_event_new_untimed (GpuEvent *event, Fault *fault);
 void gpu_event_free (GpuEvent event);
 bool gpu_event_record (GpuEvent event, GpuStream stream, Fault *fault);
-/* Sleeps until the event has come, looking again after naps, each of some 4 us of CPU time:
- * `nap_ns` long at least, then an eighth of the time waited so far, and never more than
- * a millisecond. Sleeping itself takes some microseconds more. */
+/* Waits until the event has completed, by queries with naps between them. A nap lasts an
+ * eighth of the time waited so far, at least `nap_ns` and at most 1 ms, costs about 4 us of
+ * CPU time, and ends some microseconds late. */
 #define GPU_NAP_NS 8e3
 bool gpu_event_synchronize (GpuEvent event, double nap_ns, Fault *fault);
-/* Polls until the event has come, *done, but no longer than `ns`, which takes a core: for
- * what had not come just now, and does sooner than a nap ends. */
+/* Polls until the event has completed, or for `ns`; *done reports which. Keeps a core busy:
+ * for events that are likely to complete before a nap would end. */
 bool gpu_event_poll (GpuEvent event, double ns, bool *done, Fault *fault);
-/* Whether it has come, without waiting. */
+/* Whether the event has completed, without waiting. */
 bool gpu_event_query (GpuEvent event, bool *done, Fault *fault);
 /* Nanoseconds from one completed event to another. */
 bool gpu_event_elapsed (GpuEvent start, GpuEvent end, double *ns, Fault *fault);
@@ -160,9 +161,9 @@ typedef enum
   GPU_COPY_DEVICE
 } GpuCopy;
 
-/* Copies `height` rows of `row_bytes` each; strides in bytes. Rows that follow
- * each other without a gap on both sides travel as one. Pageable host memory is
- * allowed; the call may then wait for the copy. */
+/* Queues the copy of `height` rows of `row_bytes` each; strides in bytes. Rows without a
+ * gap on both sides go in one copy. Pageable host memory is allowed; the call may then
+ * wait for the copy. */
 bool gpu_copy_rows (uint8_t *dst, ptrdiff_t dst_stride, const uint8_t *src,
     ptrdiff_t src_stride, size_t row_bytes, int height, GpuCopy kind,
     GpuStream stream, Fault *fault);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What counters say of the samples. No rows, no planes: numbers only. */
+/* histo-statistics: statistics of counters. It knows no rows and no planes. */
 #include "histo.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ histo_bin_center (int bin, int bins, int depth)
   return last < first ? (double) first : 0.5 * (double) (first + last);
 }
 
-/* The codes that fall into each bin, if they are as many for all; otherwise 0. */
+/* The number of codes in each bin, if it is the same for all bins; otherwise 0. */
 static int
 even_width (int bins, int depth)
 {
@@ -29,7 +29,8 @@ even_width (int bins, int depth)
   return codes % bins == 0 ? codes / bins : 0;
 }
 
-/* histo_bin_center() for one bin after the other: divisions take most of its time. */
+/* histo_bin_center() for loops over all bins: `width`, from even_width(), saves the divisions,
+ * which take most of the time. */
 static double
 center_of (int bin, int width, int bins, int depth)
 {
@@ -37,7 +38,7 @@ center_of (int bin, int width, int bins, int depth)
                    : histo_bin_center (bin, bins, depth);
 }
 
-/* The centre of the first bin up to which a share part/whole has been counted. */
+/* The centre of the first bin at which the bins so far hold a share part/whole of the samples. */
 static double
 quantile (const uint64_t *counts, int bins, int depth, uint64_t samples,
     uint64_t part, uint64_t whole)
@@ -53,7 +54,7 @@ quantile (const uint64_t *counts, int bins, int depth, uint64_t samples,
   return histo_bin_center (bin, bins, depth);
 }
 
-/* What takes a sum over the bins, given the mean. */
+/* Adds the statistics that need a second sum over the bins, after the mean. */
 static void
 add_spread (HistoStatistics *statistics, const uint64_t *counts, int bins,
     int depth, double dark, double bright)
@@ -78,7 +79,7 @@ add_spread (HistoStatistics *statistics, const uint64_t *counts, int bins,
       n_bright += counts[bin];
   }
   statistics->stddev = sqrt (squares);
-  /* Not sums of shares, which rounding may take beyond 1. */
+  /* Not sums of shares: rounding could make these exceed 1. */
   statistics->dark = (double) n_dark / (double) statistics->samples;
   statistics->bright = (double) n_bright / (double) statistics->samples;
 }

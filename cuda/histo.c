@@ -30,10 +30,10 @@ static const HistoMethod methods[] = {
 
 #define N_METHODS ((int) (sizeof methods / sizeof methods[0]))
 
-/* Of compute capability 9.0 and 10.x: CUDA C++ Programming Guide, table of
- * technical specifications. */
+/* Shared memory of a block, for compute capability 9.0 and 10.x: CUDA C++ Programming
+ * Guide, table of technical specifications. */
 #define MOST_SHARED_MEMORY ((size_t) 227 << 10)
-/* What kernels keep beside their counters. */
+/* Bytes that kernels need in addition to their counters. */
 #define RESERVED_SHARED_MEMORY 256
 
 int
@@ -322,7 +322,7 @@ histo_result_counts (const HistoResult *result, int plane, int channel)
   return i < 0 ? NULL : result->counts + (size_t) i * (size_t) result->bins;
 }
 
-/* A plane of the plan's kind, no larger. */
+/* Whether a plane equals the plan's, but may be narrower. */
 static bool
 plane_fits (const ImagePlane *plane, const ImagePlane *layout)
 {
@@ -334,7 +334,7 @@ plane_fits (const ImagePlane *plane, const ImagePlane *layout)
   return memcmp (&narrowed, plane, sizeof narrowed) == 0;
 }
 
-/* Same planes as the plan's, no larger than it. */
+/* Whether an image has the plan's planes, none of them larger. */
 static bool
 fits_plan (const HistoPlan *plan, const Image *image)
 {
@@ -353,7 +353,7 @@ fits_plan (const HistoPlan *plan, const Image *image)
   return true;
 }
 
-/* Planes that are not counted may lie anywhere. */
+/* Whether a GPU can access the planes that are counted; others may be misaligned. */
 static bool
 suits_gpu (const HistoPlan *plan, const Image *image, Fault *fault)
 {

@@ -22,7 +22,7 @@ host_clock_sleep_until (double ns)
   struct timespec until;
 
   if (!precise) {
-    /* Timers may otherwise be 50 us late. No harm where it is refused. */
+    /* Timers may otherwise be 50 us late. A refusal is harmless. */
     (void) prctl (PR_SET_TIMERSLACK, 1000UL);
     precise = true;
   }

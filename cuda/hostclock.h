@@ -9,7 +9,8 @@ extern "C" {
 /* Nanoseconds of CLOCK_MONOTONIC. */
 double host_clock_ns (void);
 
-/* Sleeps until that time, a few microseconds late, or shorter if a signal comes. */
+/* Sleeps until host_clock_ns() reaches `ns`. Returns a few microseconds late, or early if a signal
+ * arrives. */
 void host_clock_sleep_until (double ns);
 
 #ifdef __cplusplus

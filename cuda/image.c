@@ -110,7 +110,7 @@ image_suits_gpu (const Image *image, Fault *fault)
   return true;
 }
 
-/* The addresses of a memory's rows: first, and one beyond the last byte. */
+/* The addresses of the first byte of a memory, and of the byte after its last. */
 static void
 find_extent (const ImageMemory *memory, intptr_t *first, intptr_t *last)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* image: what a picture in memory is.
+/* image: the layout of a picture in memory.
  *
  * An image is 1 to 4 blocks of rows ("memories") and 1 to 4 planes laid over
  * them. A plane is a set of interleaved channels that share one sampling grid:
@@ -14,9 +14,9 @@
  * Sample (x, y, c) of a plane starts at byte
  *   memory.data + y * memory.stride
  *     + plane.offset + x * plane.pixel_stride + c * plane.channel_stride
- * takes 1 byte where depth + shift <= 8, else 2 in the host's byte order, and
- * its code is (raw >> shift), in [0, 2^depth). Offsets and strides of 2-byte
- * samples within a row are even; a GPU also wants even addresses and row strides.
+ * and takes 1 byte if depth + shift <= 8, else 2 in the host's byte order. Its code
+ * is (raw >> shift), in [0, 2^depth). Offsets and strides of 2-byte samples within
+ * a row are even; a GPU also needs even addresses and row strides.
  *
  * Images are plain values: they own nothing, and may be copied freely. */
 #pragma once
@@ -34,7 +34,7 @@ extern "C" {
 #define IMAGE_MAX_MEMORIES 4
 #define IMAGE_MAX_PLANES 4
 #define IMAGE_MAX_CHANNELS 4 /* in one plane */
-/* Of a memory: what can be counted in an int, with what is added to it. */
+/* Limits of a memory: leave room in an int for additions. */
 #define IMAGE_MAX_HEIGHT (1 << 30)
 #define IMAGE_MAX_ROW_BYTES (1 << 30)
 
@@ -73,33 +73,33 @@ typedef struct
   int first, last;
 } ImageRows;
 
-/* Bytes [left, right) of the rows [top, bottom) of a memory; it may be empty. */
+/* Bytes [left, right) of the rows [top, bottom) of a memory; a box may be empty. */
 typedef struct
 {
   int memory; /* index into Image.memory */
   int left, top, right, bottom;
 } ImageBox;
 
-/* Bytes from a row's start to the end of the plane's last sample in it: the
- * least that row_bytes must be. */
+/* Bytes from a row's start to the end of the plane's last sample in it: the least
+ * value of row_bytes. */
 size_t image_plane_row_bytes (const ImagePlane *plane);
 
-/* Checks every invariant above but the addresses (a layout may have none yet);
- * FAULT_SETTINGS says which one does not hold. */
+/* Checks every invariant above except the addresses (a layout may have none yet);
+ * FAULT_SETTINGS names the one that does not hold. */
 bool image_validate (const Image *image, Fault *fault);
 
-/* True when both have the same planes and memories but for addresses and
+/* True when both have the same planes and memories, apart from addresses and
  * strides: such images can be source and destination of one filter run. */
 bool image_same_layout (const Image *a, const Image *b);
 
-/* Whether a GPU reaches the plane's samples at these addresses; FAULT_SETTINGS: they
- * take two bytes and lie at odd ones. */
+/* Whether a GPU can access the plane's samples at these addresses; FAULT_SETTINGS:
+ * samples of two bytes lie at odd addresses. */
 bool image_plane_suits_gpu (const Image *image, int plane, Fault *fault);
-/* All of them. */
+/* The same for all planes. */
 bool image_suits_gpu (const Image *image, Fault *fault);
 
-/* Whether no two rows of a memory share a byte, and all rows of one memory lie before or behind those
- * of another. An image whose rows share bytes cannot be changed in place. */
+/* Whether no two rows of a memory share a byte, and no two memories overlap. An image whose rows
+ * share bytes cannot be changed in place. */
 bool image_is_apart (const Image *image);
 
 /* One field (parity 0: rows 0, 2, 4...; 1: rows 1, 3, 5...) of an interlaced
@@ -131,7 +131,7 @@ image_is_aligned (const uint8_t *data, ptrdiff_t stride, int bytes)
   return (uintptr_t) data % (uintptr_t) bytes == 0 && stride % bytes == 0;
 }
 
-/* A sample of 1 or 2 bytes as it lies at a host address, which may be odd. */
+/* The raw sample of 1 or 2 bytes at a host address, which may be odd. */
 static inline int
 image_read_raw (const uint8_t *at, int bytes)
 {
@@ -173,7 +173,7 @@ size_t image_bytes (const Image *image);
 /* Copies rows on the host, memory by memory; layouts must be the same. */
 void image_copy (const Image *dst, const Image *src);
 
-/* Bytes in n boxes; those that several share count several times. */
+/* Bytes in n boxes; bytes that several boxes share count several times. */
 size_t image_box_bytes (const ImageBox *box, int n);
 
 /* Copies n boxes that lie within both images, on the host. */

@@ -16,7 +16,7 @@ static const char *const names[ISA_N] = {
 };
 
 static atomic_int cap = ISA_N - 1;
-/* The value of CUDASEPCONV_ISA, as far as it fits, if it is no name. */
+/* The value of CUDASEPCONV_ISA, perhaps truncated, if it is not a valid name. */
 static char refused[32];
 static pthread_once_t environment_once = PTHREAD_ONCE_INIT;
 

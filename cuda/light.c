@@ -10,10 +10,10 @@
 
 #define WORK_ALIGNMENT 64
 
-/* Where a role is in a spec. */
+/* The channel that has a role in a spec. */
 typedef struct
 {
-  int n; /* channels of the role */
+  int n; /* number of channels with the role */
   int plane, channel;
 } Place;
 
@@ -32,7 +32,7 @@ find_places (
     }
 }
 
-/* The channel whose samples are the pixels: red, Y or grey. */
+/* The channel that has a sample for each pixel: red, or Y of YUV or grey. */
 static Place
 first_place (const Place place[LIGHT_N_ROLES])
 {
@@ -75,7 +75,7 @@ is_subsampling (int pixels)
   return pixels == 1 || pixels == 2 || pixels == 4;
 }
 
-/* Whether the plane of a role has the samples that `first`, red or Y, with the subsampling has. */
+/* Whether the plane of a role has the size of `first`, red or Y, divided by the subsampling. */
 static bool
 validate_grid (const Image *layout, Place first, Place place, int sub_x,
     int sub_y, Fault *fault)
@@ -114,7 +114,7 @@ validate_channels (const LightSpec *spec, const Image *layout, Fault *fault)
   first = first_place (place);
   for (int role = LIGHT_RED; role < LIGHT_N_ROLES; role++) {
     const bool chroma = role == LIGHT_CB || role == LIGHT_CR;
-    /* Of both chroma planes, the first one's. */
+    /* The subsampling of Cb's plane counts for both chroma planes. */
     const int p = place[LIGHT_CB].plane;
 
     if (place[role].n == 0)
@@ -307,7 +307,7 @@ describe_channel (const Image *layout, int p, int c)
     .width = plane->width };
 }
 
-/* Alpha that is not written is copied, also where colour is weighted by it. */
+/* Lists the plan's channels. Alpha that is not written is copied, also if it weights colour. */
 static void
 list_channels (LightPlan *plan)
 {
@@ -333,7 +333,7 @@ list_channels (LightPlan *plan)
     }
 }
 
-/* Makes T, and the plan's own spec with it. */
+/* Makes the table T, and the plan's own spec, which refers to it. */
 static bool
 copy_decoding (LightPlan *plan, const LightSpec *spec, Fault *fault)
 {
@@ -390,7 +390,7 @@ takes_one_step (const LightPlan *plan)
   return plan->ops->takes_one_step != NULL && plan->ops->takes_one_step (plan);
 }
 
-/* Makes the work picture and its result, unless they are there or not needed. */
+/* Allocates the work picture and its result, unless they exist or are not needed. */
 static bool
 make_work (LightPlan *plan, Fault *fault)
 {
@@ -535,7 +535,7 @@ light_plan_update (LightPlan *plan, const LightSpec *spec,
   return true;
 }
 
-/* Whether an image has the plan's planes, and rows that belong together. */
+/* Whether an image has the plan's planes, and heights that fit together. */
 static bool
 fits_plan (const LightPlan *plan, const Image *image)
 {
@@ -577,7 +577,7 @@ light_plan_run (LightPlan *plan, const Image *src, const Image *dst,
     return false;
   if (takes_one_step (plan))
     return plan->ops->run (plan, src, dst, stream, order, fault);
-  /* The first run since an update that needs them. */
+  /* An update may have made the work picture necessary. */
   if (!make_work (plan, fault))
     return false;
   for (int p = 0; p < plan->work.n_planes; p++)

@@ -142,7 +142,8 @@ overlay_validate (const OverlaySpec *spec, const Image *layout, Fault *fault)
       && validate_color (spec, layout, &spec->line, fault);
 }
 
-/* The first bin whose centre is above `code`, or not below it; centres rise. */
+/* The first bin whose centre is above `code`, or with `not_below`, at or above it. Centres
+ * increase with the bin. */
 static int
 first_bin (double code, bool not_below, int bins, int depth)
 {
@@ -285,8 +286,8 @@ overlay_plan_update (OverlayPlan *plan, const OverlaySpec *spec, Fault *fault)
   return true;
 }
 
-/* Part [first, last) of the rectangle's side [from, from + size) that lies in the
- * frame, in pixels of a plane. */
+/* Clips the rectangle's side [from, from + size) to the frame: [first, last), in pixels of
+ * a plane. */
 static void
 clip_side (
     int from, int size, int frame, int subsampling, int *first, int *last)

@@ -51,8 +51,8 @@ is_blur (TapsKernel kernel)
       || kernel == TAPS_BINOMIAL || kernel == TAPS_UNSHARP;
 }
 
-/* Whether the gain keeps to its limit for every sigma that a strength gives. The taps made for it
- * sum to 1, but for the rounding of up to TAPS_MAX terms. */
+/* Whether the gain stays within its limit for every sigma that a strength gives. The taps that are
+ * made for a sigma sum to 1, apart from the rounding errors of up to TAPS_MAX taps. */
 static bool
 validate_strength_gain (const RegionsSpec *spec, Fault *fault)
 {
@@ -67,7 +67,7 @@ validate_strength_gain (const RegionsSpec *spec, Fault *fault)
           gain, SEPCONV_MAX_GAIN);
 }
 
-/* Whether strength > 0 can make the filter's taps anew. */
+/* Whether the filter's taps can be remade for strength > 0. */
 static bool
 validate_strength (const RegionsSpec *spec, const Image *layout, Fault *fault)
 {
@@ -95,7 +95,7 @@ validate_strength (const RegionsSpec *spec, const Image *layout, Fault *fault)
 static bool
 validate_fill (const RegionsSpec *spec, const Image *layout, Fault *fault)
 {
-  /* A strength gives every sigma; FILTER also needs to know the kernel. */
+  /* With a strength, `taps` is not needed for sigma; but FILTER needs its kernel. */
   if (spec->taps == NULL
       && (spec->strength > 0.0 ? spec->fill == REGIONS_FILTER
                                : spec->fill == REGIONS_PIXELATE))
@@ -164,7 +164,7 @@ regions_make_taps (const RegionsSpec *from, const Image *layout, double sigma,
 
     if (plane->channels == 0)
       continue;
-    /* As V of YUV does after U. */
+    /* V of YUV takes the taps of U. */
     if (last < 0 || !same_plane_taps (from, layout, last, p)) {
       last = p;
       settings.depth = layout->plane[p].depth;
@@ -200,7 +200,7 @@ copy_taps (Taps **next, const Taps *from)
   return to;
 }
 
-/* Makes room for the taps of a spec. */
+/* Makes room for a copy of the spec's taps. */
 static bool
 reserve_taps (RegionsFilter *filter, const SepconvSpec *spec,
     const Image *layout, Fault *fault)
@@ -220,7 +220,7 @@ reserve_taps (RegionsFilter *filter, const SepconvSpec *spec,
   return true;
 }
 
-/* Copies a filter for which there is room. */
+/* Copies a filter, after reserve_taps(). */
 static void
 copy_filter (
     RegionsFilter *filter, const SepconvSpec *spec, const Image *layout)
@@ -242,7 +242,7 @@ copy_filter (
   }
 }
 
-/* Takes a valid spec, for whose taps there is room. */
+/* Adopts a valid spec, after reserve_taps(). */
 static void
 adopt_spec (RegionsPlan *plan, const RegionsSpec *spec)
 {
@@ -252,7 +252,7 @@ adopt_spec (RegionsPlan *plan, const RegionsSpec *spec)
   plan->spec.taps = NULL;
   if (spec->taps != NULL) {
     plan->taps = *spec->taps;
-    /* Not needed for blurs, and only borrowed. */
+    /* Borrowed, and blurs do not need them. */
     plan->taps.custom_x = plan->taps.custom_y = NULL;
     plan->taps.term = NULL;
     plan->spec.taps = &plan->taps;
@@ -260,7 +260,7 @@ adopt_spec (RegionsPlan *plan, const RegionsSpec *spec)
   plan->revision++;
 }
 
-/* The method of a spec's FILTER, where it is the same for all regions. */
+/* Chooses the method of the spec's FILTER, if it is the same for all regions; else leaves it. */
 static bool
 choose_method (const RegionsPlan *plan, const RegionsSpec *spec,
     const SepconvMethod **chosen, Fault *fault)
@@ -370,7 +370,7 @@ regions_plan_update (RegionsPlan *plan, const RegionsSpec *spec, Fault *fault)
   return true;
 }
 
-/* Same planes as the plan's layout, and no more rows. */
+/* Whether an image has the plan's planes, and no more rows. */
 static bool
 fits_plan (const RegionsPlan *plan, const Image *image)
 {
@@ -453,8 +453,8 @@ reserve_places (RegionsPlan *plan, int n, Fault *fault)
   return true;
 }
 
-/* Whether the places are those of these regions: a frame asks for them up to three times, and zones
- * stay. */
+/* Whether the places were made from these regions. A frame needs its places up to three times, and
+ * zones are the same in every frame. */
 static bool
 are_placed (const RegionsPlan *plan, const Region *regions, int n)
 {
@@ -463,7 +463,7 @@ are_placed (const RegionsPlan *plan, const Region *regions, int n)
           || memcmp (plan->placed, regions, sizeof *regions * (size_t) n) == 0);
 }
 
-/* Grows a run's valid regions into its places. */
+/* Grows the valid regions into the places of the run. */
 static bool
 place_regions (
     RegionsPlan *plan, const Region *regions, RegionsRun *run, Fault *fault)
@@ -503,7 +503,7 @@ reserve_boxes (RegionsPlan *plan, int n, Fault *fault)
   return true;
 }
 
-/* Fills in the boxes of a run, of an image of so many rows. */
+/* Fills in the boxes of a run, for an image with the rows of `layout`. */
 static bool
 find_boxes (
     RegionsPlan *plan, const Image *layout, RegionsRun *run, Fault *fault)
@@ -548,7 +548,7 @@ regions_plan_run (RegionsPlan *plan, const Region *regions, int n,
       && plan->ops->run (plan, &run, fault);
 }
 
-/* Rows of a field become those of both. */
+/* Turns the rows of a field into rows of the whole picture, of both fields. */
 static void
 spread_rows (ImageBox *box, int n, const Image *layout)
 {
@@ -579,7 +579,7 @@ regions_plan_find_boxes (RegionsPlan *plan, const Region *regions, int n,
   return true;
 }
 
-/* Whether pictures of that size are ever to be changed in place. */
+/* Whether runs in place can be of use for pictures of the plan's size. */
 static bool
 suits_size (const RegionsPlan *plan, bool in_gpu_memory)
 {

@@ -11,59 +11,64 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Enough for vector loads, and no more than the rows of usual pictures have by
- * themselves: a device image then lies as the host's does, and goes in one copy. */
+/* Enough for vector loads. The row length of usual pictures is a multiple of it: a device
+ * image then has the strides of the host image, and one copy transfers it. */
 #define ROW_ALIGNMENT 64
 
-/* Threads that share one frame's copy to or from pinned memory: one moves 14
- * GB/s, the bus takes 50. */
+/* Threads that share one frame's copy to or from pinned memory: one thread copies 14
+ * GB/s, the bus 50. */
 #define COPY_WORKERS 4
-/* Bytes worth waking a thread for. */
+/* Bytes of a copy that are worth waking one more thread. */
 #define COPY_GRAIN (256 * 1024)
-/* Slots from which on kernels of neighbouring frames overlap: fewer do not fill a GPU with
- * what is laid out for that. */
+/* The least number of slots with which kernels of neighbouring frames overlap: with fewer
+ * frames in flight, kernels that are laid out for overlap do not fill a GPU. */
 #define DEPTH_BESIDE 3
 
-/* The first frames are timed, and then every so many: two time stamps on a copy
- * stream cost it what a tenth of a 3 MB frame takes. Those whose kernels overlap are
- * timed alone, which costs as much as a few more frames. */
+/* The first TIMED_FIRST frames are timed, then one frame in TIMED_EVERY: two time stamps
+ * on a copy stream take a tenth of the time of a 3 MB frame. Where kernels overlap, a
+ * timed frame runs alone, which costs the time of a few frames: one in
+ * TIMED_EVERY_BESIDE. */
 #define TIMED_FIRST 8
 #define TIMED_EVERY 16
 #define TIMED_EVERY_BESIDE 256
 
-/* A frame is slept for by the clock, for this part of the time that it is expected
- * to take, if that is worth it; what is left is for gpu_event_synchronize(). */
+/* ring_wait() first sleeps by the clock for DOZE_PART of a frame's expected time, unless
+ * that is less than DOZE_MIN_NS; gpu_event_synchronize() waits for the rest. */
 #define DOZE_PART 0.9
 #define DOZE_MIN_NS 20e3
-/* What a guess is multiplied by that proved too long: a frame that is alone is late
- * then, and felt to be; in a series, others are queued behind it, and the waker
- * may be to blame. */
+/* Factors for an expected time that proved too long. A frame that is alone has then been
+ * delayed noticeably; in a series, others are queued behind it, and the delay may be due
+ * to a late wake-up. */
 #define EARLIER_ALONE 0.5
 #define EARLIER_IN_SERIES 0.97
-/* A frame that is alone is looked for more often: it is few, and awaited. */
+/* A frame that is alone is queried more often: such frames are few, and their latency
+ * counts. */
 #define NAP_ALONE_NS 2e3
-/* What a nap may take, however short it is meant to be; and with waking the thread that
- * submits frames, if that sleeps by then, until the next one reaches the GPU. Where all
- * that are under way are done sooner than that, the thread polls instead, for as long as a
- * nap takes. */
+/* NAP_TAKES_NS: the time that even a short nap may take. RUN_DRY_NS: the same, plus the time
+ * to wake the thread that submits frames until its next frame reaches the GPU. If all
+ * frames in flight are expected to end sooner than RUN_DRY_NS, the waiting thread first
+ * polls for NAP_TAKES_NS. */
 #define NAP_TAKES_NS 30e3
 #define RUN_DRY_NS 90e3
-/* Longer pauses between frames say no more, and must not count for long. */
+/* Longer intervals between frames are clipped to this: they carry no more information,
+ * and must not dominate the mean. */
 #define PACE_MAX_NS (2.0 * RUN_DRY_NS)
-/* What a frame counts for in the mean time from one end to the next. */
+/* The weight of the newest frame in the running mean of the interval between ends. */
 #define PACE_PART (1.0 / 16)
-/* No guess is longer: the gain would be small, and a wrong one felt. */
+/* The longest expected time: a longer sleep would gain little, and an error would be
+ * noticed. */
 #define GUESS_MAX_NS 5e6
 
-/* With U the time of one way, a lone frame in n slices takes U up, the last slice's
- * U / n down, and C for each slice: least at n = sqrt (U / C), the root of its bytes
- * over those that are copied in C. On an H200 with PCIe 5 x16, where C is about 4 us. */
+/* With U the time of a frame's copy in one direction, and a fixed cost C of each slice, a
+ * lone frame in n slices takes U up, U / n down for the last slice, and n C. This is least
+ * at n = sqrt (U / C) = sqrt (frame bytes / bytes copied in the time C). Measured on an
+ * H200 with PCIe 5 x16, where C is about 4 us. */
 #define SLICE_COST_BYTES 190e3
 
 _Static_assert(
     TRACE_SLICES >= RING_MAX_SLICES, "each slice has labels for its ranges");
 
-/* What ends before the first row of every memory. */
+/* Row ends before the first row of every memory. */
 static const int no_rows[IMAGE_MAX_MEMORIES] = { 0 };
 
 /* The points in time of one frame, in order. */
@@ -83,29 +88,31 @@ struct RingSlot
   /* Without memory until needed. */
   Image host_src, host_dst; /* pinned */
   Image device_src, device_dst;
-  GpuEvent src_ready, dst_ready; /* what others had queued; untimed */
+  GpuEvent src_ready, dst_ready; /* work queued by others; untimed */
   GpuEvent mark[N_MARKS];
-  GpuEvent sliced_up[RING_MAX_SLICES]; /* the slice has come up; untimed */
+  GpuEvent sliced_up[RING_MAX_SLICES]; /* end of the slice's copy up; untimed */
   GpuEvent sliced_compute[RING_MAX_SLICES];
-  GpuEvent finished; /* untimed; what ring_wait() waits for */
+  GpuEvent finished; /* untimed; ring_wait() waits for it */
   int parts;         /* of this frame, so far */
-  GpuOrder order;    /* of its kernels with others */
+  GpuOrder order;    /* of its kernels with those of other frames */
   bool timed;        /* this frame records its marks */
   bool alone;        /* no other frame was in flight at submit */
   double submit_ns;
   uint64_t number; /* of the frame, from 0 on */
   TraceFrame trace;
   RingFrame frame; /* of the last submit */
-  /* What its copy up reads; what is there then, for the computation; what that leaves,
-   * for the copy down; and what this one writes. */
+  /* The copy up reads `up` and writes `source`; the computation reads `source` and writes
+   * `result`; the copy down reads `result` and writes `down`. */
   Image up, source, result, down;
   bool copies_up, copies_down;
-  bool copy_out; /* `down` is the slot's own: wait copies it to frame.dst */
-  /* In place, of a frame that went through host_src: what wait copies back to frame.src. */
+  /* `down` is the slot's own: ring_wait() copies it to frame.dst */
+  bool copy_out;
+  /* For a frame in place that was staged in host_src: boxes that ring_wait() copies back to
+   * frame.src. */
   ImageBox *back; /* [back_capacity], or NULL */
   int n_back, back_capacity;
   size_t bytes_up, bytes_down; /* over the bus */
-  double compute_ns;           /* without a GPU */
+  double compute_ns;           /* only without a GPU */
 };
 
 struct Ring
@@ -113,17 +120,18 @@ struct Ring
   Gpu *gpu;
   int depth;
   Image src_layout, dst_layout; /* dst_layout without memories: no result */
-  GpuLink *link;                /* of `up` and `down` */
+  GpuLink *link;                /* owns `up` and `down` */
   GpuStream up, compute, down;
   bool own_compute;
   RingSlot *slots;
   Workers *copy_in;  /* of the submitting thread */
   Workers *copy_out; /* of the waiting thread */
 
-  /* The waiting thread's own. Guesses are low, and 0 while there is none. */
+  /* Only of the waiting thread. Expected times of a frame; 0 while unknown. They tend to be
+   * too low. */
   double alone_ns, series_ns;
-  double last_end_ns; /* when the frame before was seen to have ended */
-  double pace_ns;     /* from one end to the next, of late */
+  double last_end_ns; /* time when the previous frame was seen to have ended */
+  double pace_ns;     /* running mean of the interval between ends */
 
   pthread_mutex_t lock; /* protects all below, from both threads */
   pthread_cond_t freed;
@@ -132,8 +140,8 @@ struct Ring
   RingStats stats;
 };
 
-/* Makes one of the slot's images when it is first asked for, in pinned memory or the
- * device's, cleared: bytes that belong to no sample travel too. */
+/* Allocates one of the slot's images when it is first needed, in pinned or device memory.
+ * It is cleared, since bytes that belong to no sample are copied too. */
 static bool
 slot_image (const Image *layout, bool pinned, Image *image, Fault *fault)
 {
@@ -315,7 +323,7 @@ ring_acquire (Ring *ring)
   return slot;
 }
 
-/* A host copy shared by several threads: the rows of one memory. */
+/* A host copy that several threads share: the rows of one memory. */
 typedef struct
 {
   const ImageMemory *to, *from;
@@ -347,7 +355,7 @@ copy_on_host (Workers *workers, const Image *to, const Image *from)
   }
 }
 
-/* The same of a box: its rows. */
+/* The same for the rows of a box. */
 typedef struct
 {
   const Image *to, *from;
@@ -437,10 +445,10 @@ ring_slices_alone (const Image *src)
   return n < 1 ? 1 : n < RING_MAX_SLICES ? n : RING_MAX_SLICES;
 }
 
-/* The rows of each memory that slice i of n ends before. A slice takes the next n-th of
- * the bytes, memory by memory, and not a share of each memory: rows that lie together
- * go in one copy. Cuts are rounded down to whole rows, so that the last slice always
- * has some. */
+/* Fills in the row of each memory before which slice i of n ends. A slice takes the next
+ * n-th of the bytes, memory by memory, and not a share of each memory, so that its rows are
+ * contiguous and go in one copy. Cuts are rounded down to whole rows, so that the last
+ * slice always has some. */
 static void
 slice_rows (const Image *image, int i, int n, int *rows)
 {
@@ -474,14 +482,14 @@ all_rows (const Image *image, ImageRows *rows)
     rows[m] = (ImageRows){ 0, image->memory[m].height };
 }
 
-/* Records a point in time, of a frame that is timed. */
+/* Records a point in time if the frame is timed. */
 static bool
 mark (RingSlot *slot, int point, GpuStream stream, Fault *fault)
 {
   return !slot->timed || gpu_event_record (slot->mark[point], stream, fault);
 }
 
-/* Has the frame's work wait for what others have queued on one of its images. */
+/* Makes the frame's work wait for the work that is queued on `theirs`, an image's stream. */
 static bool
 follow (Ring *ring, GpuStream theirs, GpuEvent ready, bool up, Fault *fault)
 {
@@ -492,7 +500,7 @@ follow (Ring *ring, GpuStream theirs, GpuEvent ready, bool up, Fault *fault)
           && (!up || gpu_stream_wait_event (ring->up, ready, fault)));
 }
 
-/* What tells that slice i has come up. */
+/* The event that marks the end of slice i's copy up. */
 static GpuEvent
 up_end (const RingSlot *slot, int i)
 {
@@ -500,7 +508,7 @@ up_end (const RingSlot *slot, int i)
                                                     : slot->sliced_up[i];
 }
 
-/* Queues the way up of rows [before, ready), slice i. */
+/* Queues the copy up of rows [before, ready), slice i. */
 static bool
 submit_up (Ring *ring, RingSlot *slot, int i, const int *before,
     const int *ready, Fault *fault)
@@ -510,14 +518,14 @@ submit_up (Ring *ring, RingSlot *slot, int i, const int *before,
   if (!slot->copies_up || !has_rows (before, ready))
     return true;
   TRACE_BLOCK (TRACE_UP, (uint64_t) i);
-  /* Pageable memory may be the caller's in any number of pieces. */
+  /* The caller's pageable memory need not be one block. */
   return copy_rows (&slot->source, &slot->up, before, ready,
              frame->transfer != RING_PAGEABLE, GPU_COPY_UP, ring->up, fault)
       && gpu_event_record (up_end (slot, i), ring->up, fault);
 }
 
-/* Queues the way down of rows [before, done), after slice i. The last one ends the
- * frame, so that `down` waits for its work even without a row. */
+/* Queues the copy down of rows [before, done), after slice i. The last slice ends the
+ * frame: `down` waits for its work even if there is no row to copy. */
 static bool
 submit_down (Ring *ring, RingSlot *slot, int i, const int *before,
     const int *done, Fault *fault)
@@ -549,9 +557,9 @@ ring_order (int depth)
   return depth < DEPTH_BESIDE ? GPU_AFTER_KERNELS : GPU_BESIDE_KERNELS;
 }
 
-/* Frames from the host come one at a time, but for those in place, which kernels read and write.
- * Those whose images belong to the stream that they are computed on may depend on what others have
- * queued there. */
+/* Frames from or to the host run back to back, except those in place, whose memory kernels access
+ * directly. So do frames whose images belong to the compute stream: they may depend on work that
+ * others have queued there. */
 static GpuOrder
 order_of (const Ring *ring, const RingSlot *slot)
 {
@@ -566,7 +574,7 @@ order_of (const Ring *ring, const RingSlot *slot)
   return ring_order (ring->depth);
 }
 
-/* Has `compute` queue its work on rows [before, ready), slice i. */
+/* Calls the frame's `compute` to queue its work on rows [before, ready), slice i. */
 static bool
 submit_compute (Ring *ring, RingSlot *slot, int i, const int *before,
     const int *ready, int *done, Fault *fault)
@@ -591,8 +599,8 @@ submit_compute (Ring *ring, RingSlot *slot, int i, const int *before,
   return frame->compute == NULL || frame->compute (frame->user, &part, fault);
 }
 
-/* Queues what follows the way up of rows [before, ready), slice i: compute, and down
- * what is finished by then. */
+/* Queues the work that follows the copy up of rows [before, ready), slice i: compute, and
+ * the copy down of the rows that are then finished. */
 static bool
 submit_slice (Ring *ring, RingSlot *slot, int i, const int *before,
     const int *ready, int *done, Fault *fault)
@@ -616,11 +624,11 @@ submit_to_gpu (Ring *ring, RingSlot *slot, Fault *fault)
 {
   const RingFrame *frame = &slot->frame;
   const GpuStream last = slot->copies_down ? ring->down : ring->compute;
-  /* What comes up where it is to stay must not come early. */
+  /* A copy up straight into dst must wait for dst's stream. */
   const bool up = slot->copies_up && frame->passes;
   const int n = frame->slices;
-  /* Slice i has the rows from cut[i] to cut[i + 1]: where a frame has fewer rows than
-   * slices, some have none. */
+  /* Slice i has the rows [cut[i], cut[i + 1]). If a frame has fewer rows than slices, some
+   * slices are empty. */
   int cut[RING_MAX_SLICES + 1][IMAGE_MAX_MEMORIES] = { { 0 } };
   int done[IMAGE_MAX_MEMORIES] = { 0 };
 
@@ -631,8 +639,8 @@ submit_to_gpu (Ring *ring, RingSlot *slot, Fault *fault)
       || (slot->copies_up && !mark (slot, MARK_UP_START, ring->up, fault))
       || !submit_up (ring, slot, 0, cut[0], cut[1], fault))
     return false;
-  /* The next slice is on its way up before the other calls for this one are made, which
-   * may take a thread that has slept as long as the copy takes the link. */
+  /* The copy up of the next slice is queued before the other work of this one: in a thread
+   * that has just slept, queueing may take as long as the copy takes on the bus. */
   for (int i = 0; i < n; i++)
     if ((i + 1 < n
             && !submit_up (ring, slot, i + 1, cut[i + 1], cut[i + 2], fault))
@@ -651,7 +659,7 @@ is_mapped (const RingFrame *frame)
   return frame->transfer == RING_MAPPED && !frame->passes;
 }
 
-/* Decides where the source comes from, and fills that where it is the slot's. */
+/* Decides where the source is read from, and fills the staging buffer if it is used. */
 static bool
 stage_source (Ring *ring, RingSlot *slot, Fault *fault)
 {
@@ -678,7 +686,7 @@ stage_source (Ring *ring, RingSlot *slot, Fault *fault)
   return true;
 }
 
-/* Decides where the result is made, and where it goes from there. */
+/* Decides where the result is computed, and where it is copied. */
 static bool
 stage_result (Ring *ring, RingSlot *slot, Fault *fault)
 {
@@ -709,7 +717,7 @@ stage_result (Ring *ring, RingSlot *slot, Fault *fault)
   return true;
 }
 
-/* Notes what ring_wait() copies back. */
+/* Keeps the boxes that ring_wait() copies back. */
 static bool
 keep_boxes (RingSlot *slot, Fault *fault)
 {
@@ -732,8 +740,8 @@ keep_boxes (RingSlot *slot, Fault *fault)
   return true;
 }
 
-/* Decides where a frame is computed that is its own result. Kernels cannot reach samples of two bytes
- * at odd addresses. */
+/* Decides where a frame in place is computed. Pinned memory is staged too if it has samples of two
+ * bytes at odd addresses, which kernels cannot access. */
 static bool
 stage_in_place (Ring *ring, RingSlot *slot, Fault *fault)
 {
@@ -884,7 +892,7 @@ ring_submit (Ring *ring, RingSlot *slot, const RingFrame *frame, Fault *fault)
   return true;
 }
 
-/* Sleeps for most of `guess_ns` from `start_ns` on. Returns whether it did. */
+/* Sleeps for DOZE_PART of `guess_ns`, counted from `start_ns`. Returns whether it slept. */
 static bool
 doze (double start_ns, double guess_ns)
 {
@@ -896,8 +904,8 @@ doze (double start_ns, double guess_ns)
   return true;
 }
 
-/* Adapts a guess to a frame that was waited for and took `ns`: it follows the
- * shortest and creeps up. */
+/* Adapts an expected time to a frame that was waited for and took `ns`: it follows the
+ * shortest time, and otherwise grows slowly. */
 static void
 learn (double *guess_ns, double ns)
 {
@@ -908,7 +916,7 @@ learn (double *guess_ns, double ns)
     *guess_ns = GUESS_MAX_NS;
 }
 
-/* Notes that a frame has ended. */
+/* Records the end of a frame, now. */
 static void
 note_end (Ring *ring)
 {
@@ -919,14 +927,14 @@ note_end (Ring *ring)
   ring->last_end_ns = now;
 }
 
-/* Whether the GPU may run dry while this thread naps. */
+/* Whether the GPU may run out of work while this thread naps. */
 static bool
 is_hurried (const Ring *ring, const RingSlot *slot)
 {
   return !slot->alone && (ring->depth - 1) * ring->pace_ns < RUN_DRY_NS;
 }
 
-/* Waits for the event that ends the slot's frame, which had not come just now. */
+/* Waits for the event that ends the slot's frame, after a query that found it not completed. */
 static bool
 wait_for_event (const Ring *ring, const RingSlot *slot, Fault *fault)
 {
@@ -940,9 +948,9 @@ wait_for_event (const Ring *ring, const RingSlot *slot, Fault *fault)
           slot->finished, slot->alone ? NAP_ALONE_NS : GPU_NAP_NS, fault);
 }
 
-/* Waits for the end of the slot's frame, and learns from it. The first frames meet costs of
- * their own, and one submitted to an idle GPU beside a frame that was about to
- * leave tells of neither case. */
+/* Waits for the end of the slot's frame, and adapts the expected time. Not to the first
+ * frames, which have costs of their own; nor to a frame that was submitted in a series
+ * after the previous one had ended: it was neither alone nor queued behind another. */
 static bool
 wait_for_end (Ring *ring, RingSlot *slot, bool first, Fault *fault)
 {

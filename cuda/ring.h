@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ring: frames on their way through the GPU, in order.
+/* ring: frames in flight through the GPU, in order.
  *
  * A ring has `depth` slots. Each holds a device copy of one source and one
  * result image, if it needs them, and passes through
@@ -11,25 +11,24 @@
  * too when it is cut into slices. Slots are acquired, and must be waited for and
  * released, in one order.
  *
- * The streams of the copies are those of gpu-link.h, which all rings of a context share: their
- * frames cross the bus in the order in which they are submitted, so that no ring waits
- * for ever while another keeps the bus busy.
+ * The copy streams are those of gpu-link.h, which all rings of a context share: frames
+ * cross the bus in the order of submission, so that no ring starves while another keeps
+ * the bus busy.
  *
- * Kernels of neighbouring frames may overlap, too, if those lie in device memory on both
- * sides and there are slots enough; but not where images belong to the stream that the
- * kernels run on, as others may have queued something there.
+ * Kernels of neighbouring frames may overlap, too: see ring_order(). They do not where
+ * an image belongs to the compute stream, since its owner may have queued work there.
  *
- * Frames in pinned memory (gpu_malloc_host) are read and written where they lie;
- * others go through pinned memory of the slot, which is made when first needed.
- * Images in device memory, on either side, are not copied at all.
+ * Images in pinned memory (gpu_malloc_host) are read and written where they lie. Other
+ * host images go through a pinned staging buffer of the slot, which is allocated when
+ * first needed, unless the transfer is RING_PAGEABLE. Images in device memory, on either
+ * side, are not copied at all.
  *
  * Without a GPU the same interface computes on the host, during submit, straight
  * from the source to the result.
  *
- * Thread safety: one thread acquires and submits, one at a time (the same or
- * another) waits and releases; ring_stats() and ring_in_flight() may be called
- * from any.
- * With a GPU its context must be pushed on the thread of each call but
+ * Thread safety: one thread at a time acquires and submits; one at a time, the same or
+ * another, waits and releases; ring_stats() and ring_in_flight() may be called from any
+ * thread. With a GPU, its context must be pushed on the thread of each call except
  * ring_acquire(), ring_release(), ring_stats() and ring_in_flight(). */
 #pragma once
 
@@ -51,35 +50,36 @@ typedef enum
 {
   RING_PINNED, /* copy engines, from and to pinned memory */
   RING_MAPPED, /* kernels read and write pinned memory themselves: no copies */
-  RING_PAGEABLE, /* copy engines, from and to the caller's memory as it is */
+  RING_PAGEABLE, /* copy engines, directly from and to the caller's memory */
 } RingTransfer;
 
-/* One part of one frame, for RingCompute. The parts of a frame are the slices that it
- * is cut into, shares of its bytes in the order of its memories: first all rows of
- * memory 0 from the top, then those of memory 1, and so on. Cuts lie between rows; a
- * frame of few rows has fewer parts than slices, since none is without a row. */
+/* One part of one frame, for RingCompute: one of the slices that the frame is cut into.
+ * Slices are shares of its bytes in the order of its memories: first all rows of memory
+ * 0 from the top, then those of memory 1, and so on. Cuts lie between rows. Slices
+ * without a row are left out, so a frame of few rows has fewer parts than slices. */
 typedef struct
 {
-  const Image *src, *dst; /* dst without memories: there is none to be filled;
-                           * the same addresses as src: in place */
-  /* Rows of each memory of src that have come in since the last part, when the stream
-   * gets here; those before them came earlier. [0, 0) of a memory that is still to
-   * come, empty at the bottom of one that is complete; in the last part none is
-   * left. */
+  const Image *src, *dst; /* dst without memories: no result to be filled;
+                           * dst with the addresses of src: in place */
+  /* Rows of each memory of src that have arrived since the previous part when the
+   * stream reaches this one; the rows above them arrived earlier. Empty at the top,
+   * [0, 0), for a memory that has not begun to arrive; empty at the bottom for one that
+   * was complete before. After the last part all memories are complete. */
   ImageRows fresh[IMAGE_MAX_MEMORIES];
-  bool first, last; /* both, if it is the only one */
-  /* NULL: no GPU, the work is to be done at once. */
+  bool first, last; /* both true for the only part of a frame */
+  /* NULL: no GPU; the work must be done on return. */
   GpuStream stream;
-  /* That of the work, as long as it reads nothing but src and writes nothing but dst:
-   * no other frame in the ring has to do with their memory. */
+  /* The order of the work with earlier kernels. Valid if the work reads only src and
+   * writes only dst: no other frame in the ring uses their memory. */
   GpuOrder order;
-  /* To be filled: rows [0, done[m]) of dst are finished when the stream has done
-   * this part's work, all of a memory's as soon as that can be. Starts at 0, and then
-   * as the part before left it; after the last part all rows count as finished. */
+  /* Output: rows [0, done[m]) of memory m of dst are finished once the stream has done
+   * this part's work; a complete memory should be reported as early as possible. 0
+   * before the first part, later the value that the previous part left. After the last
+   * part the ring takes all rows as finished. */
   int *done;
 } RingPart;
 
-/* Queues the work of a part; called during ring_submit(), on its thread, once a
+/* Queues the work of one part. Called within ring_submit(), on its thread, once for each
  * part, in order. */
 typedef bool (*RingCompute) (void *user, const RingPart *part, Fault *fault);
 
@@ -96,43 +96,43 @@ typedef struct
 {
   Image src, dst; /* layouts as the ring's */
   RingPlace src_place, dst_place;
-  /* Of images on the device: what is queued on these streams by now comes before the
-   * frame's work, and what is queued on dst_stream after ring_submit() comes after
-   * it. NULL: no stream has anything to do with the image. */
+  /* Streams that use an image on the device, or NULL. The frame's work comes after all
+   * work that is queued on them at ring_submit(); work that is queued on dst_stream
+   * later comes after the frame. */
   GpuStream src_stream, dst_stream;
-  /* dst, which there is then, becomes src as it is; `compute` only reads it. */
+  /* dst, which must exist, becomes an unchanged copy of src; `compute` only reads src. */
   bool passes;
-  /* src is its own result, and there is no dst: `compute` reads only the boxes `read` and
-   * changes only the boxes `written` of it, and one part has all rows. Kernels reach pinned
-   * memory themselves, whatever the transfer, if image_suits_gpu(); of other memory on the host
-   * these boxes are copied to pinned memory of the slot and, in ring_wait(), back. The boxes need not
-   * stay beyond the call of `compute`. After a failure src may have been changed, but not if it
-   * was copied. */
+  /* src is its own result, and there is no dst. One part has all rows; `compute` reads only the
+   * boxes `read` of src and changes only the boxes `written`. Kernels access pinned memory
+   * directly, whatever the transfer, if image_suits_gpu(). Of other host memory these boxes are
+   * copied to the slot's staging buffer and, in ring_wait(), back. The box arrays may be reused
+   * once `compute` has returned. After a failure src may have been changed, unless it was
+   * staged. */
   bool in_place;
   const ImageBox *read, *written; /* [n_boxes] each */
   int n_boxes;
   RingTransfer transfer; /* of images that are not on the device */
-  /* 1..RING_MAX_SLICES; 1 = whole. What does not go up and down, that is without a
-   * GPU, for RING_MAPPED and on the device, is always whole. For RING_PINNED a slice is
-   * one copy each way, if rows are of whole 64 bytes and the pinned memories, if they
-   * are the caller's, follow each other without a gap. */
+  /* 1..RING_MAX_SLICES; 1 = whole. A frame that is not copied both up and down (without
+   * a GPU, with RING_MAPPED, or on the device) is always whole. With RING_PINNED a slice
+   * is one copy each way if the bytes of a row are a multiple of 64, and if the pinned
+   * memories, where they are the caller's, follow each other without a gap. */
   int slices;
-  RingCompute compute; /* NULL: nothing; only with `passes` */
+  RingCompute compute; /* NULL: no work; only with `passes` */
   void *user;          /* for compute */
 } RingFrame;
 
-/* The number of slices that a frame like this, alone in the ring, comes through in
- * about the shortest time: 1..RING_MAX_SLICES. Any thread. */
+/* The number of slices with about the lowest latency for a frame like this, alone in the
+ * ring: 1..RING_MAX_SLICES. Any thread. */
 int ring_slices_alone (const Image *src);
 
-/* Sums since ring_new(), or since the last of several rings they were added up
- * from. Times are of the device for a GPU, from the first part's start to the
- * last part's end, of the first frames and of some of the later ones, since time
- * stamps hold up the streams; without a GPU they are the host's, of all frames. */
+/* Sums since ring_new(), or over several rings by ring_stats_add(). Times with a GPU are
+ * device times, from the start of a frame's first part to the end of its last one. Only
+ * the first frames and some later ones are timed, since time stamps delay the streams.
+ * Without a GPU they are host times of all frames. */
 typedef struct
 {
   uint64_t frames_in, frames_out;    /* submitted; waited for */
-  uint64_t parts;                    /* that the submitted ones came in */
+  uint64_t parts;                    /* of the submitted frames */
   uint64_t bytes_up, bytes_down;     /* over the bus */
   uint64_t frames_timed;             /* of frames_out */
   double up_ns, compute_ns, down_ns; /* of all frames_timed */
@@ -141,37 +141,39 @@ typedef struct
 
 /* `gpu` may be NULL and must outlive the ring. `depth` 1..RING_MAX_DEPTH. The
  * layouts give the sizes of source and result frames; dst_layout NULL: there is no
- * result, frames only go up, and the dst of frames and parts has no memories.
- * `compute` is a stream of the caller's to compute on, which must outlive the ring;
- * NULL: one of the ring's own. Streams and events are made here. */
+ * result, frames are only copied up, and the dst of frames and parts has no memories.
+ * `compute` is a stream of the caller to compute on, which must outlive the ring;
+ * NULL: one of the ring's own. Streams and events are created here. */
 Ring *ring_new (Gpu *gpu, const Image *src_layout, const Image *dst_layout,
     int depth, GpuStream compute, Fault *fault);
-/* What kernels wait for, of those of frames before, in a ring of so many slots: for frames in device
- * memory on both sides, whose streams are not the ring's, and for frames in place on the host. Others
- * wait for all, and so do frames in place that are timed. */
+/* The order of a frame's kernels with those of earlier frames, in a ring of `depth` slots. It holds
+ * for frames in device memory on both sides, whose streams are not the compute stream, and for
+ * untimed frames in place on the host. All other frames run back to back: GPU_AFTER_KERNELS. */
 GpuOrder ring_order (int depth);
-/* Makes the device memory that frames on the host need for src, dst or both; what is
- * not made here is when a frame first needs it, which holds it up. */
+/* Allocates the device memory that host frames need for src, dst or both, for all slots.
+ * Otherwise the first frame in a slot that needs it allocates it, and is delayed. */
 bool ring_reserve (Ring *ring, bool src, bool dst, Fault *fault);
-/* Waits for the device to finish what was submitted. NULL is allowed. */
+/* Waits until all submitted work has finished. NULL is allowed. */
 void ring_free (Ring *ring);
 
 /* Blocks until a slot is free. */
 RingSlot *ring_acquire (Ring *ring);
 
-/* Copies src up, has `compute` queue its work, and queues the copy down. What is
- * pinned or on the device, and all of a RING_MAPPED or RING_PAGEABLE frame, must stay
- * until ring_wait(); any other src may be reused on return. After a failure the slot
- * is idle, but for what ring_quiesce() says, and must be released without waiting. */
+/* Queues the copy up of src, the work of `compute`, and the copy down. Images in pinned
+ * or device memory, and all images of a RING_MAPPED or RING_PAGEABLE frame, must stay
+ * until ring_wait(); any other src may be reused on return. After a failure the slot is
+ * idle, apart from the exception at ring_quiesce(), and must be released without
+ * ring_wait(). */
 bool ring_submit (
     Ring *ring, RingSlot *slot, const RingFrame *frame, Fault *fault);
 
-/* Blocks until the slot's result is in its dst. On failure dst is undefined; nothing
- * writes to it any more, but for what ring_quiesce() says. */
+/* Blocks until the slot's result is in its dst. On failure dst is undefined, and is not
+ * written any more, apart from the exception at ring_quiesce(). */
 bool ring_wait (Ring *ring, RingSlot *slot, Fault *fault);
 
-/* Blocks until no queued work can touch a slot or an image any more, also after errors. Only
- * a GPU that refuses to be waited for, as one whose context was lost, may go on for a while. */
+/* Blocks until no queued work can access a slot or an image any more, also after errors.
+ * Exception: a GPU that cannot be waited for, such as one whose context was lost, may go on for a
+ * while. */
 void ring_quiesce (Ring *ring);
 
 void ring_release (Ring *ring, RingSlot *slot);
@@ -180,7 +182,7 @@ void ring_release (Ring *ring, RingSlot *slot);
 int ring_in_flight (Ring *ring);
 
 void ring_stats (Ring *ring, RingStats *stats);
-/* sum += stats, for keeping count across rings. */
+/* sum += stats, to keep statistics across rings. */
 void ring_stats_add (RingStats *sum, const RingStats *stats);
 
 #ifdef __cplusplus

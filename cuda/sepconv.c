@@ -100,7 +100,7 @@ term_gain (double scale, SepconvTerm term)
 double
 sepconv_gain (const SepconvSpec *spec, const SepconvPlane *plane)
 {
-  /* No scale makes the error of an angle smaller. */
+  /* An angle does not depend on the scale, nor does its error. */
   const double scale = spec->combine == SEPCONV_DIRECTION ? 1.0 : spec->scale;
   double gain = 0.0;
 
@@ -135,7 +135,7 @@ validate_taps (const Taps *taps, const char *axis, int plane, Fault *fault)
   return true;
 }
 
-/* The number of terms of a plane that a combination takes. */
+/* Checks that the plane's number of terms suits the combination. */
 static bool
 validate_terms (
     const SepconvSpec *spec, const SepconvPlane *plane, Fault *fault)
@@ -148,7 +148,7 @@ validate_terms (
   const long long terms = 1LL + plane->n_more;
 
   if (plane->channels == 0 && plane->n_more == 0)
-    return true; /* it is copied, and needs none */
+    return true; /* a plane that is copied needs no terms */
   if (terms >= least && terms <= most)
     return true;
   return fault_set (fault, FAULT_SETTINGS,
@@ -225,7 +225,7 @@ sepconv_validate (const SepconvSpec *spec, const Image *layout, Fault *fault)
   return true;
 }
 
-/* Whether the terms of a plane, combined, give back what they are taken of. */
+/* Whether the combined terms of a plane return their input unchanged. */
 static bool
 combines_to_identity (const SepconvSpec *spec, const SepconvPlane *plane)
 {
@@ -252,8 +252,8 @@ sepconv_is_identity (const SepconvSpec *spec, const Image *layout)
   return true;
 }
 
-/* The number of roundings that one sample of a sum of n taps goes through: its
- * tap's own, a block of products and sums, and the sum of the blocks. */
+/* The number of roundings that one sample in a sum of n taps goes through: that of its
+ * tap, those of the products and sums in its block, and those of the sum of blocks. */
 static double
 roundings (int n)
 {
@@ -262,8 +262,8 @@ roundings (int n)
   return 1 + block + (n + SEPCONV_SUM_BLOCK - 1) / SEPCONV_SUM_BLOCK;
 }
 
-/* What an error of a term counts in the result. The difference that UNSHARP compares with its
- * threshold, and the terms of DIRECTION, are to be exact though the result may scale them down. */
+/* The weight of a term's error in the bound. The difference that UNSHARP compares with its
+ * threshold, and the terms of DIRECTION, must be accurate even if the result scales them down. */
 static double
 term_weight (const SepconvSpec *spec)
 {
@@ -316,7 +316,7 @@ sepconv_float_holds (const SepconvSpec *spec, const Image *layout, Fault *why)
   const double bound = sepconv_rounding_bound (spec, layout, 0x1p-24);
   double allowed = 0.5;
 
-  /* Rounding to a code takes 0.5 of the error allowed per depth. */
+  /* The error allowed per depth, 0.75 or 1.0, minus 0.5 for rounding to a code. */
   for (int p = 0; p < layout->n_planes; p++)
     if (layout->plane[p].depth <= 12)
       allowed = 0.25;
@@ -350,7 +350,7 @@ has_ends (const Taps *taps)
   return box_has_ends (&box);
 }
 
-/* How abruptly taps begin and end. */
+/* How abruptly taps begin and end: the larger outermost tap, relative to the largest tap. */
 static double
 jump_of (const Taps *taps)
 {
@@ -363,7 +363,7 @@ jump_of (const Taps *taps)
       : fmax (fabs (taps->tap[0]), fabs (taps->tap[taps->n - 1])) / largest;
 }
 
-/* Whether taps are what SepconvWork.whole says. */
+/* Whether taps meet the condition of SepconvWork.whole. */
 static bool
 are_whole (const Taps *taps)
 {
@@ -448,8 +448,8 @@ cheapest_method (const SepconvSpec *spec, const Image *layout, Backend backend,
 
     if (methods[i].backend != backend || methods[i].ops == NULL)
       continue;
-    /* Whether a method suits may take longer to find than to filter a frame: only those that would be
-     * faster are asked. */
+    /* Checking whether a method supports the spec may take longer than filtering a frame: only
+     * methods with a lower cost are checked. */
     cost = methods[i].ops->cost (&work);
     if (cost < best_cost
         && sepconv_method_supports (&methods[i], spec, layout, gpu, NULL)) {
@@ -540,7 +540,7 @@ term_scale (double scale, SepconvTerm term)
   const int ex = exponent_of (x);
   const int ey = exponent_of (taps_norm (term.y));
 
-  /* Beside zeros, y may be beyond float: the gain does not limit it. */
+  /* If all x taps are 0, the gain does not limit y, which might overflow float. */
   return (SepconvTapScale){ -ex, -ey, x > 0.0 ? ldexp (scale, ex + ey) : 0.0 };
 }
 
@@ -593,7 +593,7 @@ sepconv_plan_adopt (SepconvPlan *plan, const SepconvSpec *spec)
   plan->revision++;
 }
 
-/* Takes the spec's combination and numbers of terms, for which there will be taps. */
+/* Adopts the spec's combination and numbers of terms, and allocates their taps. */
 static bool
 take_terms (SepconvPlan *plan, const SepconvSpec *spec, const Image *layout)
 {
@@ -695,7 +695,7 @@ sepconv_plan_update (SepconvPlan *plan, const SepconvSpec *spec, Fault *fault)
   return true;
 }
 
-/* Whether `layout` has the planes of `most` but for sizes, none of which is larger. */
+/* Whether `layout` has the planes of `most`, apart from sizes, none of which is larger. */
 static bool
 is_smaller (const Image *layout, const Image *most)
 {
@@ -741,7 +741,7 @@ sepconv_plan_method (const SepconvPlan *plan)
   return plan->method;
 }
 
-/* Same planes as the plan's, no larger than it. */
+/* Whether an image has the plan's planes, and no more rows. */
 static bool
 fits_plan (const SepconvPlan *plan, const Image *image)
 {
@@ -779,8 +779,8 @@ rows_within (const SepconvPlan *plan, int memory, int ready, int height)
       above = max_int (above, ny / 2);
       below = max_int (below, ny - 1 - ny / 2);
     }
-    /* Wrapped, the top row needs the bottom row; mirrored, the rows below it as
-     * far as the taps reach above. */
+    /* With a wrap, the top row needs the bottom row. With a reflection it needs as many
+     * rows below it as there are taps above the anchor. */
     if ((plan->border == SEPCONV_WRAP && above > 0) || ready <= above)
       return 0;
     if (rows > ready - below)
@@ -799,8 +799,8 @@ sepconv_plan_in_parts (const SepconvPlan *plan)
           || rows_within (plan, 0, height - 1, height) > 0);
 }
 
-/* sepconv_plan_advance(), for a part whose images, stream, order and what counts it are
- * set. */
+/* sepconv_plan_advance(), for a part whose images, stream and order are set, and its
+ * histogram or window if it has one. */
 static bool
 advance (SepconvPlan *plan, SepconvPart *part,
     const ImageRows fresh[IMAGE_MAX_MEMORIES], int done[IMAGE_MAX_MEMORIES],
@@ -820,7 +820,7 @@ advance (SepconvPlan *plan, SepconvPart *part,
   for (int m = 0; m < src->n_memories; m++)
     all = all && fresh[m].last >= src->memory[m].height;
   if (!all && !plan->method->ops->in_parts)
-    return true; /* all in one with the last part */
+    return true; /* the last part does all the work */
   for (int m = 0; m < src->n_memories; m++) {
     const int height = src->memory[m].height;
 
@@ -846,7 +846,7 @@ sepconv_plan_advance (SepconvPlan *plan, const Image *src, const Image *dst,
   return advance (plan, &part, fresh, done, fault);
 }
 
-/* A whole frame. */
+/* Runs a whole frame as one part. */
 static bool
 run (SepconvPlan *plan, SepconvPart *part, Fault *fault)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Kernels that are sums of several separable ones, or are combined with the picture. */
+/* taps-terms: kernels that are sums of several separable ones, or are combined with the picture. */
 #include "taps.h"
 
 #include <math.h>
@@ -11,8 +11,8 @@ taps_is_one_term (TapsKernel kernel)
   return kernel <= TAPS_UNSHARP;
 }
 
-/* Below it the derivatives of a gaussian, which grow as its fourth power falls, mean nothing and
- * are not even numbers in the end. */
+/* For smaller sigmas the second derivatives of a gaussian, which grow with 1 / sigma^4, become
+ * useless and finally overflow. */
 #define LEAST_LOG_SIGMA 0.01
 
 /* Makes one term with the kernel in place of the settings' own. */
@@ -48,8 +48,9 @@ differentiate_gaussian (Taps *taps, double sigma)
     taps->tap[i] *= ((i - center) * (i - center) / a - 1.0) / a - sum;
 }
 
-/* A second derivative still counts where its gaussian has ended. Sigmas that are too large for a
- * gaussian stay that: the radius is not given then. */
+/* The default radius of log: 4 sigma, since the second derivative is still significant at 3 sigma.
+ * -1, the gaussian's default, for a sigma that is too large even for a gaussian: then taps_make()
+ * reports the fault. */
 static int
 log_radius (double sigma)
 {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Divides each tap: the reciprocal of a tiny sum would be infinite. */
+/* Divides each tap by the sum: the reciprocal of a tiny sum would be infinite. */
 static void
 normalize (Taps *taps)
 {
@@ -45,7 +45,7 @@ taps_binomial (Taps *taps, double q, int radius)
   taps->n = 2 * radius + 1;
   memset (taps->tap, 0, sizeof (double) * (size_t) taps->n);
   taps->tap[radius] = 1.0;
-  /* One pass a step over the growing centre; every value stays in [0, 1]. */
+  /* One pass for each step over the taps that are not 0; all values stay in [0, 1]. */
   for (int step = 1; step <= radius; step++) {
     double left = 0.0;
 
@@ -53,7 +53,7 @@ taps_binomial (Taps *taps, double q, int radius)
       const double here = taps->tap[i];
       const double right = i < 2 * radius ? taps->tap[i + 1] : 0.0;
 
-      /* In this order, both halves are rounded alike. */
+      /* This order of operations rounds both halves alike, so that taps are symmetric. */
       taps->tap[i] = q * (left + right) + (1.0 - 2.0 * q) * here;
       left = here;
     }
@@ -175,7 +175,7 @@ make_custom (Taps *taps, const double *custom, int n, bool unit_sum,
   if (unit_sum) {
     const double sum = taps_sum (taps);
 
-    /* A sum lost in the rounding of its terms is no sum to divide by. */
+    /* A sum within the rounding error of its terms is as good as 0. */
     if (!(fabs (sum) > 1e-12 * taps_norm (taps)) || !isfinite (sum))
       return fault_set (fault, FAULT_SETTINGS,
           "The taps of taps-%s sum to zero and cannot be normalized.", axis);
@@ -184,10 +184,10 @@ make_custom (Taps *taps, const double *custom, int n, bool unit_sum,
   return true;
 }
 
-/* How many sigmas a gaussian reaches by itself. A wide one is cut further out, the further the
- * finer the samples are: it costs no more where it is computed at a lower sampling rate, which
- * a hard edge at 3 sigma hinders. In between, the radius grows step by step, so that a sigma
- * which changes from frame to frame shows no jump. */
+/* The default radius of a gaussian, in sigmas. Wide gaussians are cut off further out, and still
+ * further for more bits: a hard edge at 3 sigma would prevent computing them at a lower sampling
+ * rate, where the longer radius costs nothing. The factor grows continuously with sigma, so that a
+ * sigma that changes from frame to frame shows no jump. */
 static double
 reach (double sigma, int depth)
 {
@@ -205,7 +205,7 @@ default_radius (const TapsSettings *settings, double sigma)
           fmin (reach (sigma, settings->depth) * sigma, TAPS_MAX_RADIUS));
 }
 
-/* The box's outermost taps may be one further than its radius by the subsampling. */
+/* One more than the radius: subsampling may move a box's outermost taps out by one. */
 int
 taps_blur_reach (const TapsSettings *settings, double sigma, int sub)
 {
@@ -213,7 +213,7 @@ taps_blur_reach (const TapsSettings *settings, double sigma, int sub)
       TAPS_MAX_RADIUS);
 }
 
-/* A blur's radius on its axis: the one asked for, or that of its sigma. */
+/* A blur's radius on one axis: `radius`, or if negative the default for its sigma. */
 static bool
 blur_radius (const TapsSettings *settings, int radius, double sigma, int sub,
     int *result, Fault *fault)

@@ -36,7 +36,8 @@ typedef enum
   TAPS_PREWITT_X,
   TAPS_PREWITT_Y,
   TAPS_CUSTOM,
-  /* The following have several terms, or are combined with the picture: taps_make_terms(). */
+  /* The following need taps_make_terms(): they have several terms, or are combined with the
+   * picture. */
   TAPS_UNSHARP,
   TAPS_SOBEL,
   TAPS_SCHARR,
@@ -47,7 +48,7 @@ typedef enum
   TAPS_TERMS,
 } TapsKernel;
 
-/* One of the terms of TAPS_TERMS; borrowed. n_y == 0 means the taps of x on y, too. */
+/* One of the terms of TAPS_TERMS; borrowed. n_y == 0: the taps of x also on y. */
 typedef struct
 {
   const double *x, *y;
@@ -61,11 +62,14 @@ typedef struct
   /* Gaussian width per axis, in pixels of the finest plane, >= 0; a negative
    * sigma_y means sigma_x. */
   double sigma_x, sigma_y;
-  /* Half length per axis, 0..TAPS_MAX_RADIUS. A negative radius_y means
-   * radius_x; if that is negative too, the kernel's own default: ceil(3 sigma)
-   * of the axis for box and binomial; for gaussians of sigma up to 6 too, from there
-   * growing to ceil(4 sigma) at sigma 8, and where `depth` is more than 12 on to
-   * ceil(5 sigma) at sigma 15, but not beyond TAPS_MAX_RADIUS; 1 for the derivatives. */
+  /* Half length per axis, 0..TAPS_MAX_RADIUS. A negative radius_y means radius_x; if
+   * that is negative too, the kernel's default:
+   *   box, binomial  ceil(3 sigma) of the axis
+   *   gaussian, unsharp
+   *                  ceil(3 sigma) up to sigma 6, growing to ceil(4 sigma) at sigma 8
+   *                  and, for a depth of more than 12 bits, to ceil(5 sigma) at sigma
+   *                  15; beyond 3 sigma at most TAPS_MAX_RADIUS
+   *   derivatives    1 */
   int radius_x, radius_y;
   int depth; /* bits of the samples to be filtered; 0: not known, as 8 */
   /* TAPS_CUSTOM: the taps, borrowed. n_y == 0 means the same taps as on x. */
@@ -82,37 +86,37 @@ typedef struct
 /* Makes both axes' taps for a plane that is subsampled by sub_x and sub_y (>= 1;
  * 1: not at all). Blurs (gaussian, box, binomial) shrink with the subsampling so
  * that they cover the same part of the picture: the gaussian's sigma, the box's
- * width and the binomial's standard deviation are divided by it, and the radius
- * too, rounded up. Derivatives and custom
- * taps stay as they are. FAULT_SETTINGS: empty, too long, NaN or infinite taps,
- * a sum of 0 with `normalize`, a radius that the kernel does not have. */
+ * width and the binomial's standard deviation are divided by it, and so is the
+ * radius, rounded up. Derivatives and custom taps stay as they are. FAULT_SETTINGS:
+ * empty, too long, NaN or infinite taps, a sum of 0 with `normalize`, a radius that the
+ * kernel does not have. */
 bool taps_make (const TapsSettings *settings, int sub_x, int sub_y, Taps *x,
     Taps *y, Fault *fault);
 
 /* The same for every kernel: fills terms 0 to *n - 1 of x and y.
  *
- *   unsharp     the gaussian that is taken away from the picture: 1 term
+ *   unsharp     the gaussian that is subtracted from the picture: 1 term
  *   sobel, scharr, prewitt
  *               the derivatives along x and along y: 2 terms, for the gradient
  *   laplacian   radius 1: second differences [1, -2, 1] along x plus those along y; larger
  *               radii: each is smoothed by binomials as OpenCV's Laplacian() does
  *   log         Laplacian of the gaussian: g''(x) g(y) + g(x) g''(y), with
- *               g''(i) = (i^2 / sigma^4 - 1 / sigma^2) g(i), less what makes it sum to 0 (a
- *               multiple of g), as scipy.ndimage.gaussian_laplace() has it up to that. sigma >= 0.01
+ *               g''(i) = (i^2 / sigma^4 - 1 / sigma^2) g(i), minus the multiple of g that makes
+ *               it sum to 0; otherwise as scipy.ndimage.gaussian_laplace(). sigma >= 0.01
  *   dog         difference of gaussians: that of sigma less that of sigma_outer
  *   terms       the terms as they are
  *
- * Laplacian, log and dog are summed. unsharp, log and dog shrink with the subsampling as the
- * gaussian does; log keeps its own scale by it, so that its taps are those of the smaller
- * sigma. */
+ * The terms of laplacian, log and dog are to be summed. unsharp, log and dog shrink with the
+ * subsampling as the gaussian does; log is not rescaled for that: its taps are those of the
+ * smaller sigma. */
 bool taps_make_terms (const TapsSettings *settings, int sub_x, int sub_y,
     Taps x[TAPS_MAX_TERMS], Taps y[TAPS_MAX_TERMS], int *n, Fault *fault);
 
-/* The largest distance from the anchor that taps of taps_make() have, in samples, or one more:
- * for a blur of the default radius, of a sigma >= 0 in pixels and a subsampling >= 1. */
+/* The radius in samples of a blur that taps_make() makes with the default radius, or one more;
+ * sigma >= 0 in pixels, subsampling `sub` >= 1. */
 int taps_blur_reach (const TapsSettings *settings, double sigma, int sub);
 
-/* Whether taps_make() makes the kernel, since it is one term. */
+/* Whether the kernel is a single term, which taps_make() can make. */
 bool taps_is_one_term (TapsKernel kernel);
 
 /* The generators. Each fills 2*radius+1 taps; radius 0..TAPS_MAX_RADIUS.
@@ -133,7 +137,7 @@ void taps_sobel_smooth (Taps *taps, int radius);
 /* second_derivative: [1, -2, 1], for a larger radius smoothed by the binomial of order
  * 2*radius-2. radius >= 1. */
 void taps_second_derivative (Taps *taps, int radius);
-/* The integer taps of sobel and laplacian sum to up to 4^radius: beyond this they mean nothing. */
+/* The integer taps of sobel and laplacian sum to up to 4^radius: larger radii are useless. */
 #define TAPS_MAX_SOBEL_RADIUS 15
 /* prewitt: the ramp -radius..radius and the box of ones, whose product is the
  * least-squares slope over the window, unnormalised. radius >= 1. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Only in builds with NVTX, whose headers load the profiler's library if there is one. */
+/* trace, in builds with NVTX, whose headers load the profiler's library if there is one. */
 #include "trace.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -30,10 +30,10 @@ static const char *const labels[TRACE_N] = {
   [TRACE_PUSH] = "push",
 };
 
-/* Written once, before any use. */
+/* `once` guards the variables below, which are written once before any use. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static nvtxDomainHandle_t domain; /* NULL: there is no profiler */
-/* The labels as the profiler knows them, so that ranges carry no text. */
+/* The profiler's handles of the labels, so that ranges carry no text. */
 static nvtxStringHandle_t of_slices[TRACE_N_OF_SLICES][TRACE_SLICES];
 static nvtxStringHandle_t others[TRACE_N];
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* trace: the engine's work by name, for profilers that read NVTX, such as Nsight Systems.
+/* trace: named ranges of the engine's work, for profilers that read NVTX, such as Nsight Systems.
  *
- * A range is a piece of one thread's work; ranges of a thread nest. A frame is a range of its
- * own, which may begin on one thread and end on another. Streams and threads have names.
+ * A range is a piece of one thread's work; ranges of a thread nest. A frame is a separate range,
+ * which may begin on one thread and end on another. Streams and threads have names.
  *
- * Ranges and frames are in NVTX's domain "gst-cudasepconv". A program that no profiler has
- * started spends some 4 ns on each; a build without NVTX has nothing of it. Any thread;
- * nothing fails. */
+ * Ranges and frames are in NVTX's domain "gst-cudasepconv". Each takes about 4 ns in a program
+ * that runs without a profiler, and nothing in a build without NVTX. Thread safety: any thread.
+ * No function can fail. */
 #pragma once
 
 #include "gpu.h"
@@ -18,20 +18,20 @@
 extern "C" {
 #endif
 
-/* What a range is: its label, and the number that it has. */
+/* The kind of a range, which gives its label and the meaning of its number. */
 typedef enum
 {
   /* Of one slice, whose number is in the label: "up, slice 2". */
   TRACE_UP,      /* the slice's copy to the GPU is queued */
   TRACE_COMPUTE, /* its kernels are queued; without a GPU it is computed */
-  TRACE_DOWN,    /* the copy of what it finished is queued */
+  TRACE_DOWN,    /* the copy of the rows that it finished is queued */
   TRACE_N_OF_SLICES,
   /* Of one frame, whose number is the range's payload. */
-  TRACE_SUBMIT = TRACE_N_OF_SLICES, /* all of that, for its slices */
+  TRACE_SUBMIT = TRACE_N_OF_SLICES, /* all of the above, for all slices */
   TRACE_WAIT,                       /* for the GPU to finish it */
   /* Without a number: 0. */
   TRACE_COPY_IN,  /* the CPU's copy of a source into pinned memory */
-  TRACE_COPY_OUT, /* that of a result out of it */
+  TRACE_COPY_OUT, /* the CPU's copy of a result out of pinned memory */
   TRACE_FILTER,   /* sepconv, on either backend; likewise below */
   TRACE_COUNT,    /* histo */
   TRACE_EQUALIZE,
@@ -52,13 +52,13 @@ typedef uint64_t TraceFrame;
 
 #ifdef HAVE_NVTX
 
-/* For TRACE_BLOCK(). Whether a profiler is told of the range, and so must be of its end. */
+/* For TRACE_BLOCK(). Returns whether a profiler has the range, and so needs trace_end(). */
 bool trace_begin (TraceRange range, uint64_t number);
 /* Ends the range that this thread began last. */
 void trace_end (void);
 /* Begins the range "frame 12, slot 3". */
 TraceFrame trace_frame_begin (uint64_t number, int slot);
-/* Ends it, from any thread, and sets it to 0; one that is 0 has ended. */
+/* Ends the frame's range, from any thread, and sets it to 0; 0 is allowed and does nothing. */
 void trace_frame_end (TraceFrame *frame);
 void trace_name_thread (const char *name); /* the calling one */
 void trace_name_stream (GpuStream stream, const char *name);
@@ -114,7 +114,7 @@ trace_end_if (const bool *begun)
     trace_end ();
 }
 
-/* A declaration: the range lasts until the end of the block, whichever way that is left. */
+/* A declaration. The range lasts until the end of the block, however control leaves it. */
 #define TRACE_BLOCK(range, number)                            \
   __attribute__ ((cleanup (trace_end_if), unused)) const bool \
       trace_block_begun = trace_begin (range, number)

@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A thread that has just worked looks for the next job so long, and one that has handed out a
- * job for the others' end, before it sleeps: the planes of a frame are a job each, and to wake
- * a thread takes longer than a small plane does. */
+/* Polling time before a thread sleeps: of a worker that has finished, for the next job; of the
+ * thread that gave out a job, for the end of the others. Each plane of a frame is a job, and waking
+ * a thread takes longer than the work on a small plane. */
 #define LOOK_NS 25e3
 
 typedef struct
@@ -25,17 +25,17 @@ typedef struct
 
 struct Workers
 {
-  int count; /* as many as there may be */
-  int threads; /* those that there are, the calling one with them; 0: none was started yet */
+  int count; /* the most workers that there may be */
+  int threads; /* workers that exist, with the calling thread; 0: none was started yet */
   Worker worker[WORKERS_MAX];
 
   WorkersJob job; /* written before `round` grows, then read-only */
   void *user;
   int n, grain;
-  atomic_llong next; /* first item that nobody has taken */
+  atomic_llong next; /* first item that no thread has taken */
 
-  pthread_mutex_t
-      lock; /* protects what is below; atomics are looked at without it, too */
+  /* protects the fields below; atomics are also read without it */
+  pthread_mutex_t lock;
   pthread_cond_t work, done;
   atomic_uint round; /* grows with each job, and at the end */
   bool open;         /* the job may have parts left: threads may join it */
@@ -166,7 +166,7 @@ static void
 start_threads (Workers *workers)
 {
   workers->threads = 1;
-  /* A system that gives fewer threads than cores still works, with fewer. */
+  /* If the system starts fewer threads, the work is done by these. */
   while (workers->threads < workers->count) {
     Worker *worker = &workers->worker[workers->threads];
 
@@ -225,7 +225,7 @@ workers_run (Workers *workers, int n, int grain, WorkersJob job, void *user)
 
   take_parts (workers, 0);
 
-  /* Nothing is left: threads that are not yet awake need not come. */
+  /* No part is left: threads that are not yet awake need not join. */
   pthread_mutex_lock (&workers->lock);
   workers->open = false;
   pthread_mutex_unlock (&workers->lock);

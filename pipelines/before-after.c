@@ -18,7 +18,8 @@ map_rgb (GstSample *sample, GstVideoFrame *frame, GstMapFlags flags)
           frame, &info, gst_sample_get_buffer (sample), flags);
 }
 
-/* Left half of one sample, right half of the other, a white line between. */
+/* Joins the left half of one sample and the right half of the other, with a white line
+ * between. */
 static gboolean
 join_halves (GstSample *left, GstSample *right)
 {
@@ -54,8 +55,8 @@ convert (GstSample *sample, const gchar *to, GError **error)
   GstCaps *from = gst_caps_copy (gst_sample_get_caps (sample));
   GstSample *plain, *result;
 
-  /* Frames of a decoder on the GPU are in its memory, which can be mapped, but has no
-   * converters everywhere. */
+  /* Frames of a GPU decoder are in GPU memory. It can be mapped, but not every machine
+   * has converters for it. */
   gst_caps_set_features_simple (from, NULL);
   plain = gst_sample_new (gst_sample_get_buffer (sample), from, NULL, NULL);
   result = gst_video_convert_sample (plain, caps, PICTURE_TIMEOUT, error);

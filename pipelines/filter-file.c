@@ -16,7 +16,7 @@
  *   0    OUTPUT is complete
  *   1    it failed: one sentence on stderr, and OUTPUT is as it was before
  *   130  Ctrl-C ended it: one sentence on stderr. OUTPUT is a playable file of the
- *        frames up to then; one that --force was to replace is as it was before.
+ *        frames until then; a file that --force was to replace is as it was before.
  *        With --part and --join OUTPUT is as it was before */
 
 #define _GNU_SOURCE /* sched_getaffinity */
@@ -44,9 +44,10 @@
 #define LOG_INTERVAL_MS 10000
 #define STATUS_INTERRUPTED 130 /* as shells report SIGINT */
 
-/* What muxers get; parts of a video are of it, too. */
+/* The H.264 format that muxers get; parts of a video have it, too. */
 #define H264 "video/x-h264,stream-format=avc,alignment=au"
-/* Muxers take one size and shape of pixels: "size" is set to those of the first frame. */
+/* Muxers need a constant frame size and pixel aspect ratio: the capsfilter "size" is
+ * set to those of the first frame. */
 #define I420 \
   "videoconvert ! video/x-raw,format=I420" \
   " ! videoscale add-borders=true ! capsfilter name=size"
@@ -64,9 +65,9 @@
   " target-bitrate=20000000"
 #define VP8_MOST_THREADS 4
 
-/* Ways to write the filtered frames, best first. Where "even" crops, the
- * encoder wants whole 2x2 blocks of pixels. The muxer takes the other streams, too;
- * without one the frames are the whole file. */
+/* Ways to write the filtered frames, best first. The videocrop "even" is for encoders
+ * that need whole 2x2 blocks of pixels. The muxer also takes the other streams;
+ * without a muxer the file holds the frames alone. */
 static const struct encoding
 {
   const gchar *suffix;
@@ -94,8 +95,9 @@ struct app
   const gchar *input;
   const gchar *output;
   struct input_part *part; /* NULL: all of the input */
-  /* A pad that a probe blocks: of the parser, until the main thread has sought to
-   * the part; of the parts to join, until the muxer has all its pads. */
+  /* A pad that a probe blocks. With --part: the video pad of the parser, until the
+   * main thread has sought to the part. With --join: the pad of the joined parts,
+   * until the muxer has all its pads. */
   GstPad *waiting;
   gulong waiting_probe;
   gchar **joined; /* files of parts, with NULL behind; NULL: filter the input */
@@ -106,18 +108,18 @@ struct app
   gboolean stuck; /* no data has come: the pipeline cannot be stopped */
 
   gint begun; /* data flows; atomic */
-  /* The parser's thread writes these before that, the main thread reads
-   * them after the last frame. */
+  /* Written by the parser's thread before `begun` is set, read by the main thread
+   * after the last frame. */
   struct input_streams streams;
 
-  /* Protects what follows: the filter's two sides may run on two threads, and
-   * the main thread shows progress. */
+  /* Protects the fields below: the filter's two sides may run on two threads, and the
+   * main thread shows progress. */
   GMutex lock;
   guint64 frames_in, frames_out;
   gint64 started, ended; /* monotonic, microseconds */
   GstClockTime first_pts, last_pts;
   GstClockTime stamped;      /* time of the newest frame that went in */
-  GstSample *candidate;      /* went in, has not come out */
+  GstSample *candidate;      /* has entered the filter, but not left it */
   GstSample *before, *after; /* the same frame */
 };
 
@@ -143,8 +145,8 @@ fail (struct app *app, const gchar *format, ...)
     g_main_loop_quit (app->loop);
 }
 
-/* The encoding for a file name; a name with no known suffix takes the first
- * encoding that is installed. NULL if none is. */
+/* Returns the encoding for a file name; a name with no known suffix takes the first
+ * encoding that is installed. NULL: none is installed. */
 static const struct encoding *
 choose_encoding (const gchar *name, gboolean *known)
 {
@@ -177,8 +179,9 @@ copy_frame (GstPad *pad, GstBuffer *buffer)
   return sample;
 }
 
-/* Encoders and muxers want times that rise; some decoders leave the last frames
- * of a file with none or with the one before's. Such a frame follows that one. */
+/* Encoders and muxers need rising timestamps. Some decoders give the last frames of a
+ * file no timestamp, or that of the frame before. Such a frame gets the time of the
+ * frame before plus its own duration, or plus 1 ms if the duration is unknown. */
 static GstBuffer *
 stamp_frame (struct app *app, GstBuffer *buffer)
 {
@@ -198,7 +201,7 @@ stamp_frame (struct app *app, GstBuffer *buffer)
   return buffer;
 }
 
-/* Lets the main thread act. */
+/* Posts an application message, for the main thread to act on. */
 static void
 post (struct app *app, const gchar *name)
 {
@@ -218,8 +221,9 @@ is_in_part (struct app *app, const GstBuffer *buffer)
   return place == INPUT_PART_INSIDE;
 }
 
-/* The picture shows the newest frame whose number is a power of two: from the
- * second half of a clip of any length, known or not, for a handful of copies. */
+/* Copies each frame whose number is a power of two. The picture shows the newest of
+ * them: it lies in the second half of a clip of any length, known or not, and only a
+ * handful of frames is copied. */
 static GstPadProbeReturn
 on_frame_in (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
@@ -266,8 +270,9 @@ on_frame_out (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_OK;
 }
 
-/* Before the first frame reaches the encoder: those behind it get its size, shape of pixels and colours.
- * Frames of 4:2:0 H.264 have even sizes: an odd one loses a column or row. */
+/* Runs before the first frame reaches the encoder: later frames get its size, pixel
+ * aspect ratio and colours. Frames of 4:2:0 H.264 have even sizes: an odd one loses a
+ * column or row. */
 static GstPadProbeReturn
 on_encoder_event (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
@@ -305,7 +310,7 @@ on_encoder_event (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_REMOVE;
 }
 
-/* One sentence for each kind of stream that OUTPUT will not have. */
+/* Prints one sentence for each kind of stream that OUTPUT will not have. */
 static void
 warn_of_losses (const struct app *app)
 {
@@ -323,7 +328,8 @@ warn_of_losses (const struct app *app)
         tracks - app->streams.n_audio, tracks, app->input);
 }
 
-/* The parser adds all pads of a file before data flows through any, or ends without any. */
+/* Runs when data flows through a pad, or ends without any: the parser has then added
+ * all pads of the file. */
 static GstPadProbeReturn
 on_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
@@ -332,7 +338,7 @@ on_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 
   if (!input_streams_begin (info))
     return GST_PAD_PROBE_OK;
-  /* The video that a part is of is linked when its data flows. */
+  /* With --part, the video is only linked when its data flows. */
   if (app->part)
     have_video =
         app->waiting && (app->waiting != pad || gst_pad_is_linked (pad));
@@ -358,7 +364,7 @@ on_waiting (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_OK;
 }
 
-/* The same of the video that a part is of: it waits until the main thread has sought and links
+/* With --part: the video begins, and waits until the main thread has sought and links
  * the pad. */
 static GstPadProbeReturn
 on_part_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
@@ -474,7 +480,7 @@ on_message (GstBus *bus, GstMessage *message, gpointer data)
   return G_SOURCE_CONTINUE;
 }
 
-/* No data has come, and perhaps none will. */
+/* Whether no data has come: perhaps none will, and the pipeline cannot be stopped. */
 static gboolean
 is_stuck (struct app *app)
 {
@@ -492,7 +498,8 @@ on_late (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* The first Ctrl-C ends the file so that it can be played, the second at once. */
+/* The first Ctrl-C ends the file in such a way that it can be played; the second one
+ * ends the program at once. */
 static gboolean
 on_interrupt (gpointer data)
 {
@@ -525,7 +532,8 @@ frame_rate (const struct app *app)
   return elapsed > 0 ? app->frames_out * 1e6 / elapsed : 0.0;
 }
 
-/* One line that rewrites itself on a terminal, a line now and then in a log. */
+/* Prints a line that rewrites itself on a terminal, or a new line at intervals in a
+ * log. */
 static gboolean
 show_progress (gpointer data)
 {
@@ -550,7 +558,8 @@ show_progress (gpointer data)
   return G_SOURCE_CONTINUE;
 }
 
-/* What an element that knows about backends ran on, and its mean times. */
+/* Prints the backend and method of an element that has such properties, and its mean
+ * times. */
 static void
 show_backend (GObject *element)
 {
@@ -603,7 +612,7 @@ add_probe (struct app *app, GstElement *element, const gchar *pad_name,
   return TRUE;
 }
 
-/* An element in the pipeline; NULL: it is not installed. */
+/* Adds an element to the pipeline. NULL: it is not installed. */
 static GstElement *
 add_element (struct app *app, const gchar *factory)
 {
@@ -631,7 +640,8 @@ add_bin (struct app *app, const gchar *description)
   return bin;
 }
 
-/* The file up to its streams, and the element that takes the first video. */
+/* Adds the elements from the file to its streams, and the element that takes the first
+ * video. */
 static gboolean
 add_input (struct app *app, const gchar *video_taker)
 {
@@ -684,7 +694,7 @@ add_filtering (struct app *app, const gchar *filter)
   return FALSE;
 }
 
-/* The input's video has been filtered: its place is taken by that of the parts. */
+/* The parts take the place of the input's video, which has been filtered already. */
 static gboolean
 add_joining (struct app *app)
 {
@@ -707,7 +717,8 @@ add_joining (struct app *app)
   return ok;
 }
 
-/* From raw frames, or from encoded parts, to the bytes of the file. */
+/* Returns a description of the elements from raw frames, or from encoded parts, to the
+ * bytes of the file; to be freed. */
 static gchar *
 describe_output (const struct app *app, const struct encoding *encoding)
 {
@@ -733,8 +744,8 @@ limit_threads (struct app *app)
 
   if (!vp8)
     return;
-  /* Those that this process may use; g_get_num_processors() of GLib 2.74 counts
-   * all. */
+  /* Counts the cores that this process may use; g_get_num_processors() of GLib 2.74
+   * counts all. */
   if (sched_getaffinity (0, sizeof cores, &cores) == 0)
     n = MIN (CPU_COUNT (&cores), VP8_MOST_THREADS);
   g_object_set (vp8, "threads", n, NULL);
@@ -772,13 +783,14 @@ run_pipeline (struct app *app)
 {
   GstBus *bus = gst_element_get_bus (app->pipeline);
   guint watch = gst_bus_add_watch (bus, on_message, app);
-  /* Times of parts count from each one's beginning; joining is quick. */
+  /* No progress for --join: the times of each part count from its beginning, and
+   * joining is quick. */
   guint timer = app->joined
       ? 0
       : g_timeout_add (app->terminal ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS,
           show_progress, app);
 
-  /* Who reads the progress may leave before the result is there. */
+  /* The reader of the progress may close the pipe before the result is there. */
   signal (SIGPIPE, SIG_IGN);
   g_unix_signal_add (SIGINT, on_interrupt, app);
   g_unix_signal_add (SIGTERM, on_termination, app);
@@ -828,7 +840,7 @@ show_picture (struct app *app, const gchar *path)
   g_clear_error (&error);
 }
 
-/* All files must be fit for use before any work begins. */
+/* Checks all files before any work begins. */
 static gboolean
 check_files (struct app *app, const gchar *unfinished, const gchar *picture,
     gboolean force)
@@ -858,8 +870,8 @@ check_files (struct app *app, const gchar *unfinished, const gchar *picture,
   return TRUE;
 }
 
-/* The end of a run that Ctrl-C has cut short: a file that was complete before
- * is worth more than the beginning of another. */
+/* Ends a run that Ctrl-C has cut short. Keeps a file that was complete before: it is
+ * worth more than the beginning of another. */
 static void
 keep_beginning (struct app *app, const gchar *unfinished)
 {
@@ -926,7 +938,7 @@ describe_options (struct settings *settings)
   return context;
 }
 
-/* What the settings and names ask for must go together. */
+/* Checks that the options and the file names go together. */
 static gboolean
 check_settings (struct app *app, const struct settings *settings, int n_names)
 {
@@ -987,7 +999,7 @@ make_file (struct app *app, const struct settings *settings,
     const struct encoding *encoding, const gchar *unfinished)
 {
   GError *error = NULL;
-  gboolean ours = TRUE; /* the unfinished file is this run's */
+  gboolean ours = TRUE; /* the unfinished file is removed on failure */
 
   if (build_pipeline (app, settings->filter, encoding, unfinished))
     run_pipeline (app);
@@ -1022,7 +1034,7 @@ make_file (struct app *app, const struct settings *settings,
     g_unlink (unfinished);
 }
 
-/* From OUTPUT's name to the file. */
+/* Chooses the encoding by OUTPUT's name, and makes the file. */
 static void
 filter_to (struct app *app, const struct settings *settings, const gchar *name)
 {
@@ -1078,7 +1090,8 @@ main (int argc, char **argv)
   GOptionContext *context;
   GError *error = NULL;
 
-  /* For names in other scripts; numbers keep their point. */
+  /* For file names in other scripts. LC_CTYPE alone, so that numbers keep their
+   * decimal point. */
   setlocale (LC_CTYPE, "");
   context = describe_options (&settings);
   if (!g_option_context_parse (context, &argc, &argv, &error)) {
@@ -1097,8 +1110,8 @@ main (int argc, char **argv)
       filter_to (&app, &settings, argv[2]);
   }
   g_option_context_free (context);
-  /* A pipeline that cannot be stopped still has threads. They use what clear() frees, and libraries that
-   * exit handlers unload. */
+  /* A pipeline that cannot be stopped still has threads. They use memory that clear()
+   * frees, and libraries that exit handlers unload. */
   if (app.stuck) {
     fflush (stdout);
     _exit (app.failed);

@@ -4,8 +4,8 @@
 
 #include <gst/gst.h>
 
-/* The name of an element of a bin whose frames may depend on earlier ones, to be freed; NULL: each
- * frame that leaves the bin depends on one that went in, so that a video may be filtered in
- * parts. Elements count as independent by a list: cudasepconv that holds no regions, and GStreamer's
- * converters. */
+/* Returns the name of an element of a bin whose output frames may depend on earlier
+ * frames, to be freed. NULL: each frame that leaves the bin depends on one input frame
+ * alone, so that a video may be filtered in parts. A list says which elements are
+ * independent: cudasepconv that holds no regions, and converters of GStreamer. */
 gchar *frame_memory_find (GstBin *filter);

@@ -10,8 +10,8 @@
  * fields that the message has. Exit status: 0 when INPUT has ended, else 1 and one
  * sentence on stderr.
  *
- * Messages are taken where they are posted, on a thread of the pipeline: whoever
- * reads the lines slowly slows the pipeline, and nothing piles up on the bus. */
+ * Messages are taken where they are posted, on a thread of the pipeline: a slow reader
+ * of the lines slows the pipeline down, and nothing piles up on the bus. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,10 +29,10 @@ struct app
 {
   GstElement *pipeline; /* NULL again if it is left to the end of the process */
   const gchar *input;   /* as errors name it */
-  gchar *missing;       /* what a missing plugin would have decoded */
+  gchar *missing;       /* name of the format whose plugin is missing */
   gboolean failed;
 
-  /* Of the thread that posts; the main thread reads them after the last message
+  /* Owned by the thread that posts; the main thread reads them after the last message
    * of cudahisto. */
   guint64 lines;
   gint write_error; /* errno; 0: none */
@@ -41,7 +41,7 @@ struct app
 static void fail (struct app *app, const gchar *format, ...)
     G_GNUC_PRINTF (2, 3);
 
-/* Only the first failure is told: those after it follow from it. */
+/* Only the first failure is reported: those after it follow from it. */
 static void
 fail (struct app *app, const gchar *format, ...)
 {
@@ -75,8 +75,8 @@ append_string (GString *line, const gchar *text)
   g_string_append_c (line, '"');
 }
 
-/* The shorter of two notations that both read back as the same number, whatever
- * the locale. */
+/* Appends the shorter of two notations that reads back as the same number. The locale
+ * has no effect. */
 static void
 append_double (GString *line, gdouble number)
 {
@@ -116,7 +116,7 @@ append_value (GString *line, const GValue *value)
   } else if (G_VALUE_HOLDS_UINT64 (value)) {
     const guint64 number = g_value_get_uint64 (value);
 
-    /* A time that is not known; counts never get there. */
+    /* An unknown time; counts never reach this value. */
     if (number == GST_CLOCK_TIME_NONE)
       g_string_append (line, "null");
     else
@@ -210,7 +210,8 @@ on_warning (struct app *app, GstMessage *message)
   g_clear_error (&error);
 }
 
-/* Runs to the end of the input or to the first error; `limit`: how long its first frame may take. */
+/* Runs to the end of the input or to the first error. `limit`: time until the first
+ * frame must have come. */
 static void
 run_pipeline (struct app *app, GstClockTime limit)
 {
@@ -268,7 +269,7 @@ run_pipeline (struct app *app, GstClockTime limit)
 
 /* Setting up */
 
-/* What uridecodebin plays: cameras have URIs, too. */
+/* Returns the URI of the input for uridecodebin, to be freed; cameras have URIs, too. */
 static gchar *
 input_uri (struct app *app, const gchar *input)
 {
@@ -340,7 +341,8 @@ set_property (struct app *app, const gchar *name, const gchar *text)
   gst_object_unref (histogram);
 }
 
-/* Seconds as the property takes them. */
+/* Converts seconds to the text of the property, in nanoseconds, to be freed. NULL: not
+ * a number of seconds. */
 static gchar *
 interval_text (struct app *app, const gchar *seconds)
 {
@@ -360,7 +362,7 @@ int
 main (int argc, char **argv)
 {
   struct app app = { .input = "videotestsrc" };
-  /* Later something else may have that number. */
+  /* Checked first: a file that is opened later may get the same descriptor. */
   const gboolean writable = fcntl (STDOUT_FILENO, F_GETFD) != -1;
   gchar *bins = NULL, *seconds = NULL, *planes = NULL, *backend = NULL;
   gchar *uri = NULL, *interval = NULL;
@@ -380,7 +382,8 @@ main (int argc, char **argv)
   GOptionContext *context = g_option_context_new ("[INPUT]");
   GError *error = NULL;
 
-  /* For names in other scripts; numbers stay as JSON has them. */
+  /* For file names in other scripts. LC_CTYPE alone, so that numbers stay as JSON has
+   * them. */
   setlocale (LC_CTYPE, "");
   g_option_context_set_summary (context,
       "Prints the histograms of INPUT as JSON, one object a line. INPUT is a"

@@ -43,8 +43,9 @@ input_part_begin (struct input_part *part, GstPad *pad)
   return part->from > 0;
 }
 
-/* To the key frame before, since decoders drop the first one of an open group of pictures: libav of
- * FFmpeg 7 does. The frames up to the part are decoded, and dropped. */
+/* Seeks to the key frame before the part, since decoders such as libav of FFmpeg 7
+ * drop the first frame of an open group of pictures. The frames before the part are
+ * decoded, and dropped. */
 gboolean
 input_part_seek (const struct input_part *part, GstPad *pad)
 {
@@ -67,7 +68,8 @@ on_event (GstPad *pad, GstPadProbeInfo *info, gpointer data)
     GST_PAD_PROBE_INFO_DATA (info) = gst_event_new_segment (&part->segment);
     gst_event_unref (event);
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START) {
-    /* Without its GstStream, which no file can hold, and nor can it a collection. */
+    /* Without its GstStream: a file can hold neither a GstStream nor a stream
+     * collection. */
     gst_event_parse_stream_start (event, &id);
     GST_PAD_PROBE_INFO_DATA (info) = gst_event_new_stream_start (id);
     gst_event_unref (event);
@@ -96,7 +98,7 @@ input_part_place (struct input_part *part, const GstBuffer *buffer)
     if (at >= part->to)
       return INPUT_PART_AFTER;
   }
-  /* A frame without a time follows the one before. */
+  /* A frame without a time belongs where the frame before it lies. */
   if (part->ended)
     return INPUT_PART_AFTER;
   return part->saw_from ? INPUT_PART_INSIDE : INPUT_PART_BEFORE;
@@ -108,16 +110,17 @@ input_part_is_exact (const struct input_part *part)
   return part->saw_from && (part->ended || !GST_CLOCK_TIME_IS_VALID (part->to));
 }
 
-/* The first frame behind a seek. The streaming thread writes it, before the pipeline has prerolled;
- * the main thread reads it after that. */
+/* The first frame after a seek. Written by the streaming thread before the pipeline
+ * has prerolled, read by the main thread after that. */
 struct arrival
 {
   gboolean here, is_key;
   GstClockTime at;        /* stream time */
-  GstClockTimeDiff shift; /* from that to the buffers' own time */
+  GstClockTimeDiff shift; /* timestamps of the buffers minus stream time */
 };
 
-/* In front of the sink, which drops frames whose decoding time lies before the seek's. */
+/* A probe in front of the sink, since the sink drops frames whose decoding time lies
+ * before the time of the seek. */
 static GstPadProbeReturn
 on_data (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
@@ -143,7 +146,8 @@ on_data (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_OK;
 }
 
-/* Data flows through a pad, or it ends without any, and the sink has got no pad. */
+/* Runs when data flows through a pad, or it ends without any. Posts an error if no pad
+ * has been linked to the sink by then. */
 static GstPadProbeReturn
 on_begin (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
@@ -173,7 +177,7 @@ on_pad (GstElement *parser, GstPad *pad, gpointer data)
   gst_object_unref (takes);
 }
 
-/* Whether buffers of files of this kind have the same times behind a seek. */
+/* Whether the demuxer gives buffers the same times after a seek as without one. */
 static gboolean
 seeks_exactly (GstElement *parser)
 {
@@ -195,7 +199,8 @@ seeks_exactly (GstElement *parser)
   return found;
 }
 
-/* Whether the first frame comes, or the end. Without an error none does in time. */
+/* Waits until the first frame or the end comes. FALSE with an error: the pipeline has
+ * failed; without: nothing came within PREROLL_LIMIT. */
 static gboolean
 prerolls (GstElement *pipeline, GError **error)
 {
@@ -212,7 +217,8 @@ prerolls (GstElement *pipeline, GError **error)
   return ok;
 }
 
-/* Seeks and waits for the first frame there. FALSE: it is no key frame, or does not come. */
+/* Seeks and waits for the first frame there. FALSE: that is no key frame, or does not
+ * come. */
 static gboolean
 arrives (GstElement *pipeline, GstClockTime at, const struct arrival *arrival,
     GError **error)
@@ -222,8 +228,8 @@ arrives (GstElement *pipeline, GstClockTime at, const struct arrival *arrival,
       && prerolls (pipeline, error) && arrival->here && arrival->is_key;
 }
 
-/* Adds the times of the key frames to cut at. None where one shows that times of this file do not
- * keep their distance, as with lists of edits. */
+/* Adds the times of the key frames to cut at. Adds none if the distance between
+ * timestamps and stream time changes within the file, as with edit lists. */
 static void
 find_cuts (GstElement *pipeline, const struct arrival *arrival,
     GstClockTime length, GArray *cuts, GError **error)

@@ -15,7 +15,7 @@ is_subset_of_template (const GstCaps *caps, GstPadTemplate *template)
   return subset;
 }
 
-/* The muxer's pads for these caps; NULL: it has none. */
+/* Returns the template of the muxer's pads for these caps; NULL: it has none. */
 static GstPadTemplate *
 find_template (GstElement *muxer, const GstCaps *caps)
 {
@@ -33,8 +33,8 @@ find_template (GstElement *muxer, const GstCaps *caps)
   return NULL;
 }
 
-/* The muxer's pads for what a parser can make of the same media type, such as AAC
- * with other framing; NULL: it has none. */
+/* Returns the template of the muxer's pads for the caps of the same media type that a
+ * parser can make, such as AAC with other framing; NULL: the muxer has none. */
 static GstPadTemplate *
 find_template_behind (
     GstElement *muxer, GstElementFactory *parser, const GstCaps *caps)
@@ -69,8 +69,8 @@ find_template_behind (
   return found;
 }
 
-/* A parser that makes the stream fit for the muxer without a change of what it
- * holds, and the muxer's pads for it; NULL: there is none. */
+/* Returns a parser that makes the stream fit for the muxer without a change of its
+ * content, and the template of the muxer's pads for it; NULL: there is none. */
 static GstElement *
 find_parser (GstElement *muxer, const GstCaps *caps, GstPadTemplate **template)
 {
@@ -89,7 +89,8 @@ find_parser (GstElement *muxer, const GstCaps *caps, GstPadTemplate **template)
   return parser;
 }
 
-/* The other side of the queue for a stream. */
+/* Links a stream to the queue. Returns the queue's source pad for it; NULL: it was not
+ * linked. */
 static GstPad *
 link_queue (GstElement *queue, GstPad *pad)
 {
@@ -163,7 +164,7 @@ link_muxer (struct input_streams *streams, GstPad *pad, const GstCaps *caps)
     sink = gst_element_request_pad (streams->muxer, template, NULL, NULL);
   if (ok && stored)
     subtitle_text_restore (pad);
-  /* Asked for its caps, the queue would still answer markup. */
+  /* No check: the queue would still answer a caps query with Pango markup. */
   ok = sink
       && gst_pad_link_maybe_ghosting_full (source, sink,
           stored ? GST_PAD_LINK_CHECK_NOTHING : GST_PAD_LINK_CHECK_DEFAULT);
@@ -173,7 +174,8 @@ link_muxer (struct input_streams *streams, GstPad *pad, const GstCaps *caps)
   return ok;
 }
 
-/* "Opus audio", or the caps where GStreamer has no name for them. */
+/* Adds the name of a stream, such as "Opus audio", or its caps if GStreamer has no
+ * name for them. */
 static void
 add_name (gchar **names, const GstCaps *caps)
 {
@@ -190,8 +192,8 @@ add_name (gchar **names, const GstCaps *caps)
   *names = joined;
 }
 
-/* Behind a parser that waits for data, a pad has no caps yet; the stream has those of
- * the parser's input. */
+/* Behind a parser that waits for data, a pad has no caps yet; its GstStream has the
+ * caps of the parser's input. */
 static GstCaps *
 get_caps (GstPad *pad)
 {

@@ -7,7 +7,8 @@
 gboolean
 joined_parts_add (GstBin *bin, GstElement *concat, gchar **files)
 {
-  /* Caps in the parts name this type, which gdpdepay may read before any element has registered it. */
+  /* Caps in the parts name this type, and gdpdepay may read them before any element
+   * has registered the type. */
   g_type_ensure (GST_TYPE_VIDEO_MULTIVIEW_FLAGSET);
   for (; *files; files++) {
     GstElement *source = gst_element_factory_make ("filesrc", NULL);

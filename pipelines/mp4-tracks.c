@@ -7,10 +7,10 @@
 
 #define HEADER_BYTES 8
 #define LARGE_HEADER_BYTES 16
-/* The type of a track stands this far behind the header of its handler box. */
+/* Bytes between the header of a track's handler box and the type of the track. */
 #define HANDLER_OFFSET 8
 
-/* The boxes on the way from the file to the handler of a track. */
+/* The types of the nested boxes from the file to the handler of a track. */
 static const gchar *const way[] = { "moov", "trak", "mdia", "hdlr" };
 
 static guint64
@@ -30,8 +30,8 @@ read_at (FILE *file, gint64 offset, guint8 *bytes, gsize n)
       && fread (bytes, 1, n, file) == n;
 }
 
-/* Reads the header of the box at *start. On success *start is its contents, and *end what
- * follows it. */
+/* Reads the header of the box at *start, which ends at *end at the latest. On success
+ * *start is the offset of its contents, and *end the offset behind it. */
 static gboolean
 enter_box (FILE *file, gint64 *start, gint64 *end, gchar type[5])
 {
@@ -61,7 +61,7 @@ enter_box (FILE *file, gint64 *start, gint64 *end, gchar type[5])
   return TRUE;
 }
 
-/* The sound tracks among the boxes from `start` to `end`, of which way[level] matters. */
+/* Counts the sound tracks in boxes of type way[level] between `start` and `end`. */
 static guint
 count_in (FILE *file, gint64 start, gint64 end, guint level)
 {

@@ -35,7 +35,8 @@ subtitle_text_stored_caps (const GstCaps *caps)
   return stored;
 }
 
-/* In place; the result is never longer. Returns its length. */
+/* Replaces entities in place, and returns the length of the result, which is never
+ * longer. */
 static gsize
 unescape (gchar *text, gsize length)
 {

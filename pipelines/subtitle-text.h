@@ -4,9 +4,10 @@
 
 #include <gst/gst.h>
 
-/* Returns the caps of the same subtitles as a file stores them, if `caps` are of text that
- * matroskademux has made Pango markup of; else NULL. */
+/* Returns the caps of the subtitles as a file stores them, if `caps` are of plain text
+ * that matroskademux has converted to Pango markup; else NULL. The caller owns the
+ * caps. */
 GstCaps *subtitle_text_stored_caps (const GstCaps *caps);
 
-/* Makes the buffers and caps that leave a pad stored text again. */
+/* Converts the buffers and caps that leave a pad back to the stored text. */
 void subtitle_text_restore (GstPad *source);

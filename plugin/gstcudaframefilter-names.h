@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstcudaframefilter-names: other names for the types that the library of GstCudaFrameFilter and
- * the plugin both compile. A process may load the two, and a name of a GType can be registered
- * once. The build includes this header before all files of the library. */
+/* gstcudaframefilter-names: other names for the types that both the library of
+ * GstCudaFrameFilter and the plugin compile. A process may load both, and each GType name can
+ * be registered only once. The build includes this header before all files of the library. */
 #pragma once
 
 #define GstGpuFilter GstCudaFrameFilterBase

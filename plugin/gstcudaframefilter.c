@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The library's only symbols are those of the header. Behind them is GstGpuFilter, as the plugin
- * has it, under another name: see gstcudaframefilter-names.h. */
+/* The library exports only the symbols of the header. It is built on GstGpuFilter, as the
+ * plugin is, but under another name: see gstcudaframefilter-names.h. */
 #define GST_CUDA_FRAME_FILTER_API __attribute__ ((visibility ("default"))) extern
 #include "gstcudaframefilter.h"
 
@@ -83,7 +83,8 @@ kind_of_error (const GError *error)
   }
 }
 
-/* Makes a fault of the subclass's error, which it takes; `fault` may be NULL. Returns FALSE. */
+/* Converts the subclass's error to a fault, and frees the error; `fault` may be NULL. Returns
+ * FALSE. */
 static gboolean
 take_error (GstCudaFrameFilter *self, GError *error, const gchar *task,
     Fault *fault)
@@ -146,8 +147,8 @@ gst_cuda_frame_filter_release (GstGpuFilter *filter)
     klass->release (self);
 }
 
-/* Has the subclass prepare, unless frames are still to be computed by settings from before, whose
- * format the current ones refuse. */
+/* Calls the function prepare of the subclass. Not while frames of the old caps, whose format
+ * the current settings refuse, are still computed with the settings from before. */
 static gboolean
 prepare (GstCudaFrameFilter *self, Fault *fault)
 {
@@ -191,7 +192,7 @@ gst_cuda_frame_filter_prepare (
   if (!prepare (self, fault))
     return FALSE;
   *use = use_of_base (PRIVATE (self)->use);
-  /* Frames that are only read are computed for the sake of a report. */
+  /* A frame that is only read is computed only if it is reported. */
   gst_gpu_filter_set_reports (filter,
       GST_CUDA_FRAME_FILTER_GET_CLASS (self)->finish != NULL
           || *use == GST_GPU_FILTER_READ);

@@ -12,14 +12,14 @@ G_BEGIN_DECLS
  * @title: GstCudaFrameFilter
  *
  * The base class chooses the backend, brings each frame to where it is computed and its result to
- * where downstream wants it, and keeps several frames on their way at once: while one is
- * computed, the next one goes up and the one before comes down. The subclass only queues kernels.
+ * where downstream wants it, and keeps several frames in flight: while one is computed, the next
+ * one is uploaded and the one before is downloaded. The subclass only queues kernels.
  *
  * Subclasses inherit from it:
  *
  * - the pad templates: raw video in system memory and in memory:CUDAMemory, in any
- *   combination on the two pads. Bit-packed formats, as v210, and those with the
- *   higher byte of samples first, as GRAY16_BE, are refused, and @takes_format refuses others;
+ *   combination on the two pads. Bit-packed formats, such as v210, and big-endian formats, such
+ *   as GRAY16_BE, are refused; @takes_format may refuse others;
  * - the properties backend, cuda-device-id, transfer, ring-depth, active-backend,
  *   active-method and stats, as cudasepconv has them;
  * - order and loss: events wait for the frames before them, a flush drops those in flight, errors
@@ -80,7 +80,7 @@ typedef enum
  *     buffer
  * @stride: bytes from a row of a plane to the next one; may be negative
  * @row_bytes: bytes of a row that belong to the picture
- * @rows: rows of each plane, at least 1, but for a field that has none (see
+ * @rows: rows of each plane: at least 1, or 0 for a field without rows (see
  *     gst_cuda_frame_filter_class_set_fields_apart())
  *
  * The memory of a frame, or of a field of one. The base class owns it. A kernel must not touch
@@ -111,14 +111,15 @@ struct _GstCudaFrameFilter
 /**
  * GstCudaFrameFilterClass:
  * @takes_format: whether the current settings can work on frames of a format. If not, @why,
- *     which may be %NULL, gets the reason. It is not asked about bit-packed formats and those
- *     with the higher byte of samples first, which no subclass gets. A setter that changes the
- *     answer calls gst_base_transform_reconfigure_sink(). Any thread. %NULL: all formats of the templates but those
+ *     which may be %NULL, gets the reason. Not called for bit-packed and big-endian formats,
+ *     which no subclass gets. A setter that changes the answer must call
+ *     gst_base_transform_reconfigure_sink(). Any thread. %NULL: all other formats of the
+ *     templates
  * @prepare: gets ready for the next frame under the current settings: allocates memory, makes
  *     tables. Called before each frame, and when caps are set or the backend changes;
  *     @info describes the frames. *@use is %GST_CUDA_FRAME_WRITE unless this function sets it.
- *     Frames may be in flight: it calls gst_cuda_frame_filter_drain() before it changes what
- *     they use. %NULL: there is nothing to prepare
+ *     Frames may be in flight: it must call gst_cuda_frame_filter_drain() before it changes
+ *     anything that they use. %NULL: there is nothing to prepare
  * @compute_cuda: queues the work on one frame on @stream, in order, and does not wait for it.
  *     The result in @dst is complete once the stream has done that work. @dst is %NULL where
  *     frames are only read. %NULL: the element needs backend=cpu
@@ -129,22 +130,22 @@ struct _GstCudaFrameFilter
  *     gst_buffer_make_writable(), whose result it stores there), and returns a message to
  *     post, or %NULL. It must not post messages itself. %NULL: there is nothing to finish
  * @release: frees everything that @prepare made, before caps or backend change and when the
- *     element stops. No frame is in flight. May be %NULL, and be called when nothing was made
+ *     element stops. No frame is in flight. Also called when nothing was made. May be %NULL
  *
  * All functions but @takes_format and @finish are called on the streaming thread. If a GPU is
  * used, its context is current during @prepare, @compute_cuda and @release, for the CUDA runtime
- * and the driver API. The functions must leave it so, and must not use the legacy default stream,
- * cudaSetDevice() or cudaDeviceSynchronize(). No context is current during @finish: what it
- * reads is in pinned host memory (cudaMallocHost()), to which the stream has copied it.
+ * and the driver API. The functions must leave it current, and must not use the legacy default
+ * stream, cudaSetDevice() or cudaDeviceSynchronize(). No context is current during @finish: it
+ * reads results from pinned host memory (cudaMallocHost()), to which the stream has copied them.
  *
- * @slot is less than gst_cuda_frame_filter_get_depth(): it numbers the frames in flight, so that
- * each can have memory of its own, such as for the sums of a kernel, from @compute_cuda to
+ * @slot is the slot index of a frame in flight, less than gst_cuda_frame_filter_get_depth(). Each
+ * slot can have memory of its own, for example for the sums of a kernel, from @compute_cuda to
  * @finish.
  *
  * Functions that can fail return %FALSE and set an error, whose message is a sentence for the
  * user; the base class posts it. With backend=auto, an error of
  * GST_RESOURCE_ERROR_FAILED, GST_RESOURCE_ERROR_NO_SPACE_LEFT or GST_RESOURCE_ERROR_NOT_FOUND
- * from the GPU makes the CPU go on, with a warning, if there is @compute_cpu.
+ * from the GPU makes the element continue on the CPU, with a warning, if there is @compute_cpu.
  *
  * Since: 0.1
  */

@@ -40,7 +40,7 @@ typedef struct _GstCudaHistogramMeta GstCudaHistogramMeta;
  * GstCudaHistogramComponent:
  * @name: Y, U, V, R, G, B or A
  * @component: number of the component in the #GstVideoFormatInfo of the frame's format
- * @depth: bits of a code; 10 for alpha of 2 bits, which are repeated
+ * @depth: bits of a code; 10 also for alpha of 2 bits, which are repeated to 10 bits
  * @counts: one counter for each of the meta's bins. Counter i holds the number
  *     of samples whose code v gives (v * bins) >> depth == i; all counters add up to the
  *     number of samples. See gst_cuda_histogram_meta_get_counts()

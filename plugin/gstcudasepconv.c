@@ -110,10 +110,10 @@ struct _GstCudaSepconv
   guint spec_method;
   gboolean identity; /* the spec changes no sample */
   gboolean lights;   /* the plan of `light` takes the place of plan */
-  /* One of each method that has been used for the layout, so that settings which change from
-   * frame to frame make none; [sepconv_n_methods ()]. */
+  /* [sepconv_n_methods ()]: one plan for each method that has been used with the layout, so
+   * that settings that change from frame to frame need no new plan. */
   SepconvPlan **plans;
-  SepconvPlan *plan; /* of these, the one for the next frame */
+  SepconvPlan *plan; /* the one of `plans` for the next frame */
   Image planned;     /* the layout that the plans were made for */
   gboolean counted;  /* the kernels of the frame being submitted also count */
   gboolean covers;   /* regions_plan takes the place of plan */
@@ -420,7 +420,7 @@ gst_cuda_sepconv_takes_format (
   return ok;
 }
 
-/* Takes the object lock, at a moment when the settings are as the answer says. */
+/* Takes the object lock. The returned answer holds for the settings under this lock. */
 static GstGpuFilterFit
 lock_settings (GstCudaSepconv *self)
 {
@@ -438,8 +438,8 @@ lock_settings (GstCudaSepconv *self)
   }
 }
 
-/* Before something is freed: frames in flight on a GPU use it; those of the CPU are computed
- * already. */
+/* Drains before a plan is freed: frames in flight on a GPU still use it, while frames on the
+ * CPU are computed already. */
 static void
 drain_gpu (GstCudaSepconv *self)
 {
@@ -455,7 +455,8 @@ free_plans (GstCudaSepconv *self)
   self->plan = NULL;
 }
 
-/* Returns the place of the method's plan. A plan that cannot be updated to the spec is freed. */
+/* Returns the entry of `plans` for the method. Frees its plan if that cannot be updated to the
+ * spec. */
 static SepconvPlan **
 find_plan (GstCudaSepconv *self, const SepconvMethod *method)
 {
@@ -491,7 +492,7 @@ usable_method (GstCudaSepconv *self)
   return NULL;
 }
 
-/* Makes the plan follow the spec. */
+/* Updates the plan to the spec, or makes a new one. */
 static gboolean
 update_plan (GstCudaSepconv *self, Fault *fault)
 {
@@ -524,7 +525,7 @@ update_plan (GstCudaSepconv *self, Fault *fault)
   return self->plan != NULL;
 }
 
-/* The same for the plan of regions. Only the kernel's result has a method. */
+/* Updates the plan of regions likewise. Only the kernel's result as a fill has a method. */
 static gboolean
 update_regions_plan (GstCudaSepconv *self, Fault *fault)
 {
@@ -542,7 +543,7 @@ is_identity (const GstCudaSepconv *self)
       && (!self->covers || gst_regions_plan_only_filters (&self->regions_plan));
 }
 
-/* Makes the plan that frames are computed with; `changed`: the spec is another one. */
+/* Updates the plan that computes frames, or makes a new one; `changed`: the spec has changed. */
 static gboolean
 follow_spec (GstCudaSepconv *self, gboolean changed, Fault *fault)
 {
@@ -645,7 +646,7 @@ gst_cuda_sepconv_prepare (
 
   if (changed)
     self->identity = is_identity (self);
-  /* The regions of these frames are not looked at. */
+  /* The regions of these frames are not collected. */
   if (self->identity || !self->covers)
     gst_frame_regions_forget (&self->frame_regions);
   if (self->identity) {
@@ -661,7 +662,7 @@ gst_cuda_sepconv_prepare (
   return self->have_spec;
 }
 
-/* Finds what the regions of the frame read and write if they are covered in place. */
+/* Finds the boxes that are read and written if the regions of the frame are covered in place. */
 static gboolean
 find_boxes (
     GstCudaSepconv *self, gint rows_apart, RegionsBoxes *boxes, Fault *fault)
@@ -686,8 +687,8 @@ gst_cuda_sepconv_find_boxes (GstGpuFilter *filter, guint slot_index,
   return TRUE;
 }
 
-/* Whether to cover the regions of the frame in place: there are few. A GPU that counts the result
- * needs all of it. */
+/* Whether to cover the regions of the frame in place: only if they are a small part of it. Not
+ * if a GPU counts the result, since counting needs the whole result. */
 static gboolean
 covers_in_place (GstCudaSepconv *self)
 {
@@ -701,7 +702,7 @@ covers_in_place (GstCudaSepconv *self)
           gst_gpu_filter_get_in_gpu_memory (filter));
 }
 
-/* Frames that nothing is covered in need no result. */
+/* A frame in which nothing is covered needs no result. */
 static GstGpuFilterResult
 gst_cuda_sepconv_begin_frame (GstGpuFilter *filter, GstBuffer *buffer)
 {
@@ -738,7 +739,7 @@ planned_image (const Image *plan, const Image *image)
   return planned;
 }
 
-/* Covers the regions of the frame, whole. */
+/* Covers all regions of the frame at once, with the last part of the frame. */
 static gboolean
 compute_regions (GstCudaSepconv *self, const RingPart *part, guint slot_index,
     gboolean reported, Fault *fault)
@@ -780,8 +781,8 @@ gst_cuda_sepconv_compute (
             reported ? GPU_AFTER_KERNELS : part->order, fault);
   src = planned_image (&self->planned, part->src);
   dst = planned_image (&self->planned, part->dst);
-  /* The filter's kernels count only frames that may overlap others; these are whole. For frames
-   * back to back, a separate histogram kernel ends earlier. */
+  /* The filter's kernels count only whole frames whose kernels may overlap those of other
+   * frames. For frames that run back to back, a separate histogram kernel ends earlier. */
   self->counted = reported && part->order == GPU_BESIDE_KERNELS
       && sepconv_plan_counts (
           self->plan, gst_histo_counter_get_plan (&self->counter));
@@ -790,7 +791,8 @@ gst_cuda_sepconv_compute (
         gst_histo_counter_get_plan (&self->counter),
         gst_histo_counter_begin_result (&self->counter, slot_index),
         part->stream, part->order, fault);
-  /* Overlapping the histogram of the frame before would be slower. */
+  /* A reported frame does not overlap: running beside the histogram kernel of the frame before
+   * is slower. */
   return sepconv_plan_advance (self->plan, &src, &dst, part->fresh, part->done,
       part->stream, reported ? GPU_AFTER_KERNELS : part->order, fault);
 }

@@ -14,7 +14,7 @@ gst_frame_crop_find (GstBuffer *buffer, const GstVideoInfo *info)
       : NULL;
 }
 
-/* Pixels that lie together. */
+/* Returns the number of pixels that the format stores together. */
 static guint
 group_pixels (const GstVideoInfo *info)
 {
@@ -24,7 +24,7 @@ group_pixels (const GstVideoInfo *info)
   return packing != BITPACK_NONE ? (guint) bitpack_group_pixels (packing) : 1;
 }
 
-/* Pairs do not count: coordinates are rounded to whole ones. */
+/* Pairs do not count: coordinates are rounded down to whole pairs. */
 gboolean
 gst_frame_crop_has_groups (const GstVideoInfo *info)
 {
@@ -69,8 +69,8 @@ gst_frame_crop_get_origin (const GstVideoCropMeta *crop,
   *y = (gint) (crop->y >> format->h_sub[c] << format->h_sub[c]);
 }
 
-/* Moves the beginning of a plane on. FALSE: the memory that is mapped does not reach so far, whatever
- * GstVideoMeta says of strides. */
+/* Moves the first byte of a plane by `offset` bytes. FALSE: that leaves the mapped memory,
+ * which wrong strides in a GstVideoMeta may cause. */
 static gboolean
 move_plane (GstVideoFrame *frame, guint p, gint64 offset)
 {

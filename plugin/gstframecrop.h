@@ -12,22 +12,22 @@ G_BEGIN_DECLS
 const GstVideoCropMeta *gst_frame_crop_find (
     GstBuffer *buffer, const GstVideoInfo *info);
 
-/* Returns the pixel of the buffer that is the frame's first one. It is that of the meta, but for
- * packed pairs of pixels. */
+/* Gets the pixel of the buffer at which the frame begins: the origin of the meta, rounded down
+ * to a whole pair for formats with packed pairs of pixels. */
 void gst_frame_crop_get_origin (const GstVideoCropMeta *crop,
     const GstVideoFormatInfo *format, gint *x, gint *y);
 
-/* Whether pixels of the format lie in groups of more than two, as in v210, which no frame may begin
- * within. */
+/* Whether the format stores pixels in groups of more than two, as v210 does. A frame cannot
+ * begin within a group. */
 gboolean gst_frame_crop_has_groups (const GstVideoInfo *info);
 
 /* Whether the frame of a buffer begins within such a group. */
 gboolean gst_frame_crop_cuts_group (
     GstBuffer *buffer, const GstVideoInfo *info);
 
-/* Reduces a mapped frame to that part. For subsampled components and packed pairs of pixels,
- * coordinates are rounded down to a whole sample or pair. FALSE: the part is not inside the
- * frame, or not in memory, or gst_frame_crop_cuts_group(). */
+/* Crops a mapped frame to the part that the meta selects. For subsampled components and packed
+ * pairs of pixels, coordinates are rounded down to a whole sample or pair. FALSE: the part is
+ * not inside the frame, not in mapped memory, or begins within a group of pixels. */
 gboolean gst_frame_crop (GstVideoFrame *frame, const GstVideoCropMeta *crop);
 
 G_END_DECLS

@@ -107,7 +107,7 @@ add_plane (GstFrameLayout *self, const GstVideoInfo *info,
   self->subsampling_x[p] = 1 << f->w_sub[first];
   self->subsampling_y[p] = 1 << f->h_sub[first];
 
-  /* A slot that stays empty is padding, which is 0. */
+  /* A channel that no component fills stays GST_FRAME_CHANNEL_PADDING, which is 0. */
   for (gint i = 0; i < n; i++) {
     const gint slot = padded ? (gint) f->poffset[order[i]] / bytes : i;
 
@@ -117,8 +117,7 @@ add_plane (GstFrameLayout *self, const GstVideoInfo *info,
   }
 }
 
-/* Returns the format that is the same but for the order of the two bytes of its samples, of one with
- * the higher byte first; UNKNOWN for all others. */
+/* Returns the little-endian counterpart of a big-endian format; UNKNOWN for all others. */
 static GstVideoFormat
 little_endian_of (GstVideoFormat format)
 {
@@ -166,7 +165,8 @@ gst_frame_format_packing (GstVideoFormat format)
   }
 }
 
-/* Returns the format whose planes hold the samples of a packed one, or more of them. */
+/* Returns a format whose planes hold the samples of a packed format, or more samples: see
+ * fit_planes(). */
 static GstVideoFormat
 planes_of (GstVideoFormat format)
 {
@@ -194,7 +194,7 @@ planes_of (GstVideoFormat format)
   return GST_VIDEO_FORMAT_UNKNOWN;
 }
 
-/* Makes the planes of P010 those of a format that GStreamer has no planes for. */
+/* Adapts the planes of P010 to packed formats for which GStreamer has no unpacked one. */
 static void
 fit_planes (GstFrameLayout *self)
 {
@@ -220,7 +220,8 @@ rows_are_long (const Image *packed, const GstVideoInfo *info)
   return TRUE;
 }
 
-/* Describes planes that hold what packed frames do, whatever their rows. */
+/* Describes the planes and the packed memory of a packed format, without a check of
+ * GStreamer's strides. */
 static gboolean
 describe_packed (GstFrameLayout *self, const GstVideoInfo *info)
 {
@@ -314,8 +315,9 @@ mixes (const GstFrameChannel *channel, gint n)
       && has_role (channel, n, GST_FRAME_CHANNEL_CHROMA);
 }
 
-/* Luma and chroma of one plane are the two halves of a pixel, or each channel gets a plane: formats
- * that have both in one plane have no other. */
+/* A mixed plane is split into the two halves of its pixels where that separates luma from
+ * chroma, else into single channels. There is room for the new planes: formats that mix both
+ * in one plane have no other plane. */
 void
 gst_frame_layout_split_chroma (GstFrameLayout *self)
 {

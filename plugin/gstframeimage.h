@@ -33,10 +33,10 @@ GstFrameChannelRole gst_frame_component_role (
 /* The layout of all frames of one GstVideoInfo; plain data. */
 typedef struct
 {
-  /* As frames are computed; without addresses. */
+  /* The planes that frames are computed in; without addresses. */
   Image layout;
-  /* As they lie in memory, with the info's strides: the same, but for formats that are unpacked to be
-   * computed. */
+  /* The planes as they lie in memory, with the strides of the GstVideoInfo. Equal to `layout`,
+   * except for formats that are unpacked for computing. */
   Image memory;
   BitpackFormat packing; /* BITPACK_NONE: `memory` is `layout` */
   GstFrameChannel channel[IMAGE_MAX_PLANES][IMAGE_MAX_CHANNELS];
@@ -44,15 +44,17 @@ typedef struct
   gint subsampling_y[IMAGE_MAX_PLANES];
 } GstFrameLayout;
 
-/* Returns how the samples of a format are packed, or that the higher byte of each comes first. */
+/* Returns the bit packing of a format, BITPACK_BIG_ENDIAN for samples of two bytes with the
+ * higher byte first, or BITPACK_NONE. */
 BitpackFormat gst_frame_format_packing (GstVideoFormat format);
 
-/* Whether GStreamer's rows of a bit-packed format end before their last pixel does, as those of UYVP
- * with 3, 11, 19 pixels and so on, and those of NV12_10LE32 with 3, 9, 15. */
+/* Whether GStreamer's stride of a bit-packed format is less than the bytes of a row, as for
+ * UYVP with widths of 3, 11, 19 and so on, and for NV12_10LE32 with widths of 3, 9, 15. */
 gboolean gst_frame_rows_are_short (const GstVideoInfo *info);
 
-/* Describes frames of `info`. FALSE: the format is not one of BitpackFormat, nor are its samples whole
- * bytes at regular distances; or its rows are short. All other formats of the templates are taken. */
+/* Describes frames of `info`. FALSE: the format is neither in BitpackFormat nor made of whole
+ * bytes at regular distances; or gst_frame_rows_are_short(). All other formats of the
+ * templates are accepted. */
 gboolean gst_frame_layout_init (GstFrameLayout *self, const GstVideoInfo *info);
 
 /* Splits planes that hold both luma and chroma, as in AYUV, into image planes that hold one of
@@ -63,13 +65,14 @@ void gst_frame_layout_split_chroma (GstFrameLayout *self);
  * buffer of its own, it is a picture like any other. */
 gboolean gst_frame_is_interleaved (const GstVideoFrame *frame);
 
-/* Returns the map of the memory that a plane of a mapped frame lies in: planes without a GstVideoMeta
- * share one. It is the frame's. */
+/* Returns the map of the memory in which a plane of a mapped frame lies; the frame owns it.
+ * Without a GstVideoMeta, all planes share one map. */
 const GstMapInfo *gst_frame_get_plane_map (
     const GstVideoFrame *frame, gint plane);
 
-/* Gets the image of a mapped frame as it lies in memory, which is valid as long as the mapping.
- * FALSE: its rows do not all lie in the memory that is mapped, whatever GstVideoMeta says. */
+/* Gets the image of a mapped frame as it lies in memory, which is valid as long as the
+ * mapping. FALSE: some rows lie outside of the mapped memory, which a wrong GstVideoMeta may
+ * cause. */
 gboolean gst_frame_layout_get_image (
     const GstFrameLayout *self, const GstVideoFrame *frame, Image *image);
 

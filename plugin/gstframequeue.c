@@ -15,7 +15,7 @@ typedef struct
   GstBuffer *buffer;
   GstEvent *event;
   gpointer frame;
-  guint epoch; /* at the end of the frame: see below */
+  guint epoch; /* the epoch of the queue when the frame was finished */
 } Entry;
 
 /* A condition that threads wait for. GCond calls the kernel even if no thread waits, which
@@ -253,8 +253,8 @@ is_pushing (const GstFrameQueue *self)
 
 /* With the lock held, released meanwhile. TRUE: this thread is the pusher, and the receiver of
  * its push or its message has called a function that waits. The rest of the queue has been
- * handled here, after the frame that the message is of. The caller must not wait for a frame
- * that is being pushed. */
+ * handled here, after the frame of that message. The caller must not wait for a frame that is
+ * being pushed. */
 static gboolean
 handled_within_push (GstFrameQueue *self)
 {

@@ -14,11 +14,12 @@ G_BEGIN_DECLS
 typedef struct _GstFrameQueue GstFrameQueue;
 
 /* Waits until the buffer of the frame can be pushed, and frees `frame`. The function may
- * replace *buffer, or set it to NULL to drop the frame; `buffer` is NULL if the frame has none or
- * is about to be dropped. It may set *message, NULL before the call, which the queue posts before
- * the push. FALSE: the buffer will never be ready, and *message is an error, or NULL after one.
- * Called on the pusher, or on a thread that drops frames. The function must neither post nor
- * push, since that runs others' code: threads that drain wait for its end even in a flush. */
+ * replace *buffer, or set it to NULL to drop the frame; `buffer` is NULL if the frame has none
+ * or is about to be dropped. It may set *message, which is NULL before the call; the queue
+ * posts it before the push. FALSE: the buffer will never be ready, and *message is an error,
+ * or NULL if an error has been posted before. Called on the pusher, or on a thread that drops
+ * frames. The function must neither post nor push, since both run code of others, and threads
+ * that drain wait until this function returns, even in a flush. */
 typedef gboolean (*GstFrameQueueFinish) (gpointer frame, GstBuffer **buffer,
     GstMessage **message, gpointer user_data);
 
@@ -34,11 +35,12 @@ gboolean gst_frame_queue_start (GstFrameQueue *self, const gchar *thread_name);
  * thread that wait return, and later calls are allowed. */
 void gst_frame_queue_stop (GstFrameQueue *self);
 
-/* The functions that wait may also be called from within a push or the posting of a message:
- * the receiver may send something upstream. They then push the rest of the queue themselves.
+/* The functions that wait may also be called from within a push or the posting of a message,
+ * since the receiver may send something upstream. They then push the rest of the queue
+ * themselves.
  *
- * Streaming thread: blocks until fewer than `depth` frames are in the queue or
- * being pushed. Returns the last flow return of downstream, or FLUSHING. */
+ * Streaming thread: blocks until fewer than `depth` frames are in the queue or being pushed.
+ * Returns the last flow return of downstream, or FLUSHING. */
 GstFlowReturn gst_frame_queue_wait_for_room (GstFrameQueue *self, guint depth);
 
 /* Streaming thread. Takes the buffer and the frame. Frame NULL: the buffer is ready. Buffer

@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-/* Of a pixel: edges of zones this close to a whole pixel lie on it, since fractions of a frame are
- * rarely exact. */
+/* In pixels: an edge of a zone this close to a whole pixel lies on it, since fractions of a
+ * frame are rarely exact. */
 #define ZONE_TOLERANCE 1e-6
 
 typedef struct
@@ -30,12 +30,12 @@ typedef struct
   Moment last; /* of the frame that reported it */
 } Object;
 
-/* What a frame's objects have in common. */
+/* Context in which the objects of a frame are reported. */
 typedef struct
 {
   GstFrameRegions *self;
   const GstSepconvRegions *settings;
-  gint crop_x, crop_y; /* of the frame in the picture that metas speak of */
+  gint crop_x, crop_y; /* origin of the frame in the coordinates of the metas */
   Moment now;
 } Frame;
 
@@ -90,7 +90,7 @@ round_outward (
 
   *first = (gint64) CLAMP (from, -limit, limit);
   *n = (gint64) CLAMP (to, -limit, limit) - *first;
-  /* Within a tolerance of one edge. */
+  /* Both edges lie within the tolerance of one whole pixel. */
   if (*n < 1)
     *n = 1;
 }
@@ -115,8 +115,7 @@ add_zones (GstFrameRegions *self, const GstSepconvRegions *settings)
 
 /* Time */
 
-/* Returns the time of a frame in its stream, which seeks and speeds leave attached to the
- * picture. */
+/* Returns the time of a frame: its stream time, which seeks and playback rates do not change. */
 static Moment
 moment_of (const GstBuffer *buffer, const GstSegment *segment)
 {
@@ -141,7 +140,8 @@ moment_of (const GstBuffer *buffer, const GstSegment *segment)
   return now;
 }
 
-/* Returns the time from a frame to a later one; negative: that lies before it. */
+/* Returns the time from a frame to a later one; negative if `now` lies before `then` in the
+ * order of playback. */
 static gint64
 time_between (const Moment *then, const Moment *now)
 {
@@ -251,7 +251,7 @@ update_held (const Frame *frame)
     g_array_append_vals (self->held, self->reported->data, self->reported->len);
 }
 
-/* Objects that the last frame held must not meet frames of another size. */
+/* Forgets held objects when the frame size changes. */
 static void
 follow_size (GstFrameRegions *self, const GstVideoInfo *info)
 {

@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  GArray *regions;  /* of Region: those of the last frame collected */
+  GArray *regions;  /* of Region; of the last collected frame */
   GArray *reported; /* objects of this frame */
   GArray *held;     /* objects of earlier frames */
   gint width, height;
@@ -23,14 +23,15 @@ void gst_frame_regions_clear (GstFrameRegions *self);
 /* Forgets the objects of earlier frames: the next frame does not follow them. */
 void gst_frame_regions_forget (GstFrameRegions *self);
 
-/* Fills `regions` with those of a frame, in its pixels; they may lie partly or wholly outside of
- * it. A field in a buffer of its own is a frame. With the lock of the settings held, which gst_sepconv_regions_check() has accepted.
+/* Fills `regions` with the regions of a frame, in pixels of this frame; they may lie partly or
+ * wholly outside of it. A field in a buffer of its own counts as a frame. The lock of the
+ * settings must be held, and gst_sepconv_regions_check() must have accepted them.
  *
- * An object is held for the time of the setting, counted in stream time, or in timestamps where
- * there is no stream time, or by the clock for a frame without a timestamp. It is not held in
- * frames that lie before it in the order of playback. It is replaced by one of the same type in
- * the frame if both have the same id (0, the id that GStreamer presets, is none), or if the
- * centre of one lies in the other. */
+ * An object is held for the time of the setting, counted in stream time, or in timestamps
+ * where there is no stream time, or by the clock for a frame without a timestamp. It is not
+ * held in frames that lie before it in the order of playback. An object of the frame replaces
+ * a held object of the same type if both have the same id (0, the id that GStreamer presets,
+ * is none), or if the centre of one lies in the other. */
 void gst_frame_regions_collect (GstFrameRegions *self, GstBuffer *buffer,
     const GstVideoInfo *info, const GstSegment *segment,
     const GstSepconvRegions *settings);

@@ -25,7 +25,7 @@ typedef struct
   GstGpuFilterBackend opened_for; /* the requested backend */
   gint opened_id;                 /* the requested device */
 
-  gint warned; /* the fallback has its warning since start; atomic */
+  gint warned; /* the fallback has been warned about since the start; atomic */
 } GstGpuBackend;
 
 void gst_gpu_backend_init (GstGpuBackend *self, GstElement *element);
@@ -44,12 +44,13 @@ gboolean gst_gpu_backend_open (
     GstGpuBackend *self, const GstGpuBackendDemand *demand, Fault *fault);
 void gst_gpu_backend_close (GstGpuBackend *self);
 
-/* Whether the CPU may go on after a fault of the GPU: with backend=auto, and unless the settings
- * or the format are to blame. Also on the pusher, while frames are in flight. */
+/* Whether the CPU may continue after a fault of the GPU: with backend=auto, and unless the
+ * settings or the format are to blame. May also be called on the pusher, while frames are in
+ * flight. */
 gboolean gst_gpu_backend_may_fall_back (
     const GstGpuBackend *self, const Fault *fault);
-/* Returns the warning that tells of it, or NULL if there has been a warning since the start. Any
- * thread. */
+/* Returns the warning about such a fallback, or NULL if there has been a warning since the
+ * start. Any thread. */
 GstMessage *gst_gpu_backend_take_warning (
     GstGpuBackend *self, const Fault *fault);
 /* Closes the backend, and opens it on the CPU for the same demand. */

@@ -38,9 +38,9 @@
   "P016_BE, Y444_16BE, " SWAPPED_16_OF_1_24 SWAPPED_16_OF_1_26 \
   "ARGB64_BE, ABGR64_BE, RGBA64_BE, BGRA64_BE, GRAY16_BE"
 
-/* Formats that the elements take. Sources without a preference choose the first, so that the
- * order is by bits, and YUV before RGB before grey: the cheapest and most usual come first. Those with
- * the higher byte of each sample first are the last. */
+/* Formats that the elements take. Sources without a preference choose the first one, so that
+ * the cheapest and most usual formats come first: sorted by bits, then YUV before RGB before
+ * grey. Big-endian formats come last. */
 #define FORMATS \
   "{ I420, NV12, YV12, NV21, YUY2, UYVY, YVYU, VYUY, Y42B, NV16, NV61, " \
   "Y444, NV24, Y41B, YUV9, YVU9, A420, AV12, " YUV_8_OF_1_24 \
@@ -57,14 +57,14 @@
   "ARGB64, ARGB64_LE, ABGR64_LE, RGBA64_LE, BGRA64_LE, " RGB_16_OF_1_24 \
   "GRAY16_LE, " SWAPPED " }"
 
-/* Those formats of them that GPU memory can hold with the newest known GStreamer. */
+/* The formats of this list that GPU memory can hold with the newest known GStreamer. */
 #define DOCUMENTED_GPU_FORMATS \
   "{ I420, NV12, YV12, NV21, YUY2, UYVY, Y42B, Y444, VUYA, RGBx, BGRx, RGBA, " \
   "BGRA, ARGB, ABGR, RGB, BGR, RGBP, BGRP, GBR, GBRA, P010_10LE, I420_10LE, " \
   "I422_10LE, Y444_10LE, GBR_10LE, RGB10A2_LE, BGR10A2_LE, P012_LE, " \
   "I420_12LE, I422_12LE, Y444_12LE, GBR_12LE, P016_LE, Y444_16LE, ARGB64 }"
 
-/* Formats of these that neighbours take in common if they have no preference, at least. */
+/* Least number of these formats in the caps of neighbours that have no preference. */
 #define ANY_FORMAT 24
 
 /* Modes that store each field or view as a picture of its own, which the elements do not
@@ -146,7 +146,7 @@ append_as (GstCaps *to, GstCaps *from, guint i, Kind kind)
   gst_caps_append (to, one);
 }
 
-/* Adds the caps of fields that come one after the other. */
+/* Adds the caps of interlace-mode=alternate, where each field has a buffer of its own. */
 static void
 append_fields (GstCaps *to, GstCaps *system)
 {
@@ -368,7 +368,7 @@ gst_gpu_caps_transform (GstCaps *caps, GstPadDirection direction, gboolean gpu)
       append_as (first, caps, i, better);
       append_as (second, caps, i, better == KIND_GPU ? KIND_SYSTEM : KIND_GPU);
     } else if (direction == GST_PAD_SINK || kind != KIND_GPU) {
-      /* Frames that arrive in GPU memory all the same are read on the host. */
+      /* If frames arrive in GPU memory nevertheless, they are read on the host. */
       append_as (first, caps, i, KIND_SYSTEM);
     }
   }
@@ -401,8 +401,8 @@ gst_gpu_caps_prefer_system (GstCaps *caps)
   return prefer (caps, FALSE);
 }
 
-/* Whether the neighbours have no preference, as converters and scalers. Encoders and sinks name
- * fewer formats. */
+/* Whether the neighbours have no preference, such as converters and scalers. Encoders and
+ * sinks name fewer formats. */
 static gboolean
 is_any_format (const GValue *formats)
 {

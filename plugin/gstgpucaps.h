@@ -9,8 +9,8 @@
 
 G_BEGIN_DECLS
 
-/* Returns the caps of the pad templates: all formats in system memory, and where GPU memory is
- * available, those formats of them that it can hold. The caller owns the caps. */
+/* Returns the caps of the pad templates: all formats in system memory, and, where GPU memory
+ * is available, the formats that it can hold. The caller owns the caps. */
 GstCaps *gst_gpu_caps_template (void);
 
 /* Returns such caps for documentation, the same on every machine: their formats in GPU memory
@@ -42,17 +42,17 @@ gboolean gst_gpu_caps_are_on_gpu (GstCaps *caps);
 GstCaps *gst_gpu_caps_transform (
     GstCaps *caps, GstPadDirection direction, gboolean gpu);
 
-/* Sorts the formats of each structure that has more than half of the elements' formats, with the
- * cheapest and most usual one first. A neighbour that takes any format lists formats by quality,
- * from 64 bits a pixel down, and a source takes the first one. A shorter list is the preference
- * of a neighbour, and keeps its order. Takes `caps`, and returns the new ones. */
+/* Sorts the formats of each structure that has at least 24 of the elements' formats: the
+ * cheapest and most usual one comes first. A neighbour that takes any format lists formats by
+ * quality, from 64 bits a pixel down, and a source takes the first one. A shorter list is the
+ * preference of a neighbour, and keeps its order. Takes `caps`, and returns the new ones. */
 GstCaps *gst_gpu_caps_prefer_usual (GstCaps *caps);
 
 /* Moves structures of frames in GPU memory to the front. Takes `caps`, and returns the new
  * ones. */
 GstCaps *gst_gpu_caps_prefer_gpu (GstCaps *caps);
 
-/* The same with structures of frames in GPU memory at the end. */
+/* Moves structures of frames in GPU memory to the end. Takes `caps`, and returns the new ones. */
 GstCaps *gst_gpu_caps_prefer_system (GstCaps *caps);
 
 G_END_DECLS

@@ -42,7 +42,7 @@ gst_gpu_device_clear (GstGpuDevice *self)
   set_context (self, NULL, CLOSED);
 }
 
-/* Takes the GPU, which is open in the context if there is a context. NULL: the CPU. */
+/* Takes the GPU, or NULL for the CPU. If self->context is set, the GPU is open in it. */
 static void
 use_gpu (GstGpuDevice *self, Gpu *gpu)
 {
@@ -84,8 +84,8 @@ open_shared (GstGpuDevice *self, gint device_id, Fault *fault)
   return gpu;
 }
 
-/* Opens a device without the context that elements share, or that they would share. If there is
- * one, `fault` says why it was refused: then only another device will do. */
+/* Opens a device in the engine's own context instead of a shared one. If there is a shared
+ * context, `fault` says why it was refused, and only another device will do. */
 static Gpu *
 open_unshared (GstGpuDevice *self, gint device_id, Fault *fault)
 {

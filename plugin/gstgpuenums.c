@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstgpuenums.h"
 
-/* The library of GstCudaFrameFilter has another. */
+/* The library of GstCudaFrameFilter has another prefix. */
 #ifndef GST_GPU_ENUM_PREFIX
 #define GST_GPU_ENUM_PREFIX "GstGpu"
 #endif

@@ -8,8 +8,8 @@
 
 #define PRIVATE(self) gst_gpu_filter_get_private (self)
 
-/* Whether all frames are pushed before the event, since it changes the frames that follow. A
- * segment does: a frame is reported in the segment that it came in. */
+/* Whether the queue is drained before the event, since the event changes the frames that
+ * follow. A segment does: a frame is reported with the segment in which it arrived. */
 static gboolean
 drains (GstEvent *event)
 {

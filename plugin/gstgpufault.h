@@ -14,8 +14,8 @@ GstMessage *gst_gpu_fault_to_message (GstElement *element, const Fault *fault);
 /* Posts that message. Any thread. */
 void gst_gpu_fault_post (GstElement *element, const Fault *fault);
 
-/* The same as a warning of an element that goes on without the GPU: `consequence`, a sentence,
- * comes before that of the fault. */
+/* Returns the fault as a warning of an element that continues without the GPU: the sentence
+ * `consequence` comes before that of the fault. Any thread. The caller owns the message. */
 GstMessage *gst_gpu_fault_to_warning (
     GstElement *element, const Fault *fault, const gchar *consequence);
 

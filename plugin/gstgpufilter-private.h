@@ -28,11 +28,13 @@ typedef struct
 
   /* Owned by the streaming thread, and while that is idle by the thread that starts and
    * stops. */
-  gboolean have_layout; /* flights.format is that of the caps */
+  gboolean have_layout; /* flights.format is set from the caps */
   GstGpuFilterUse use;  /* of frames, as the last prepare decided */
-  gboolean copies;      /* the frame whose output buffer is being made stays as it is */
+  /* the output buffer being allocated gets a copy of the frame */
+  gboolean copies;
   gboolean reports;     /* the subclass may finish the next frames */
-  gboolean may_pass;    /* the buffers of some frames may be pushed themselves */
+  /* input buffers may be pushed, unchanged or changed in place */
+  gboolean may_pass;
   gboolean takes_video_meta; /* downstream reads GstVideoMeta */
   gboolean pageable;         /* pools are of ordinary memory */
   gboolean discont;  /* a frame was skipped: the next one gets the flag */

@@ -204,7 +204,7 @@ gst_gpu_filter_set_active_method (GstGpuFilter *self, const gchar *name)
 
 /* GstBaseTransform and GstVideoFilter */
 
-/* Refuses settings that work with no caps at all, so that the change of state fails. */
+/* Refuses settings that cannot work with any caps, so that the change of state fails. */
 static gboolean
 check_settings (GstGpuFilter *self, Fault *fault)
 {
@@ -254,7 +254,7 @@ gst_gpu_filter_stop (GstBaseTransform *trans)
 
   gst_frame_queue_stop (priv->flights.queue);
   g_atomic_int_set (&priv->answers, FALSE);
-  /* A serialized query may just be making the base class negotiate. */
+  /* Another thread may still be in a serialized query, which makes the base class negotiate. */
   GST_PAD_STREAM_LOCK (trans->sinkpad);
   g_atomic_int_set (&priv->started, FALSE);
   gst_gpu_prepare_close_backend (self);
@@ -283,7 +283,8 @@ gst_gpu_filter_set_info (GstVideoFilter *filter, GstCaps *incaps,
       format->in_gpu ? "GPU" : "system", format->out_gpu ? "GPU" : "system",
       (gpointer) incaps);
   priv->have_layout = gst_frame_layout_init (&format->layout, in_info);
-  /* Several metas describe fields that are stored as pictures of their own. */
+  /* With interlace-mode=fields, each field is stored as a picture of its own, described by its
+   * own GstVideoMeta. */
   if (!priv->have_layout
       || GST_VIDEO_INFO_INTERLACE_MODE (in_info)
           == GST_VIDEO_INTERLACE_MODE_FIELDS) {
@@ -338,7 +339,8 @@ gst_gpu_filter_submit_input_buffer (
   GstGpuFilterPrivate *priv = PRIVATE (GST_GPU_FILTER (trans));
   GstFlowReturn flow;
 
-  /* The base class is about to negotiate buffers, which frames in flight still use. */
+  /* The base class is about to negotiate a buffer pool, while frames in flight still use
+   * buffers of the old one. */
   if (gst_pad_needs_reconfigure (trans->srcpad))
     gst_frame_queue_drain (
         priv->flights.queue, "downstream negotiates buffers anew");
@@ -351,7 +353,7 @@ gst_gpu_filter_submit_input_buffer (
   return flow;
 }
 
-/* Whether a buffer lies as caps without a GstVideoMeta describe it. */
+/* Whether the buffer has the strides and offsets that the caps imply without a GstVideoMeta. */
 static gboolean
 is_laid_out_plainly (GstBuffer *buffer, const GstVideoInfo *info)
 {
@@ -377,8 +379,8 @@ suits_downstream (GstGpuFilter *self, GstBuffer *in)
           || is_laid_out_plainly (in, &format->info));
 }
 
-/* A pool that has no memory for one more buffer says so only in the log. One that could not be
- * made active is an error of the base class already. */
+/* Posts an error if the pool has no memory for one more buffer, which the pool only logs. For
+ * a pool that cannot be activated, the base class has posted an error. */
 static void
 explain_missing_buffer (GstGpuFilter *self, GstBuffer *in)
 {
@@ -393,7 +395,7 @@ explain_missing_buffer (GstGpuFilter *self, GstBuffer *in)
   gst_clear_object (&pool);
 }
 
-/* Whether nobody else has to do with a buffer and its memories. */
+/* Whether a buffer and its memories are writable, and shared with no other buffer or element. */
 static gboolean
 is_ours (GstBuffer *buffer)
 {
@@ -407,7 +409,8 @@ is_ours (GstBuffer *buffer)
   return TRUE;
 }
 
-/* Whether no two rows of a frame share memory, as those of a plane of one colour may. */
+/* Whether no two rows of a frame share memory. A plane of one colour may store a single row
+ * for all of its rows. */
 static gboolean
 lies_apart (GstGpuFilter *self, GstBuffer *buffer)
 {
@@ -474,7 +477,7 @@ advance_position (GstSegment *segment, GstBuffer *in)
         + (GST_BUFFER_DURATION_IS_VALID (in) ? GST_BUFFER_DURATION (in) : 0);
 }
 
-/* Whether the subclass finishes a frame. */
+/* Whether the frame is passed to finish(). */
 static gboolean
 is_reported (GstGpuFilter *self, GstBuffer *buffer)
 {
@@ -485,7 +488,8 @@ is_reported (GstGpuFilter *self, GstBuffer *buffer)
       && (klass->is_due == NULL || klass->is_due (self, buffer));
 }
 
-/* Returns a buffer with memory of its own, or the same where there is no memory. Takes the buffer. */
+/* Returns a deep copy of the buffer, or the buffer itself if there is no memory for a copy.
+ * Takes the buffer. */
 static GstBuffer *
 copy_apart (GstBuffer *buffer)
 {
@@ -509,8 +513,8 @@ send_frame (GstGpuFilter *self, GstGpuFilterUse use, GstBuffer *in,
   flow = gst_gpu_flights_send (flights, use, in, out, reports, &fault);
   if (flow != GST_GPU_FLIGHTS_AGAIN)
     return flow;
-  /* The GPU may yet write to the memory of this one. A frame that was to be changed in place gets a
-   * result apart, since the settings may be others by now. */
+  /* The GPU may still write to `out`. A frame that was to be changed in place gets a separate
+   * result, since the settings may have changed meanwhile. */
   if (out == in && use == GST_GPU_FILTER_WRITE)
     in = copy_apart (in);
   if (out != in || use == GST_GPU_FILTER_WRITE)
@@ -671,8 +675,8 @@ gst_gpu_filter_query (
           live ? "" : "not ", live ? "" : "not ");
     g_atomic_int_set (&priv->flights.live_upstream, live);
   }
-  /* The base class puts those caps first for which this element need not copy between system
-   * and GPU memory. An upstream that has frames in GPU memory should give them instead. */
+  /* The base class lists first the caps that need no copy between system and GPU memory in
+   * this element. An upstream that has frames in GPU memory should send these instead. */
   if (answered && direction == GST_PAD_SINK
       && GST_QUERY_TYPE (query) == GST_QUERY_CAPS) {
     GstCaps *caps;
@@ -688,9 +692,9 @@ gst_gpu_filter_query (
   return answered;
 }
 
-/* Whether frames have these caps already. Then they are good for the element until upstream has
- * chosen others, also while the settings refuse their format: the last of these frames are on the
- * way, and elements on both sides may negotiate anew meanwhile. */
+/* Whether these are the current caps. The element accepts them until upstream has chosen
+ * others, even while the settings refuse their format: the last frames of these caps are still
+ * on the way, and neighbours may negotiate again meanwhile. */
 static gboolean
 has_caps (GstGpuFilter *self, GstCaps *caps)
 {
@@ -702,8 +706,8 @@ has_caps (GstGpuFilter *self, GstCaps *caps)
   return same;
 }
 
-/* Posts the reason why caps are refused. They never reach set_info(): the pad refuses them, and
- * upstream would only report that it was not negotiated. */
+/* Posts the reason why caps are refused. Refused caps never reach set_info(): the pad refuses
+ * them, and upstream would only report that it was not negotiated. */
 static GstPadProbeReturn
 explain_refused_caps (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
 {
@@ -750,8 +754,8 @@ gst_gpu_filter_transform_caps (GstBaseTransform *trans,
   return other;
 }
 
-/* Downstream that takes anything, as filesink does, need not know that rows in GPU memory are
- * padded: it gets system memory, as it does from GStreamer's decoders. */
+/* A downstream element that accepts any caps, such as filesink, may not know that rows in GPU
+ * memory are padded: it gets system memory, as from GStreamer's decoders. */
 static GstCaps *
 gst_gpu_filter_fixate_caps (GstBaseTransform *trans, GstPadDirection direction,
     GstCaps *caps, GstCaps *other)
@@ -828,8 +832,9 @@ offer_meta (GstQuery *query, GType api, const GstStructure *params)
     gst_query_add_allocation_meta (query, api, params);
 }
 
-/* Offers upstream the metas that downstream accepts, and the two that this element uses up:
- * frames may have any layout, and may be a part of their buffers. */
+/* Offers upstream the metas that downstream accepts, and the two that this element handles
+ * itself: GstVideoMeta, since frames may have any layout, and GstVideoCropMeta, since a frame
+ * may be a part of its buffer. */
 static void
 offer_metas (GstQuery *query, GstQuery *decide_query)
 {
@@ -915,8 +920,9 @@ propose (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
               + (priv->may_pass ? kept_by_downstream (decide_query) : 0));
 }
 
-/* Where pixels lie in groups of more than two, a frame is not any part of its buffer: upstream is not
- * asked to leave the cropping to others, even if downstream would do it. */
+/* Does not offer GstVideoCropMeta for formats whose pixels lie in groups of more than two,
+ * even if downstream accepts it: a frame cannot begin within a group, so that upstream must
+ * crop. */
 static gboolean
 gst_gpu_filter_propose_allocation (
     GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
@@ -939,8 +945,9 @@ remove_pools (GstQuery *query)
     gst_query_remove_nth_allocation_pool (query, 0);
 }
 
-/* The base class would configure a pool that gst_gpu_pools_decide() has configured again, which may
- * allocate GPU memory, and post an error of its own if that fails. */
+/* Hides a pool of GPU memory from the base class. gst_gpu_pools_decide() has configured the
+ * pool; the base class would configure it again, which may allocate GPU memory, and would post
+ * an error of its own if that fails. */
 static gboolean
 decide_the_rest (
     GstBaseTransform *trans, GstQuery *query, const GstGpuPools *pools)
@@ -958,7 +965,7 @@ decide_the_rest (
   gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
   remove_pools (query);
   ok = parent_class->decide_allocation (trans, query);
-  /* GstVideoFilter adds one of system memory. */
+  /* GstVideoFilter adds a pool of system memory. */
   remove_pools (query);
   gst_query_add_allocation_pool (query, pool, size, min, max);
   gst_object_unref (pool);
@@ -988,9 +995,9 @@ gst_gpu_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 
 /* Metas */
 
-/* Copies all metas, since frames keep their size and time, but not the histogram of an input that
- * is changed, nor the crop that selects the part of the input which is the frame. The base class
- * has left out the metas that describe memory. */
+/* Copies all metas, since frames keep their size and time, except the histogram of an input
+ * that is changed, and the crop that selects the frame within the input buffer. The base class
+ * has already left out the metas that describe memory. */
 static gboolean
 gst_gpu_filter_transform_meta (
     GstBaseTransform *trans, GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf)
@@ -1002,7 +1009,7 @@ gst_gpu_filter_transform_meta (
       && (const GstMeta *) gst_frame_crop_find (inbuf, info) != meta;
 }
 
-/* The same holds for metas that downstream asks upstream to attach. */
+/* Passes on all metas that downstream asks upstream to attach, for the same reason. */
 static gboolean
 gst_gpu_filter_filter_meta (GstBaseTransform *trans, GstQuery *query, GType api,
     const GstStructure *params)
@@ -1139,8 +1146,8 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
       G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING;
   const GParamFlags readable = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;
 
-  /* The caps of the templates are logged; in an application that uses the library, nothing else comes
-   * first. */
+  /* Must come first: making the pad templates logs, and in an application that uses the
+   * library no plugin has initialised the debug categories. */
   gst_gpu_log_init ();
   object_class->set_property = gst_gpu_filter_set_property;
   object_class->get_property = gst_gpu_filter_get_property;
@@ -1151,7 +1158,7 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
   add_pad_templates (element_class);
 
   /* Not controllable: a change of device or depth waits for the frames in flight and makes
-   * everything anew, for the same pictures. */
+   * ring and plans anew, while the pictures stay the same. */
   properties[PROP_BACKEND] = g_param_spec_enum ("backend", "Backend",
       "The processor that computes frames; the result is the same",
       GST_TYPE_GPU_FILTER_BACKEND, DEFAULT_BACKEND, writable);
@@ -1202,7 +1209,7 @@ gst_gpu_filter_class_init (GstGpuFilterClass *klass)
       GST_DEBUG_FUNCPTR (gst_gpu_filter_propose_allocation);
   trans_class->decide_allocation =
       GST_DEBUG_FUNCPTR (gst_gpu_filter_decide_allocation);
-  /* GstVideoFilter sets it, and the base class would then work in place. */
+  /* GstVideoFilter sets transform_ip, with which the base class would work in place. */
   trans_class->transform_ip = NULL;
   trans_class->transform_meta =
       GST_DEBUG_FUNCPTR (gst_gpu_filter_transform_meta);

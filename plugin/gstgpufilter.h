@@ -19,8 +19,8 @@ G_DECLARE_DERIVABLE_TYPE (
 /* How an element uses frames. */
 typedef enum
 {
-  GST_GPU_FILTER_PASS,  /* frames pass untouched */
-  GST_GPU_FILTER_READ,  /* the same, and reported frames are read */
+  GST_GPU_FILTER_PASS, /* frames pass untouched */
+  GST_GPU_FILTER_READ, /* frames pass untouched, and the reported ones are read */
   GST_GPU_FILTER_WRITE, /* a result is pushed in place of each frame */
 } GstGpuFilterUse;
 
@@ -34,7 +34,7 @@ typedef enum
   GST_GPU_FILTER_RESULT_APART, /* into another buffer */
 } GstGpuFilterResult;
 
-/* The bytes of a frame that is changed in place, as RingFrame has them. */
+/* The boxes of a frame that compute() reads and writes in place, as in RingFrame. */
 typedef struct
 {
   const ImageBox *read, *written; /* [n] each */
@@ -71,15 +71,16 @@ struct _GstGpuFilterClass
    * call gst_gpu_filter_drain() before it frees anything that frames in flight may use. */
   gboolean (*prepare) (GstGpuFilter *self, GstGpuFilterUse *use, Fault *fault);
 
-  /* Begins a frame that a result would replace, and says where that goes. A frame that needs no
-   * result is not computed; it may still be reported. The buffer itself is then pushed where
-   * downstream can take it, else a copy. Called once for each such frame, between prepare() and
-   * is_due(). NULL: every frame has a result apart. */
+  /* Called once for each frame of use GST_GPU_FILTER_WRITE, between prepare() and is_due().
+   * Returns where the result of the frame goes. With GST_GPU_FILTER_RESULT_NONE the frame is
+   * treated as with GST_GPU_FILTER_READ: it is computed only if it is reported, and the buffer
+   * itself is pushed where downstream can take it, else a copy. NULL: always
+   * GST_GPU_FILTER_RESULT_APART. */
   GstGpuFilterResult (*begin_frame) (GstGpuFilter *self, GstBuffer *buffer);
 
-  /* Finds what compute() reads and writes of the frame that begin_frame() has begun; it will be
-   * called with src and dst at the same addresses. The boxes stay until compute(). Needed where
-   * begin_frame() returns GST_GPU_FILTER_RESULT_IN_PLACE. */
+  /* Finds the boxes that compute() reads and writes in the frame of the last begin_frame();
+   * compute() is then called with src and dst at the same addresses. The boxes must stay valid
+   * until compute(). Required if begin_frame() may return GST_GPU_FILTER_RESULT_IN_PLACE. */
   gboolean (*find_boxes) (GstGpuFilter *self, guint slot_index,
       GstGpuFilterBoxes *boxes, Fault *fault);
 
@@ -88,8 +89,8 @@ struct _GstGpuFilterClass
    * frames are reported. */
   gboolean (*is_due) (GstGpuFilter *self, GstBuffer *buffer);
 
-  /* Queues the work on one part of an image, as RingCompute does. For frames that are only
-   * read, dst has no memories; a frame that is changed in place is src and dst. */
+  /* Queues the work on one part of an image, as RingCompute does. dst has no memories if the
+   * frame is only read; src and dst are the same memory if the frame is changed in place. */
   gboolean (*compute) (
       GstGpuFilter *self, const RingPart *part, guint slot_index, Fault *fault);
 
@@ -130,8 +131,9 @@ const GstVideoInfo *gst_gpu_filter_get_info (GstGpuFilter *self);
 /* Whether frames come in GPU memory. */
 gboolean gst_gpu_filter_get_in_gpu_memory (GstGpuFilter *self);
 
-/* Whether begin_frame() may have frames changed in place at all: with transfer=pageable no kernel is
- * to read memory of the host, and bit-packed frames are not computed where they lie. */
+/* Whether frames may be changed in place at all. FALSE for bit-packed formats, which are
+ * computed in planes of their own, and for host frames on a GPU with transfer=pageable, where
+ * kernels must not access host memory. */
 gboolean gst_gpu_filter_may_change_in_place (GstGpuFilter *self);
 
 /* Returns the number of frames that may be in flight. It changes only before prepare(), while
@@ -141,8 +143,8 @@ guint gst_gpu_filter_get_depth (GstGpuFilter *self);
  * overlap; all others, and bit-packed ones, which share their planes, run back to back. */
 GpuOrder gst_gpu_filter_get_order (GstGpuFilter *self);
 
-/* Sets the number of slices of a frame, 1 by default. 0: the size decides for a frame that is
- * waited for; other frames have one slice. With the object lock held; for subclasses that can
+/* Sets the number of slices of a frame, 1 by default. 0: a frame that is waited for is cut by
+ * its size, other frames have one slice. The object lock must be held. For subclasses that can
  * compute slices one after the other. */
 void gst_gpu_filter_set_slices (GstGpuFilter *self, guint slices);
 guint gst_gpu_filter_get_slices (GstGpuFilter *self);
@@ -152,30 +154,31 @@ void gst_gpu_filter_set_in_parts (GstGpuFilter *self, gboolean in_parts);
 /* Sets whether the next frames may be reported, each before it is pushed. A frame that is not
  * reported is pushed before it is computed if downstream itself can wait for the GPU. */
 void gst_gpu_filter_set_reports (GstGpuFilter *self, gboolean reports);
-/* Sets whether begin_frame() may let frames pass, or have them changed in place. Downstream then
- * keeps buffers of upstream, and
- * the next pool that is offered to upstream has buffers for that. */
+/* Sets whether begin_frame() may return anything but GST_GPU_FILTER_RESULT_APART. Downstream
+ * may then hold buffers of upstream, so that the next pool offered to upstream has more
+ * buffers. */
 void gst_gpu_filter_set_may_pass (GstGpuFilter *self, gboolean may_pass);
-/* For find_boxes() and compute(): the distance of two rows in the frame of this slot, 1, or 2 while its fields
- * are computed one after the other. */
+/* Returns the number of frame rows from one row of the computed image to the next: 1, or 2
+ * while the fields of this slot's frame are computed one after the other. For find_boxes() and
+ * compute(). */
 gint gst_gpu_filter_get_rows_apart (GstGpuFilter *self, guint slot_index);
 /* Whether the frame of this slot is reported; for compute() and conclude(). */
 gboolean gst_gpu_filter_get_reported (GstGpuFilter *self, guint slot_index);
 
-/* Whether the current settings fit the current caps, by takes_format(). The settings may change
- * right after: a subclass that reads them later must make sure that the answer is still true of
- * what it read. */
+/* Whether the current settings fit the current caps, by takes_format(). The settings may
+ * change right after: a subclass that reads them later must check that the answer still holds
+ * for the settings that it has read. */
 typedef enum
 {
   GST_GPU_FILTER_FITS,
-  /* They do not, but they fit other caps that upstream can send. Upstream has been asked to
-   * renegotiate, and frames of the old caps still arrive: the subclass treats them as before the
-   * change. */
+  /* The settings fit other caps that upstream can send. Upstream has been asked to
+   * renegotiate, and frames of the old caps still arrive: the subclass treats them as before
+   * the change. */
   GST_GPU_FILTER_AWAITS_CAPS,
-  GST_GPU_FILTER_REFUSES,
+  GST_GPU_FILTER_REFUSES, /* the settings fit no caps that upstream can send */
 } GstGpuFilterFit;
 
-/* `why`: what does not fit, unset with GST_GPU_FILTER_FITS. */
+/* `why`: the reason; not set with GST_GPU_FILTER_FITS. */
 GstGpuFilterFit gst_gpu_filter_check_caps (GstGpuFilter *self, Fault *why);
 
 /* Waits until every frame in flight has been pushed or dropped. */

@@ -10,8 +10,9 @@
 
 #define GST_CAT_DEFAULT gst_gpu_log_flight
 
-/* Frames in flight with ring-depth=0. Four keep the bus busy. A frame that stays in GPU memory
- * takes less time than handing it over does, and eight hide that time. */
+/* Numbers of frames in flight with ring-depth=0. Four keep the bus busy. For a frame that
+ * stays in GPU memory, handing it over takes longer than computing it, and eight hide that
+ * time. */
 #define DEPTH_ACROSS 4
 #define DEPTH_ON_GPU 8
 
@@ -186,8 +187,8 @@ compute_and_conclude (
           || klass->conclude (filter, part, flight->slot_index, fault));
 }
 
-/* Computes a whole frame in the planes that it is unpacked to. All frames share them: kernels of
- * one wait for those of the one before. */
+/* Computes a whole bit-packed frame: unpacks it to planes, computes, and packs the result. All
+ * frames share these planes, so that their kernels run back to back. */
 static gboolean
 compute_packed (const GstGpuFlight *flight, const RingPart *frame, Fault *fault)
 {
@@ -239,7 +240,7 @@ map_frame (const GstGpuFlights *self, GstVideoFrame *frame, GstBuffer *buffer,
   GstVideoInfo info = self->format.info;
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
 
-  /* Mapped, this would be a bug for GStreamer, which logs it as critical. */
+  /* gst_video_frame_map() would log such a meta as critical, as a bug of the element. */
   if (meta != NULL
       && (meta->format != GST_VIDEO_INFO_FORMAT (&info)
           || meta->n_planes != GST_VIDEO_INFO_N_PLANES (&info)
@@ -310,7 +311,7 @@ land (GstGpuFlight *flight)
 
 /* Whether the next frame is waited for, so that slices let it arrive earlier. Slices cost
  * calls, and gain nothing for frames that overlap others or come from an upstream that is not
- * live. With a single slot, however, upstream waits for each frame. */
+ * live; but with a single slot, upstream waits for each frame, live or not. */
 static gboolean
 is_awaited (const GstGpuFlights *self)
 {
@@ -343,8 +344,8 @@ choose_route (const GstGpuFlight *flight, RingFrame *frame)
   GST_OBJECT_UNLOCK (self->filter);
 
   frame->transfer = ring_transfer (settings.transfer);
-  /* A field is computed from the whole frame, and bit-packed ones are unpacked whole. A frame that is
-   * not copied in both directions has no copies that could overlap. */
+  /* One slice: fields are computed from the whole frame, bit-packed frames are unpacked whole,
+   * and a frame that is not copied in both directions has no copies that could overlap. */
   if (gst_frame_is_interleaved (&flight->in_frame) || self->bitpack != NULL
       || !flight->writes || frame->src_place == RING_DEVICE
       || frame->dst_place == RING_DEVICE)
@@ -378,7 +379,8 @@ route_text (const GstGpuFlights *self, RingTransfer transfer)
   }
 }
 
-/* Asks for what a frame that is changed in place has read and written. */
+/* Asks the subclass for the boxes that it reads and writes in a frame that is changed in
+ * place. */
 static gboolean
 find_boxes (const GstGpuFlight *flight, RingFrame *frame, Fault *fault)
 {
@@ -388,8 +390,8 @@ find_boxes (const GstGpuFlight *flight, RingFrame *frame, Fault *fault)
   if (!GST_GPU_FILTER_GET_CLASS (filter)->find_boxes (
           filter, flight->slot_index, &boxes, fault))
     return FALSE;
-  /* The second field must be queued before the first one reaches the frame: another backend may have
-   * to compute both. */
+  /* Fields are computed in a copy of the boxes: if the second field cannot be queued, another
+   * backend may have to compute both, from a frame that the first field has not changed. */
   if (frame->src_place == RING_HOST_PINNED
       && gst_gpu_flights_has_fields (flight->all, flight->slot_index))
     frame->src_place = RING_HOST;
@@ -473,8 +475,10 @@ gst_gpu_flights_may_fall_back (const GstGpuFlights *self, const Fault *fault)
       && gst_gpu_backend_may_fall_back (self->backend, fault);
 }
 
-/* After a fault in flight, with an error, or on the way to the CPU with a warning: the frame is
- * lost, or only its report. Returns the former. */
+/* Handles a fault of a frame in flight. FALSE: there is no fallback, and *message is an error,
+ * or NULL after an earlier one. TRUE: the CPU computes the next frames, and *message is a
+ * warning, or NULL after an earlier one; the frame is lost if it has a result, else only its
+ * report. */
 static gboolean
 fail_frame (GstGpuFlight *flight, const Fault *fault, GstBuffer **buffer,
     GstMessage **message)
@@ -497,8 +501,8 @@ fail_frame (GstGpuFlight *flight, const Fault *fault, GstBuffer **buffer,
   return TRUE;
 }
 
-/* Waits for the frame's work. After a failure the GPU may go on with it for a while, if its context
- * was lost; one that could only not be pushed is pushed again, to wait. */
+/* Waits for the frame's work. If the context cannot be pushed, tries that once more, only to
+ * wait. After a failure with a lost context, the GPU may still work on the frame for a while. */
 static gboolean
 wait_for_frame (GstGpuFlight *flight, Fault *fault)
 {
@@ -515,7 +519,7 @@ wait_for_frame (GstGpuFlight *flight, Fault *fault)
   return ok;
 }
 
-/* Keeps a pool from handing the buffer out again: the GPU may yet write to it. */
+/* Keeps a pool from handing the buffer out again, since the GPU may still write to it. */
 static void
 retire_result (GstBuffer *buffer)
 {
@@ -594,7 +598,7 @@ gst_gpu_flights_send (GstGpuFlights *self, GstGpuFilterUse use, GstBuffer *in,
   flight->out_memory = RING_HOST;
   flight->out_stream = NULL;
 
-  /* Only a buffer of one reference can be mapped to be written. */
+  /* Only a buffer with a single reference can be mapped for writing. */
   if (flight->in_place)
     gst_buffer_unref (out);
   mapped = map_input (flight, in);
@@ -610,7 +614,8 @@ gst_gpu_flights_send (GstGpuFlights *self, GstGpuFilterUse use, GstBuffer *in,
   if (!submit (flight, use, fault))
     goto not_submitted;
   self->next_slot_index = (self->next_slot_index + 1) % self->depth;
-  /* A frame that is changed in place stays mapped until then. */
+  /* A frame that is changed in place is never pushed early: it stays mapped until its work
+   * ends. */
   self->pushed_early =
       flight->out_stream != NULL && !flight->reports && !flight->in_place;
   if (self->pushed_early)

@@ -46,8 +46,9 @@ typedef struct
 
   /* Atomic, for any thread. */
   gint flow_reported; /* upstream or the bus has been given the bad flow */
-  gint live_upstream; /* until a latency query says otherwise */
-  gint error_posted;  /* an error of a frame; others follow from it */
+  gint live_upstream; /* TRUE until a latency query reports otherwise */
+  /* an error has been posted; later errors are its consequences */
+  gint error_posted;
   gint gpu_failed;    /* the next frame falls back to the CPU */
   gint lost;          /* a result was lost since the last frame */
 
@@ -76,12 +77,13 @@ void gst_gpu_flights_reset (GstGpuFlights *self);
 /* Starts the pusher. FALSE: the system gives no thread. */
 gboolean gst_gpu_flights_start (GstGpuFlights *self);
 
-/* Any thread. Whether this is the first error since the start or the last forgetting: others are
- * its consequences, and are not posted. */
+/* Any thread. TRUE for the first error since the start or the last
+ * gst_gpu_flights_forget_error(): the caller posts it. Later errors are its consequences, and
+ * are not posted. */
 gboolean gst_gpu_flights_claim_error (GstGpuFlights *self);
 void gst_gpu_flights_forget_error (GstGpuFlights *self);
-/* Whether the CPU can go on after the fault, with frames in system memory. Also on the pusher,
- * while frames are in flight. */
+/* Whether the CPU can continue after the fault, which takes frames in system memory on both
+ * pads. May also be called on the pusher, while frames are in flight. */
 gboolean gst_gpu_flights_may_fall_back (
     const GstGpuFlights *self, const Fault *fault);
 
@@ -97,12 +99,13 @@ gboolean gst_gpu_flights_ensure_ring (
 /* Frees the ring. No frame is in flight, and the context is pushed. */
 void gst_gpu_flights_release_ring (GstGpuFlights *self);
 
-/* The frame has not been taken: the caller falls back to the CPU and sends it again, with another
- * buffer for the result, since the GPU may yet write to this one. */
+/* The frame has not been taken: the caller falls back to the CPU and sends the frame again,
+ * with another buffer for the result, since the GPU may still write to the first one. */
 #define GST_GPU_FLIGHTS_AGAIN GST_FLOW_CUSTOM_SUCCESS_1
-/* Submits a frame. Takes `in` and `out`, which are two references to one buffer if the frame is
- * only read or, with GST_GPU_FILTER_WRITE, changed in place: there are no others then. `reports`: the subclass finishes the frame. Posts what goes wrong, but for `fault`,
- * which the caller can mend, after GST_GPU_FLIGHTS_AGAIN. */
+/* Submits a frame. Takes `in` and `out`. They are two references to one buffer if the frame is
+ * only read or, with GST_GPU_FILTER_WRITE, changed in place; a buffer that is changed in place
+ * has no other references. `reports`: the frame is passed to finish(). Posts its errors,
+ * except with GST_GPU_FLIGHTS_AGAIN: then `fault` has the reason. */
 GstFlowReturn gst_gpu_flights_send (GstGpuFlights *self, GstGpuFilterUse use,
     GstBuffer *in, GstBuffer *out, gboolean reports, Fault *fault);
 /* Passes a buffer on as it is, after the frames in flight. Takes the buffer. */

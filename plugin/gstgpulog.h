@@ -18,7 +18,8 @@ GST_DEBUG_CATEGORY_EXTERN (
     gst_gpu_log_flight); /* ring, frames in flight, drains */
 GST_DEBUG_CATEGORY_EXTERN (gst_gpu_log_memory); /* memory and pools */
 
-/* Registers them, before any class of an element is made. May be called again. */
+/* Registers the categories; must be called before any class of an element is made. May be
+ * called again. */
 void gst_gpu_log_init (void);
 
 /* Returns the category that has the name of the element, for decisions about its method. */

@@ -33,11 +33,12 @@ GstMemory *gst_cuda_allocator_alloc_stream_ordered (GstCudaAllocator *allocator,
 #pragma weak gst_cuda_memory_pool_get_type
 #pragma weak gst_cuda_allocator_alloc_stream_ordered
 
-/* GST_CUDA_MEMORY_TRANSFER_NEED_SYNC of 1.24: its stream may have work to do. */
+/* GST_CUDA_MEMORY_TRANSFER_NEED_SYNC of 1.24: work that writes the memory may be queued on its
+ * stream. */
 #define NEED_SYNC (GST_MEMORY_FLAG_LAST << 2)
 
-/* All elements of the process share the primary contexts of this many devices. Beyond, each
- * pipeline has its own. */
+/* Number of devices whose primary context all elements of the process share. On further
+ * devices, each pipeline has a context object of its own. */
 #define MAX_DEVICES 64
 
 G_STATIC_ASSERT (GST_GPU_MEMORY_MAP == GST_MAP_CUDA);
@@ -60,7 +61,7 @@ gst_gpu_memory_available (void)
   return state == 1;
 }
 
-/* Of the formats that the elements take, those that the allocator of libgstcuda knows. */
+/* The formats of the elements that the allocator of libgstcuda knows, by its version. */
 gboolean
 gst_gpu_memory_has_format (GstVideoFormat format)
 {
@@ -195,8 +196,8 @@ share_primary (GstElement *element, gint device_id, Fault *fault)
   gst_object_unref (primary);
 }
 
-/* GStreamer's gst_cuda_ensure_element_context() would make a context for each
- * pipeline: more of the GPU's memory, and kernels that wait for each other. */
+/* Does not use gst_cuda_ensure_element_context(), which would make a context for each
+ * pipeline: that takes more GPU memory, and kernels of different contexts wait for each other. */
 gboolean
 gst_gpu_memory_find_context (GstElement *element, gint device_id,
     GstObject *const *context, Fault *fault)
@@ -376,7 +377,7 @@ gst_gpu_memory_pool_new (GstObject *context, GstMiniObject *stream,
     gst_buffer_pool_config_set_cuda_stream (config, (GstCudaStream *) stream);
   ok = gst_buffer_pool_set_config (pool, config);
   if (ok) {
-    /* Its rows are longer than the caps say. */
+    /* Rows of the pool are padded, so that its buffers are larger than the caps say. */
     config = gst_buffer_pool_get_config (pool);
     ok = gst_buffer_pool_config_get_params (config, NULL, size, NULL, NULL);
     gst_structure_free (config);

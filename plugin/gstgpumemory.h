@@ -36,11 +36,11 @@ gboolean gst_gpu_memory_wants_even_height (GstVideoFormat format);
 
 /* Finds a context for the element, unless *context is set, in this order: a context that the
  * element was given before, that of a neighbour, that of the application, or the primary
- * context of the device. Application and neighbours are informed of the last one, which all
- * elements of the process share that find no other. `device_id` -1: any device that runs the
- * kernels of this build. The context arrives through GstElement.set_context(), which must call
- * gst_gpu_memory_take_context(). FALSE: *context is still NULL; the fault says why the device has
- * none, or is FAULT_NONE if no context can be shared at all. */
+ * context of the device. The primary context is announced to application and neighbours, and
+ * is shared by all elements of the process that find no other. `device_id` -1: any device that
+ * runs the kernels of this build. The context arrives through GstElement.set_context(), which
+ * must call gst_gpu_memory_take_context(). FALSE: *context is still NULL; the fault says why
+ * the device has none, or is FAULT_NONE if no context can be shared at all. */
 gboolean gst_gpu_memory_find_context (GstElement *element, gint device_id,
     GstObject *const *context, Fault *fault);
 /* For GstElement.set_context(): sets *context, if it is NULL, to the offered context, if that
@@ -66,9 +66,10 @@ GpuStream gst_gpu_memory_stream_handle (GstMiniObject *stream);
 GstObject *gst_gpu_memory_get_context (GstBuffer *buffer);
 /* Returns the stream that the memory of such a buffer belongs to, or NULL. The buffer owns it. */
 GpuStream gst_gpu_memory_get_stream (GstBuffer *buffer);
-/* Returns that stream if work that writes the memory may be queued there, else NULL. To be
- * called twice. Before the memory is mapped: a thread that waits for the stream clears the flag
- * before it waits, and only mapping waits for that thread. And after: mapping may queue a copy. */
+/* Returns that stream if work that writes the memory may be queued there, else NULL. Must be
+ * called twice: before the memory is mapped, since another thread that waits for the stream
+ * clears the flag first and only mapping waits for that thread; and after, since mapping may
+ * queue a copy. */
 GpuStream gst_gpu_memory_get_pending (GstBuffer *buffer);
 /* Declares that all work that writes the memory has ended. No other thread may use the buffer
  * meanwhile. */

@@ -8,7 +8,8 @@
 
 #define GST_CAT_DEFAULT gst_gpu_log_memory
 
-/* Of pinned memory. The pool allocates more when frames in flight hold all of these. */
+/* Minimum for pools of pinned memory, which allocate more when frames in flight hold all of
+ * these. */
 #define MIN_BUFFERS 2
 
 gboolean

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstgpupools: pools in allocation queries: of pinned memory for frames in system memory, and
- * of GPU memory for memory:CUDAMemory. */
+/* gstgpupools: the pools of an allocation query: of pinned memory for frames in system memory,
+ * and of GPU memory for memory:CUDAMemory. */
 #pragma once
 
 #include <gst/gst.h>
@@ -25,9 +25,9 @@ gboolean gst_gpu_pools_propose (
     const GstGpuPools *self, GstQuery *query, guint min);
 
 /* Replaces the pool that downstream offers for the query's caps, of frames of `size` bytes, if
- * a pool of this element is better and downstream does not need its own. A pool of GPU memory in
- * this element's context is configured afterwards, others are left to the base class. FALSE:
- * neither side has memory for such frames. */
+ * a pool of this element is better and downstream does not need its own. On return a pool of
+ * GPU memory in this element's context is configured; other pools are left to the base class.
+ * FALSE: neither side has memory for such frames. */
 gboolean gst_gpu_pools_decide (
     const GstGpuPools *self, GstQuery *query, guint size);
 

@@ -205,7 +205,7 @@ gst_gpu_prepare_frame (GstGpuFilter *self)
             : "");
     priv->use = use;
     gst_base_transform_set_passthrough (trans, passes);
-    /* Passthrough negotiates buffers past this element. */
+    /* In passthrough, upstream and downstream negotiate pools directly, without this element. */
     if (use == GST_GPU_FILTER_PASS)
       gst_base_transform_reconfigure_src (trans);
     else

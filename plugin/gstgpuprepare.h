@@ -18,13 +18,14 @@ void gst_gpu_prepare_context (GstGpuFilter *self, GstBuffer *buffer);
 /* Brings everything up to date for a frame, and switches passthrough. FALSE: a fault has been
  * posted. */
 gboolean gst_gpu_prepare_frame (GstGpuFilter *self);
-/* Posts the first fault of consecutive frames, and after it other faults of settings. Nothing
- * follows a fault of a frame in flight, from which the others come. */
+/* Marks the element as failed. Posts the fault if it is the first one of consecutive failures,
+ * or another fault of the settings than the last one. After an error of a frame in flight, the
+ * first fault is only logged: it is a consequence. */
 void gst_gpu_prepare_fail (GstGpuFilter *self, const Fault *fault);
 
-/* Continues on the CPU after a fault of the GPU, if the backend may and frames are in system
- * memory; posts the warning, unless there has been one. The next gst_gpu_prepare_frame() makes
- * what frames need there. FALSE: nothing has changed. */
+/* Continues on the CPU after a fault of the GPU, if the backend may fall back and frames are
+ * in system memory; posts the warning, unless there has been one since the start. The next
+ * gst_gpu_prepare_frame() makes ring and plans for the CPU. FALSE: nothing has changed. */
 gboolean gst_gpu_prepare_fall_back (GstGpuFilter *self, const Fault *fault);
 
 /* Frees ring and plans, which belong to the caps and the backend. */

@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 /* All zero at the start. The owner provides the lock. */
 typedef struct
 {
-  RingStats past;    /* the sums of the rings that were freed */
+  RingStats past;    /* sums over the rings that have been freed */
   guint64 untouched; /* frames that passed without a ring */
 } GstGpuStats;
 

@@ -19,7 +19,7 @@ typedef struct
     const gchar *name; /* static */
     gint component, plane, channel, depth;
     gdouble black, white; /* codes of the nominal range */
-    gdouble weight;       /* in the frame's brightness, or 0 */
+    gdouble weight;       /* share in the brightness of the frame, or 0 */
   } component[GST_VIDEO_MAX_COMPONENTS];
 } GstHistoComponents;
 

@@ -23,7 +23,8 @@ typedef struct
   GstHistoComponents components;
   HistoPlan *plan;       /* fits the settings, unless dirty */
   HistoResult **results; /* [n_results], one for each slot of the ring */
-  GstHistoSettings *result_settings; /* [n_results], when they were counted */
+  /* [n_results], as they were when the frame was counted */
+  GstHistoSettings *result_settings;
   guint n_results;
   gboolean reports;           /* some frames are reported */
   GstClockTime last_interval; /* the property interval at the last frame */
@@ -41,8 +42,9 @@ typedef struct
 void gst_histo_counter_init (
     GstHistoCounter *self, GstGpuFilter *filter, GstDebugCategory *category);
 
-/* For the element's own functions, with the filter's object lock held. FALSE: the id is
- * none of the properties that gst_histo_settings_install() or its sibling installs. */
+/* For the element's set_property() and get_property(), with the filter's object lock held.
+ * FALSE: the id is none of the properties that gst_histo_settings_install() or
+ * gst_histo_settings_install_prefixed() installs. */
 gboolean gst_histo_counter_set_property (
     GstHistoCounter *self, guint id, const GValue *value);
 gboolean gst_histo_counter_get_property (
@@ -56,13 +58,14 @@ gboolean gst_histo_counter_has_reports (const GstHistoCounter *self);
 GstGpuFilterBackend gst_histo_counter_needed_backend (GstHistoCounter *self);
 
 /* Streaming thread, with the GPU's context pushed. Makes a new plan and new results if the old
- * ones do not fit the settings. It drains and calls *before_remake, which may be NULL, before
- * that. After a failure the next call tries again. */
+ * ones do not fit the settings. Before it makes a plan, it drains and calls *before_remake,
+ * which may be NULL. After a failure the next call tries again. */
 gboolean gst_histo_counter_follow (GstHistoCounter *self,
     void (*before_remake) (GstGpuFilter *filter), Fault *fault);
-/* The same, but keeps a plan that does not fit the settings. There must be a plan. */
+/* Makes new results likewise, but keeps a plan that does not fit the settings. There must be a
+ * plan. */
 gboolean gst_histo_counter_keep (GstHistoCounter *self, Fault *fault);
-/* Frees plan and results; the next frame is then a first one. No frame is in flight. */
+/* Frees plan and results; the next frame then counts as the first one. No frame is in flight. */
 void gst_histo_counter_release (GstHistoCounter *self);
 
 /* Begins a new interval with the next frame, since running time may start again. No frame
@@ -79,10 +82,10 @@ void gst_histo_counter_begin_anew (GstHistoCounter *self);
  * the first reported frame is compared with none. */
 void gst_histo_counter_set_reports (GstHistoCounter *self, gboolean reports);
 
-/* Streaming thread, once for each frame: decides whether it is reported. It is if it is the
- * first frame in its interval of running time, or of timestamps if there is no running time.
- * A frame without a timestamp is reported if the interval has passed since the last reported
- * frame arrived. */
+/* Streaming thread, once for each frame: decides whether the frame is reported, as the first
+ * one in its interval of running time, or of timestamps if there is no running time. A frame
+ * without a timestamp is reported if the interval has passed since the last reported frame
+ * arrived. */
 gboolean gst_histo_counter_is_due (
     GstHistoCounter *self, const GstBuffer *buffer);
 /* Queues the counting of an image, as the function compute of a class does. NULL and a fault:
@@ -90,10 +93,11 @@ gboolean gst_histo_counter_is_due (
 const HistoResult *gst_histo_counter_count (GstHistoCounter *self,
     const Image *image, guint slot_index, GpuStream stream, GpuOrder order,
     Fault *fault);
-/* The plan, for an element whose own kernels count. Valid after gst_histo_counter_follow(). */
+/* Returns the plan, for an element whose own kernels count. Valid after
+ * gst_histo_counter_follow(). */
 HistoPlan *gst_histo_counter_get_plan (GstHistoCounter *self);
 /* Returns the result of a slot for such kernels to write. The frame will be reported under the
- * current settings, whatever they are when its work has ended. */
+ * current settings, even if they change before its work has ended. */
 HistoResult *gst_histo_counter_begin_result (
     GstHistoCounter *self, guint slot_index);
 /* Pusher: reports the counted frame of a slot. Attaches the meta to *buffer if metas are

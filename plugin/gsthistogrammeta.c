@@ -39,7 +39,7 @@ free_meta (GstMeta *meta, GstBuffer *buffer)
 
 static GstCudaHistogramMeta *add_meta (GstBuffer *buffer, guint bins);
 
-/* A copy of the whole buffer has the meta too; a copy of a part of it has not. */
+/* Copies the meta to a copy of the whole buffer, but not to a copy of a part of it. */
 static gboolean
 transform_meta (
     GstBuffer *to, GstMeta *meta, GstBuffer *from, GQuark type, gpointer data)

@@ -19,7 +19,7 @@
 
 #define BACKGROUND 0xff101014u
 #define LINE 0xffc8c8d0u
-/* The grid's opacity, as a part of the bars'. */
+/* Opacity of the grid, as a fraction of the opacity of the bars. */
 #define GRID_OPACITY 0.25
 
 /* Ids below 100 are the element's own; gsthistosettings has those from 200 on. */

@@ -36,8 +36,8 @@ void gst_histo_modes_init (GstHistoModes *self);
 
 /* Installs all properties. */
 void gst_histo_modes_install (GObjectClass *object_class, GParamFlags flags);
-/* For the functions of the element, with the object lock held. FALSE: the id is of another
- * property. */
+/* For the element's set_property() and get_property(), with the object lock held. FALSE: the
+ * id is of another property. */
 gboolean gst_histo_modes_set (
     GstHistoModes *self, guint id, const GValue *value);
 gboolean gst_histo_modes_get (

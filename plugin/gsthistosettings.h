@@ -30,14 +30,14 @@ void gst_histo_settings_install (GObjectClass *object_class, GParamFlags flags);
 void gst_histo_settings_install_prefixed (
     GObjectClass *object_class, GParamFlags flags);
 
-/* For the functions of the element, with the object lock held. FALSE: the id is of another
- * property. */
+/* For the element's set_property() and get_property(), with the object lock held. FALSE: the
+ * id is of another property. */
 gboolean gst_histo_settings_set (
     GstHistoSettings *self, guint id, const GValue *value);
 gboolean gst_histo_settings_get (
     const GstHistoSettings *self, guint id, GValue *value);
 
-/* Whether one plan serves both settings. */
+/* Whether one plan can count with either of the settings. */
 gboolean gst_histo_settings_count_alike (
     const GstHistoSettings *a, const GstHistoSettings *b);
 

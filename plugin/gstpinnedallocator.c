@@ -16,7 +16,7 @@ struct _GstPinnedAllocator
 typedef struct
 {
   GstMemory parent;
-  guint8 *data; /* the parent's, if this memory is a part of another */
+  guint8 *data; /* the parent's data, if this memory is a part of another */
 } PinnedMemory;
 
 G_DEFINE_TYPE (GstPinnedAllocator, gst_pinned_allocator, GST_TYPE_ALLOCATOR)
@@ -142,9 +142,9 @@ gst_pinned_allocator_new (Gpu *gpu)
   return gst_object_ref_sink (self);
 }
 
-/* The allocator of the plugin, and that of the library of GstCudaFrameFilter: elements of both
- * copy nothing between them. Another allocator may use the same name for its memory type, but
- * not for its GType. */
+/* Accepts the allocators of the plugin and of the library of GstCudaFrameFilter, so that no
+ * copy is needed between elements of both. Compares the names of GTypes, since another
+ * allocator may use the same name for its memory type. */
 static gboolean
 is_pinned_allocator (GstAllocator *allocator)
 {

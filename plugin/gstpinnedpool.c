@@ -40,8 +40,8 @@ gst_pinned_pool_acquire_buffer (
   return flow;
 }
 
-/* Whether the buffer still has its own memory, which nobody else holds. The parent class frees
- * other buffers. The size of the buffer has been reset. */
+/* Whether the buffer still has its own memory, shared with no other buffer. The parent class
+ * frees other buffers. The size of the buffer has been reset. */
 static gboolean
 is_whole (GstBuffer *buffer)
 {
@@ -66,7 +66,7 @@ gst_pinned_pool_release_buffer (GstBufferPool *pool, GstBuffer *buffer)
     PARENT->release_buffer (pool, buffer);
 }
 
-/* The parent class frees the buffers that it has. */
+/* Gives the free buffers back to the parent class, which frees them. */
 static gboolean
 gst_pinned_pool_stop (GstBufferPool *pool)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gstpinnedpool: a GstVideoBufferPool that hands out the buffer first that was released last.
+/* gstpinnedpool: a GstVideoBufferPool that hands out the most recently released buffer first.
  *
  * GstBufferPool hands its buffers out in turn. If the first frames had to wait for something,
  * the pool has many buffers, and a source that writes to all of them in turn never finds a

@@ -21,7 +21,8 @@ gst_regions_plan_describe (GstRegionsPlan *self,
   RegionsSpec *spec = &self->spec;
 
   self->taps = *taps;
-  /* Other threads may change them, and no kernel with arrays takes a strength. */
+  /* The arrays are left out: other threads may change them, and no kernel with arrays uses a
+   * strength. */
   self->taps.custom_x = self->taps.custom_y = NULL;
   self->taps.n_x = self->taps.n_y = self->taps.n_terms = 0;
   self->taps.term = NULL;
@@ -73,7 +74,7 @@ make_plan (GstRegionsPlan *self, const Image *layout,
 {
   const Backend backend = gst_gpu_filter_get_backend (self->filter);
 
-  /* Frames in flight on a GPU use the old one; those of the CPU are computed already. */
+  /* Frames in flight on a GPU use the old plan; frames on the CPU are computed already. */
   if (backend == BACKEND_CUDA)
     gst_gpu_filter_drain (self->filter);
   gst_regions_plan_release (self);
@@ -83,7 +84,7 @@ make_plan (GstRegionsPlan *self, const Image *layout,
       gst_gpu_filter_get_gpu (self->filter), fault);
   if (self->plan == NULL)
     return FALSE;
-  /* Without memory of the GPU for that, frames are copied. */
+  /* If there is no GPU memory for runs in place, frames are copied. */
   self->in_place = !self->spec.outside
       && gst_gpu_filter_may_change_in_place (self->filter)
       && regions_plan_reserve_in_place (self->plan,

@@ -16,7 +16,7 @@ typedef struct
   TapsSettings taps; /* of the spec; without arrays, which regions do not use */
   RegionsPlan *plan; /* or NULL */
   gboolean in_place; /* it can run in place, and has the memory for that */
-  /* That the plan was made for. */
+  /* Layout and method that the plan was made for. */
   Image layout;
   const SepconvMethod *method;
 } GstRegionsPlan;

@@ -71,7 +71,7 @@ has_regions (const GstSepconvChoice *choice)
   return choice->roi_mode != GST_CUDA_SEPCONV_ROI_OFF;
 }
 
-/* The size of its blocks follows from sigma. */
+/* The size of the blocks follows from sigma. */
 static gboolean
 pixelates (const GstSepconvChoice *choice)
 {

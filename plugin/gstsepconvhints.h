@@ -38,12 +38,13 @@ typedef struct
 /* The element starts: all settings are checked again. */
 void gst_sepconv_hints_restart (GstSepconvHints *self);
 
-/* A property has been set, and is checked next. Other settings that lose their effect by that
- * are not checked: an application may change the kernel many times while playing. */
+/* A property has been set: it is checked at the next gst_sepconv_hints_take(). Other settings
+ * that lose their effect by the change are not checked: an application may change the kernel
+ * many times while playing. */
 void gst_sepconv_hints_change (GstSepconvHints *self, const gchar *property);
 
-/* Returns the settings to check that have no effect with this choice, without those of earlier
- * warnings: for gst_sepconv_hints_post(). */
+/* Returns the settings to check that have no effect with this choice and have had no warning
+ * yet: for gst_sepconv_hints_post(). */
 guint64 gst_sepconv_hints_take (
     GstSepconvHints *self, const GstSepconvChoice *choice);
 

@@ -249,7 +249,7 @@ install_shapes (GObjectClass *object_class, GParamFlags flags)
           -1.0, MAX_SIGMA, DEFAULT_SIGMA_OUTER, controllable));
 }
 
-/* Arrays are without a spec for the elements: GStreamer would turn integers, as in <1,2,1>, into
+/* Arrays have no spec for the elements: GStreamer would turn integers, as in <1,2,1>, into
  * zeros. */
 static void
 install_arrays (GObjectClass *object_class, GParamFlags flags)
@@ -305,7 +305,7 @@ gst_sepconv_kernel_install (GObjectClass *object_class, GParamFlags flags)
   gst_type_mark_as_plugin_api (GST_TYPE_CUDA_SEPCONV_GRADIENT, 0);
 }
 
-/* The field of a property that is a number; NULL: it is another one. */
+/* Returns the field of a property of type double, or NULL. */
 static gdouble *
 find_number (GstSepconvKernel *self, guint id)
 {

@@ -20,13 +20,13 @@ typedef struct
 {
   TapsSettings taps;            /* borrows the arrays below */
   GArray *taps_x, *taps_y;      /* of gdouble */
-  GPtrArray *terms_x, *terms_y; /* of GArrays like these */
+  GPtrArray *terms_x, *terms_y; /* of GArray of gdouble */
   TapsCustomTerm term[TAPS_MAX_TERMS];
   gdouble amount, threshold;
   GstCudaSepconvGradient gradient;
 } GstSepconvKernel;
 
-/* The taps of a plane: of each term, on both axes. */
+/* The taps of a plane, for each term and both axes. */
 typedef struct
 {
   Taps x[TAPS_MAX_TERMS], y[TAPS_MAX_TERMS];
@@ -40,7 +40,7 @@ void gst_sepconv_kernel_install (GObjectClass *object_class, GParamFlags flags);
 
 /* The functions below are called with the object lock held. */
 
-/* For the functions of the element. FALSE: the id is of another property. */
+/* For the element's set_property() and get_property(). FALSE: the id is of another property. */
 gboolean gst_sepconv_kernel_set (
     GstSepconvKernel *self, guint id, const GValue *value);
 gboolean gst_sepconv_kernel_get (
@@ -48,7 +48,7 @@ gboolean gst_sepconv_kernel_get (
 
 /* Whether the kernel finds edges: its taps sum to zero by its definition. */
 gboolean gst_sepconv_kernel_finds_edges (TapsKernel kernel);
-/* Whether it has a gradient, which `gradient` chooses the result of. */
+/* Whether the kernel has a gradient; the field `gradient` then chooses the result. */
 gboolean gst_sepconv_kernel_is_gradient (TapsKernel kernel);
 
 /* Fills the spec's combination and its parameters. */

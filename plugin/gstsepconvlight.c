@@ -181,7 +181,7 @@ role_of (const GstFrameChannel *channel)
   }
 }
 
-/* Of video whose caps do not name it: that of most such video. */
+/* Returns the transfer function of the caps, or the most usual one if the caps name none. */
 static GstVideoTransferFunction
 transfer_of (const GstVideoInfo *info)
 {
@@ -191,8 +191,8 @@ transfer_of (const GstVideoInfo *info)
                                       : GST_VIDEO_TRANSFER_SRGB;
 }
 
-/* Codes of RGB and grey in full range have an entry each; others lie between entries, which are
- * four bits finer. */
+/* Fills the table of linear light. Full-range RGB and grey have one entry for each code. Other
+ * codes lie between entries, so that the table has up to four bits more than the codes. */
 static void
 fill_decode (GstSepconvLight *self, const GstVideoInfo *info)
 {
@@ -273,7 +273,7 @@ make_plan (GstSepconvLight *self, const Image *layout,
 {
   const Backend backend = gst_gpu_filter_get_backend (self->filter);
 
-  /* Frames in flight on a GPU use the old one; those of the CPU are computed already. */
+  /* Frames in flight on a GPU use the old plan; frames on the CPU are computed already. */
   if (backend == BACKEND_CUDA)
     gst_gpu_filter_drain (self->filter);
   gst_sepconv_light_release (self);

@@ -32,9 +32,9 @@ typedef struct
 
   /* Owned by the streaming thread. */
   LightSpec spec;
-  guint16 *decode; /* of the spec */
+  guint16 *decode; /* the table of spec.decode */
   LightPlan *plan; /* or NULL */
-  Image layout;    /* that the plan was made for */
+  Image layout;    /* of the plan */
 } GstSepconvLight;
 
 void gst_sepconv_light_init (
@@ -46,7 +46,7 @@ void gst_sepconv_light_install (GObjectClass *object_class, GParamFlags flags);
 
 /* With the object lock held. */
 
-/* For the functions of the element. FALSE: the id is of another property. */
+/* For the element's set_property() and get_property(). FALSE: the id is of another property. */
 gboolean gst_sepconv_light_set (
     GstSepconvLight *self, guint id, const GValue *value);
 gboolean gst_sepconv_light_get (
@@ -55,8 +55,8 @@ gboolean gst_sepconv_light_get (
 /* Whether the plan takes the place of the plain filter for frames of a format. */
 gboolean gst_sepconv_light_is_used (const GstSepconvLight *self,
     GstFramePlanes planes, const GstVideoFormatInfo *format);
-/* FALSE and a fault, which may be NULL: the planes are a part of the colours that cannot be
- * filtered apart from the rest. */
+/* FALSE and a fault, which may be NULL: `planes` selects luma or chroma alone, which cannot be
+ * filtered apart from each other in linear light or weighted by alpha. */
 gboolean gst_sepconv_light_check (const GstSepconvLight *self,
     GstFramePlanes planes, const GstVideoFormatInfo *format, Fault *fault);
 /* Fills the spec, which borrows `filter`. FALSE and a fault: these settings cannot work on frames

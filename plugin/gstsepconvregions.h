@@ -16,7 +16,7 @@ typedef enum
   GST_CUDA_SEPCONV_ROI_OUTSIDE,
 } GstCudaSepconvRoiMode;
 
-/* A rectangle in fractions of the frame; NaN stands for what is not a number. */
+/* A rectangle in fractions of the frame; NaN for a value that is not a number. */
 typedef struct
 {
   gdouble left, top, width, height;
@@ -43,7 +43,7 @@ void gst_sepconv_regions_install (
 
 /* The functions below are called with the object lock held. */
 
-/* For the functions of the element. FALSE: the id is of another property. */
+/* For the element's set_property() and get_property(). FALSE: the id is of another property. */
 gboolean gst_sepconv_regions_set (
     GstSepconvRegions *self, guint id, const GValue *value);
 gboolean gst_sepconv_regions_get (
@@ -51,7 +51,7 @@ gboolean gst_sepconv_regions_get (
 /* Whether the property changes the way regions are covered. The others only choose regions. */
 gboolean gst_sepconv_regions_is_of_spec (guint id);
 
-/* FALSE and a fault: a zone is not a rectangle. Without regions, zones are not looked at. */
+/* FALSE and a fault: a zone is not a rectangle. With roi-mode=off, zones are not checked. */
 gboolean gst_sepconv_regions_check (
     const GstSepconvRegions *self, Fault *fault);
 /* Whether regions with this label are chosen. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads GstCudaHistogramMeta as an application does: with the installed header and
- * nothing of the plugin to link. Exit status 0: all frames carry counts that add up
- * to the samples of their component. */
+/* Reads GstCudaHistogramMeta as an application does: with the installed header, without
+ * linking to the plugin. Exit status 0: all frames have counts that add up to the
+ * number of samples of their component. */
 #include <gst/cudasepconv/gstcudahistogrammeta.h>
 
 #define WIDTH 33

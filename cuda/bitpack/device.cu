@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* device: bit-packed video on a GPU, a thread for some pixels, or samples, of a row that lie in whole
- * words. */
+/* device: bit-packed video on a GPU. A thread converts the pixels, or samples, of a row that
+ * lie in a few whole words. */
 #include "plan.h"
 
 #include "../divide.h"
@@ -9,7 +9,7 @@
 
 #define THREADS_X 32
 #define THREADS_Y 4
-/* What a grid may have along y on every GPU. */
+/* The largest extent of a grid along y. */
 #define MAX_BLOCKS 65535
 #define MASK 0x3ffu
 
@@ -18,13 +18,13 @@ struct BitpackFrame
   uint8_t *packed;
   ptrdiff_t packed_stride;
   int row_bytes;
-  /* What goes by memories has its samples in the first, which have that shift. */
+  /* A kind that goes by memories has its samples in plane[0], shifted by `shift`. */
   uint8_t *plane[IMAGE_MAX_PLANES];
   ptrdiff_t stride[IMAGE_MAX_PLANES];
   int shift;
   int width, height; /* pixels, or samples, and rows */
-  int aligned; /* bytes that all packed rows begin at multiples of: 16, 4, or 1 */
-  bool fours; /* rows of samples begin at multiples of four bytes */
+  int aligned;       /* alignment of all packed rows, bytes: 16, 4, or 1 */
+  bool fours;        /* rows of samples are aligned to four bytes */
   int bit[IMAGE_MAX_PLANES];
   bool big_endian, has_alpha;
 };
@@ -38,7 +38,8 @@ template <int N_PIXELS, int N_WORDS> struct ShareOf
   };
 };
 
-/* What a thread has: pixels, or samples of what goes by memories, and the words that they lie in. */
+/* A thread's share: its number of pixels, or of samples if the kind goes by memories, and of
+ * the words that they lie in. */
 template <BitpackKind KIND> struct Share;
 template <> struct Share<BITPACK_SIXES> : ShareOf<6, 4>
 {
@@ -59,7 +60,7 @@ template <> struct Share<BITPACK_SWAPPED> : ShareOf<8, 4>
 {
 };
 
-/* The pixels of a thread, from `x` on, of which the frame has `n`. */
+/* The pixels of a thread: from `x` on, of which `n` lie in the frame. */
 struct Place
 {
   int x, n;
@@ -93,7 +94,7 @@ reverse_bytes (uint32_t word)
   return __byte_perm (word, 0, 0x0123);
 }
 
-/* The words of a place, and how many bytes of them the row has. */
+/* The address of the words of a place; *bytes is the number of their bytes within the row. */
 template <BitpackKind KIND>
 __device__ static uint8_t *
 find_words (const BitpackFrame &frame, int x, int y, int *bytes)
@@ -171,8 +172,7 @@ plane_row (const BitpackFrame &frame, int p, int y)
   return (uint16_t *) (frame.plane[p] + y * frame.stride[p]);
 }
 
-/* Writes the first n of N samples. Where N is even and rows begin at multiples of four bytes, so do
- * these. */
+/* Writes the first n of N samples. If N is even and rows are aligned to four bytes, so is `to`. */
 template <int N>
 __device__ static void
 put_samples (
@@ -190,7 +190,7 @@ put_samples (
   }
 }
 
-/* Reads them; the others become 0. */
+/* Reads the first n of N samples; the others become 0. */
 template <int N>
 __device__ static void
 get_samples (
@@ -211,14 +211,14 @@ get_samples (
   }
 }
 
-/* Both bytes of both samples of a word. */
+/* Swaps the bytes of both samples of a word. */
 __device__ static uint32_t
 swap_halves (uint32_t word)
 {
   return __byte_perm (word, 0, 0x2301);
 }
 
-/* The i-th sample; of 4:2:2, of U Y V Y and so on. */
+/* The i-th sample of a thread's words; for 4:2:2 their order is U Y V Y. */
 template <BitpackKind KIND>
 __device__ static uint32_t
 sample_of (const uint32_t word[Share<KIND>::WORDS], int i)
@@ -229,7 +229,7 @@ sample_of (const uint32_t word[Share<KIND>::WORDS], int i)
     return word[i / 3] >> 10 * (i % 3) & MASK;
   if (KIND == BITPACK_SWAPPED)
     return swap_halves (word[i / 2]) >> 16 * (i % 2) & 0xffff;
-  /* Over the end of a word, the rest lies in the next one. */
+  /* A sample that crosses the end of a word has its rest in the next word. */
   if (KIND == BITPACK_FOURS)
     return (bit > 22 ? word[at] >> bit | word[at + 1] << (32 - bit)
                      : word[at] >> bit)
@@ -241,7 +241,8 @@ sample_of (const uint32_t word[Share<KIND>::WORDS], int i)
   return reverse_bytes (word[at]) >> (22 - bit) & MASK;
 }
 
-/* Adds the i-th sample to words of 0, those of PAIRS and SWAPPED with the other byte first. */
+/* Adds the i-th sample to words that were 0. For PAIRS and SWAPPED the bytes are in the opposite
+ * order, which the caller reverses at the end. */
 template <BitpackKind KIND>
 __device__ static void
 add_sample (uint32_t word[Share<KIND>::WORDS], int i, uint32_t sample)
@@ -392,7 +393,7 @@ __launch_bounds__ (THREADS_X *THREADS_Y) pack_words (const BitpackFrame frame)
   }
 }
 
-/* A row of samples. */
+/* Unpacks rows of samples of one memory. */
 template <BitpackKind KIND>
 static __global__ void
 __launch_bounds__ (THREADS_X *THREADS_Y) unpack_rows (const BitpackFrame frame)
@@ -440,7 +441,7 @@ __launch_bounds__ (THREADS_X *THREADS_Y) pack_rows (const BitpackFrame frame)
 
 typedef void (*Kernel) (BitpackFrame);
 
-/* Pixels of a thread, and what it runs, of each kind. */
+/* The pixels of a thread and the kernels, for each kind. */
 static const struct
 {
   int pixels;
@@ -459,7 +460,7 @@ static const struct
       pack_rows<BITPACK_SWAPPED> },
 };
 
-/* What is packed in memory m. */
+/* A frame with the packed side filled in, of memory m. */
 static BitpackFrame
 describe_packed (const Image *packed, int m)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* host: bit-packed video on the CPU, rows shared by all workers. */
+/* host: the CPU backend of bit-packed video; workers share the rows. */
 #include "plan.h"
 #include "rows.h"
 
@@ -9,14 +9,14 @@
 #include <stdlib.h>
 
 #define ALIGNMENT 64
-/* Pixels that are worth waking a thread for. */
+/* Least number of pixels that are worth waking a thread for. */
 #define GRAIN_PIXELS 32768
 
 typedef struct
 {
   const BitpackLoops *loops;
   Workers *workers;
-  uint16_t *samples; /* a row of them for each worker */
+  uint16_t *samples; /* [workers][row_samples] */
   size_t row_samples;
 } HostState;
 

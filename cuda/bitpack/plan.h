@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* plan: what bitpack.c shares with those that compute. Not a public header. */
+/* plan: types that bitpack.c shares with the backends. Not a public header. */
 #pragma once
 
 #include "../bitpack.h"
@@ -9,16 +9,16 @@ extern "C" {
 #endif
 
 #define BITPACK_ALPHA 3 /* the plane of alpha */
-/* What one step of its 2 bits is in 10. */
+/* A code of 10 bits for each step of alpha's 2 bits: 1023 / 3. */
 #define BITPACK_ALPHA_STEP 341
 
-/* How samples are packed. Tables of both backends go by this order. */
+/* How samples are packed. Tables of both backends are in this order. */
 typedef enum
 {
   BITPACK_SIXES, /* as in v210 */
   BITPACK_PAIRS, /* as in UYVP */
-  BITPACK_WORDS, /* a word a pixel */
-  /* Each memory by itself, its rows sample by sample: */
+  BITPACK_WORDS, /* one word per pixel */
+  /* Each memory on its own, with rows of samples: */
   BITPACK_THREES,  /* three in a word */
   BITPACK_FOURS,   /* four in five bytes */
   BITPACK_SWAPPED, /* each in two bytes, the higher one first */
@@ -35,9 +35,9 @@ typedef struct
 {
   const char *name;
   BitpackKind kind;
-  int n_planes; /* those that go by memories: not used */
+  int n_planes; /* not used by kinds that go by memories */
   int group_pixels, group_bytes;
-  /* WORDS: where the sample of each plane begins, and whether the highest byte comes first. */
+  /* WORDS: the lowest bit of each plane's sample, and whether the highest byte comes first. */
   int bit[IMAGE_MAX_PLANES];
   bool big_endian;
 } BitpackShape;
@@ -50,8 +50,8 @@ struct BitpackPlan
   const BitpackShape *shape;
   int width;            /* of frames, in pixels */
   Image packed;         /* their layout */
-  Image source, result; /* with addresses */
-  uint8_t *block[2];    /* theirs */
+  Image source, result; /* unpacked pictures */
+  uint8_t *block[2];    /* memory of source and result */
   void *state;          /* the backend's own */
 };
 
@@ -59,7 +59,7 @@ struct BitpackOps
 {
   bool (*prepare) (BitpackPlan *plan, Fault *fault);
   void (*release) (BitpackPlan *plan);
-  /* Zeroed memory. */
+  /* Returns zeroed memory. */
   uint8_t *(*allocate) (size_t bytes, Fault *fault);
   void (*free) (uint8_t *block);
   bool (*unpack) (BitpackPlan *plan, const Image *packed, const Image *planes,
@@ -70,15 +70,15 @@ struct BitpackOps
 
 extern const BitpackOps bitpack_host_ops, bitpack_device_ops;
 
-/* The samples of a row of memory m. */
+/* The number of samples of a row of memory m. */
 static inline int
 bitpack_row_samples (const Image *planes, int m)
 {
   return (int) (planes->memory[m].row_bytes / sizeof (uint16_t));
 }
 
-/* How far the codes of memory m, which is one plane's, lie above the lowest bit of their two bytes; 0 for
- * samples that are only swapped. */
+/* The shift, in bits, of the codes of memory m, which has one plane; 0 for samples whose bytes
+ * are only swapped. */
 static inline int
 bitpack_shift (const BitpackShape *shape, const Image *planes, int m)
 {

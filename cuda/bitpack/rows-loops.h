@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The loops of rows.h. The includer defines BITPACK_LOOPS, and is compiled for an instruction set.
+/* rows-loops: the loops of rows.h for the instruction set that the including file is compiled
+ * for. It defines BITPACK_LOOPS, the name of the BitpackLoops.
  *
- * The samples of a row of 4:2:2 follow each other as in UYVY: what is packed is taken apart first,
- * into a row of such samples, and that into planes. Each of the two is a plain loop that compilers
- * make vectors of. */
+ * Rows of 4:2:2 are unpacked in two steps: first to a row of samples in the order of UYVY, then
+ * from there to planes. Both are plain loops that compilers vectorize. */
 #include "rows.h"
 
 #include "../divide.h"
@@ -13,7 +13,7 @@
 #define BITPACK_MASK 0x3ffu
 #define BITPACK_GROUP_BYTES 5 /* of a pair of pixels, or of four samples */
 
-/* Three in a word. Words lie lowest byte first, which is the host's order too, as image.h has it. */
+/* Three samples in a word. Words are little-endian, as is the host; see image.h. */
 
 static inline void
 bitpack_take_threes_apart (uint16_t *restrict samples,
@@ -42,7 +42,7 @@ bitpack_join_threes (uint8_t *restrict packed, const uint16_t *restrict samples,
   }
 }
 
-/* The last word may have fewer. */
+/* The last word may have fewer than three samples. */
 static void
 bitpack_unpack_threes (
     const BitpackRow *row, uint8_t *packed, uint16_t *samples)
@@ -82,7 +82,7 @@ bitpack_words (int pixels)
 
 /* UYVP */
 
-/* The samples of a pair, of which no more than `n` bytes are there. */
+/* Unpacks the samples of a pair of pixels, of which only the first `n` bytes exist. */
 static void
 bitpack_take_pair_apart (uint16_t *samples, const uint8_t *packed, int n)
 {
@@ -104,8 +104,9 @@ bitpack_join_pair (uint8_t *packed, const uint16_t *samples, int n)
     packed[i] = (uint8_t) (bits >> (32 - 8 * i));
 }
 
-/* Two pairs at a time: eight samples in the first ten of sixteen bytes. Where an instruction set has
- * no shuffles of bytes, compilers make slow ones; gcc has the built-in function from version 12 on. */
+/* Two pairs at a time: eight samples in the first ten of sixteen bytes. Only for instruction
+ * sets with byte shuffles: for others, compilers emulate them slowly. gcc has the built-in
+ * function from version 12 on. */
 #if (defined(__SSSE3__) || defined(__aarch64__)) && defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #define BITPACK_TWO_GROUPS
@@ -122,13 +123,13 @@ typedef uint64_t BitpackLongs __attribute__ ((vector_size (16)));
 static inline void
 bitpack_take_two_pairs_apart (uint16_t *samples, const uint8_t *packed)
 {
-  /* To the left, so that nothing is above the sample, and from there to the right. */
+  /* Factors that shift left, to drop the bits above each sample, before one shift right. */
   static const BitpackShorts left = { 1, 4, 16, 64, 1, 4, 16, 64 };
   BitpackBytes bytes;
   BitpackShorts both;
 
   memcpy (&bytes, packed, sizeof bytes);
-  /* The two bytes that each sample lies in, the second one as the lower. */
+  /* The two bytes that each sample lies in; the second one becomes the low byte. */
   both = (BitpackShorts) __builtin_shufflevector (
       bytes, bytes, 1, 0, 2, 1, 3, 2, 4, 3, 6, 5, 7, 6, 8, 7, 9, 8);
   both = both * left >> 6;
@@ -153,8 +154,8 @@ bitpack_join_two_pairs (uint8_t *packed, const uint16_t *samples)
 }
 #endif
 
-/* Two pairs are read as sixteen bytes. The last three or four are read one by one, since the row may
- * end before that. */
+/* Two pairs are read as sixteen bytes. The last pairs, up to three, are read one by one, since
+ * the row may end before sixteen bytes. */
 static void
 bitpack_take_pairs_apart (
     uint16_t *restrict samples, const uint8_t *restrict packed, int width)
@@ -175,7 +176,8 @@ bitpack_take_pairs_apart (
         BITPACK_GROUP_BYTES - 1);
 }
 
-/* What is written behind two pairs is written again with the next ones. */
+/* Two pairs are written as sixteen bytes; those after the pairs are overwritten by the next
+ * pairs. */
 static void
 bitpack_join_pairs (
     uint8_t *restrict packed, const uint16_t *restrict samples, int width)
@@ -217,7 +219,7 @@ bitpack_spread (const BitpackRow *row, const uint16_t *restrict from)
   }
 }
 
-/* Fills up `samples` with zeros. */
+/* Gathers the samples of a row from its planes, and fills the rest of `samples` with zeros. */
 static void
 bitpack_gather (const BitpackRow *row, uint16_t *restrict samples)
 {
@@ -269,9 +271,9 @@ bitpack_pack_pairs (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
   bitpack_join_pairs (packed, samples, row->width);
 }
 
-/* Four in five bytes: a number of 40 bits, lowest byte first. */
+/* Four samples in five bytes: a number of 40 bits, lowest byte first. */
 
-/* No more than `n` bytes are there. */
+/* Unpacks four samples, of which only the first `n` bytes exist. */
 static void
 bitpack_take_four_apart (
     uint16_t *samples, const uint8_t *packed, int n, int shift)
@@ -301,7 +303,7 @@ static inline void
 bitpack_take_two_fours_apart (
     uint16_t *samples, const uint8_t *packed, int shift)
 {
-  /* To the left, so that nothing is above the sample, and from there to the right. */
+  /* Factors that shift left, to drop the bits above each sample, before one shift right. */
   static const BitpackShorts left = { 64, 16, 4, 1, 64, 16, 4, 1 };
   BitpackBytes bytes;
   BitpackShorts both;
@@ -333,7 +335,7 @@ bitpack_join_two_fours (uint8_t *packed, const uint16_t *samples, int shift)
 }
 #endif
 
-/* As bitpack_take_pairs_apart() has it, two fours are read and written as sixteen bytes. */
+/* Two groups of four are read and written as sixteen bytes; see bitpack_take_pairs_apart(). */
 static void
 bitpack_unpack_fours (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
 {
@@ -381,7 +383,7 @@ bitpack_pack_fours (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
       packed + BITPACK_GROUP_BYTES * i, last, (left * 10 + 7) / 8, row->shift);
 }
 
-/* Each in two bytes, the higher one first. */
+/* Each sample in two bytes, the higher one first. */
 
 static void
 bitpack_unpack_swapped (
@@ -415,7 +417,8 @@ bitpack_pack_swapped (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
   }
 }
 
-/* A word a pixel. The order of its bytes is a constant, or compilers make no vectors. */
+/* One word per pixel. The byte order is a constant in each loop, or compilers do not vectorize
+ * it. */
 
 static inline uint32_t
 bitpack_order (uint32_t word, bool big_endian)

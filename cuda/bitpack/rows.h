@@ -4,17 +4,18 @@
 
 #include "plan.h"
 
-/* A row of planes, or of one memory. */
+/* A row of the planes or, for kinds that go by memories, of one memory. */
 typedef struct
 {
   const BitpackShape *shape;
   uint16_t *color[3],
-      *alpha; /* or NULL; of a memory, its samples are the first */
+      *alpha; /* alpha may be NULL; a memory has its samples in color[0] */
   int width;  /* pixels; or samples */
-  int shift;  /* of a memory */
+  int shift;  /* of a memory's codes, bits */
 } BitpackRow;
 
-/* Fills one of the two from the other; `samples` has room for BITPACK_ROW_SAMPLES(). */
+/* Fills the row from `packed`, or `packed` from the row; `samples` is a scratch row of
+ * BITPACK_ROW_SAMPLES() samples. */
 typedef void (*BitpackLoop) (
     const BitpackRow *row, uint8_t *packed, uint16_t *samples);
 
@@ -23,8 +24,9 @@ typedef struct
   BitpackLoop unpack[BITPACK_N_KINDS], pack[BITPACK_N_KINDS];
 } BitpackLoops;
 
-/* Two for a pixel of 4:2:2, in groups of six. */
+/* Room for two samples per pixel of 4:2:2, rounded up to whole groups of six pixels. */
 #define BITPACK_ROW_SAMPLES(width) (2 * ((width) + 5))
 
-/* For the best instruction set that the processor has, or that caps it. */
+/* The loops for isa_best(): the best instruction set that the processor has and no cap
+ * excludes. */
 const BitpackLoops *bitpack_loops (void);

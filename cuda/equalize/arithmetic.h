@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* arithmetic: the formulas of equalize.h, for host and device alike. Every function
- * gives the same bits on both. Not a public header. */
+/* arithmetic: the formulas of equalize.h, for host and device. Every function gives the same
+ * bits on both. Not a public header. */
 #pragma once
 
 #include <math.h>
@@ -13,16 +13,17 @@
 #define EQUALIZE_FUNCTION static inline
 #endif
 
-/* Bits behind the point: of strengths, weights of colours and codes that follow; of
- * weights of tiles; of what is interpolated, before it is rounded. */
+/* Fraction bits of the fixed-point numbers. EQUALIZE_BITS: strengths, weights of colours, and
+ * smoothed codes. EQUALIZE_WEIGHT_BITS: weights of tiles. EQUALIZE_RESULT_BITS: interpolated
+ * codes before they are rounded. */
 #define EQUALIZE_BITS 16
 #define EQUALIZE_ONE (1u << EQUALIZE_BITS)
 #define EQUALIZE_WEIGHT_BITS 24
 #define EQUALIZE_WEIGHT_ONE (1u << EQUALIZE_WEIGHT_BITS)
 #define EQUALIZE_RESULT_BITS 8
 
-/* One axis of the tiles; the whole axis is one for a global table. Tiles reach past
- * the picture where they do not divide it. */
+/* The tiles along one axis; one tile for a global table. If the size is not a multiple of the
+ * tile, the last tile extends past the picture. */
 typedef struct
 {
   int size; /* pixels of the picture */
@@ -31,18 +32,18 @@ typedef struct
   uint64_t reciprocal; /* 2^(WEIGHT_BITS + BITS) / (2 tile) */
 } EqualizeAxis;
 
-/* The spec in integers. Changes with equalize_plan_update(). */
+/* The spec in integers. equalize_plan_update() changes it. */
 typedef struct
 {
   bool adaptive;
   int full, black, white;    /* codes; full is the largest */
   int entries;               /* white - black + 1 */
   uint32_t red, green, blue; /* weights; their sum is EQUALIZE_ONE */
-  uint32_t strength;         /* up to EQUALIZE_ONE */
+  uint32_t strength;         /* 0..EQUALIZE_ONE */
   uint32_t follow;           /* EQUALIZE_ONE (1 - smoothing), at least 1 */
   EqualizeAxis x, y;
   uint32_t tile_samples;
-  uint32_t clip; /* what a bin keeps; UINT32_MAX: all */
+  uint32_t clip; /* most counts that a bin keeps; UINT32_MAX: all */
 } EqualizeNumbers;
 
 EQUALIZE_FUNCTION int
@@ -59,7 +60,7 @@ equalize_luma (const EqualizeNumbers *numbers, int r, int g, int b)
       >> EQUALIZE_BITS);
 }
 
-/* Red, green or blue, when luma changes by that much. */
+/* The code of red, green or blue when luma changes by `change`. */
 EQUALIZE_FUNCTION int
 equalize_shifted (const EqualizeNumbers *numbers, int code, int change)
 {
@@ -75,7 +76,8 @@ equalize_bin (const EqualizeNumbers *numbers, int code)
   return equalize_clamp (code, numbers->black, numbers->white) - numbers->black;
 }
 
-/* The sample that stands for i >= 0 in a line of n, by reflection about the last. */
+/* The index of the sample that position i >= 0 mirrors to, in a line of n samples. The line is
+ * reflected about its last sample, which is not repeated. */
 EQUALIZE_FUNCTION int
 equalize_reflect (int i, int n)
 {
@@ -87,7 +89,8 @@ equalize_reflect (int i, int n)
   return i < n ? i : 2 * n - 2 - i;
 }
 
-/* How the counts that were clipped off are shared. */
+/* How the clipped counts are redistributed: `each` to every bin, and one more to `rest` bins
+ * that are `step` apart. */
 typedef struct
 {
   uint32_t each, rest, step;
@@ -105,7 +108,7 @@ equalize_share_out (const EqualizeNumbers *numbers, uint32_t clipped)
   return shares;
 }
 
-/* h' of the header. */
+/* h' of equalize.h. */
 EQUALIZE_FUNCTION uint32_t
 equalize_limited (const EqualizeNumbers *numbers, const EqualizeShares *shares,
     uint32_t count, int bin)
@@ -117,12 +120,12 @@ equalize_limited (const EqualizeNumbers *numbers, const EqualizeShares *shares,
   return kept + shares->each + (more ? 1 : 0);
 }
 
-/* From sums of counts to codes: `lowest` is the count of the lowest bin that occurs,
- * for a global table, and 0 for tiles. */
+/* Maps prefix sums of counts to codes. `lowest` is the count of the lowest bin that occurs for a
+ * global table, and 0 for tiles. */
 typedef struct
 {
   uint32_t lowest;
-  bool flat; /* nothing but the lowest */
+  bool flat; /* only the lowest bin occurs */
   float scale;
 } EqualizeCurve;
 
@@ -139,7 +142,7 @@ equalize_curve (const EqualizeNumbers *numbers, uint32_t lowest)
   return curve;
 }
 
-/* T of the header. */
+/* T of equalize.h. */
 EQUALIZE_FUNCTION int
 equalize_frame_code (const EqualizeNumbers *numbers, const EqualizeCurve *curve,
     uint32_t sum, int bin)
@@ -151,7 +154,7 @@ equalize_frame_code (const EqualizeNumbers *numbers, const EqualizeCurve *curve,
   return numbers->black + equalize_clamp (code, 0, numbers->entries - 1);
 }
 
-/* S of the header, with EQUALIZE_BITS behind the point. */
+/* S of equalize.h, with EQUALIZE_BITS fraction bits. */
 EQUALIZE_FUNCTION uint32_t
 equalize_follow (uint32_t state, int frame_code, uint32_t follow)
 {
@@ -162,7 +165,7 @@ equalize_follow (uint32_t state, int frame_code, uint32_t follow)
       >> EQUALIZE_BITS);
 }
 
-/* F of the header. */
+/* F of equalize.h. */
 EQUALIZE_FUNCTION int
 equalize_mix (const EqualizeNumbers *numbers, int code, uint32_t state)
 {
@@ -173,8 +176,8 @@ equalize_mix (const EqualizeNumbers *numbers, int code, uint32_t state)
       >> 2 * EQUALIZE_BITS);
 }
 
-/* Where a pixel is between the tiles along one axis: `rest` 2nds of a pixel past the
- * centre of tile next - 1. */
+/* The position of a pixel between tiles along one axis: `rest` half pixels past the centre of
+ * tile next - 1. */
 typedef struct
 {
   int next;
@@ -192,7 +195,7 @@ equalize_place (const EqualizeAxis *axis, int i)
   return place;
 }
 
-/* The next pixel's. */
+/* Advances to the next pixel's place. */
 EQUALIZE_FUNCTION void
 equalize_step (const EqualizeAxis *axis, EqualizePlace *place)
 {
@@ -216,7 +219,7 @@ equalize_tile_after (const EqualizeAxis *axis, const EqualizePlace *place)
   return place->next < axis->tiles ? place->next : axis->tiles - 1;
 }
 
-/* Of the tile after; the one before has what is missing to one. */
+/* The weight of the tile after; that of the tile before is EQUALIZE_WEIGHT_ONE less this. */
 EQUALIZE_FUNCTION uint32_t
 equalize_weight (const EqualizeAxis *axis, const EqualizePlace *place)
 {
@@ -235,8 +238,9 @@ equalize_between (uint32_t before, uint32_t after, uint32_t weight)
           >> EQUALIZE_WEIGHT_BITS));
 }
 
-/* One code from those of four tiles. What small tiles make is often a half: it goes
- * to the even code, as weights' last bits are gone by then. */
+/* One code from the codes of four tiles. With small tiles the result is often halfway between
+ * two codes. It is rounded to the even one, after the weights' last bits, which are not exact,
+ * are dropped. */
 EQUALIZE_FUNCTION int
 equalize_interpolate (int top_left, int top_right, int bottom_left,
     int bottom_right, uint32_t weight_x, uint32_t weight_y)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* counting: the counters of every tile.
  *
- * Those of up to SHARED_ENTRIES bins are a block's own in shared memory, in so many
- * copies as fit, one a lane for up to 256 bins, so that no content makes lanes wait
- * for each other. More bins are counted in global memory; a thread adds neighbours of
- * one code at once, so that flat pictures do not make all threads wait for one bin.
- * Counters are zero between runs: who makes the table clears them. */
+ * Up to SHARED_ENTRIES bins are counted in a block's shared memory, in as many copies as fit;
+ * up to 256 bins have one copy per lane, so that no content makes lanes wait for each other.
+ * More bins are counted in global memory; a thread counts adjacent pixels of one code at once,
+ * so that flat pictures do not make all threads wait for one bin. Counters are zero between
+ * runs: table_kernel() clears them. */
 #pragma once
 
 #include "pixels.cuh"
@@ -14,7 +14,7 @@
 
 #define COUNT_THREADS 512
 #define COUNT_WARPS (COUNT_THREADS / 32)
-/* Blocks that count at once, for each multiprocessor. */
+/* Most counting blocks of a run for each multiprocessor. */
 #define COUNT_BLOCKS 4
 #define SHARED_ENTRIES 8192
 
@@ -23,16 +23,15 @@ struct CountFrame
   Pixels pixels;
   uint32_t *counts; /* [tiles][entries] */
   int copies;       /* of the counters in shared memory; 0: none fits */
-  int rows;         /* of a tile that a block takes */
+  int rows;         /* of a tile for one block */
 };
 
-/* A thread's counting: codes that follow each other and are the same count at
- * once. */
+/* A thread's counter: successive equal codes are counted by one atomic. */
 struct Counter
 {
   uint32_t *shared; /* bin 0 of this lane's copy */
   uint32_t *global;
-  int copies; /* 0: in global memory */
+  int copies; /* 0: counts in global memory */
   int bin;
   uint32_t n;
 
@@ -59,7 +58,7 @@ struct Counter
   }
 };
 
-/* Columns [first, last) of a row, by one warp. */
+/* Counts columns [first, last) of a row, by one warp. */
 template <int PixelBytes, int Planes, bool IsRgb>
 __device__ __forceinline__ void
 count_row (const Pixels &pixels, int y, int first, int last, Counter *counter)
@@ -88,8 +87,8 @@ count_row (const Pixels &pixels, int y, int first, int last, Counter *counter)
   }
 }
 
-/* Adds the block's counters up in the tile's. A thread begins at a copy that is not
- * its neighbours', for its bank. */
+/* Adds the block's counters to the tile's. Neighbouring threads begin at different copies, to
+ * use different banks. */
 __device__ __forceinline__ void
 add_up (const uint32_t *shared, int copies, uint32_t *counts, int entries)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* device: the CUDA backend. Three kernels a run, for all planes: counters of every
- * tile; their tables; the result. */
+/* device: the CUDA backend. A run is three kernels, for all planes: they count every tile, make
+ * the tables, and map the picture. */
 #include "counting.cuh"
 #include "mapping.cuh"
 #include "tables.cuh"
@@ -13,7 +13,7 @@
 /* The largest extent of a grid along y. */
 #define MAX_GRID_Y 65535
 
-/* Where the samples are that the plan maps, and the kernels for them. */
+/* How the plan's mapped samples are packed, and the kernels for that. */
 struct Packing
 {
   int pixel_bytes; /* 0: no groups */
@@ -102,7 +102,7 @@ set_planar_kernels (Packing *packing, int pixel_bytes, bool adaptive)
   }
 }
 
-/* Whether every mapped sample lies within the pixel that its index says. */
+/* Whether every mapped sample lies within its pixel's own bytes, and all pixels have one size. */
 static bool
 samples_in_pixels (const EqualizePlan *plan)
 {
@@ -134,7 +134,7 @@ choose_packing (const EqualizePlan *plan)
       || (one && rgb && set_rgb_kernels (&packing, bytes, adaptive))
       || (apart && set_planar_kernels (&packing, bytes, adaptive)))
     return packing;
-  /* Kernels of any size of pixel take those one by one. */
+  /* Other packings are read sample by sample, which the kernels of every pixel size can do. */
   if (rgb)
     set_kernels<4, 1, true> (&packing, adaptive);
   else
@@ -186,7 +186,7 @@ device_prepare (EqualizePlan *plan, Fault *fault)
   state->packing = choose_packing (plan);
   if (!load_kernels (&state->packing, fault))
     return false;
-  /* Comes zeroed, as counters have to be. */
+  /* gpu_malloc() zeroes it, as counters must be. */
   state->memory = gpu_malloc (
       2 * entries * sizeof (uint32_t) + codes * sizeof (uint16_t), fault);
   if (state->memory == NULL)
@@ -204,7 +204,7 @@ takes_vectors (const Image *image, int memory)
       && image->memory[memory].stride % VECTOR_BYTES == 0;
 }
 
-/* Pixels of a row, from its start, that may be read and written in groups. */
+/* The number of pixels of a row, from its start, that may be read and written in groups. */
 static int
 count_grouped (const EqualizePlan *plan, const Image *src, const Image *dst)
 {
@@ -257,7 +257,7 @@ queue_count (const EqualizePlan *plan, const Pixels &pixels, GpuStream stream,
   const EqualizeNumbers *numbers = &plan->numbers;
   const int tiles = equalize_n_tiles (numbers);
   const int most = COUNT_BLOCKS * gpu_multiprocessors (plan->gpu);
-  /* No fewer rows than a block has warps. */
+  /* A block gets at least as many rows as it has warps. */
   const int useful = (numbers->y.tile + COUNT_WARPS - 1) / COUNT_WARPS;
   const int parts = max (min (most / tiles, useful), 1);
   CountFrame frame;
@@ -303,7 +303,8 @@ done:
   return ok;
 }
 
-/* Copies of rows, from a byte on. */
+/* A copy of adjacent elements of `bytes` bytes, from byte `from` of each row on; the caller sets
+ * its width. */
 static Copy
 describe_copy (
     const Image *src, const Image *dst, int memory, int from, int bytes)
@@ -331,7 +332,8 @@ is_mapped (const EqualizePlan *plan, int memory)
   return false;
 }
 
-/* Copies of a memory's channels, sample by sample from a byte of its rows on. */
+/* Lists sample-by-sample copies of a memory's channels, from byte `from` of its rows on; returns
+ * their number. */
 static int
 list_sample_copies (const EqualizePlan *plan, const Image *src,
     const Image *dst, int memory, int from, Copy *copy)
@@ -357,7 +359,8 @@ list_sample_copies (const EqualizePlan *plan, const Image *src,
   return n;
 }
 
-/* Everything that is not mapped, and does not lie in the groups. */
+/* Lists copies of all samples that are not mapped and do not lie in groups; returns their
+ * number. */
 static int
 list_copies (const EqualizePlan *plan, const Image *src, const Image *dst,
     int grouped, Copy copy[MAX_COPIES])

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* host: the CPU backend.
  *
- * Worker threads count the rows of a global table, each into counters of its own,
- * or take a tile each and make its table; then they share the rows of the result.
- * Rows of plain bytes are counted and mapped as they lie there; others become rows
- * of luma codes, a few hundred at a time, and are written back from these. */
+ * For a global table, worker threads share the rows, and each counts into its own counters; for
+ * tiles, each worker counts a tile and makes its table. Then they share the rows of the result.
+ * Rows of plain bytes are counted and mapped in place in the image; others are converted to
+ * luma codes, CHUNK pixels at a time, and written back from these. */
 #include "plan.h"
 #include "remap.h"
 
@@ -14,18 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Samples that a worker takes at a time, about, and those of a picture that one
- * thread handles before another one is awake. */
+/* About the number of samples that a worker takes at a time, and the number of samples of a
+ * picture that one thread handles before another one is awake. */
 #define GRAIN_SAMPLES 32768
 #define ALONE_SAMPLES 65536
-/* Tables that it packs at a time, and workers' counters that it adds up: those of a
- * small machine are not worth waking a thread for. */
+/* Quads, and workers' counters, that a worker takes at a time: the few of a machine with few
+ * cores are not worth waking a thread for. */
 #define GRAIN_QUADS 16
 #define GRAIN_COUNTERS 4
-/* Pixels of a row whose codes are kept at a time. */
+/* Pixels of a row whose codes are in buffers at a time. */
 #define CHUNK 512
-/* Counters of the same code that neighbours have in turn, if there are no more codes
- * than this, so that a flat picture does not make them wait for each other. */
+/* With at most COPIED_ENTRIES codes there are COPIES counters for each, which neighbouring
+ * samples take in turn, so that in a flat picture they do not wait for each other. */
 #define COPIES 4
 #define COPIED_ENTRIES 4096
 
@@ -33,34 +33,35 @@ typedef struct
 {
   Workers *workers;
   const RemapLoops *loops;
-  /* Of each worker, zero between runs: counters by bin, and for codes of one byte
-   * those of bytes.h, of which pairs are for a global table only. */
+  /* Each worker's counters, zero between runs: counters by bin; for codes of one byte also the
+   * tables of bytes.h, of which pairs are for a global table only. */
   uint32_t *counts;         /* [workers][copies * entries + BYTES_APART] */
   uint32_t *bytes;          /* [workers][BYTES_ENTRIES] */
   uint32_t *pairs;          /* [workers][BYTES_PAIRS], or NULL */
-  bool paired[WORKERS_MAX]; /* whose pairs are not zero */
-  size_t worker_counts;     /* of counters by bin */
-  int copies;               /* of them: 1 or COPIES */
-  bool narrow;              /* codes have no more than 8 bits */
-  bool plain;               /* luma samples are bytes that are their codes */
-  bool words;               /* they are two bytes, in a row */
-  bool plain_words;         /* which are their codes */
-  bool color_bytes; /* red, green and blue are such bytes, in whole pixels of
-                     * three or four of them, or in planes */
-  int first_color;  /* the place of red in a pixel */
-  int kept_lane;    /* of the sample that is no colour; -1: there is none */
-  int whole_memory; /* whose bytes are all written with the colours; or -1 */
+  bool paired[WORKERS_MAX]; /* the worker's pairs are not zero */
+  size_t worker_counts;     /* entries of `counts` of one worker */
+  int copies;               /* of the counters by bin: 1 or COPIES */
+  bool narrow;              /* codes have at most 8 bits */
+  bool plain;               /* luma samples are bytes that equal their codes */
+  bool words;               /* luma samples are adjacent, of two bytes */
+  bool plain_words;         /* `words`, and samples equal their codes */
+  bool color_bytes; /* red, green and blue are bytes that equal their codes, in
+                     * whole pixels of three or four bytes, or in planes */
+  int first_color;  /* index of red among a pixel's bytes */
+  int kept_lane; /* index of a pixel's byte that is no colour; -1: there is none */
+  int whole_memory; /* memory whose bytes are all written with the colours; or -1 */
   uint32_t *states; /* [tiles][entries] */
-  bool has_states;  /* of the last run; else its tables say the same */
+  /* `states` are of the last run; else its tables have the same values */
+  bool has_states;
   uint16_t *tables; /* [tiles][full + 1] */
-  /* What rows of bytes are mapped by: one table, or those of tiles between each
-   * other, with the weights of the right ones. */
+  /* Tables in bytes. Global: one table. Adaptive: the quads of the tiles around each cell, and
+   * the weights of the right tiles. */
   uint8_t table[256];
   uint32_t *quads;    /* [tiles_y + 1][tiles_x + 1][REMAP_QUADS] */
   uint32_t *weight_x; /* [width] */
 } HostState;
 
-/* A run, handed to the workers. */
+/* A run, as passed to the workers. */
 typedef struct
 {
   const EqualizePlan *plan;
@@ -72,8 +73,8 @@ typedef struct
   int parts;  /* of map_cells() */
 } HostRun;
 
-/* One row of the mapped channels. Inner loops have it among their own variables,
- * where no store of a sample can change it. */
+/* One row of the mapped channels. Inner loops copy it to a local variable, so that the compiler
+ * knows that no store of a sample changes it. */
 typedef struct
 {
   EqualizeNumbers numbers;
@@ -82,13 +83,14 @@ typedef struct
   uint8_t *dst[EQUALIZE_MAX_MAPPED];
 } HostRow;
 
-/* Where a loop is written once, and compiled for each kind of sample. */
+/* For a loop that is written once, and compiled for each kind of sample. */
 #define INNER static inline __attribute__ ((always_inline))
 
 INNER HostRow
 get_row (const HostRun *run, int y, int n)
 {
-  HostRow row; /* not cleared: that would take longer than a short row */
+  /* not cleared: that would take longer than mapping a short row */
+  HostRow row;
 
   row.numbers = run->plan->numbers;
   for (int i = 0; i < n; i++) {
@@ -103,7 +105,7 @@ get_row (const HostRun *run, int y, int n)
   return row;
 }
 
-/* The bytes of every mapped sample; 0: they differ. */
+/* The bytes of a mapped sample, if all channels have the same; else 0. */
 static int
 common_bytes (const EqualizePlan *plan)
 {
@@ -160,7 +162,7 @@ load_pixel (const HostRow *row, int x, int n, int bytes)
   return pixel;
 }
 
-/* Changes the codes of a pixel, and leaves the bits beside them. */
+/* Changes the codes of a pixel, and keeps the samples' other bits. */
 INNER void
 store_pixel (const HostRow *row, int x, const HostPixel *pixel, int mapped,
     int n, int bytes)
@@ -176,7 +178,7 @@ store_pixel (const HostRow *row, int x, const HostPixel *pixel, int mapped,
   }
 }
 
-/* The luma of pixels [x, x + n); inlined, for each kind of sample. */
+/* Loads the luma of pixels [x, x + n); inlined, for each kind of sample. */
 INNER void
 load_codes_as (
     const HostRow *row, int x, int n, uint16_t *codes, int channels, int bytes)
@@ -187,7 +189,7 @@ load_codes_as (
     codes[i] = (uint16_t) load_pixel (&own, x + i, channels, bytes).luma;
 }
 
-/* Gives pixels [x, x + n) the luma of `mapped` in place of that of `codes`. */
+/* Changes the luma of pixels [x, x + n) from `codes` to `mapped`. */
 INNER void
 store_codes_as (const HostRow *row, int x, int n, const uint16_t *codes,
     const uint16_t *mapped, int channels, int bytes)
@@ -257,8 +259,8 @@ widen_codes (uint16_t *to, const uint8_t *from, int n)
     to[i] = from[i];
 }
 
-/* Columns [x, x + n) of rows whose pixels are bytes of red, green, blue and maybe one
- * more: their luma. */
+/* Loads the luma of pixels [x, x + n) of a row whose pixels are bytes of red, green, blue and
+ * maybe one more. */
 static void
 load_color_bytes (
     const HostRun *run, const HostRow *row, int x, int n, uint8_t *luma)
@@ -270,7 +272,7 @@ load_color_bytes (
   run->state->loops->load_luma (luma, color, apart, n, &row->numbers);
 }
 
-/* The change of luma of each pixel for all its samples; inlined, for a constant. */
+/* Repeats each pixel's change of luma for all its samples; inlined, for a constant number. */
 INNER void
 spread_change (int16_t *change, const uint8_t *luma, const uint8_t *mapped,
     int n, int samples)
@@ -280,7 +282,7 @@ spread_change (int16_t *change, const uint8_t *luma, const uint8_t *mapped,
       change[i * samples + c] = (int16_t) (mapped[i] - luma[i]);
 }
 
-/* Likewise of four, of which one is kept, or none (-1). */
+/* Likewise for four samples; the change is 0 for sample `kept`, if that is not -1. */
 static void
 spread_by_four (int16_t *change, const uint8_t *luma, const uint8_t *mapped,
     int n, int kept)
@@ -294,8 +296,8 @@ spread_by_four (int16_t *change, const uint8_t *luma, const uint8_t *mapped,
       change[4 * i + c] = (int16_t) ((mapped[i] - luma[i]) & lanes[c]);
 }
 
-/* Gives them another luma: every sample of a pixel has the same change, but for a
- * fourth one, which stays. */
+/* Changes the luma of pixels [x, x + n): all samples of a pixel change alike, except for
+ * kept_lane's, which stays. */
 static void
 store_color_bytes (const HostRun *run, const HostRow *row, int x, int n,
     const uint8_t *luma, const uint8_t *mapped)
@@ -339,7 +341,8 @@ worker_pairs (const HostRun *run, int worker)
   return run->state->pairs + (size_t) worker * BYTES_PAIRS;
 }
 
-/* Inlined, for constants. Codes are loaded four at a time, as in bytes.h. */
+/* Inlined, for constants. Codes are loaded four at a time, and neighbours use different copies,
+ * for the reason in bytes.h. */
 INNER void
 count_codes_as (uint32_t *counts, size_t entries, size_t copies, int black,
     int white, const uint16_t *codes, int n)
@@ -376,8 +379,8 @@ count_codes (const HostRun *run, int worker, const uint16_t *codes, int n)
         counts, entries, 1, numbers->black, numbers->white, codes, n);
 }
 
-/* A row of the only mapped channel from a column on, where its samples are two bytes that
- * are codes, in a row, at an even address; else NULL. */
+/* Row y of the only mapped channel, from column `first` on, if samples are adjacent words that
+ * equal their codes, at an even address; else NULL. */
 static uint16_t *
 words_of_row (const HostRun *run, const Image *image, int y, int first)
 {
@@ -391,7 +394,7 @@ words_of_row (const HostRun *run, const Image *image, int y, int first)
       : NULL;
 }
 
-/* Counts columns [first, last), which lie in the picture. */
+/* Counts columns [first, last), all within the picture. */
 static void
 count_inside (
     const HostRun *run, int worker, const HostRow *row, int first, int last)
@@ -423,7 +426,7 @@ count_inside (
   }
 }
 
-/* Columns [first, last), which may lie past the picture's. */
+/* Counts columns [first, last) of row y, both of which may lie past the picture's end. */
 static void
 count_row (const HostRun *run, int worker, int y, int first, int last)
 {
@@ -447,7 +450,7 @@ count_row (const HostRun *run, int worker, int y, int first, int last)
   }
 }
 
-/* Puts all that a worker has counted into its first counters by bin. */
+/* Moves all counts of a worker to its first copy of counters by bin. */
 static void
 fold_counts (const HostRun *run, int worker)
 {
@@ -508,7 +511,7 @@ count_rows (void *user, int worker, int first, int last)
       count_row (run, worker, y, 0, width);
 }
 
-/* Of workers [first, last): all counters become those by bin. */
+/* Moves all counts of workers [first, last) to their first copies of counters by bin. */
 static void
 fold_workers (void *user, int worker, int first, int last)
 {
@@ -523,7 +526,7 @@ fold_workers (void *user, int worker, int first, int last)
   }
 }
 
-/* Adds the counters of all workers up in those of the first. */
+/* Moves bins [first, last) of all workers' counters to those of worker 0. */
 static void
 merge_counts (void *user, int worker, int first, int last)
 {
@@ -586,7 +589,7 @@ find_corners (
   };
 }
 
-/* Quads [first, last): those between tile next - 1 and next along both axes. */
+/* Makes quads [first, last); quad `next` of an axis lies between tiles next - 1 and next. */
 static void
 make_quads (void *user, int worker, int first, int last)
 {
@@ -609,7 +612,7 @@ make_quads (void *user, int worker, int first, int last)
   }
 }
 
-/* Items of a job that has so many samples each. */
+/* Items that a worker takes at a time, of `items` items with `samples` samples each. */
 static int
 grain (int64_t samples, int items)
 {
@@ -647,7 +650,7 @@ make_tables (HostRun *run)
     narrow_codes (state->table, state->tables, numbers->full + 1);
 }
 
-/* Where pixels begin that are beyond those of place.next; -1: the first. */
+/* The first pixel after those whose place has this `next`; -1: pixel 0. */
 static int
 next_place (const EqualizeAxis *axis, int next)
 {
@@ -656,7 +659,7 @@ next_place (const EqualizeAxis *axis, int next)
   return next < 0 ? 0 : place < axis->size ? (int) place : axis->size;
 }
 
-/* Codes of one byte, of pixels [x, x + n) of row y. dst may be src. */
+/* Maps codes of one byte, of pixels [x, x + n) of row y. dst may be src. */
 static void
 map_bytes (
     const HostRun *run, int y, int x, int n, uint8_t *dst, const uint8_t *src)
@@ -684,7 +687,7 @@ map_bytes (
   }
 }
 
-/* Codes of two bytes, likewise. */
+/* Likewise for codes of two bytes; `mapped` may be `codes`. */
 static void
 map_words (const HostRun *run, int y, int x, int n, uint16_t *mapped,
     const uint16_t *codes)
@@ -710,7 +713,7 @@ map_words (const HostRun *run, int y, int x, int n, uint16_t *mapped,
   }
 }
 
-/* A row whose samples are bytes that are their codes, side by side. */
+/* Maps a row whose samples are adjacent bytes that equal their codes. */
 static void
 map_plain_row (const HostRun *run, int y)
 {
@@ -723,7 +726,7 @@ map_plain_row (const HostRun *run, int y)
       src->data + y * src->stride + channel->byte_offset);
 }
 
-/* Columns [first, last) of a row. */
+/* Maps columns [first, last) of a row. */
 static void
 map_columns (const HostRun *run, int y, int first, int last)
 {
@@ -774,9 +777,9 @@ map_rows (void *user, int worker, int first, int last)
       map_columns (run, y, 0, run->plan->numbers.x.size);
 }
 
-/* Parts [first, last), of which each cell between the centres of four tiles has
- * run->parts: the tables of four tiles stay in the second-level cache for a part, as
- * those along a whole row would not. */
+/* Maps parts [first, last). Each cell between the centres of four tiles has run->parts parts. The
+ * tables of four tiles stay in the second-level cache for a part; those along a whole row would
+ * not. */
 static void
 map_cells (void *user, int worker, int first, int last)
 {
@@ -798,7 +801,7 @@ map_cells (void *user, int worker, int first, int last)
   }
 }
 
-/* Maps all rows, for codes of more than one byte by cells. */
+/* Maps the picture by rows; by cells for tiles whose codes have more than one byte. */
 static void
 map_picture (HostRun *run)
 {
@@ -817,7 +820,8 @@ map_picture (HostRun *run)
       grain (cell / run->parts, cells * run->parts), map_cells, run);
 }
 
-/* Samples of the channels to be copied, where bytes between them are not ours. */
+/* Copies the samples of unmapped channels in a row of run->memory one by one, because the bytes
+ * between them belong to others. */
 static void
 copy_samples (const HostRun *run, const uint8_t *from, uint8_t *to)
 {
@@ -837,7 +841,8 @@ copy_samples (const HostRun *run, const uint8_t *from, uint8_t *to)
   }
 }
 
-/* Of run->memory. What is mapped may be copied too: it is written over. */
+/* Copies rows [first, last) of run->memory. Mapped samples may be copied, too: map_picture()
+ * overwrites them. */
 static void
 copy_rows (void *user, int worker, int first, int last)
 {
@@ -902,7 +907,7 @@ host_release (EqualizePlan *plan)
   free (state);
 }
 
-/* Finds the colours of state->color_bytes. */
+/* Finds color_bytes, which it returns, with first_color, kept_lane and whole_memory. */
 static bool
 find_color_bytes (const EqualizePlan *plan, HostState *state)
 {
@@ -924,7 +929,7 @@ find_color_bytes (const EqualizePlan *plan, HostState *state)
   state->kept_lane = -1;
   if (apart == 1)
     return true;
-  /* A pixel is all bytes from a multiple of `apart` on. */
+  /* A pixel is `apart` bytes, from a multiple of `apart` on. */
   first -= first % apart;
   for (int i = 0; i < 3; i++) {
     if (channel[i].memory != memory || channel[i].byte_offset - first >= apart)
@@ -945,7 +950,7 @@ find_color_bytes (const EqualizePlan *plan, HostState *state)
   return true;
 }
 
-/* What is known of the samples before they come. */
+/* Fills in the state's description of the samples. */
 static void
 describe_samples (const EqualizePlan *plan, HostState *state)
 {
@@ -990,7 +995,7 @@ allocate_tables (const EqualizePlan *plan, HostState *state)
       (size_t) (numbers->x.tiles + 1) * (size_t) (numbers->y.tiles + 1);
 
   state->states = calloc (tiles * (size_t) numbers->entries, sizeof (uint32_t));
-  /* And one, as by_corners() may read behind the last. */
+  /* One entry more, as by_corners() may read past the last. */
   state->tables =
       calloc (tiles * ((size_t) numbers->full + 1) + 1, sizeof (uint16_t));
   if (state->states == NULL || state->tables == NULL)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* mapping: the result, from the source by the tables; and what is only copied. */
+/* mapping: maps the source by the tables, and copies all samples that are not mapped. */
 #pragma once
 
 #include "pixels.cuh"
 
-/* A warp takes groups of one row, a block rows. */
+/* Rows of a block, one for each warp. */
 #define MAP_ROWS 8
 
-/* One of each channel, and the vectors of each memory. */
+/* One copy for each channel, and one for the vectors of each memory. */
 #define MAX_COPIES (IMAGE_MAX_PLANES * IMAGE_MAX_CHANNELS + IMAGE_MAX_MEMORIES)
 
 /* Elements of 1, 2 or 16 bytes, `apart` bytes from one to the next. */
@@ -26,7 +26,7 @@ struct MapFrame
   Copy copy[MAX_COPIES];
 };
 
-/* What becomes of luma in one row: by the one table. */
+/* Maps the luma of one row. Global: by the one table. */
 template <bool IsAdaptive> struct Mapping
 {
   const uint16_t *table;
@@ -54,7 +54,8 @@ template <bool IsAdaptive> struct Mapping
   }
 };
 
-/* By four, from the pixel on that begin() was told. */
+/* Adaptive: by the tables of four tiles, for the pixel of begin() and those after it, one for
+ * each next(). */
 template <> struct Mapping<true>
 {
   const uint16_t *top, *bottom;
@@ -101,7 +102,7 @@ template <> struct Mapping<true>
   }
 };
 
-/* Every gridDim.x-th group of a row, and what is left of it. */
+/* Maps this block's share of a row: its groups, and the pixels that are in no group. */
 template <int PixelBytes, int Planes, bool IsRgb, bool IsAdaptive>
 __device__ __forceinline__ void
 map_row (const MapFrame &frame, int y)
@@ -164,7 +165,7 @@ copy_rows (const Copy &copy)
       copy_row<uint8_t> (copy, y);
 }
 
-/* blockIdx.z is 0 for what is mapped, else 1 more than the index of a copy. */
+/* blockIdx.z is 0 for mapping, else 1 + the index of a copy. */
 template <int PixelBytes, int Planes, bool IsRgb, bool IsAdaptive>
 __global__ void __launch_bounds__ (32 * MAP_ROWS) map_kernel (MapFrame frame)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* pixels: how the kernels of equalisation read luma from an image, and write it.
  *
- * A pixel is the bytes from one sample of a mapped channel to its next, whatever else
- * lies there: bits that are no part of a mapped code ride along. Rows are read in
- * groups of whole pixels and whole vectors of 16 bytes, as far as samples own every
- * byte; what is left, and rows that are packed otherwise, sample by sample. */
+ * A pixel is all bytes from one sample of a mapped channel to the next; bits in them that belong
+ * to no mapped code are copied. Rows are read in groups of whole pixels and whole vectors of
+ * 16 bytes while every byte belongs to a sample; the rest, and rows that are packed otherwise,
+ * are read sample by sample. */
 #pragma once
 
 #include "plan.h"
@@ -18,7 +18,7 @@ struct MappedChannel
   uint8_t *dst;
   ptrdiff_t src_stride, dst_stride;
   int byte_offset, pixel_stride, sample_bytes, shift;
-  int bit; /* of the code in its pixel; used for groups only */
+  int bit; /* position of the code in its pixel; used for groups only */
 };
 
 struct Pixels
@@ -61,7 +61,7 @@ template <int PixelBytes> struct Group
           word[4 * i], word[4 * i + 1], word[4 * i + 2], word[4 * i + 3]);
   }
 
-  /* Pixel i, in the lowest bits; what is above is not its own. */
+  /* Pixel i, in the lowest bits; the bits above belong to other pixels. */
   __device__ __forceinline__ uint64_t
   pixel (int i) const
   {
@@ -72,7 +72,7 @@ template <int PixelBytes> struct Group
     return (word[at] | next << 32) >> bit;
   }
 
-  /* Changes the bits of pixel i that are set. */
+  /* Inverts the bits of pixel i that are set in `bits`. */
   __device__ __forceinline__ void
   flip (int i, uint64_t bits)
   {
@@ -98,7 +98,7 @@ template <bool IsRgb> struct Codes
                  : code[0];
   }
 
-  /* Which bits of code i change when luma becomes another. */
+  /* The bits of code i that change when luma becomes `mapped`. */
   __device__ __forceinline__ unsigned
   changed (const EqualizeNumbers &numbers, int i, int luma, int mapped) const
   {
@@ -159,7 +159,7 @@ template <int PixelBytes, int Planes, bool IsRgb> struct Row
   }
 };
 
-/* One pixel, wherever it lies: samples as they are, and their codes. */
+/* One pixel at any address: its raw samples and their codes. */
 template <bool IsRgb> struct LonePixel
 {
   Codes<IsRgb> codes;

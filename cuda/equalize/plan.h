@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* plan: what equalize.c and the two backends share. Not a public header. */
+/* plan: types that equalize.c and the two backends share. Not a public header. */
 #pragma once
 
 #include "../equalize.h"
@@ -26,7 +26,7 @@ typedef struct EqualizeOps
   /* Allocates plan->state. */
   bool (*prepare) (EqualizePlan *plan, Fault *fault);
   void (*release) (EqualizePlan *plan);
-  /* `follow`: as in the numbers, but EQUALIZE_ONE for a first frame. */
+  /* `follow`: numbers.follow, or EQUALIZE_ONE for a first frame. */
   bool (*run) (EqualizePlan *plan, const Image *src, const Image *dst,
       uint32_t follow, GpuStream stream, Fault *fault);
 } EqualizeOps;
@@ -42,8 +42,8 @@ struct EqualizePlan
   int n_mapped; /* 1 or 3 */
   EqualizeChannel
       mapped[EQUALIZE_MAX_MAPPED]; /* red, green, blue in this order */
-  /* Bytes of a row of each memory, from its start, that samples own: these may be
-   * copied as they are. */
+  /* Number of bytes of a row of each memory, from its start, that all belong to samples: these
+   * may be copied as a block. */
   size_t solid_bytes[IMAGE_MAX_MEMORIES];
   bool copies[IMAGE_MAX_MEMORIES]; /* a channel to be copied lies there */
   bool first;                      /* no frame yet since the start or a reset */

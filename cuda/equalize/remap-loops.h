@@ -11,13 +11,13 @@
 
 /* Pixels that are interpolated at a time. */
 #define BLOCK 64
-/* Bytes ahead that a destination is asked to come near: hardware does not look beyond a
- * page, in which there are two rows, and stores would wait for that. */
+/* Distance in bytes of the software prefetch of a destination: the hardware does not prefetch
+ * beyond a page, which has about two rows, and stores would wait for memory. */
 #define AHEAD 1024
 
 #define INNER static inline __attribute__ ((always_inline))
 
-/* Eight bytes by shifts: loads and stores of single ones would be the limit. */
+/* Maps eight bytes at a time, by shifts: loads and stores of single bytes would be the limit. */
 static void
 by_table_words (
     uint8_t *dst, const uint8_t *src, int n, const uint8_t table[256])
@@ -37,7 +37,7 @@ by_table_words (
 }
 
 #ifdef __AVX512VBMI__
-/* The table is in registers: two permutations see a half of it each. */
+/* The table is in registers; each of two permutations looks up one half of it. */
 static void
 by_table (uint8_t *dst, const uint8_t *src, int n, const uint8_t table[256])
 {
@@ -66,9 +66,9 @@ by_table (uint8_t *dst, const uint8_t *src, int n, const uint8_t table[256])
 }
 #endif
 
-/* equalize_interpolate() in 32 bits, as codes have 8: the sums of the upper and of the
- * lower two are below 2^32, and the product with weight_y is taken by halves of 12
- * bits. Shifts of negative numbers round down. */
+/* equalize_interpolate() in 32 bits, for codes of 8 bits: the weighted sums of the upper two
+ * and of the lower two codes are below 2^32, and the product with weight_y is computed in
+ * halves of 12 bits. Shifts of negative numbers round down. */
 INNER uint8_t
 interpolate_quad (
     uint32_t quad, uint32_t weight_x, int32_t weight_high, int32_t weight_low)
@@ -90,8 +90,8 @@ interpolate_quad (
   return (uint8_t) ((result + 127 + (result >> 8 & 1)) >> 8);
 }
 
-/* Of pixels that are together: as many as vectors hold several times, so that there
- * is no rest to be done one by one. */
+/* Looks up the quads of a block of pixels. A block is a multiple of all vector sizes, so that the
+ * loop has no remainder. */
 INNER void
 lookup_block (uint32_t *quad, const uint8_t *src, const uint32_t *quads)
 {
@@ -140,7 +140,7 @@ by_quads (uint8_t *dst, const uint8_t *src, int n, const uint32_t *quads,
   memcpy (dst + x, rest, (size_t) (n - x));
 }
 
-/* What a tile has for the codes of a block. */
+/* Looks up a tile's table for the codes of a block. */
 INNER void
 lookup_words (uint32_t *codes, const uint16_t *src, const uint16_t *table)
 {
@@ -158,8 +158,8 @@ lookup_words (uint32_t *codes, const uint16_t *src, const uint16_t *table)
 #endif
 }
 
-/* equalize_between() of two codes of 16 bits along x, with the product by halves of 12
- * bits. */
+/* equalize_between() of two codes of 16 bits along x; the product is computed in halves of
+ * 12 bits. */
 INNER int32_t
 between_words (uint32_t left, uint32_t right, uint32_t weight)
 {
@@ -171,7 +171,7 @@ between_words (uint32_t left, uint32_t right, uint32_t weight)
       + ((way * high + ((way * low + (1 << 15)) >> 12)) >> 4);
 }
 
-/* equalize_between() along y: factors of 32 bits have a product that vectors know. */
+/* equalize_between() along y: vector units multiply factors of 32 bits to 64. */
 INNER int32_t
 between_rows (int32_t top, int32_t bottom, int32_t weight)
 {
@@ -281,7 +281,7 @@ shift_samples (uint8_t *dst, const uint8_t *src, const int16_t *change, int n,
     dst[i] = (uint8_t) equalize_shifted (&own, src[i], change[i]);
 }
 
-/* The lowest bin's count for a global table; there is one. */
+/* The count of the lowest bin that occurs, for a global table, where one always does; else 0. */
 static uint32_t
 lowest_count (const EqualizeNumbers *numbers, const uint32_t *counts)
 {
@@ -304,7 +304,8 @@ count_clipped (int entries, uint32_t clip, const uint32_t *counts)
   return clipped;
 }
 
-/* What the blocks of a table have in common; copies, which no store can change. */
+/* Common values of all blocks of a table; copies, so that the compiler knows that no store
+ * changes them. */
 typedef struct
 {
   EqualizeNumbers numbers;
@@ -315,7 +316,7 @@ typedef struct
   RemapStates states;
 } RemapMaking;
 
-/* Puts the sums up to each value in their place, each with `sum` added. */
+/* Replaces n values by their inclusive prefix sums plus `sum`; returns the last one. */
 INNER uint32_t
 sum_up (uint32_t *value, int n, uint32_t sum)
 {
@@ -344,9 +345,9 @@ sum_up (uint32_t *value, int n, uint32_t sum)
   return sum;
 }
 
-/* The sums of h' of equalize.h up to each of n bins from `first` on. `sum`, of what the
- * bins below keep, becomes that of what those below the next block keep. Leaves the
- * counts zero. */
+/* The prefix sums of h' of equalize.h for n bins from `first` on. *sum is the sum of
+ * min (count, clip) over all bins below the block, and becomes that over all bins below the next
+ * block. Leaves the counts zero. */
 INNER void
 sum_block (const RemapMaking *making, uint32_t *counts, int first, int n,
     uint32_t *sum, uint32_t *sums)
@@ -362,8 +363,8 @@ sum_block (const RemapMaking *making, uint32_t *counts, int first, int n,
     counts[first + i] = 0;
   }
   *sum = sum_up (sums, n, *sum);
-  /* Of the bins 0, step, 2 step... those up to this one have one more. Bins are below
-   * 2^16: the quotient misses the next integer by more than it is rounded. */
+  /* Bins 0, step, 2 step... have one count more; `more` is the number of them up to this bin.
+   * Bins are below 2^16: the quotient is further from the next integer than its rounding error. */
   for (int i = 0; i < n; i++) {
     const int bin = first + i;
     const uint32_t more = 1 + (uint32_t) (((float) bin + 0.5f) * per_step);
@@ -373,7 +374,7 @@ sum_block (const RemapMaking *making, uint32_t *counts, int first, int n,
   }
 }
 
-/* S and F of bins that follow, or are mixed. */
+/* S and F of n bins from `first` on, where S is kept. */
 INNER void
 follow_block (const RemapMaking *making, int first, int n, const uint32_t *sums,
     uint16_t *table)
@@ -394,7 +395,7 @@ follow_block (const RemapMaking *making, int first, int n, const uint32_t *sums,
   }
 }
 
-/* n bins from `first` on. */
+/* Makes F, and S where it is kept, of n bins from `first` on. */
 INNER void
 make_block (const RemapMaking *making, uint32_t *counts, int first, int n,
     uint32_t *sum, uint16_t *table)
@@ -422,7 +423,7 @@ state_of (const RemapMaking *making, int bin, const uint16_t *table)
       : (uint32_t) table[making->numbers.black + bin] << EQUALIZE_BITS;
 }
 
-/* F of codes [first, last), whose bin has this state. */
+/* F of codes [first, last), all of which have the bin with this state. */
 static void
 mix_codes (const EqualizeNumbers *numbers, int first, int last, uint32_t state,
     uint16_t *table)

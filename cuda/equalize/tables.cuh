@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tables: from a tile's counters to its table. A block is a tile. */
+/* tables: makes a tile's table from its counters, with one block per tile. */
 #pragma once
 
 #include "plan.h"
 
 #define TABLE_THREADS 1024
-/* For tables of no more entries, blocks are of so many threads. */
+/* Tables of at most so many entries are made by blocks of so many threads. */
 #define SMALL_TABLE 256
 /* Bins that a thread takes at a time. */
 #define TABLE_BINS 4
@@ -18,8 +18,8 @@ struct TableFrame
   uint16_t *tables;          /* [tiles][full + 1] */
 };
 
-/* The sum of the values of this thread and of those before it in the block; adds
- * that of all to *total. All threads come. */
+/* The inclusive prefix sum of the block's threads' values; adds the sum of all values to
+ * *total. All threads of the block must call it. */
 __device__ __forceinline__ uint32_t
 block_sum (uint32_t value, uint32_t *total)
 {
@@ -41,13 +41,13 @@ block_sum (uint32_t value, uint32_t *total)
       sum += warp_sum[i];
     *total += warp_sum[i];
   }
-  /* Before the next sums are written. */
+  /* warp_sum must be read before the next call writes it. */
   __syncthreads ();
   return sum;
 }
 
-/* How many counts a tile's bins are clipped by; or the count of the lowest bin that
- * occurs, for a global table. */
+/* The number of a tile's counts that are clipped, and, for a global table, the count of the
+ * lowest bin that occurs; else 0. */
 struct Summary
 {
   uint32_t clipped, lowest;
@@ -117,7 +117,7 @@ make_states (const EqualizeNumbers &numbers, uint32_t follow,
   }
 }
 
-/* A block is a tile. */
+/* One block per tile. */
 __global__ void
 __launch_bounds__ (TABLE_THREADS) table_kernel (TableFrame frame)
 {

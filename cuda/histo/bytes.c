@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-/* Bytes of a row that are asked whether pairs suit it: so many words of eight. */
+/* Samples of a row by which bytes_suit_pairs() decides: so many words of eight bytes. */
 #define PROBES 32
-/* Neighbours that differ by more than this are in lines far apart. */
+/* Neighbours that differ by more than this count in distant cache lines of the table. */
 #define NEAR 24
-/* Bytes that are asked for at a time, and how far ahead: hardware does not look beyond a
- * page, in which there are few rows. */
+/* Bytes of a software prefetch, and how many bytes ahead it is: the hardware does not prefetch
+ * beyond a page, in which there are few rows. */
 #define LINE 64
 #define AHEAD 2048
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bytes: how often each byte occurs, for all that counts on the CPU.
+/* bytes: counts how often each byte value occurs, for all CPU code that counts.
  *
- * A counter that is incremented twice in a row waits for its own store. So samples
- * that follow each other count in different tables of 256. In most pictures
- * neighbours differ little: a pair of bytes is then one increment in a table of
- * 65536, few lines of which are in use. Noise would use all of them, which the
- * first-level cache does not hold, and a flat picture only one counter. */
+ * A counter that is incremented twice in a row waits for its own store. So neighbouring
+ * samples count in different tables of 256. In most pictures neighbours differ little:
+ * then a pair of bytes is one increment in a table of 65536, of which few cache lines are
+ * in use. Noise would use all lines, which the first-level cache does not hold, and a flat
+ * picture only one counter. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,11 +13,11 @@
 #include <stdint.h>
 
 #define BYTES_TABLES 8
-/* Counters between those of two threads: two lines of the caches. In a line that both
- * write to, every increment would wait for the other thread's. */
+/* Unused counters between those of two threads: two cache lines. In a shared line, every
+ * increment would wait for the other thread's (false sharing). */
 #define BYTES_APART 32
-/* Counters of one set of tables, and of a table of pairs, with what keeps them apart from
- * another thread's. Whoever counts has them zero at first. */
+/* Counters of one set of tables, and of a table of pairs, with BYTES_APART. The caller
+ * zeroes them before the first count. */
 #define BYTES_ENTRIES (BYTES_TABLES * 256 + BYTES_APART)
 #define BYTES_PAIRS (65536 + BYTES_APART)
 
@@ -25,10 +25,10 @@
 void bytes_count (
     uint32_t *tables, const uint8_t *sample, ptrdiff_t stride, int n);
 
-/* Whether pairs are the faster way for rows like this one: asks some of its bytes. */
+/* Whether counting by pairs is faster for rows like this one; looks at some of its bytes. */
 bool bytes_suit_pairs (const uint8_t *row, int n);
 
-/* Counts n bytes in a row by pairs, and what is left of them in `tables`. */
+/* Counts n adjacent bytes by pairs, and the last n % 8 in `tables`. */
 void bytes_count_pairs (
     uint32_t *pairs, uint32_t *tables, const uint8_t *row, int n);
 

@@ -11,8 +11,8 @@ n_sums (const HistoPlan *plan)
   return (size_t) plan->n_channels * (size_t) plan->bins;
 }
 
-/* The sums of one set of tallies; after them comes the word with the turn that the set is
- * ready for. */
+/* The sums of one set of tallies; the word after them has the turn that the set is ready
+ * for. */
 static unsigned long long *
 tally_sums (const CountersState *state, unsigned set)
 {
@@ -52,8 +52,8 @@ prepare (HistoPlan *plan, size_t bytes, size_t words, Fault *fault)
   state->words = words;
   if (plan->bins <= TALLY_CODES)
     state->tally_words = TALLY_REPLICAS * n_sums (plan);
-  /* The sums, then the number of blocks that are done; then the sets of tallies. Comes
-   * zeroed. */
+  /* The sums, then the number of blocks that are done, then the sets of tallies.
+   * gpu_malloc() zeroes them. */
   words += 1 + TURNS_SETS * (state->tally_words + 1);
   state->device = gpu_malloc (words * sizeof (unsigned long long), fault);
   return state->device != NULL && begin_turns (state, fault);
@@ -105,8 +105,8 @@ counters_load_kernel (const void *kernel, const Gpu *gpu, Fault *fault)
   bool ok = false;
 
   GPU_CHECK (cudaFuncGetAttributes (&attributes, kernel), fault);
-  /* As much as there can be: the setting is the kernel's, not the plan's, and
-   * another plan must not find it lowered. */
+  /* The maximum: the setting belongs to the kernel, not to the plan, and must not be lowered
+   * for other plans. */
   most = gpu_shared_memory (gpu) - attributes.sharedSizeBytes;
   GPU_CHECK (cudaFuncSetAttribute (kernel,
                  cudaFuncAttributeMaxDynamicSharedMemorySize, (int) most),

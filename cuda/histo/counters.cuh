@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* counters: where the blocks of a kernel add up what they have counted, and how
- * the sums get to the result.
+/* counters: the sums in GPU memory that the blocks of a kernel add their counts to, and
+ * how the sums get to the result.
  *
- * A run is one kernel and nothing else: no clearing before it, no copy after it,
- * each of which would cost a small picture more than its counting. The plan's sums
- * are zero between runs. Blocks add to them; who is last writes them to the result,
- * in host memory, and leaves zeros. Runs of one plan follow each other on one
- * stream, so none sees the sums of another. */
+ * A run is one kernel and nothing else: no clearing before it and no copy after it, each of
+ * which would take longer than counting a small picture. The plan's sums are zero between
+ * runs. Blocks add to them; the last block writes them to the result, in host memory, and
+ * leaves zeros. Runs of one plan follow each other on one stream, so that no run sees the
+ * sums of another. */
 #pragma once
 
 #include "method.h"
 #include "turns.h"
 
-/* What a kernel needs for that. */
+/* The part of a kernel's parameter that counters_finish() and counters_add() need. */
 struct Counters
 {
   unsigned long long *sums;   /* [n], device; then the replicas, if any */
@@ -21,23 +21,24 @@ struct Counters
   int n;
 };
 
-/* What tally.cuh has in every plan of no more bins than this: the codes of a byte. */
+/* The codes of a byte. Every plan of at most so many bins has sums for tally.cuh. */
 #define TALLY_CODES 256
-/* Launches that overlap have sets of sums by turns (turns.h); of each set, there are replicas
- * that blocks divide into, so that not all queue for the same ones. */
+/* Overlapped launches alternate between sets of sums (turns.h). Each set has replicas, among
+ * which the blocks are divided, so that not all blocks queue for the same sums. */
 #define TALLY_REPLICAS 4
 
-/* plan->state of a method that has no other. */
+/* plan->state of a method that adds nothing to it. */
 struct CountersState
 {
   void *device;
-  size_t words;       /* of sums there */
-  size_t tally_words; /* after them and blocks_done: of one set */
-  uint64_t launch;    /* the next one that counts on the way */
+  size_t words; /* of sums in `device` */
+  /* of one set of tallies, after the sums and blocks_done */
+  size_t tally_words;
+  uint64_t launch; /* number of the next launch that uses tally.cuh */
 };
 
-/* For a method that keeps more: `bytes` of a struct derived from CountersState,
- * zeroed but for the base. */
+/* Makes plan->state for a method with more state: a struct of `bytes` bytes, derived from
+ * CountersState and zeroed but for the base. */
 bool counters_prepare_state (HistoPlan *plan, size_t bytes, Fault *fault);
 /* The same for a kernel that ends with counters_add(). */
 bool counters_prepare_replicas (HistoPlan *plan, size_t bytes, Fault *fault);
@@ -45,21 +46,22 @@ void counters_release (HistoPlan *plan);
 
 Counters counters_for (const HistoPlan *plan, HistoResult *result);
 
-/* Loads the kernel and lets it have all the shared memory that there is. */
+/* Loads the kernel and allows it all of the GPU's shared memory. */
 bool counters_load_kernel (const void *kernel, const Gpu *gpu, Fault *fault);
 
-/* Sums that a thread has on their way at once. */
+/* Sums that a thread has in flight at once. */
 #define COUNTERS_BATCH 4
 
-/* The last thing that each of the grid's `blocks` does, all its threads together;
- * they have added their counts to counters.sums. */
+/* To be called by all threads of each of the grid's `blocks` blocks, at their end, after they
+ * have added their counts to counters.sums. */
 __device__ __forceinline__ void
 counters_finish (const Counters &counters, unsigned blocks)
 {
   __shared__ bool last;
 
-  /* The barrier puts all threads' counts before the fence of one, and that puts them
-   * before the block's mark; likewise the others' marks before their counts. */
+  /* The barrier orders all threads' counts before one thread's fence, and the fence orders
+   * them before the block's increment of blocks_done; likewise the other blocks' increments
+   * before the reads of their counts. */
   __syncthreads ();
   if (threadIdx.x == 0) {
     __threadfence ();
@@ -86,22 +88,21 @@ counters_finish (const Counters &counters, unsigned blocks)
     *counters.blocks_done = 0;
 }
 
-/* Another way to end, without fences and barriers: every block adds to every counter,
- * zeros too, and the thread that is the last to add to one takes the sum on. That
- * costs two atomics one after the other, instead of an atomic, a fence, another atomic
- * and a read.
+/* Another way to end, without fences and barriers: every block adds to every counter, also
+ * zeros, and the last thread that adds to a counter passes the sum on. That costs two
+ * dependent atomics, instead of an atomic, a fence, another atomic and a read.
  *
- * Sums beside the plan's own, so that not all blocks queue for the same ones: blocks
- * add to one of these sets, and the last of each set to the plan's. */
+ * Sets of sums beside the plan's own, so that not all blocks queue for the same sums: each
+ * block adds to one of these sets, and the last block of each set adds to the plan's. */
 #define COUNTERS_REPLICAS 8
-/* A sum's low bits count samples, of which a channel has HISTO_MAX_SAMPLES at most,
- * below 2^32. The 24 above count who has added: blocks, of which no more are started
- * than run at once, some thousands on any GPU, or replicas. */
+/* A sum's low bits count samples; a channel has at most HISTO_MAX_SAMPLES, below 2^32. The 24
+ * bits above count additions, by replicas or by blocks; only as many blocks are launched as
+ * are resident at once, some thousands on any GPU. */
 #define COUNTERS_SAMPLE_BITS 40
 
-/* Adds to sums[at[i]], where that is not -1; each of `adders` does so once. Where this
- * was the last one, sum[i] becomes that of all, and the one in memory zero; elsewhere
- * at[i] becomes -1. */
+/* Adds sum[i] to sums[at[i]], unless at[i] is -1; each of `adders` adders does so once. For the
+ * last adder, sum[i] becomes the total, and the sum in memory zero; for the others at[i]
+ * becomes -1. */
 template <int N>
 __device__ __forceinline__ void
 counters_add_stage (unsigned long long *sums, unsigned adders, int (&at)[N],
@@ -127,14 +128,14 @@ counters_add_stage (unsigned long long *sums, unsigned adders, int (&at)[N],
   }
 }
 
-/* Adds a thread's sums to counters at[i]; -1: nothing. Each of the `blocks` that add
- * to a counter does so once, and has a number of its own among them, `block`. */
+/* Adds a thread's sums to counters at[i]; -1: to none. Each of the `blocks` blocks that add to
+ * a counter does so once; `block` is the block's number among them, from 0. */
 template <int N>
 __device__ __forceinline__ void
 counters_add (const Counters &counters, int (&at)[N],
     unsigned long long (&sum)[N], unsigned block, unsigned blocks)
 {
-  /* Of fewer blocks, each has a replica for itself. */
+  /* If there are fewer blocks than replicas, each block has its own. */
   const unsigned replica = block % COUNTERS_REPLICAS;
   const unsigned same_replica =
       (blocks - replica + COUNTERS_REPLICAS - 1) / COUNTERS_REPLICAS;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* global: one thread a sample, one atomic a sample in global memory.
+/* global: one thread per sample, one atomic in global memory per sample.
  *
- * The simplest CUDA method, and the one that takes any number of bins. Every atomic
- * goes to the L2; of a flat picture all go to one address, one after the other. */
+ * The simplest CUDA method, and the only one for any number of bins. Every atomic goes to
+ * the L2; for a flat picture all go to one address, one after the other. */
 #include "plain.cuh"
 
 static double

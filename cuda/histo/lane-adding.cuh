@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* lane-adding: a block adds up its counters, bin by bin, and adds them to the plan's sums. */
+/* lane-adding: a block sums its counters, bin by bin, and adds them to the plan's sums. */
 #pragma once
 
 #include "lane.cuh"
 
-/* Lanes that add up the counters of one bin; what a lane adds is of one channel. */
+/* Lanes that sum the counters of one bin; each lane sums counters of one channel. */
 #define ADDERS 4
 static_assert (HISTO_MAX_PERIOD <= ADDERS && 32 % ADDERS == 0,
     "a bin's adders are of one warp, and all channels have one");
-/* Bins that a lane has on their way to the plan's sums at once. */
+/* Bins that a lane has in flight to the plan's sums at once. */
 #define BATCH 3
 
-/* What of a bin's counters this lane adds up: those of one channel of the pattern, or
- * a part of them, which neighbours complete. */
+/* The counters of a bin that this lane sums: those of one channel of the pattern, or a part
+ * of them; neighbouring lanes then have the other parts. */
 struct Adder
 {
-  uint32_t first; /* counter; the others are multiples of ADDERS further */
-  uint32_t joins; /* this lane's, as the pattern has them */
+  /* first counter; the lane's others follow every ADDERS counters */
+  uint32_t first;
+  uint32_t joins; /* the lane's bits of LanePattern.joins */
 
   __device__ __forceinline__
   Adder (const LanePattern &pattern)
@@ -24,9 +25,9 @@ struct Adder
   {
   }
 
-  /* Of the bin whose 32 counters are number `at`; for the last lane only. A lane
-   * takes its words in an order that is not its neighbours', so that they are at
-   * different banks. All lanes of the warp call it. */
+  /* The channel's sum of bin `at`, complete only in the last of the lanes that sum the
+   * channel. Lanes take their words in different orders, so that they read different banks.
+   * All lanes of the warp must call it. */
   __device__ __forceinline__ uint32_t
   add (const uint32_t *counters, uint32_t at, bool is_bin) const
   {
@@ -49,7 +50,8 @@ struct Adder
   }
 };
 
-/* The plan's counter that the bin `at` of all sets adds to, or -1. */
+/* The plan's counter that this lane adds bin `at` to, or -1; bins are numbered through all
+ * sets. */
 __device__ __forceinline__ int
 counter_of (const LanePattern &pattern, const Adder &adder, int at, int bins)
 {
@@ -63,7 +65,7 @@ counter_of (const LanePattern &pattern, const Adder &adder, int at, int bins)
       : -1;
 }
 
-/* Adds the counters of N times THREADS / ADDERS bins, from one on, to the plan's sums. */
+/* Adds the counters of N * THREADS / ADDERS bins, from bin `first` on, to the plan's sums. */
 template <int N>
 __device__ __forceinline__ void
 add_bins (const LanePattern &pattern, const Adder &adder,
@@ -85,8 +87,8 @@ add_bins (const LanePattern &pattern, const Adder &adder,
       blockIdx.x - (unsigned) pattern.first_block, (unsigned) pattern.n_blocks);
 }
 
-/* Adds the block's counters to the plan's sums. All warps do all of it: what need not
- * be done is worth a branch. */
+/* Adds the block's counters to the plan's sums. If each ADDERS threads have at most one bin,
+ * there is no batch: skipping the rest of it is worth a branch. */
 __device__ __forceinline__ void
 add_up (const LanePattern &pattern, const uint32_t *shared,
     const Counters &counters, int bins)

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* lane-counting: a block counts the samples of its part of a pattern in shared memory.
  *
- * What limits a kernel that reads as fast as memory delivers is how many
- * instructions it issues for each sample. With a power of two bins, the bin is some
- * bits of the sample, and a sample takes three: turn those bits of its word to where
- * the counter's address has them, mask them and join the lane's bank, count. The turn
- * between lanes is the same rotation. With what reads the next vector that makes 3.3
- * for bytes in one row, and 4.1 where rows have padding (compute capability 9.0).
+ * A kernel that reads as fast as memory delivers is limited by the instructions that it
+ * issues per sample. If the number of bins is a power of two, the bin is some bits of the
+ * sample, and a sample takes three instructions: rotate these bits of its word to their
+ * place in the counter's address; mask them and add the lane's bank; count. The rotation
+ * that differs between lanes is part of the first. With the loads of the next vector that
+ * makes 3.3 instructions for bytes in one row, and 4.1 where rows have padding (compute
+ * capability 9.0).
  *
- * Whole vectors are read at 16-byte addresses wherever rows start, one after the other
- * without regard to where rows end, so that none of a warp's lanes is idle there; the
- * few samples before and after them one by one. */
+ * Whole vectors are read at 16-byte aligned addresses wherever rows start. Threads go on from
+ * row to row, so that no lane of a warp is idle at a row's end; the few samples before and
+ * after a row's vectors are read one by one. */
 #pragma once
 
 #include "lane.cuh"
 
-/* Such blocks that a multiprocessor with room for 2048 threads holds. Those that have
- * less, or whose runs cannot overlap, have no use for two. */
+/* Blocks of THREADS threads of overlapped runs that a multiprocessor with room for 2048
+ * threads holds. GPUs with less room, or whose runs cannot overlap, gain nothing from two. */
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 900 || __CUDA_ARCH__ >= 1100)
 #define BLOCKS_AT_ONCE 1
 #else
 #define BLOCKS_AT_ONCE 2
 #endif
-/* Vectors of each thread that are brought to the L2 while the kernel before this one
- * ends: in the microsecond or two of that, memory has nothing else to do. */
+/* Vectors of each thread that are prefetched to the L2 while the kernel before this one ends:
+ * in that microsecond or two, memory is idle otherwise. */
 #define PREFETCHED 4
 
-/* Where the counters of the pattern's sample k are for this lane: their address is
- * that of the bin's 32 counters and so many bytes. */
+/* The offset, in bytes, of this lane's counter for the pattern's sample k from the bin's first
+ * counter. */
 __device__ __forceinline__ uint32_t
 counter_offset (int period, int k, int bins)
 {
@@ -44,8 +45,8 @@ count_at (uint32_t *counters, uint32_t address)
   atomicAdd ((uint32_t *) ((char *) counters + address), 1u);
 }
 
-/* The whole vectors of a row that are taken as such: positions of the first, and past
- * the last. */
+/* The range of a row that is read in whole vectors: positions of the first vector, and of the
+ * end of the last. */
 struct Vectors
 {
   int first, last;
@@ -58,8 +59,8 @@ struct Vectors
   }
 };
 
-/* A thread's number among those of its pattern: warps next to each other are
- * different blocks', so that the last few units are many multiprocessors' work. */
+/* A thread's number among the threads of its pattern. Successive warps belong to different
+ * blocks, so that the last few units are spread over many multiprocessors. */
 __device__ __forceinline__ uint32_t
 thread_of_pattern (const LanePattern &pattern)
 {
@@ -69,18 +70,18 @@ thread_of_pattern (const LanePattern &pattern)
   return warp * 32 + threadIdx.x % 32;
 }
 
-/* A thread's way through the units of a pattern. */
+/* A thread's position among the units of a pattern. */
 struct Walk
 {
-  uint32_t row, unit; /* in that row */
-  uint32_t left;      /* units still to be asked for, with this one */
+  uint32_t row, unit; /* `unit`: index in that row */
+  uint32_t left;      /* units still to be loaded, including this one */
 
   __device__ __forceinline__
   Walk (const LanePattern &pattern)
   {
     const uint32_t thread = thread_of_pattern (pattern);
 
-    /* No more than 1 too few. */
+    /* At most 1 too low. */
     row = (uint32_t) ((uint64_t) thread * pattern.reciprocal >> 32);
     unit = thread - row * pattern.units;
     if (unit >= pattern.units) {
@@ -120,12 +121,12 @@ struct Walk
   }
 };
 
-/* A vector on its way to a thread, or in it. */
+/* A vector in flight to a thread, or loaded. */
 struct Piece
 {
   uint4 vector;
   uint32_t unit;  /* in its row */
-  uint32_t below; /* what the row's first vector has before the row's anchor */
+  uint32_t below; /* bytes of the row's first vector before the row's anchor */
 
   __device__ __forceinline__ void
   load (const LanePattern &pattern, const Walk &walk)
@@ -138,19 +139,19 @@ struct Piece
   }
 };
 
-/* What of a run's way depends on its order. After other kernels a block has a
- * multiprocessor for itself. Beside them it has half: while one run ends, the other reads
- * on. */
+/* Constants that depend on a run's order. With GPU_AFTER_KERNELS a block has a multiprocessor
+ * to itself. With GPU_BESIDE_KERNELS it has half of it: while one run ends, the next already
+ * reads. */
 template <GpuOrder ORDER> struct Share
 {
   static constexpr int OF_BLOCKS =
       ORDER == GPU_BESIDE_KERNELS ? BLOCKS_AT_ONCE : 1;
-  /* Vectors on their way to a thread while it counts another, for which it has the
-   * registers. */
+  /* Vectors that a thread has in flight while it counts another; as many as its registers
+   * allow. */
   static constexpr int AHEAD = OF_BLOCKS > 1 ? 1 : 2;
 };
 
-/* A thread's next pieces, which come while it counts. */
+/* A thread's next pieces, in flight while it counts. */
 template <int AHEAD> struct Pieces
 {
   Walk walk; /* to the unit after them */
@@ -190,7 +191,7 @@ template <int AHEAD> struct Pieces
       }
   }
 
-  /* The first makes room for one more. */
+  /* Drops the first piece and appends another. */
   __device__ __forceinline__ void
   move_up (const Piece &last)
   {
@@ -201,23 +202,25 @@ template <int AHEAD> struct Pieces
   }
 };
 
-/* How samples become bins, and where those are. Period: 3, or 4 for all that divide
- * it; a narrower pattern is the same thing repeated. */
+/* Maps samples to bins, and bins to counters. Period: 3, or 4 for periods 1, 2 and 4: shorter
+ * patterns are repeated. */
 template <int AHEAD, int SampleBytes, bool IsBits, int Period> struct Counting
 {
-  /* So often that no piece need be moved. */
+  /* Unrolled so often that no piece need be moved. */
   static constexpr int UNROLLED = IsBits ? AHEAD + 1 : 1;
 
   uint32_t *counters;
   uint32_t mask, bins;
   int shift;
-  uint32_t rotation; /* of all words */
-  /* Of the vector that is counted: by what to turn its words (pairs of words for
-   * samples of 2 bytes), for the lane to begin with the sample that is its turn. */
+  uint32_t rotation; /* of all words, bits */
+  /* Further rotation of the words of the current vector, in bits (of pairs of words for
+   * samples of 2 bytes), so that each lane begins with its own sample of the pattern. */
   uint32_t turn;
-  uint32_t anchor;         /* position */
-  uint32_t turn_at_anchor; /* where a row's first vector begins at its anchor */
-  uint32_t offset[Period]; /* of each sample from there on */
+  uint32_t anchor; /* position of a row's anchor, bytes */
+  /* `turn` where a row's first vector begins at the anchor */
+  uint32_t turn_at_anchor;
+  /* counter_offset() of each sample, from the lane's first on */
+  uint32_t offset[Period];
 
   __device__ __forceinline__
   Counting (const LanePattern &pattern, uint32_t *shared, int n_bins)
@@ -233,7 +236,7 @@ template <int AHEAD, int SampleBytes, bool IsBits, int Period> struct Counting
             pattern.period, (int) (threadIdx.x % 32) + k, (int) bins);
   }
 
-  /* To be told of each vector before it is counted, or of the first where all begin
+  /* To be called for each vector before it is counted, or only for the first if all begin
    * with the same sample of the pattern. */
   __device__ __forceinline__ void
   begin (const Piece &piece)
@@ -252,7 +255,8 @@ template <int AHEAD, int SampleBytes, bool IsBits, int Period> struct Counting
     }
   }
 
-  /* A sample at the bottom of a word; or its bin's bits where the mask is. */
+  /* Counts the sample in the low bits of a word; IsBits: its bin's bits are where the mask
+   * is. */
   __device__ __forceinline__ void
   count (uint32_t word, int k)
   {
@@ -264,7 +268,7 @@ template <int AHEAD, int SampleBytes, bool IsBits, int Period> struct Counting
       count_at (counters, (((word & mask) * bins >> shift) << BIN_SHIFT) + at);
   }
 
-  /* The samples of a word from one that is k after the lane's first. */
+  /* Counts the samples of a word; its first is number k from the lane's first. */
   __device__ __forceinline__ void
   count_word (uint32_t word, int k)
   {
@@ -275,7 +279,7 @@ template <int AHEAD, int SampleBytes, bool IsBits, int Period> struct Counting
       count (__funnelshift_r (turned, turned, 8 * SampleBytes * i), k + i);
   }
 
-  /* Four samples of 2 bytes, each lane from its own on. */
+  /* Counts four samples of 2 bytes, each lane beginning with its own. */
   __device__ __forceinline__ void
   count_pair (uint32_t low, uint32_t high)
   {
@@ -366,7 +370,7 @@ count_vectors (const LanePattern &pattern, Pieces<AHEAD> &pieces,
     count_pattern<SampleBytes, IsBits, 4> (pattern, pieces, shared, bins);
 }
 
-/* One sample, anywhere. */
+/* Counts one sample at any address. */
 __device__ __forceinline__ void
 count_sample (const LanePattern &pattern, const uint8_t *sample, int k,
     uint32_t *shared, int bins)
@@ -379,8 +383,8 @@ count_sample (const LanePattern &pattern, const uint8_t *sample, int k,
       shared, (bin << BIN_SHIFT) + counter_offset (pattern.period, k, bins));
 }
 
-/* What is before and after the whole vectors of a row, by one warp; samples that are
- * not between their channel's first and last pixel left out. */
+/* Counts a row's samples before and after its whole vectors, by one warp; skips samples that
+ * are not between their channel's first and last pixel. */
 __device__ __forceinline__ void
 count_edges_of_row (
     const LanePattern &pattern, int y, uint32_t *shared, int bins)
@@ -388,7 +392,7 @@ count_edges_of_row (
   const uint8_t *row = pattern.data + y * pattern.stride;
   const int bytes = pattern.sample_bytes;
   const Vectors vectors (pattern, row);
-  /* They may begin before the first sample. */
+  /* The vectors may begin before the first sample. */
   const int before = max (vectors.first - pattern.first, 0);
   const int all = before + (pattern.last - vectors.last);
 
@@ -405,8 +409,8 @@ count_edges_of_row (
   }
 }
 
-/* Rows are dealt out from the last warp on: of small pictures, the last ones have no
- * vectors to count first. */
+/* Counts the edges of all rows. Rows are assigned from the last warp on: for small pictures,
+ * the last warps have no vectors to count. */
 __device__ __forceinline__ void
 count_edges (const LanePattern &pattern, uint32_t *shared, int bins)
 {
@@ -417,7 +421,7 @@ count_edges (const LanePattern &pattern, uint32_t *shared, int bins)
     count_edges_of_row (pattern, y, shared, bins);
 }
 
-/* One channel whose rows have no pattern, sample by sample. */
+/* Counts one channel whose rows have no pattern, sample by sample. */
 __device__ __forceinline__ void
 count_samples (
     const LanePattern &pattern, Walk walk, uint32_t *shared, int bins)
@@ -428,7 +432,7 @@ count_samples (
         shared, bins);
 }
 
-/* All threads of a block take the same way. */
+/* Counts a block's units; all its threads take the same branches. */
 template <int AHEAD>
 __device__ __forceinline__ void
 count_block (const LanePattern &pattern, Pieces<AHEAD> &pieces,

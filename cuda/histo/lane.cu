@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* lane: every lane counts in a shared-memory bank of its own, and rows are read 16 bytes at
- * a time. This is the kernel and its host side, which deals blocks out to the patterns of
- * a frame by the work that each is. */
+ * a time. This file has the kernel and its host side, which divides the blocks among a
+ * frame's patterns by their work. */
 #include "lane-adding.cuh"
 #include "lane-counting.cuh"
 
 #include "../gpu-check.h"
 
-/* How much more than a sample on its own a vector takes, and how many vectors as much
- * as the edges of a row: guesses, for blocks to be dealt out by. */
+/* Relative costs by which blocks are divided, estimates: a vector counts as so many single
+ * samples, and the edges of a row count as so many vectors. */
 #define SAMPLES_AS_VECTOR 4
 #define VECTORS_AS_EDGES 32
 
@@ -55,10 +55,10 @@ __launch_bounds__ (THREADS, Share<ORDER>::OF_BLOCKS)
     pieces.load (pattern);
   __syncthreads ();
   count_block (pattern, pieces, shared, frame.bins);
-  /* In order, not before: what the next kernel brought to the L2 would hold up this
-   * one. */
+  /* With GPU_AFTER_KERNELS only now: the next kernel's prefetches would slow this one
+   * down. */
   gpu_admit_next ();
-  /* The sums may be those of a run before. */
+  /* A run before may still use the sums. */
   gpu_await_previous ();
   __syncthreads ();
   add_up (pattern, shared, frame.counters, frame.bins);
@@ -124,8 +124,8 @@ lane_prepare (HistoPlan *plan, Fault *fault)
       && load_kernel (GPU_BESIDE_KERNELS, plan->gpu, fault);
 }
 
-/* Rows that follow each other without a gap, all channels' samples going on at the
- * same distance, are one. */
+/* Whether all rows can be read as one: no gaps lie between rows, and each channel's samples
+ * continue at the same distance from row to row. */
 static bool
 is_one_row (const HistoPlan *plan, const HistoPattern *from, const Image *src)
 {
@@ -144,7 +144,7 @@ is_one_row (const HistoPlan *plan, const HistoPattern *from, const Image *src)
       && memory->stride <= HISTO_MAX_ROW_BYTES / memory->height;
 }
 
-/* Where in a row the samples of each channel are, and of all. */
+/* Fills in where in a row the samples of each channel, and of all channels, lie. */
 static void
 place_samples (const HistoPlan *plan, const HistoPattern *from,
     const Image *src, int rows_in_one, LanePattern *pattern)
@@ -165,16 +165,17 @@ place_samples (const HistoPlan *plan, const HistoPattern *from,
     pattern->end[k] = end;
     pattern->first = min (pattern->first, begin);
     pattern->last = max (pattern->last, end - apart + bytes);
-    /* Up to there the next sample of the pattern would be the first or past the
+    /* Between these, no position of the channel is before its first sample or after its
      * last. */
     pattern->inner_first = max (pattern->inner_first, begin - apart + bytes);
     pattern->inner_last = min (pattern->inner_last, end);
   }
-  /* What belongs to no channel may lie outside the rows. */
+  /* Samples of no channel may lie outside the rows. */
   pattern->inner_last = min (pattern->inner_last, pattern->last);
 }
 
-/* Whether bins are bits of a sample, and how those get to the address. */
+/* Fills in whether bins are bits of a sample, and the rotation that moves these bits to the
+ * counter's address. */
 static void
 place_bits (int bins, LanePattern *pattern)
 {
@@ -188,7 +189,8 @@ place_bits (int bins, LanePattern *pattern)
       << BIN_SHIFT;
 }
 
-/* The vectors that every row has, and whether samples are left beside them. */
+/* Fills in the number of whole vectors of each row, and whether samples are left beside
+ * them. */
 static void
 place_vectors (LanePattern *pattern)
 {
@@ -201,13 +203,13 @@ place_vectors (LanePattern *pattern)
     pattern->edges = first > pattern->first
         || first + 16 * (int) pattern->units < pattern->last;
   } else {
-    /* As many as at the worst alignment. */
+    /* The number at the worst alignment, which fits every row. */
     pattern->units = (uint32_t) max (inside - 15, 0) / 16;
     pattern->edges = true;
   }
 }
 
-/* See LanePattern. */
+/* Makes LanePattern.joins. */
 static uint32_t
 find_joins (const HistoPattern *from)
 {
@@ -261,7 +263,7 @@ describe_pattern (
   return pattern;
 }
 
-/* The work that a pattern is, in vectors. */
+/* The work of a pattern, in vectors. */
 static int64_t
 pattern_work (const LanePattern *pattern)
 {
@@ -272,7 +274,7 @@ pattern_work (const LanePattern *pattern)
   return rows * (units + (pattern->edges ? VECTORS_AS_EDGES : 0));
 }
 
-/* Deals a pattern's units out to the threads of its blocks. */
+/* Assigns a pattern's units to the threads of its blocks. */
 static void
 deal_units (LanePattern *pattern)
 {
@@ -293,8 +295,9 @@ deal_units (LanePattern *pattern)
   pattern->rest = (uint32_t) (all % threads);
 }
 
-/* Deals the blocks that run at once out to the patterns by their work, no more than
- * have a vector for each thread; returns how many. */
+/* Divides the `blocks` blocks that run at once among the patterns by their work. A pattern
+ * gets at most as many as have a vector for each thread. Returns the number of blocks
+ * assigned. */
 static int
 deal_blocks (LaneFrame *frame, int blocks)
 {
@@ -311,7 +314,7 @@ deal_blocks (LaneFrame *frame, int blocks)
 
     pattern->first_block = dealt;
     pattern->n_blocks = (int) (share < useful ? share : useful);
-    /* A multiple of 3 vectors between a thread's: those are in phase. */
+    /* A thread's vectors are then a multiple of 3 vectors apart, and in phase. */
     if (pattern->period == 3 && pattern->n_blocks > 3)
       pattern->n_blocks -= pattern->n_blocks % 3;
     pattern->n_blocks = max (pattern->n_blocks, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* method: what histo.c and the methods share. Not a public header. */
+/* method: types that histo.c and the methods share. Not a public header. */
 #pragma once
 
 #include "../histo.h"
@@ -10,8 +10,8 @@ extern "C" {
 
 #define HISTO_MAX_CHANNELS (IMAGE_MAX_PLANES * IMAGE_MAX_CHANNELS)
 
-/* One selected channel. Its width is that of the plan's layout: runs have theirs
- * from histo_channel_width(). */
+/* One selected channel. `width` is that of the plan's layout; histo_channel_width() returns
+ * that of a run's image. */
 typedef struct
 {
   int plane, channel; /* as in the spec */
@@ -45,10 +45,10 @@ struct HistoResult
 
 typedef struct HistoMethodOps
 {
-  /* Compute capability, 10 * major + minor, that it needs; 0: any, or a CPU. */
+  /* Least compute capability, 10 * major + minor; 0: any, or a CPU method. */
   int min_capability;
-  /* Beyond what histo_validate() has already accepted; NULL: everything. `gpu`
-   * may be NULL: one that can run every method. */
+  /* Whether the method supports a spec that histo_validate() has accepted; NULL: always. `gpu`
+   * may be NULL: a GPU that can run every method. */
   bool (*supports) (
       const HistoSpec *spec, const Image *layout, const Gpu *gpu, Fault *why);
   /* Expected time per sample in arbitrary but common units, for the choice among
@@ -64,11 +64,11 @@ typedef struct HistoMethodOps
   bool overlaps;
 } HistoMethodOps;
 
-/* The selected channels of a valid spec; returns how many. */
+/* Lists the selected channels of a valid spec; returns their number. */
 int histo_list_channels (const HistoSpec *spec, const Image *layout,
     HistoChannel channel[HISTO_MAX_CHANNELS]);
 
-/* Where a channel of an image starts, and its size there. */
+/* The first sample of a channel in an image, and the channel's size. */
 static inline const uint8_t *
 histo_channel_data (const HistoChannel *channel, const Image *image)
 {
@@ -87,24 +87,24 @@ histo_channel_height (const HistoChannel *channel, const Image *image)
   return image->memory[channel->memory].height;
 }
 
-/* A sample as it lies in memory, without the bits below its code: times the bins,
- * and shifted down by depth + shift, it gives the bin. The product is below 2^32. */
+/* The mask of a raw sample's code bits. The bin is (raw & mask) * bins >> (depth + shift); the
+ * product is below 2^32. */
 static inline uint32_t
 histo_raw_mask (const HistoChannel *channel)
 {
   return ((1u << channel->depth) - 1) << channel->shift;
 }
 
-/* Which of n selected channels is this one of the image, or -1. */
+/* The index, among n selected channels, of a plane's channel of the image, or -1. */
 int histo_find_channel (
     const HistoChannel *channels, int n, int plane, int channel);
 
-/* Whether a run on that image into that result may begin; a fault if not. */
+/* Whether a run on `src` into `result` may begin; sets the fault if not. */
 bool histo_plan_accepts (const HistoPlan *plan, const Image *src,
     const HistoResult *result, Fault *fault);
 
-/* Whether a block of threads can have counters of so many bytes in shared memory
- * on this GPU; NULL: on the largest known. */
+/* Whether a block of threads can have `bytes` bytes of counters in shared memory on this GPU;
+ * NULL: on the GPU with the most that is known. */
 bool histo_fits_shared (size_t bytes, const Gpu *gpu, Fault *why);
 
 #ifdef __cplusplus

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* pairs: two neighbouring bytes at a time, where a picture is smooth; bytes.h has the
- * reasons. Samples of two bytes count by their upper byte where that decides their
- * bin, else by their bins, in tables enough that neighbours do not wait for each
- * other.
+ * reasons. Samples of two bytes count by their upper byte if that decides their bin, else by
+ * their bins, in several copies of a table, so that neighbours do not wait for each other.
  *
  * Rows of a plane are shared among worker threads, each with tables of its own. */
 #include "bytes.h"
@@ -13,18 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Entries that all copies of a table of bins have together: more would not stay in
- * the first-level cache. */
+/* Most entries of all copies of a table of bins together: more would not stay in the
+ * first-level cache. */
 #define COPIED_ENTRIES 16384
 #define MOST_COPIES 8
 _Static_assert(MOST_COPIES >= BYTES_TABLES, "bytes_count() takes so many");
 
-/* Samples that a worker takes at a time, about, and those of a plane that one thread
- * counts before another one is awake. */
+/* About the number of samples that a worker takes at a time, and the number of samples of a
+ * plane that one thread counts before another one is awake. */
 #define GRAIN_SAMPLES 32768
 #define ALONE_SAMPLES 65536
-/* Table entries that it adds up at a time, and tables of pairs: the few of a small
- * machine are not worth waking a thread for. */
+/* Table entries, and tables of pairs, that a worker sums at a time: the few of a machine with
+ * few cores are not worth waking a thread for. */
 #define GRAIN_ENTRIES 4096
 #define GRAIN_TABLES 4
 
@@ -33,12 +32,12 @@ typedef struct
   Workers *workers;
   size_t worker_entries;    /* of all tables of one worker */
   uint32_t *tables;         /* [workers][worker_entries], zero between runs */
-  uint32_t *pairs;          /* [workers][BYTES_PAIRS], likewise; or NULL */
-  bool paired[WORKERS_MAX]; /* whose pairs are not zero */
+  uint32_t *pairs; /* [workers][BYTES_PAIRS], zero between runs; or NULL */
+  bool paired[WORKERS_MAX]; /* the worker's pairs are not zero */
   HistoChannel channel[HISTO_MAX_CHANNELS]; /* as they are counted */
 } PairsState;
 
-/* One plane's share of a run, handed to the workers. */
+/* One plane of a run, as passed to the workers. */
 typedef struct
 {
   PairsState *state;
@@ -81,8 +80,8 @@ bin_of (const HistoChannel *channel, int bins, uint32_t raw)
       >> (channel->depth + channel->shift);
 }
 
-/* The bin is (raw & mask) * factor >> shift; inlined, for a constant factor. Four samples
- * side by side are loaded at a time. */
+/* Counts samples of two bytes; the bin is (raw & mask) * factor >> shift. Inlined, for a
+ * constant factor. Adjacent samples are loaded four at a time. */
 static inline __attribute__ ((always_inline)) void
 count_words_by (uint32_t *const table[MOST_COPIES], const uint8_t *sample,
     ptrdiff_t stride, int n, uint32_t mask, uint32_t factor, int shift)
@@ -150,7 +149,7 @@ count_row (const PlaneJob *job, int worker, int i, int y, bool by_pairs)
     bytes_count (tables, row, channel->pixel_stride, width);
 }
 
-/* Whether rows from this one on are counted by pairs. */
+/* Whether rows from y on are counted by pairs; decided by row y. */
 static bool
 suits_pairs (const PlaneJob *job, int y)
 {
@@ -175,7 +174,7 @@ count_rows (void *user, int worker, int first, int last)
       count_row (job, worker, i, y, by_pairs);
 }
 
-/* The pairs of workers [first, last) become bytes. */
+/* Adds the pairs of workers [first, last) to their tables of bytes. */
 static void
 fold_pairs (void *user, int worker, int first, int last)
 {
@@ -206,7 +205,7 @@ merge_bytes (const PlaneJob *job, int i)
   }
 }
 
-/* Adds up bins [first, last) of all copies, and leaves them zero. */
+/* Sums bins [first, last) of all copies, and leaves them zero. */
 static void
 merge_bins (void *user, int worker, int first, int last)
 {
@@ -304,8 +303,8 @@ pairs_release (HistoPlan *plan)
   free (state);
 }
 
-/* Of samples in the upper bits of two bytes, the upper byte alone says which of up to
- * 256 bins they belong to, if these are a power of two. */
+/* A channel as it is counted. If samples lie in the upper bits of two bytes and there are at
+ * most 256 bins, a power of two, the upper byte alone decides the bin. */
 static HistoChannel
 counted_channel (const HistoChannel *channel, int bins)
 {
@@ -363,7 +362,7 @@ pairs_cost (const HistoSpec *spec, const Image *layout)
 {
   (void) spec;
   (void) layout;
-  return 0.5; /* of the reference's */
+  return 0.5; /* times the reference's */
 }
 
 const HistoMethodOps histo_pairs_ops = {

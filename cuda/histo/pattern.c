@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "pattern.h"
 
-/* The samples that a channel's pixels are apart; 0: too many, or not whole. */
+/* The distance of a channel's pixels in samples; 0: too far, or not a whole number. */
 static int
 pixel_samples (const HistoChannel *channel)
 {
@@ -23,8 +23,8 @@ common_period (int a, int b)
       return period;
 }
 
-/* Adds channel i to a pattern, if it is of the same memory and kind and finds its
- * samples free. */
+/* Adds channel i to a pattern, if both have the same memory and sample format and no other
+ * channel has its samples. */
 static bool
 join (HistoPattern *pattern, const HistoChannel *channel, int i)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* pattern: rows as a few samples that repeat, whatever planes they belong to.
+/* pattern: describes rows as a few samples that repeat, whatever planes they belong to.
  *
- * Rows of GRAY8 repeat one sample, of NV12's chroma two, of RGB24 three; those of
- * YUY2, with two planes over them, are Y U Y V over and over. Whoever reads whole
- * vectors of a row wants to know only that. */
+ * Rows of GRAY8 repeat one sample, of NV12's chroma two, of RGB24 three; rows of YUY2, which two
+ * planes share, repeat Y U Y V. A method that reads whole vectors of a row needs no more. */
 #pragma once
 
 #include "method.h"
@@ -14,24 +13,25 @@ extern "C" {
 
 #define HISTO_MAX_PERIOD 4
 
-/* Bytes of a row, up to which positions in it are kept in an int. */
+/* Most bytes of a row: positions in it are kept in an int. */
 #define HISTO_MAX_ROW_BYTES (1 << 30)
 
-/* Sample k of a row, by its position (k * sample_bytes from memory.data), belongs
- * to channel[k % period]; -1: to none that is counted. Each channel's samples are
- * among those between its first and its last pixel.
+/* Sample k of a row, which begins k * sample_bytes from memory.data, belongs to
+ * channel[k % period]; -1: to no counted channel. It counts only if it lies between the
+ * channel's first and last pixel.
  *
- * Period 0: the rows do not repeat so; channel[0] alone, to be read sample by
- * sample. */
+ * Period 0: rows do not repeat like this; channel[0] is the only channel, to be read sample
+ * by sample. */
 typedef struct
 {
   int memory;
   int sample_bytes, depth, shift;
   int period;
-  int channel[HISTO_MAX_PERIOD]; /* index among those given */
+  int channel[HISTO_MAX_PERIOD]; /* index of the argument's channels */
 } HistoPattern;
 
-/* Puts each channel into one pattern, as few as can be; returns how many. */
+/* Puts each of n channels into a pattern, joining channels where possible; returns the number
+ * of patterns. */
 int histo_find_patterns (const HistoChannel *channel, int n,
     HistoPattern pattern[HISTO_MAX_CHANNELS]);
 

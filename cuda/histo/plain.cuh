@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* plain: what the methods share that read one sample at a time.
+/* plain: common code of the methods that read one sample at a time.
  *
- * Blocks take rows in turn, their threads the samples of a row; blockIdx.y is the
- * channel. The methods differ in where a sample counts: a Place says where, and what
- * that takes of shared memory. */
+ * Blocks take rows in turn, and their threads the samples of a row; blockIdx.y is the
+ * channel. The methods differ in the counters: a Place defines where they are, and how much
+ * shared memory they take. */
 #pragma once
 
 #include "counters.cuh"
@@ -15,7 +15,7 @@
 
 struct PlainState : CountersState
 {
-  int blocks; /* that take the rows of one channel */
+  int blocks; /* of one channel */
 };
 
 struct PlainChannel
@@ -35,7 +35,7 @@ struct PlainFrame
   PlainChannel channel[HISTO_MAX_CHANNELS];
 };
 
-/* One set of counters a block or a warp, in shared memory. */
+/* Counters in shared memory, one set for each Threads threads: a block or a warp. */
 template <int Threads> struct PlainShared
 {
   static const int copies = PLAIN_THREADS / Threads;
@@ -48,7 +48,7 @@ template <int Threads> struct PlainShared
   }
 };
 
-/* The plan's sums themselves. */
+/* No counters: samples count in the plan's sums themselves. */
 struct PlainGlobal
 {
   static const int copies = 0;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* reference: the specification, to be read and trusted: one sample after the other, on one
- * thread. */
+/* reference: the specification of all methods: one sample after the other, on one thread. */
 #include "method.h"
 
 #include <string.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* shared: one thread a sample, one set of counters a block in shared memory.
+/* shared: one thread per sample, one set of counters per block in shared memory.
  *
- * Atomics stay within a multiprocessor. Warps of the block meet in the same
- * counters, and lanes of a warp in the same banks: noise in 256 bins puts up to four
- * lanes in one. */
+ * Atomics stay within a multiprocessor. Warps of a block contend for the same counters, and
+ * lanes of a warp for the same banks: noise in 256 bins puts up to four lanes in one. */
 #include "plain.cuh"
 
 typedef PlainShared<PLAIN_THREADS> PerBlock;

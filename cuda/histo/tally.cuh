@@ -1,50 +1,51 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tally: counting on the way. A kernel that makes an image of 8-bit samples counts them
- * while it has them, and what it counted is added to a plan's sums: neither a second
- * kernel nor the image a second time.
+/* tally: counting in another kernel. A kernel that makes an image of 8-bit samples also counts
+ * them, and adds the counts to a plan's sums: there is no second kernel, and the image is not
+ * read again.
  *
- * A block has 32 words for each code, one a bank of shared memory, as lane.cuh has them: no
- * content makes conflicts. Channels that alternate byte by byte share them, by neighbouring
- * lanes taking turns. A sample takes two instructions: one finds the word, as the sum of
- * four products of bytes, three of which are zero, and where the lane's words begin; one
- * counts.
+ * A block has 32 words for each code, one per bank of shared memory, as in lane.cuh: no
+ * content makes bank conflicts. Channels that alternate byte by byte share the words:
+ * neighbouring lanes take turns. A sample takes two instructions. The first (dp4a) adds four
+ * products of bytes, three of which are zero, to the address of the lane's words, which
+ * gives the word's address; the second counts.
  *
- * Of four channels three are counted, in turns of their own: four lanes have twelve samples
- * of a pixel each then, and four words, of which each has a counter of 16 bits for each of
- * two channels. See TallyLane.
+ * Of four channels only three are counted, in turns of their own: four lanes then have three
+ * samples each, of one pixel, and four words, each with two 16-bit counters of different
+ * channels. See TallyLane.
  *
- * Blocks leave without waiting for what they add: each sum's high bits count who has
- * added. The launch's last block, which begins when all others have, waits for all of
- * them, and takes the sums to the result. Launches that overlap have sums of their own, by
- * turns, so that none waits for the one before it. */
+ * Blocks exit without waiting for their additions: each sum's high bits count the additions.
+ * The launch's last block, which begins after all others have begun, waits for all additions
+ * and copies the sums to the result. Overlapped launches alternate between sets of sums, so
+ * that none waits for the one before it. */
 #pragma once
 
 #include "counters.cuh"
 
 #include "../gpu-launch.cuh"
 
-/* Of a block. */
+/* Shared memory of a block. */
 #define TALLY_SHARED_BYTES ((int) (TALLY_CODES * 32 * sizeof (uint32_t)))
 
-/* Channels of a plane that are counted at most. */
+/* Most counted channels of a plane. */
 #define TALLY_CHANNELS 3
-/* Pixels of four channels that a block may count: an eighth of them share a counter of 16
- * bits at most. */
+/* Most pixels of four channels that a block may count: at most an eighth of them share a
+ * 16-bit counter. */
 #define TALLY_MOST_PIXELS (8 * 65535)
 
-/* What a launch needs to count an image, all of which it makes. */
+/* The part of a kernel's parameter for counting an image, all of which one launch makes. */
 struct HistoTally
 {
   unsigned long long *sums;   /* [TALLY_REPLICAS][n], zero before its turn */
   unsigned long long *result; /* [n], pinned */
   volatile unsigned *turns;   /* the turn that these sums are ready for; device */
-  unsigned turn;              /* the launch's */
-  int n, bins;                /* up to TALLY_CODES bins a channel */
-  /* The blocks that add to the counters of each of the plan's channels. */
+  unsigned turn;              /* the launch's turn */
+  int n, bins;                /* at most TALLY_CODES bins a channel */
+  /* The number of blocks that add to the counters of each of the plan's channels. */
   unsigned adders[HISTO_MAX_CHANNELS];
 };
 
-/* Counts one byte, of the channel of C that begins at `channel`, where TallyLane does. */
+/* Counts one byte of channel `channel` of C, in a counter that TallyLane also uses for that
+ * channel. */
 template <int C>
 __device__ __forceinline__ void
 tally_count_byte (uint32_t *counters, uint8_t byte, int channel, int skipped)
@@ -59,14 +60,14 @@ tally_count_byte (uint32_t *counters, uint8_t byte, int channel, int skipped)
       &counters[32 * byte + ((lane & ~(C - 1u)) | (uint32_t) channel)], 1u);
 }
 
-/* A lane's counting of bytes of C channels, of which those at a multiple of C are the
- * first channel's. C 0: it counts nothing.
+/* Counts bytes of C channels, for one lane; bytes at a multiple of C belong to the first
+ * channel. C 0: counts nothing.
  *
  * Of four channels one is not counted; let the others be c = 0, 1, 2. In turns k = 0 and 1
- * lane l of four counts channel (l + k) % 3 of its pixel in half k of its own word; in turn
- * 2, channel (l + 2) % 3 in its neighbour's, l ^ 1, the upper half if l is even. So the low
- * half of word l is channel l % 3 and the high half channel (l + 1) % 3, whoever counts
- * there, and no two lanes are at the same word. */
+ * lane l of four counts channel (l + k) % 3 of its pixel in half k of its own word. In turn 2
+ * it counts channel (l + 2) % 3 in the word of its neighbour, l ^ 1, in the upper half if l is
+ * even. So the low half of word l always counts channel l % 3 and the high half channel
+ * (l + 1) % 3, and no two lanes use the same word at once. */
 template <int C> struct TallyLane
 {
   static_assert (C == 1 || C == 2 || C == 4, "a word has whole pixels");
@@ -76,9 +77,9 @@ template <int C> struct TallyLane
 
   uint32_t *counters; /* the block's */
   int skipped;        /* of four channels, the one that is not counted */
-  /* By turn: the shared address of the lane's word of code 0; what has the byte of a word
-   * that it is the turn of multiplied by the bytes that a code's words take; and one, in the
-   * half that it is counted in. */
+  /* For each turn: the shared address of the lane's word of code 0; the dp4a factor, which
+   * multiplies the turn's byte of a word by the 128 bytes of a code's words; and 1, shifted to
+   * the half of the word that counts. */
   uint32_t at[WORDS], factor[TURNS], one[HALVES];
 
   __device__ __forceinline__ void
@@ -106,8 +107,7 @@ template <int C> struct TallyLane
     }
   }
 
-  /* The constant is worth telling: the atomic has an instruction of its own for it, which is
-   * quicker. */
+  /* Passes the constant 1 where it can: the atomic then has a faster instruction. */
   __device__ __forceinline__ void
   count (uint32_t bytes) const
   {
@@ -166,7 +166,7 @@ tally_clear (uint32_t *counters)
     ((uint4 *) counters)[i + threadIdx.x] = make_uint4 (0, 0, 0, 0);
 }
 
-/* Adds up the counters of a code of C channels, by those that are counted. */
+/* Adds the counters of a code to the sum of each counted channel, of C channels. */
 template <int C>
 __device__ __forceinline__ void
 tally_add_code (
@@ -174,7 +174,7 @@ tally_add_code (
 {
   const uint4 *words = (const uint4 *) counters + 8 * code;
 
-  /* Each lane of a warp in an order of its own, so that they are at different banks. */
+  /* Each lane of a warp reads in its own order, so that they use different banks. */
 #pragma unroll
   for (int i = 0; i < 8; i++) {
     const uint4 four = words[i ^ (code & 7)];
@@ -190,8 +190,8 @@ tally_add_code (
   }
 }
 
-/* The last that the launch's last block does: takes the sums to the result when all
- * blocks have added to them, and leaves zeros for a later launch. */
+/* For the launch's last block, at its end: copies the sums to the result when all blocks have
+ * added to them, and leaves zeros for a later launch. */
 static __device__ __noinline__ void
 tally_finish (const HistoTally &tally)
 {
@@ -242,17 +242,17 @@ tally_finish (const HistoTally &tally)
   }
 }
 
-/* The first of the codes that a bin has. */
+/* The first code of a bin. */
 __device__ __forceinline__ int
 tally_first_code (int bin, int bins)
 {
   return (bin * TALLY_CODES + bins - 1) / bins;
 }
 
-/* Adds what a block of N threads has counted to `sums`, the n-th channel's from at<n> on,
- * if that is not negative: all its threads. `had`: what *turns was a little before. Not
- * inline, lest it change the registers of all that comes before it; and all by value, which
- * a function that is called would read from memory. */
+/* Adds the counts of a block of N threads to `sums`, those of channel n from at<n> on unless
+ * that is negative. All threads must call it. `had` is an earlier value of *turns. Not
+ * inline, so that it does not change the register allocation of the code before it; all
+ * arguments are values, as a called function would read a struct from memory. */
 template <int C, int N>
 static __device__ __noinline__ void
 tally_add (const uint32_t *counters, unsigned long long *sums, int at0, int at1,
@@ -279,9 +279,9 @@ tally_add (const uint32_t *counters, unsigned long long *sums, int at0, int at1,
         tally_add_code<C> (counters, code, sum[i]);
     }
   }
-  /* Mostly it has been so for long. Whoever said so had zeroed the sums before, in the L2,
-   * where atomics are done. It may be past the launch's turn where a block adds nothing:
-   * nobody waits for that one. */
+  /* Mostly the set has long been ready. The launch that wrote *turns had zeroed the sums
+   * before, in the L2, where atomics execute. *turns may be past the launch's turn if a block
+   * adds nothing: no block waits for that one. */
   while (turns_must_wait (had, turn))
     had = *turns;
 #pragma unroll
@@ -293,10 +293,10 @@ tally_add (const uint32_t *counters, unsigned long long *sums, int at0, int at1,
             (1ull << COUNTERS_SAMPLE_BITS) + sum[i][c]);
 }
 
-/* The last that a block of N threads does, all of them, of a launch that counts. `counter`:
- * which of the plan's channels each of its C channels is, or -1; `skipped`: as TallyLane has
- * it; `block`: its number among those that add to the same; `turns`: what *tally.turns was a
- * little before. */
+/* To be called by all N threads of each block of a launch that counts, at its end. `counter`:
+ * the index of each of its C channels among the plan's, or -1; `skipped`: as in TallyLane;
+ * `block`: its number among the blocks that add to the same channels; `turns`: an earlier
+ * value of *tally.turns. */
 template <int C, int N>
 __device__ __forceinline__ void
 tally_end (const HistoTally &tally, const signed char *counter, int skipped,
@@ -318,8 +318,8 @@ tally_end (const HistoTally &tally, const signed char *counter, int skipped,
   gpu_end_in_turn ();
 }
 
-/* For the next launch of `plan`, into `result`; no block adds to anything yet. */
+/* The tally of the next launch of `plan`, into `result`; all its adders are 0. */
 HistoTally tally_for (const HistoPlan *plan, HistoResult *result);
 
-/* That launch is queued. */
+/* To be called when that launch is queued. */
 void tally_queued (HistoPlan *plan);

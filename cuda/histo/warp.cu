@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* warp: one thread a sample, one set of counters a warp in shared memory.
+/* warp: one thread per sample, one set of counters per warp in shared memory.
  *
- * Warps no longer meet, which flat pictures gain from; lanes still do. The sets cost
- * time to clear and to add up, and room: fewer bins than `shared` has. */
+ * Unlike in `shared`, warps do not contend, which helps flat pictures; lanes still do. The
+ * sets take time to clear and to sum, and memory: fewer bins are possible than in `shared`. */
 #include "plain.cuh"
 
 typedef PlainShared<32> PerWarp;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* arithmetic: the formulas of light.h, for host and device alike. All but the floating point of
+/* arithmetic: the formulas of light.h, for host and device. All but the floating point of
  * light_weigh() gives the same bits on both. Not a public header. */
 #pragma once
 
@@ -12,7 +12,7 @@
 #define LIGHT_FUNCTION static inline __attribute__ ((always_inline))
 #endif
 
-/* A sum of red, green and blue g, to which `offset` is added. */
+/* Weights of a sum of red, green and blue g, and an offset that is added to it. */
 typedef struct
 {
   float r, g, b, offset;
@@ -26,15 +26,15 @@ typedef struct
   int full;         /* the largest code of colour */
   int alpha_full;   /* of alpha */
   int sub_x, sub_y; /* pixels for a chroma sample */
-  /* YUV to indices of T: factors times 2^fraction. */
+  /* From YUV to indices of T. Factors are in units of 2^-fraction. */
   int black, neutral;
   bool wide;          /* sums need 64 bits */
   int fraction, last; /* last: N - 1 */
   int64_t y, red_cr, green_cb, green_cr, blue_cb;
-  LightWeights luma, cb, cr; /* chroma is without its offset */
+  LightWeights luma, cb, cr; /* cb and cr have no offset */
 } LightNumbers;
 
-/* As two steps, which vectors have instructions for. */
+/* Clamps to [0, most], in two steps for which vector units have instructions. */
 LIGHT_FUNCTION int
 light_clamp (int value, int most)
 {
@@ -61,7 +61,7 @@ light_divide (uint32_t q, uint32_t alpha)
                     : (q * 65535u + alpha / 2) / alpha;
 }
 
-/* An index of T, from the sum of products. */
+/* An index of T, from a sum of products in units of 2^-fraction. */
 LIGHT_FUNCTION int
 light_index (const LightNumbers *numbers, int64_t sum)
 {
@@ -77,7 +77,7 @@ light_weigh (const LightWeights *weights, float r, float g, float b)
   return weights->r * r + weights->g * g + weights->b * b + weights->offset;
 }
 
-/* The nearest code. */
+/* The code nearest to `value`, in [0, full]. */
 LIGHT_FUNCTION int
 light_round (float value, int full)
 {

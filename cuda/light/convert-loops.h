@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* convert-loops: the loops of convert.h for the instruction set that the including file is compiled
- * for. It defines LIGHT_LOOPS, the name of the LightLoops. Rows go by chunks that stay in the first
- * cache from one loop to the next. */
+ * for. It defines LIGHT_LOOPS, the name of the LightLoops. Rows are processed in chunks that stay
+ * in the first-level cache from one loop to the next. */
 #include "convert.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define INNER static inline __attribute__ ((always_inline))
 
-/* n codes of a row; inlined, for constants. */
+/* Loads n codes of a row; inlined, for constants. */
 INNER void
 load_as (uint16_t *codes, const uint8_t *samples, int n, ptrdiff_t stride,
     int bytes, int shift)
@@ -29,7 +29,7 @@ store_as (uint8_t *samples, const uint16_t *codes, int n, ptrdiff_t stride,
     image_write_raw (samples + x * stride, codes[x] << shift, bytes);
 }
 
-/* Calls a loop with those constants that formats have. */
+/* Calls a loop with constants for the strides, sizes and shifts of common formats. */
 #define FOR_EACH_KIND(loop, a, b) \
   do { \
     const ptrdiff_t stride = channel->pixel_stride; \
@@ -55,7 +55,7 @@ store_as (uint8_t *samples, const uint16_t *codes, int n, ptrdiff_t stride,
       loop (a, b, n, stride, 2, shift); \
   } while (0)
 
-/* Codes of samples [x, x + n) of a row. */
+/* Loads the codes of samples [x, x + n) of a row. */
 static void
 load (uint16_t *codes, const LightChannel *channel, const uint8_t *row, int x,
     int n)
@@ -78,7 +78,8 @@ store (uint8_t *row, const LightChannel *channel, const uint16_t *codes, int x,
   FOR_EACH_KIND (store_as, samples, codes);
 }
 
-/* Four codes by shifts: loads and stores of single ones would be the limit. */
+/* Looks up four codes at a time, by shifts: loads and stores of single codes would be the
+ * limit. */
 static void
 look_up (uint16_t *to, const uint16_t *from, int n, const uint16_t *table)
 {
@@ -96,7 +97,7 @@ look_up (uint16_t *to, const uint16_t *from, int n, const uint16_t *table)
     to[x] = table[from[x]];
 }
 
-/* n pixels' chroma. */
+/* Repeats chroma samples for the pixels that share them, for n pixels. */
 static void
 spread (uint16_t *to, const uint16_t *from, int n, int sub_x)
 {
@@ -110,7 +111,7 @@ spread (uint16_t *to, const uint16_t *from, int n, int sub_x)
       to[x] = from[x / 4];
 }
 
-/* light_index() of a sum that fits 32 bits. */
+/* light_index() of a sum that fits 32 bits and already has the rounding half. */
 INNER uint16_t
 index_narrow (int32_t sum, int fraction, int32_t last)
 {
@@ -164,7 +165,7 @@ make_indices (uint16_t index[3][CHUNK], const uint16_t *y, const uint16_t *cb,
   }
 }
 
-/* The chroma of n pixels of row y, from pixel x on. */
+/* Loads the chroma of n pixels of row y, from pixel x on; `i` is the index of plan->color. */
 static void
 load_chroma (uint16_t *codes, const LightPlan *plan, const Image *src, int i,
     int y, int x, int n)
@@ -187,7 +188,7 @@ load_chroma (uint16_t *codes, const LightPlan *plan, const Image *src, int i,
   spread (codes, samples, n, sub_x);
 }
 
-/* Indices of plan->tables.linear for each plane of colour. */
+/* Loads indices of plan->tables.linear for each work plane of colour. */
 static void
 load_colors (uint16_t index[3][CHUNK], const LightPlan *plan, const Image *src,
     int y, int x, int n)
@@ -214,7 +215,7 @@ work_row (const Image *work, int plane, int y)
       + y * work->memory[plane].stride);
 }
 
-/* Whether alpha changes nothing. */
+/* Whether alpha is 1 in all n pixels, so that it changes nothing. */
 static bool
 is_opaque (const uint16_t *alpha, int n)
 {
@@ -232,7 +233,7 @@ multiply (uint16_t *restrict color, const uint16_t *restrict alpha, int n)
     color[x] = (uint16_t) light_multiply (color[x], alpha[x]);
 }
 
-/* Pixels [x, x + n) of row y. */
+/* Decodes pixels [x, x + n) of row y. */
 static void
 decode_chunk (const LightPlan *plan, const Image *src, int y, int x, int n)
 {
@@ -276,8 +277,8 @@ make_factors (double *restrict factor, const uint16_t *restrict alpha, int n)
     factor[x] = 65535.0 / (alpha[x] > 0 ? alpha[x] : 1);
 }
 
-/* light_divide() of n pixels: an exact quotient is in the middle of two codes or 1 / 131070 at
- * least away from that, so that what is added to 1/2 rounds such a middle up, and no other. */
+/* light_divide() of n pixels. An exact quotient is either halfway between two codes or at least
+ * 1 / 131070 away from it. So the 1e-6 added to 1/2 rounds halves up, and changes no other. */
 static void
 divide (uint16_t *restrict to, const uint16_t *restrict from,
     const double *restrict factor, const uint16_t *restrict alpha, int n)
@@ -290,7 +291,7 @@ divide (uint16_t *restrict to, const uint16_t *restrict from,
   }
 }
 
-/* What plan->tables.encoded has for pixels [x, x + n) of row y. */
+/* Looks up plan->tables.encoded for pixels [x, x + n) of row y. */
 static void
 encode_colors (
     uint16_t to[3][CHUNK], const LightPlan *plan, int y, int x, int n)
@@ -340,7 +341,8 @@ make_luma (uint16_t *restrict luma, const uint16_t *restrict r,
         (uint16_t) light_round (light_weigh (&weights, r[x], g[x], b[x]), full);
 }
 
-/* Adds n pixels to the sums of their chroma samples; inlined, for constants. */
+/* Adds n pixels to the sums of their chroma samples; `first`: the sums start at 0. Inlined, for
+ * constants. */
 INNER void
 add_pixels_as (uint32_t *restrict sum, const uint16_t *restrict g, int n,
     int sub_x, bool first)
@@ -360,7 +362,6 @@ add_pixels_as (uint32_t *restrict sum, const uint16_t *restrict g, int n,
     sum[whole] += g[x];
 }
 
-/* `first`: nothing has been added yet. */
 static void
 add_pixels (uint32_t *sum, const uint16_t *g, int n, int sub_x, bool first)
 {
@@ -372,7 +373,7 @@ add_pixels (uint32_t *sum, const uint16_t *g, int n, int sub_x, bool first)
     add_pixels_as (sum, g, n, 4, first);
 }
 
-/* The chroma of n samples, each a sum of so many pixels. */
+/* The chroma of n samples, from sums over `pixels` pixels each. */
 static void
 make_chroma (uint16_t *restrict codes, const uint32_t *restrict r,
     const uint32_t *restrict g, const uint32_t *restrict b, int n, int pixels,
@@ -390,7 +391,8 @@ make_chroma (uint16_t *restrict codes, const uint32_t *restrict r,
         full);
 }
 
-/* Writes the chroma of a row of samples, from pixel x on: sums over `rows` rows of n pixels. */
+/* Writes row `row` of chroma, for n pixels from pixel x on, from sums over `rows` rows of
+ * pixels. */
 static void
 encode_chroma (const LightPlan *plan, const Image *dst, int row, int x, int n,
     int rows, uint32_t sum[3][CHUNK])
@@ -417,7 +419,7 @@ encode_chroma (const LightPlan *plan, const Image *dst, int row, int x, int n,
   }
 }
 
-/* Pixels [x, x + n) of group `group`. */
+/* Encodes pixels [x, x + n) of the rows of group `group`. */
 static void
 encode_chunk (const LightPlan *plan, const Image *dst, int group, int x, int n)
 {

@@ -6,11 +6,13 @@
 
 typedef struct
 {
-  /* Rows [first, last) of the work picture from src. */
+  /* Makes rows [first, last) of the work picture from src. */
   void (*decode) (const LightPlan *plan, const Image *src, int first, int last);
-  /* Groups [first, last) of dst from plan->result: sub_y rows of pixels, with their chroma. */
+  /* Makes groups [first, last) of dst from plan->result. A group is sub_y rows of pixels, with
+   * their chroma. */
   void (*encode) (const LightPlan *plan, const Image *dst, int first, int last);
 } LightLoops;
 
-/* For the best instruction set that the processor has, or that caps it. */
+/* The loops for isa_best(): the best instruction set that the processor has and no cap
+ * excludes. */
 const LightLoops *light_loops (void);

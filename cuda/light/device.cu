@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* device: the GPU's way. Where it can, light-tensor does all in one kernel. Else the kernels of
- * light-convert run before and after the filter. The tables stay as they are from the plan's
- * beginning to its end, so that these kernels may read them by the non-coherent path; frames and
- * work pictures are read by plain loads. */
+/* device: the CUDA backend. Where it can, light-tensor does all in one kernel. Else the kernels
+ * of light-convert run before and after the filter. Tables never change during a plan's life,
+ * so these kernels may read them by the non-coherent path; frames and work pictures are read by
+ * plain loads. */
 #include "light-convert.cuh"
 #include "light-tensor.cuh"
 
@@ -14,7 +14,8 @@
 #define BLOCK_HEIGHT 8
 /* The largest extent of a grid along y. */
 #define MAX_GRID_Y 65535
-/* Of a table that a block takes along, so many codes cost about as much as a sample gains. */
+/* Copying so many codes of a table into shared memory costs about as much time as one sample
+ * gains by looking up its code there. */
 #define LOOKUPS_OF_COPY 16
 
 struct DeviceState
@@ -29,7 +30,7 @@ struct LightCopies
   DeviceChannel from[LIGHT_MAX_COPIES], to[LIGHT_MAX_COPIES];
 };
 
-/* Channel blockIdx.z. */
+/* Copies channel blockIdx.z. */
 static __global__ void
 copy_kernel (LightCopies copies)
 {
@@ -44,7 +45,7 @@ copy_kernel (LightCopies copies)
         load_raw (from, sample_at (from, x, y)));
 }
 
-/* A thread each for width x height. */
+/* The grid that has a thread for each of width x height, up to MAX_GRID_Y blocks along y. */
 static dim3
 grid_of (int width, int height, int depth)
 {
@@ -71,7 +72,7 @@ describe_channel (const LightChannel *channel, const Image *image)
   return described;
 }
 
-/* A frame between an image and a picture of work. */
+/* The frame that converts between an image and a work picture. */
 static LightFrame
 describe_frame (const LightPlan *plan, const Image *image, const Image *work)
 {
@@ -96,8 +97,9 @@ describe_frame (const LightPlan *plan, const Image *image, const Image *work)
   return frame;
 }
 
-/* Launches a conversion, as a block a multiprocessor where each takes a table of n codes along. Even
- * then some samples are looked up for each code, to be worth the copy. */
+/* Launches a conversion, with one block per multiprocessor. near_kernel copies the table of n
+ * codes into each block's shared memory; it runs only if enough samples are looked up to be
+ * worth the copy. */
 static bool
 convert (const LightPlan *plan, void (*near_kernel) (LightFrame),
     void (*far_kernel) (LightFrame), int n, const LightFrame *frame,
@@ -167,7 +169,7 @@ device_encode (LightPlan *plan, const Image *src, const Image *dst,
   return copy_channels (plan, src, dst, stream, fault);
 }
 
-/* Copies a table to the device, after `*used` codes that are there. */
+/* Copies a table of n codes to the device, after the *used codes that are there. */
 static bool
 send_table (DeviceState *state, const uint16_t *table, int n, size_t *used,
     const uint16_t **at, GpuStream stream, Fault *fault)
@@ -183,7 +185,7 @@ send_table (DeviceState *state, const uint16_t *table, int n, size_t *used,
           stream, fault);
 }
 
-/* Runs are on streams that are not known yet: the tables are there before the first. */
+/* Sends all tables, and waits: the streams of later runs are not known yet. */
 static bool
 send_tables (DeviceState *state, const LightTables *tables, Fault *fault)
 {
@@ -204,7 +206,7 @@ send_tables (DeviceState *state, const LightTables *tables, Fault *fault)
   return ok;
 }
 
-/* Loads the kernels, so that no frame waits for that, and admits their shared memory. */
+/* Loads the kernels, so that no frame waits for that, and allows them all shared memory. */
 static bool
 load_kernels (const LightPlan *plan, Fault *fault)
 {
@@ -282,7 +284,7 @@ device_release (LightPlan *plan)
   free (state);
 }
 
-/* A method that is asked for filters the work picture. */
+/* A method that the user chose always filters the work picture, in several steps. */
 static bool
 device_takes_one_step (const LightPlan *plan)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* host: the conversions on the CPU, shared by all workers. */
+/* host: the CPU backend. Workers share the rows of the conversions. */
 #include "convert.h"
 
 #include "../workers.h"
@@ -16,7 +16,7 @@ typedef struct
   const LightLoops *loops;
 } HostState;
 
-/* A run, handed to the workers. */
+/* A run, as passed to the workers. */
 typedef struct
 {
   const LightPlan *plan;
@@ -47,7 +47,7 @@ copy_samples (uint8_t *to, const uint8_t *from, const LightChannel *channel)
       image_write_raw (to + x * apart, image_read_raw (from + x * apart, 2), 2);
 }
 
-/* Copies the share of a channel's rows that belongs to the groups. */
+/* Copies the share of a channel's rows that belongs to groups [first, last). */
 static void
 copy_rows (const Job *job, const LightChannel *channel, int first, int last)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* light-chroma: what light-tensor does for YUV in planes. A row of a stage has Y, then Cb and Cr as
- * they lie in their planes, of the row of chroma that belongs to it: a row of 4:2:0 comes twice.
- * Chroma outside the image follows from where Y's pixel is, and so pixels outside are put into the
- * work planes. Rows of results lie in the same way; those of 4:2:0 have chroma in even rows only. */
+/* light-chroma: light-tensor for YUV in planes. A row of a stage has Y, then Cb and Cr as they
+ * lie in their planes, from the row of chroma that belongs to it: a chroma row of 4:2:0 is
+ * loaded twice. Outside the image, chroma depends on the pixel that Y's border repeats, so
+ * pixels outside are put directly into the work planes. Rows of results have the same layout;
+ * those of 4:2:0 have chroma in even rows only. */
 #pragma once
 
 #include "light-strip.cuh"
@@ -11,7 +12,7 @@
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* Loads stages, a chunk of 16 bytes of every ROWS-th row a thread. S: its LightShape. */
+/* Loads stages; a thread loads one chunk of 16 bytes of every ROWS-th row. S: its LightShape. */
 template <typename S> struct LightChromaReader
 {
   static constexpr int LANES = S::CHUNKS <= 16 ? 16 : 32; /* of a row */
@@ -20,9 +21,9 @@ template <typename S> struct LightChromaReader
 
   const uint8_t *from; /* the chunk in row 0 */
   ptrdiff_t stride;
-  int n;     /* its bytes that are there; 0: nothing to load */
-  int sub_y; /* rows of Y for a row */
-  int rows;  /* of the plane */
+  int n;     /* bytes of the chunk within the plane; 0: nothing to load */
+  int sub_y; /* rows of Y for a row of the chunk's plane */
+  int rows;  /* of the chunk's plane */
   bool aligned;
 
   /* For stages whose first pixel is x0, a multiple of 16 SUB_X. */
@@ -75,7 +76,7 @@ template <typename S> struct LightChromaReader
           inside ? y0 + r : max (border_index (y0 + r, luma.height, border), 0);
       const int row = min (sub_y == 1 ? y : y / 2, rows - 1);
 
-      if (row < 0) /* a field without chroma: that is neutral */
+      if (row < 0) /* a field without chroma rows: neutral */
         *(uint4 *) (to + r * S::PITCH) =
             make_uint4 (0x80808080, 0x80808080, 0x80808080, 0x80808080);
       else if (aligned)
@@ -94,7 +95,7 @@ template <typename S> struct LightChromaDecoder
   const LightTensorFrame &frame;
   const LightDecoder<S> &halves;
 
-  /* Four pixels. */
+  /* Decodes four pixels to byte `at` of the work planes. */
   __device__ __forceinline__ void
   decode_group (const uint8_t *luma, const uint8_t *chroma, int at) const
   {
@@ -128,7 +129,7 @@ template <typename S> struct LightChromaDecoder
     }
   }
 
-  /* A stage. The whole block; a barrier must come before and after. */
+  /* Decodes a stage. All threads of the block must call it, with a barrier before and after. */
   __device__ __forceinline__ void
   decode (const uint8_t *stage) const
   {
@@ -147,7 +148,7 @@ template <typename S> struct LightChromaDecoder
     }
   }
 
-  /* One pixel of the image, straight from it, to its place in the work planes. */
+  /* Decodes pixel (x, y) directly from the image to its place in the work planes. */
   __device__ __forceinline__ void
   decode_pixel (int x, int y, uint8_t *to) const
   {
@@ -159,7 +160,7 @@ template <typename S> struct LightChromaDecoder
     int sum[3];
 
     if (row >= 0 && chroma.together) {
-      /* As they would lie in the words of a group. */
+      /* In the order in which a group's word has them. */
       const uint8_t *const both = chroma.src[0] + row * chroma.src_stride[0];
       const uint32_t word = both[at] | (uint32_t) both[at + 1] << 8;
 
@@ -181,9 +182,9 @@ template <typename S> struct LightChromaDecoder
   }
 };
 
-/* Puts in the pixels left and right of the image, as far as results depend on them, of decoded rows;
- * (x0, y0) is the first of those. The border is none of a colour. By value, as in strip_load_edge(). The
- * whole block; a barrier must come before and after. */
+/* Fills in the pixels left and right of the image on which results depend, in decoded rows that
+ * begin at (x0, y0); the border is not SEPCONV_CONSTANT. x0 and y0 are passed by value, as in
+ * strip_load_edge(). All threads of the block must call it, with a barrier before and after. */
 template <typename S>
 static __device__ __noinline__ void
 light_fill_sides (
@@ -210,17 +211,18 @@ light_fill_sides (
   }
 }
 
-/* S: its LightShape. The lane's part of results: four pixels in row `lane / 4` of 8. */
+/* Encodes the lane's part of results: four pixels in row `lane / 4` of 8. S: its LightShape. */
 template <typename S> struct LightChromaEncoder
 {
   static constexpr int SAMPLES = 4 / S::SUB_X;
-  static constexpr int WORDS_AT = S::FIRST_OUT_CHUNKS * 16; /* chroma's */
+  static constexpr int WORDS_AT =
+      S::FIRST_OUT_CHUNKS * 16; /* offset of chroma */
 
   const LightTensorFrame &frame;
   const LightEncoder<S> &encoder;
-  int x; /* of its first pixel in the image */
+  int x; /* of the lane's first pixel in the image */
 
-  /* Y of four pixels; g becomes sums over the pixels of a sample. */
+  /* Y of four pixels; g becomes the sums along x over the pixels of each chroma sample. */
   __device__ __forceinline__ uint32_t
   encode_luma (float (&g)[3][4]) const
   {
@@ -232,7 +234,7 @@ template <typename S> struct LightChromaEncoder
     if constexpr (S::SUB_X == 2) {
       const int last = frame.plane[0].strip.width - 1 - x;
 
-      /* The last of an odd number of columns has a sample of its own. */
+      /* The last of an odd number of columns has its own sample. */
 #pragma unroll
       for (int k = 0; k < 4; k += 2)
 #pragma unroll
@@ -250,15 +252,15 @@ template <typename S> struct LightChromaEncoder
         0xffffffffu, (int) __float_as_uint (value), lane));
   }
 
-  /* Chroma of two rows for one: lanes of even rows get Cb of both, and those of odd rows Cr, which
-   * are beside them. */
+  /* Puts one row of chroma for two rows of pixels. Lanes of even rows make Cb of both rows;
+   * lanes of odd rows, lane ^ 4, make Cr. */
   __device__ __forceinline__ void
   put_halved (const float (&cb)[SAMPLES], const float (&cr)[SAMPLES], int y,
       uint8_t *to) const
   {
     const int lane = threadIdx.x % TENSOR_LANES;
     const bool odd = lane & 4;
-    /* The last of an odd number of rows has a sample of its own. */
+    /* The last of an odd number of rows has its own sample. */
     const bool alone = (y | 1) >= frame.plane[0].strip.height;
 
     to += odd ? frame.chroma.cr_first - S::OUT_PITCH : frame.chroma.cb_first;
@@ -300,7 +302,8 @@ template <typename S> struct LightChromaEncoder
     }
   }
 
-  /* Puts 16 rows, of which y is the lane's first: to `row`, at the block's pixel `own`. */
+  /* Puts the lane's results of 16 rows to `row`, at the block's pixel `own`; y is the lane's
+   * first row, the other one is y + 8. */
   __device__ __forceinline__ void
   put_rows (const float (&result)[3][2][4], int y, int own, uint8_t *row) const
   {
@@ -320,7 +323,7 @@ template <typename S> struct LightChromaEncoder
   }
 };
 
-/* Writes 16 rows of a block from `rows`, whose first pixel is (x, y), as far as they are in
+/* Writes 16 rows of a block from `rows`, whose first pixel is (x, y); only rows in
  * [place.first, place.last). */
 template <typename S>
 __device__ __forceinline__ void
@@ -366,7 +369,7 @@ light_write_chroma (const LightTensorFrame &frame, const uint8_t *rows, int x,
   }
 }
 
-/* A block's way down its strip, as LightMarch's. */
+/* The loop of a block down its strip; see LightMarch. */
 template <typename S> struct LightChromaMarch
 {
   static constexpr int KS = S::KS, AHEAD = S::AHEAD;
@@ -440,7 +443,7 @@ template <typename S> struct LightChromaMarch
     __syncthreads ();
   }
 
-  /* Puts the rows that a step completes. */
+  /* Makes the rows that a step completes. */
   __device__ __forceinline__ void
   complete (int step)
   {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* light-convert: the kernels before and after the filter, of any layout. A thread has
- * four pixels side by side, and those below that share their chroma; a warp goes from one span of
- * a row to the next. Where a frame has many samples for the codes of a table, each block takes the
- * table into shared memory, where lanes that look up different codes wait for each other least. */
+/* light-convert: the kernels before and after the filter, for all layouts. A thread has four
+ * adjacent pixels, and the pixels below that share their chroma; a warp goes from one span of a
+ * row to the next. If a frame has many samples for each code of a table, each block copies the
+ * table into shared memory, where lanes that look up different codes wait least for each other. */
 #pragma once
 
 #include "plan.h"
@@ -13,20 +13,20 @@
 #define LIGHT_CONVERT_PIXELS 4 /* of a thread */
 #define LIGHT_CONVERT_SPAN (32 * LIGHT_CONVERT_PIXELS)
 
-/* Samples of a channel on one side. */
+/* A channel's samples, in the source or in the destination. */
 struct DeviceChannel
 {
   uint8_t *data; /* of sample (0, 0) */
   ptrdiff_t stride;
   int pixel_stride, sample_bytes, shift, full;
   int width, height; /* samples */
-  bool fours;        /* four samples are one aligned word, or two */
+  bool fours;        /* four samples are an aligned 4-byte or 8-byte word */
 };
 
 struct DevicePlane
 {
-  uint16_t *
-      data; /* rows begin at multiples of 8 bytes, and have room for whole ones */
+  /* rows are aligned to 8 bytes, and padded to a multiple of 8 */
+  uint16_t *data;
   ptrdiff_t stride; /* bytes */
 };
 
@@ -68,7 +68,7 @@ store_raw (const DeviceChannel &channel, uint8_t *at, int raw)
     *(uint16_t *) at = (uint16_t) raw;
 }
 
-/* The codes of four samples, of which n exist; others are 0. */
+/* Loads the codes of four samples, of which n exist; the others are 0. */
 static __device__ __forceinline__ void
 load_four (const DeviceChannel &channel, int x, int y, int n, int (&code)[4])
 {
@@ -143,7 +143,7 @@ store_work (const DevicePlane &plane, int x, int y, const uint32_t (&code)[4])
       make_uint2 (code[0] | code[1] << 16, code[2] | code[3] << 16);
 }
 
-/* Chroma of four pixels, less neutral. */
+/* Loads the chroma of four pixels, less neutral; `i` is the index of frame.color. */
 static __device__ __forceinline__ void
 load_chroma (
     const LightFrame &frame, int i, int x, int y, int n, int (&code)[4])
@@ -172,7 +172,7 @@ load_chroma (
     code[k] -= numbers.neutral;
 }
 
-/* light_index() of a sum that may need no more than 32 bits. */
+/* light_index() of a sum of products, in 32 bits unless numbers.wide. */
 static __device__ __forceinline__ int
 index_of_sum (const LightNumbers &numbers, int luma, int64_t of_luma, int first,
     int64_t of_first, int second, int64_t of_second)
@@ -187,7 +187,7 @@ index_of_sum (const LightNumbers &numbers, int luma, int64_t of_luma, int first,
       numbers.last);
 }
 
-/* Indices of the table `linear` for the colours of four pixels. */
+/* Loads indices of the table `linear` for the colours of four pixels. */
 static __device__ __forceinline__ void
 load_colors (const LightFrame &frame, int x, int y, int n, int (&index)[3][4])
 {
@@ -217,11 +217,11 @@ load_colors (const LightFrame &frame, int x, int y, int n, int (&index)[3][4])
   }
 }
 
-/* Where the spans of a frame are: of each row of groups a number side by side. */
+/* A warp's position among the spans of a frame: `rows` rows of groups have `spans` spans each. */
 struct LightWalk
 {
   int spans, span, row, rows;
-  int next_span, next_row; /* from one of a warp's to its next */
+  int next_span, next_row; /* steps from a warp's span to its next */
 
   __device__ __forceinline__
   LightWalk (int width, int rows)
@@ -262,7 +262,7 @@ struct LightWalk
   }
 };
 
-/* A table of n codes, which no kernel writes: NEAR, in shared memory. */
+/* The address of a table of n codes, which no kernel writes. NEAR: copies it to shared memory. */
 template <bool NEAR>
 static __device__ __forceinline__ const uint16_t *
 bring_table (const uint16_t *table, int n, uint16_t *shared)
@@ -334,7 +334,7 @@ __launch_bounds__ (LIGHT_CONVERT_THREADS, 1)
       decode_four<NEAR> (frame, table, walk.x (), walk.row);
 }
 
-/* What the table `encoded` has for four pixels; writes their alpha. */
+/* Looks up the table `encoded` for four pixels, and writes their alpha. */
 template <bool NEAR>
 static __device__ __forceinline__ void
 encode_pixels (const LightFrame &frame, const uint16_t *table, int x, int y,
@@ -367,7 +367,7 @@ encode_pixels (const LightFrame &frame, const uint16_t *table, int x, int y,
   }
 }
 
-/* Y of four pixels, from `code`, whose first n are added to `sum`. */
+/* Writes Y of four pixels from `code`, and adds the first n pixels of `code` to `sum`. */
 static __device__ __forceinline__ void
 encode_luma (const LightFrame &frame, int x, int y, int n,
     const int (&code)[3][4], int (&sum)[3][4])
@@ -386,7 +386,7 @@ encode_luma (const LightFrame &frame, int x, int y, int n,
   store_four (frame.color[0], x, y, n, luma);
 }
 
-/* A chroma sample, from sums over `pixels`. */
+/* A chroma sample, from sums over `pixels` pixels. */
 static __device__ __forceinline__ int
 chroma_of_sums (const LightNumbers &numbers, const LightWeights &weights, int r,
     int g, int b, int pixels)
@@ -401,7 +401,7 @@ chroma_of_sums (const LightNumbers &numbers, const LightWeights &weights, int r,
           light_weigh (&mean, (float) r, (float) g, (float) b), numbers.full);
 }
 
-/* Chroma of n pixels in `rows` rows; sums become those of the samples. */
+/* Writes the chroma of n pixels from sums over `rows` rows; overwrites the sums. */
 static __device__ __forceinline__ void
 encode_chroma (const LightFrame &frame, int x, int group, int n, int rows,
     int (&sum)[3][4])
@@ -446,7 +446,8 @@ encode_chroma (const LightFrame &frame, int x, int group, int n, int rows,
   }
 }
 
-/* Four pixels in the rows of a group, those of a chroma sample, and their chroma. */
+/* Encodes four pixels in each row of a group, the rows that share a chroma sample, and their
+ * chroma. */
 template <bool NEAR>
 static __device__ __forceinline__ void
 encode_four (const LightFrame &frame, const uint16_t *table, int x, int group)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* light-decode: the sizes of a strip of light-tensor, and a stage of bytes as work planes in shared
- * memory: for each channel the high halves of 16 rows, and for each the low ones. */
+/* light-decode: the sizes of a strip of light-tensor, and the decoder from a stage of bytes to
+ * work planes in shared memory. These are the high FP16 parts of 16 rows of each channel, then
+ * the low parts of each channel. */
 #pragma once
 
 #include "light-tensor.cuh"
@@ -11,29 +12,29 @@ light_channels (LightForm form)
   return form == LIGHT_SINGLES ? 1 : form == LIGHT_WEIGHTED ? 4 : 3;
 }
 
-/* The sizes of each variant: its tiles, its window and its shared memory. */
+/* The sizes of a variant: its tiles, window and shared memory. */
 template <int STEPS, LightForm KIND> struct LightShape
 {
   static constexpr int KS = STEPS;
   static constexpr LightForm FORM = KIND;
   static constexpr int C = light_channels (FORM); /* of work planes */
   static constexpr bool IN_PLANES =
-      FORM == LIGHT_CHROMA || FORM == LIGHT_CHROMA_2; /* of YUV */
+      FORM == LIGHT_CHROMA || FORM == LIGHT_CHROMA_2; /* planar YUV */
   static constexpr bool MATRIX = IN_PLANES || FORM == LIGHT_YUV;
   static constexpr int SUB_X = FORM == LIGHT_CHROMA_2 ? 2 : 1;
-  /* Bytes; of YUV, of Y alone. */
+  /* Bytes of a pixel; of YUV in planes, of Y alone. */
   static constexpr int PIXEL = FORM == LIGHT_SINGLES || IN_PLANES ? 1 : 4;
   static constexpr int TILES = FORM == LIGHT_SINGLES ? 4 : C;
-  static constexpr int BLOCKS = TILES / C; /* of 16 pixels, of a warp */
+  static constexpr int BLOCKS = TILES / C; /* groups of 16 pixels of a warp */
   static constexpr int WARP_PIXELS = BLOCKS * TENSOR_STEP;
   static constexpr int PIXELS = STRIP_WARPS * WARP_PIXELS;
-  /* Pixels that windows of work planes begin left of the result, rows that they begin above it, and
-   * pixels that stages begin left of it, at multiples of 16 bytes. */
+  /* Halos. REACH: pixels of a work plane left of the result. ABOVE: rows above it. READ_REACH:
+   * pixels of a stage left of it, rounded up so that a stage begins at a multiple of 16 bytes. */
   static constexpr int REACH = TENSOR_STEP / 2 * (KS - 1);
   static constexpr int ABOVE = REACH;
   static constexpr int READ_REACH =
       strip_round_up (REACH * PIXEL, 16 * SUB_X) / PIXEL;
-  /* Times 16 bytes. Rows of YUV have Y, then Cb and Cr. */
+  /* Chunks of 16 bytes of a row. Rows of YUV in planes have Y, then Cb and Cr. */
   static constexpr int FIRST_CHUNKS = (PIXELS + 2 * READ_REACH) * PIXEL / 16;
   static constexpr int FIRST_OUT_CHUNKS = PIXELS * PIXEL / 16;
   static constexpr int CHUNKS = FIRST_CHUNKS * (IN_PLANES ? 1 + 2 / SUB_X : 1);
@@ -43,13 +44,14 @@ template <int STEPS, LightForm KIND> struct LightShape
   static constexpr int OUT_PITCH = strip_pitch (OUT_CHUNKS);
   static constexpr int WORK_PIXELS = PIXELS + 2 * REACH;
   static constexpr int WORK_PITCH = strip_pitch (WORK_PIXELS * 2 / 16);
-  static constexpr int WORK_BYTES = STRIP_ROWS * WORK_PITCH; /* of a half */
-  /* The stage before the one that is taken stays if bytes are copied from it. */
+  static constexpr int WORK_BYTES =
+      STRIP_ROWS * WORK_PITCH; /* of one part of a channel */
+  /* The previous stage is kept if bytes of the source are copied from it. */
   static constexpr bool KEEPS = PIXEL == 4;
   static constexpr int AHEAD = 3, STAGES = AHEAD + 1 + KEEPS;
   static constexpr int STAGE_BYTES = STRIP_ROWS * PITCH;
   static constexpr int OUT_BYTES = STRIP_ROWS * OUT_PITCH;
-  /* Of the table of light, for different lanes, lest they wait for each other. */
+  /* Copies of the table of light, for different lanes, against bank conflicts. */
   static constexpr int COPIES = MATRIX ? 1 : FORM == LIGHT_SINGLES ? 16 : 8;
   static constexpr int FRAGMENTS =
       KS * LIGHT_PARTS * TENSOR_LANES; /* an axis */
@@ -69,7 +71,7 @@ template <int STEPS, LightForm KIND> struct LightShape
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* Two numbers as sums of two halves each. */
+/* The FP16 hi/lo split of two numbers: each is the sum of its parts in `high` and in `low`. */
 __device__ __forceinline__ void
 light_split (float a, float b, uint32_t &high, uint32_t &low)
 {
@@ -80,10 +82,10 @@ light_split (float a, float b, uint32_t &high, uint32_t &low)
 /* S: its LightShape. */
 template <typename S> struct LightDecoder
 {
-  static constexpr int GROUPS = S::WORK_PIXELS / 4; /* of 4 pixels, of a row */
+  static constexpr int GROUPS = S::WORK_PIXELS / 4; /* of 4 pixels, in a row */
 
   const LightTensorFrame &frame;
-  const uint32_t *table; /* this lane's */
+  const uint32_t *table; /* the lane's copy */
   uint8_t *work;
 
   __device__ __forceinline__
@@ -94,7 +96,7 @@ template <typename S> struct LightDecoder
   {
   }
 
-  /* Brings the table, or starts to. A barrier must follow. */
+  /* Copies the table to shared memory, or starts the copy. A barrier must follow. */
   __device__ __forceinline__ void
   begin (uint8_t *shared) const
   {
@@ -117,7 +119,7 @@ template <typename S> struct LightDecoder
     return table[code * S::COPIES];
   }
 
-  /* YUV: the sums of Cb and Cr, to which Y's is added. */
+  /* YUV: the chroma part of the sums for red, green and blue; light_of_sum() adds Y's. */
   __device__ __forceinline__ void
   add_chroma (uint32_t cb, uint32_t cr, int (&sum)[3]) const
   {
@@ -129,7 +131,7 @@ template <typename S> struct LightDecoder
     sum[2] = matrix.blue + matrix.blue_cb * (int) cb;
   }
 
-  /* Light of Y and a sum of chroma. */
+  /* The table's entry for Y and a sum of chroma. */
   __device__ __forceinline__ uint32_t
   light_of_sum (uint32_t luma, int sum) const
   {
@@ -138,7 +140,7 @@ template <typename S> struct LightDecoder
         frame.matrix.last));
   }
 
-  /* Puts the halves of 4 pixels of a channel. */
+  /* Puts the high and low parts of 4 pixels of channel c to byte `at` of the work planes. */
   __device__ __forceinline__ void
   put (int c, int at, uint2 high, uint2 low) const
   {
@@ -156,7 +158,7 @@ template <typename S> struct LightDecoder
             __byte_perm (entry[2], entry[3], 0x7632)));
   }
 
-  /* The same of codes of light. */
+  /* Likewise from codes of light. */
   __device__ __forceinline__ void
   put_codes (int c, int at, const uint32_t (&code)[4]) const
   {
@@ -172,7 +174,7 @@ template <typename S> struct LightDecoder
     put (c, at, high, low);
   }
 
-  /* Four pixels. */
+  /* Decodes four pixels to byte `at` of the work planes. */
   __device__ __forceinline__ void
   decode_group (const uint8_t *from, int at) const
   {
@@ -232,7 +234,7 @@ template <typename S> struct LightDecoder
     }
   }
 
-  /* A stage. The whole block; a barrier must come before and after. */
+  /* Decodes a stage. All threads of the block must call it, with a barrier before and after. */
   __device__ __forceinline__ void
   decode (const uint8_t *stage) const
   {
@@ -247,8 +249,8 @@ template <typename S> struct LightDecoder
   }
 };
 
-/* Puts the colour of a constant border where pixels of decoded rows lie outside the image; (x0, y0)
- * is the first of them. The whole block; a barrier must come before and after. */
+/* Puts the colour of a constant border at all pixels of decoded rows outside the image; the rows
+ * begin at (x0, y0). All threads of the block must call it, with a barrier before and after. */
 template <typename S>
 static __device__ __noinline__ void
 light_put_border (const LightTensorPlane &plane, int x0, int y0, uint8_t *work)

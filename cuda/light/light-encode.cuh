@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* light-encode: results of light-tensor as bytes. */
+/* light-encode: the encoder from results of light-tensor to bytes. */
 #pragma once
 
 #include "light-decode.cuh"
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* S: its LightShape. A result comes as a float, LIGHT_ENCODE_ABOVE more than its code of light. */
+/* A result is a float: its code of light plus LIGHT_ENCODE_ABOVE. S: its LightShape. */
 template <typename S> struct LightEncoder
 {
   static constexpr float LEAST = LIGHT_ENCODE_ABOVE;
   static constexpr float MOST = LIGHT_ENCODE_ABOVE + LIGHT_CODES - 1;
-  /* Above it, floats are integers, and the lower bits are those. */
+  /* Floats from here on are integers; adding it to a number rounds the number into the low
+   * bits. */
   static constexpr float INTEGERS = 0x1p23f;
 
   const LightTensorFrame &frame;
@@ -23,7 +24,7 @@ template <typename S> struct LightEncoder
   {
   }
 
-  /* Starts to bring the table. */
+  /* Starts to copy the table to shared memory. */
   __device__ __forceinline__ void
   begin (uint8_t *shared) const
   {
@@ -33,7 +34,7 @@ template <typename S> struct LightEncoder
           shared + S::ENCODE_AT + 16 * i, (const uint4 *) frame.encode + i, 16);
   }
 
-  /* The code of a result from LEAST to MOST in the low byte, and above it nothing to rely on. */
+  /* The code of a result in [LEAST, MOST], in the low byte; the other bits are undefined. */
   __device__ __forceinline__ uint32_t
   look_up (float result) const
   {
@@ -56,7 +57,7 @@ template <typename S> struct LightEncoder
     return look_up (limit (result));
   }
 
-  /* YUV: g of a result. */
+  /* YUV: g of light.h of a result. */
   __device__ __forceinline__ float
   level (float result) const
   {
@@ -68,7 +69,7 @@ template <typename S> struct LightEncoder
     return __fmaf_rn (line.slope, q, line.at_zero);
   }
 
-  /* The nearest code of Y in the low byte, from g. */
+  /* The nearest code of Y, in the low byte, from g of light.h. */
   __device__ __forceinline__ uint32_t
   luma (float r, float g, float b) const
   {
@@ -76,15 +77,15 @@ template <typename S> struct LightEncoder
         light_weigh (&frame.matrix.to_y, r, g, b) + INTEGERS);
   }
 
-  /* The nearest code of chroma in the low byte; before it is rounded, it may be half a code above the
-   * last one. */
+  /* The nearest code of chroma, in the low byte. Before rounding, the value may exceed the
+   * largest code by half a code. */
   static __device__ __forceinline__ uint32_t
   round_chroma (float code)
   {
     return __float_as_uint (fminf (code, 255.0f) + INTEGERS);
   }
 
-  /* light_divide() of q by alpha, whose reciprocal times 65535 is known but for its last digits. */
+  /* light_divide() of q by alpha; `reciprocal` is 65535 / alpha but for its last digits. */
   static __device__ __forceinline__ uint32_t
   divide (float q, uint32_t alpha, float reciprocal)
   {
@@ -100,7 +101,7 @@ template <typename S> struct LightEncoder
     return code >= alpha ? 65535u : quotient;
   }
 
-  /* The bytes of a pixel of four: from its colours and alpha, and the pixel of the source. */
+  /* The four bytes of a pixel, from its colours and alpha, and its pixel in the source. */
   __device__ __forceinline__ uint32_t
   encode_pixel (const float (&result)[S::C], uint32_t from) const
   {
@@ -109,7 +110,7 @@ template <typename S> struct LightEncoder
     if constexpr (S::FORM == LIGHT_WEIGHTED) {
       const float a = limit (result[3]) + (INTEGERS - LEAST);
       const uint32_t alpha = __float_as_uint (a) & 0xffff;
-      /* Of none, nothing that is divided by it counts. */
+      /* For alpha 0 the quotients are not used. */
       const float reciprocal =
           65535.0f * approximate_reciprocal (fmaxf (a - INTEGERS, 1.0f));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* light-march: a block's way down its strip in light-tensor, and the kernel. A step decodes a stage
- * of the window, takes it in, and puts out the rows that this completes, which are written a step
- * later. */
+/* light-march: the loop of a block down its strip in light-tensor, and the kernel. A step
+ * decodes a stage of 16 rows, sums it along x, and makes the rows that this completes, which
+ * are written to the image a step later. */
 #pragma once
 
 #include "light-chroma.cuh"
@@ -22,8 +22,8 @@ template <typename S> struct LightMarch
   const LightTensorFrame &frame;
   const LightTensorPlane &plane;
   uint8_t *shared, *outs;
-  uint8_t *out; /* the lane's part of those */
-  int kept;     /* where its part of the source is in the row of a stage */
+  uint8_t *out; /* the lane's part of `outs` */
+  int kept;     /* offset of the lane's pixels in a stage, bytes */
   StripPlace place;
   int x, y, start, steps;
   StripReader<S::PIXEL> reader;
@@ -45,8 +45,8 @@ template <typename S> struct LightMarch
     kept = lane / 4 * S::PITCH + (S::READ_REACH + own) * S::PIXEL;
     place = strip_place (plane.strip);
     x = place.column * S::PIXELS;
-    /* Which row is which of a matrix must not depend on how a frame is cut: sums are
-     * rounded by it. */
+    /* The position of a row in its matrix must not depend on how a frame is cut into strips,
+     * because the rounding of sums depends on it. */
     start = place.first / STRIP_ROWS * STRIP_ROWS;
     steps = (place.last - start + STRIP_ROWS - 1) / STRIP_ROWS + KS - 1;
     y = start - S::ABOVE;
@@ -58,7 +58,7 @@ template <typename S> struct LightMarch
     return shared + step % S::STAGES * S::STAGE_BYTES;
   }
 
-  /* The rows that all warps put into the other buffer a step before. */
+  /* Writes the rows that all warps put into the other buffer in the step before. */
   __device__ __forceinline__ void
   write_before (int step)
   {
@@ -71,7 +71,7 @@ template <typename S> struct LightMarch
   begin ()
   {
     reader.begin (plane.strip, frame.border, x - S::READ_REACH, y, SIZE);
-    /* Constants came by a copy, which is not overtaken. */
+    /* Constants were sent by a copy, and a kernel never overtakes a copy. */
     strip.begin (shared);
     decoder.begin (shared);
     if (frame.order == GPU_AFTER_KERNELS)
@@ -99,8 +99,8 @@ template <typename S> struct LightMarch
     }
   }
 
-  /* Puts the rows that a step completes: with KS 2 they lie half in its stage and half in the one
-   * before, with KS 3 all in the one before. */
+  /* Makes the rows that a step completes. Their source lies half in this stage and half in the
+   * one before if KS is 2, and all in the one before if KS is 3. */
   __device__ __forceinline__ void
   complete (int step)
   {
@@ -147,7 +147,7 @@ template <typename S> struct LightMarch
   }
 };
 
-/* A block of a plane or of pixels of four channels. */
+/* One block of a plane of one channel, or of pixels of four channels. */
 template <typename S>
 __device__ __forceinline__ void
 light_march (const LightTensorFrame &frame, uint8_t *shared)

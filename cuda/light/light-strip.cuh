@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* light-strip: the arithmetic of a warp of light-tensor, from work planes to bytes: both passes as
- * tensor-strip.cuh has them, of values and taps that are sums of two halves.
+/* light-strip: the arithmetic of a warp of light-tensor, from work planes to bytes: both passes
+ * as in tensor-strip.cuh, with the FP16 hi/lo split of values and taps.
  *
- * Pixels of a window lie in their own order. The rows of the matrices along x are ordered so that a
- * lane has four results side by side: tensor_pixel_of() of one channel of a byte. */
+ * Pixels of a window are in image order. The rows of the matrices along x are ordered so that a
+ * lane has four adjacent results: tensor_pixel_of() of one channel of a byte. */
 #pragma once
 
 #include "light-encode.cuh"
@@ -14,15 +14,15 @@
 template <typename S> struct LightStrip
 {
   static constexpr int KS = S::KS, C = S::C;
-  /* Tiles whose sums are in registers at a time: enough to hide each other's latency. */
+  /* Tiles whose sums are in registers at a time: enough to hide latency. */
   static constexpr int GROUP = C == 3 ? 3 : 2;
 
   const LightTensorFrame &frame;
   const uint4 *x, *y;    /* the lane's fragments, in shared memory */
-  const uint8_t *window; /* its part of the first work plane */
+  const uint8_t *window; /* the lane's part of the first work plane */
   LightEncoder<S> encoder;
-  /* Sums between the passes, of the last 16 KS rows: high halves, then low ones, as the right
-   * factors for pixels 0 to 7 (low, high) and 8 to 15. */
+  /* Sums between the passes, of the last 16 KS rows: high parts, then low parts, each as B
+   * fragments for pixels 0 to 7 (two registers) and 8 to 15 (two registers). */
   uint32_t rows[S::TILES][KS][LIGHT_PARTS][4];
 
   __device__ __forceinline__
@@ -38,7 +38,7 @@ template <typename S> struct LightStrip
         + warp * S::WARP_PIXELS * 2;
   }
 
-  /* Starts to load what all steps need, to be there with the first stage. */
+  /* Starts to load the fragments and the encoder's table, which complete with the first stage. */
   __device__ __forceinline__ void
   begin (uint8_t *shared)
   {
@@ -81,8 +81,8 @@ template <typename S> struct LightStrip
               window + (part * C + (first + i) % C) * S::WORK_BYTES
                   + ((first + i) / C + k) * 2 * TENSOR_STEP);
     clear (sums);
-    /* The small products first: the high half of a tap by the low one of a value, and the other
-     * way round. */
+    /* The small products come first: the high part of a tap times the low part of a value, and
+     * the reverse. */
 #pragma unroll
     for (int k = 0; k < KS; k++)
 #pragma unroll
@@ -106,7 +106,7 @@ template <typename S> struct LightStrip
     }
   }
 
-  /* Takes in 16 rows of the window. */
+  /* Sums 16 rows of the window along x, and appends them to `rows`. */
   __device__ __forceinline__ void
   take_rows ()
   {
@@ -131,7 +131,7 @@ template <typename S> struct LightStrip
     }
   }
 
-  /* The results of the tiles from `first` on. */
+  /* Sums along y, which gives the results of the tiles from `first` on. */
   __device__ __forceinline__ void
   sum_columns (Sums &sums, int first) const
   {
@@ -164,8 +164,9 @@ template <typename S> struct LightStrip
           __fmaf_rn (sums[i / 8][i / 4 % 2][i % 4], LIGHT_UNIT, frame.offset);
   }
 
-  /* The results of 16 rows of as many pixels, for each channel of the upper and the lower 8 rows
-   * four side by side: [][0][0], [][0][1], [][1][0], [][1][1], and [2] and [3] likewise. */
+  /* The lane's results of 16 x 16 pixels. For each channel four adjacent pixels of the upper 8
+   * rows, [0][0], [0][1], [1][0] and [1][1], and of the lower 8 rows, [0][2], [0][3], [1][2]
+   * and [1][3]. */
   __device__ __forceinline__ void
   sum_pixels (float (&result)[C][2][4]) const
   {
@@ -180,8 +181,8 @@ template <typename S> struct LightStrip
     }
   }
 
-  /* Puts the 16 rows that are completed to `out`, this lane's part of the block's. `kept`: of the
-   * upper and the lower 8 rows, this lane's part of the source. */
+  /* Puts the 16 completed rows to `out`, the lane's part of the block's results. `kept`: the
+   * lane's source pixels of the upper and of the lower 8 rows. */
   __device__ __forceinline__ void
   complete_rows (const uint8_t *const (&kept)[2], uint8_t *out) const
   {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The host side of light-tensor: which plans it suits, its tables and taps, and launches. */
+/* light-tensor: the host side: chooses the plans that it suits, makes tables and fragments, and
+ * launches. */
 #include "light-march.cuh"
 
 #include "../gpu-check.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What results may be off by before they are rounded: 1 with that. */
+/* Largest error of a result before rounding, in codes: after rounding, at most 1. */
 #define ALLOWED 0.45
 
 struct LightTensorVariant
@@ -47,8 +48,8 @@ static const LightTensorVariant variants[] = {
 
 #define N_VARIANTS ((int) (sizeof variants / sizeof variants[0]))
 
-/* The code of light that a number of light-tensor.cuh's entries begins with, or would if there were
- * codes above the largest. */
+/* The first code of light of the encoding table's entry with this number, which counts from
+ * LIGHT_ENCODE_FIRST; it may be above the largest code. */
 static int
 first_code (uint32_t entry)
 {
@@ -59,7 +60,8 @@ first_code (uint32_t entry)
   return (int) floorf (above - LIGHT_ENCODE_ABOVE + 0.5f);
 }
 
-/* Where the code changes from one code of light to the next one, in an entry: half way. */
+/* The lower 16 bits of the float halfway between code - 1 and `code` of light, where the
+ * entry's code changes. */
 static uint32_t
 place_in_entry (int code)
 {
@@ -70,7 +72,7 @@ place_in_entry (int code)
   return bits & 0xffff;
 }
 
-/* Makes the table of codes; false if in some entry the code changes more than once. */
+/* Makes the table of codes; returns false if the code changes more than once in an entry. */
 static bool
 fill_encode (const uint16_t *encoded, uint32_t *encode)
 {
@@ -95,7 +97,7 @@ fill_encode (const uint16_t *encoded, uint32_t *encode)
   return true;
 }
 
-/* The codes of light that an entry is of: [first, last). */
+/* The codes of light of entry i: [first, last). */
 static ImageRows
 codes_of_entry (int i)
 {
@@ -103,8 +105,8 @@ codes_of_entry (int i)
     min (first_code (LIGHT_ENCODE_FIRST + i + 1), LIGHT_CODES) };
 }
 
-/* Makes the table of straight lines, each with the least error for its slope; false if some g is off
- * from its line by more than `allowed`. */
+/* Makes the table of straight lines, each with the least error for its slope; returns false if
+ * a g is off its line by more than `allowed`. */
 static bool
 fill_lines (const uint16_t *g, double allowed, LightLine *line)
 {
@@ -113,7 +115,7 @@ fill_lines (const uint16_t *g, double allowed, LightLine *line)
     const int n = codes.last - codes.first;
     double slope = 0.0, least = 0.0, most = 0.0, at_first;
 
-    /* Only codes above the largest. */
+    /* All codes of the entry are above the largest. */
     if (n == 0)
       continue;
     if (n > 1)
@@ -134,8 +136,8 @@ fill_lines (const uint16_t *g, double allowed, LightLine *line)
   return true;
 }
 
-/* Whether the table of light fits; and the form of planes of bytes: pixels of four, or two or three
- * planes of Y, Cb and Cr and nothing else. */
+/* Whether a YUV plan suits light-tensor: the table of light fits, and its planes of bytes are
+ * one of four channels, or two or three of Y, Cb and Cr only. Sets the form. */
 static bool
 find_yuv_form (const LightPlan *plan, LightForm *form)
 {
@@ -154,7 +156,7 @@ find_yuv_form (const LightPlan *plan, LightForm *form)
   return plan->n_copies == 0 && plan->color[0].pixel_stride == 1;
 }
 
-/* Whether the plan's planes are of bytes, and the form that they have. */
+/* Whether the plan's planes are packed bytes of a form that light-tensor has; sets the form. */
 static bool
 find_form (const LightPlan *plan, LightForm *form)
 {
@@ -177,7 +179,7 @@ find_form (const LightPlan *plan, LightForm *form)
   return layout->plane[0].channels == 1 && !numbers->has_alpha;
 }
 
-/* The steps that the longer axis takes, or 0 if these are too many. */
+/* The steps of the axis with more taps, at least 2; 0 if they are too many. */
 static int
 steps_of_filter (const SepconvPlan *filter)
 {
@@ -187,7 +189,7 @@ steps_of_filter (const SepconvPlan *filter)
   return steps <= LIGHT_MAX_STEPS ? steps : 0;
 }
 
-/* In codes. */
+/* The error bound of a result, in codes. */
 static double
 error_bound (const SepconvPlan *filter, int steps)
 {
@@ -226,7 +228,7 @@ light_tensor_suits (const LightPlan *plan, LightTensor *tensor)
   return tensor->variant != NULL;
 }
 
-/* The constants in device memory: fragments, then both tables. */
+/* The constants in device memory: fragments, then the decoding and the encoding table. */
 #define FRAGMENTS_BYTES (LIGHT_MAX_FRAGMENTS * sizeof (uint4))
 #define DECODE_BYTES (LIGHT_YUV_DECODE_ENTRIES * sizeof (uint32_t))
 #define ENCODE_BYTES (LIGHT_ENCODE_ENTRIES * sizeof (LightLine))
@@ -291,7 +293,7 @@ upload (
   return true;
 }
 
-/* Plane p from one image to another. */
+/* Describes plane p of both images. */
 static void
 describe_plane (const LightPlan *plan, const LightTensorVariant *variant,
     const Image *src, const Image *dst, int p, LightTensorPlane *plane)
@@ -316,13 +318,13 @@ describe_plane (const LightPlan *plan, const LightTensorVariant *variant,
   strip->sample_bytes = 1;
   strip->margin = plan->filter->taps[0].x.n / 2;
   strip->columns = (layout->width + variant->pixels - 1) / variant->pixels;
-  /* Alpha that has a plane of its own is copied. */
+  /* Alpha in its own plane is copied. */
   strip->filter = variant->form != LIGHT_SINGLES
       || (plan->spec.role[p][0] != LIGHT_COPY
           && plan->spec.role[p][0] != LIGHT_ALPHA);
 }
 
-/* The colours' borders, and alpha's after them. */
+/* Sets the borders of the plane's colours, and alpha's after them. */
 static void
 describe_border (const LightPlan *plan, int p, LightTensorPlane *plane)
 {
@@ -338,7 +340,7 @@ describe_border (const LightPlan *plan, int p, LightTensorPlane *plane)
         (uint16_t) (filter->channel[i].border + filter->channel[i].center);
 }
 
-/* Where a pixel of four has its colours, and its other channel. */
+/* Sets the selectors for a pixel of four channels: its colours, and the other channel. */
 static void
 describe_order (const LightPlan *plan, LightTensorFrame *frame)
 {
@@ -355,7 +357,7 @@ describe_order (const LightPlan *plan, LightTensorFrame *frame)
   }
 }
 
-/* Weights of g that a sample of so many pixels has. */
+/* The weights of g for each of the `pixels` pixels of a chroma sample. */
 static LightWeights
 share_weights (const LightPlan *plan, LightWeights weights, int pixels)
 {
@@ -366,7 +368,8 @@ share_weights (const LightPlan *plan, LightWeights weights, int pixels)
     (float) plan->numbers.neutral };
 }
 
-/* Sums are of codes as they are, and rounded by the shift that comes next. */
+/* Fills in the matrix. Its constants include black, neutral and a half, so that the kernel sums
+ * raw codes, and the shift after the sum rounds. */
 static void
 describe_matrix (const LightPlan *plan, LightMatrix *matrix)
 {
@@ -393,7 +396,7 @@ describe_matrix (const LightPlan *plan, LightMatrix *matrix)
       share_weights (plan, numbers->cr, numbers->sub_x * numbers->sub_y);
 }
 
-/* How Cb and Cr lie: in words of one or two bytes of each, or of pairs. */
+/* Sets the selectors and distances of Cb and Cr, which are in two planes or alternate in one. */
 static void
 describe_samples (const LightPlan *plan, int pixels, LightChroma *chroma)
 {
@@ -422,7 +425,7 @@ describe_chroma (const LightPlan *plan, const LightTensorVariant *variant,
     const Image *src, const Image *dst, LightChroma *chroma)
 {
   const LightChannel *cb = &plan->color[1], *cr = &plan->color[2];
-  /* One plane of both begins with the first of them. */
+  /* A plane of both begins with the channel that comes first. */
   const LightChannel *const first[2] = {
     cb->pixel_stride == 2 && cr->byte_offset < cb->byte_offset ? cr : cb, cr
   };

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* light-tensor: decoding, both passes on tensor cores, and encoding, in one kernel: of 8-bit RGB,
- * grey and YUV, and of up to 33 taps. light-decode.cuh and light-encode.cuh convert, light-strip.cuh
- * has the arithmetic of a warp, and light-march.cuh a block's way down its strip and the kernel; of
- * YUV, light-chroma.cuh has what differs.
+/* light-tensor: decoding, both passes on tensor cores, and encoding in one kernel, for 8-bit
+ * RGB, grey and YUV and up to 33 taps. light-decode.cuh and light-encode.cuh convert;
+ * light-strip.cuh has the arithmetic of a warp, light-march.cuh the loop of a block down its
+ * strip and the kernel, and light-chroma.cuh the differences for YUV in planes.
  *
- * A half has 11 bits, and light has 16. So a value, less the center of its range, is the sum of two
- * halves, the high and the low one, and so is a tap. Of the four products of a tap and a value, that
- * of both low halves is too small to matter. The other three are summed the small ones first, while
- * the sum is small and so exact: tensor_split_error_bound().
+ * FP16 has 11 significant bits, and light has 16. So a value, less the center of its range, is
+ * split into a high and a low FP16 part (FP16 hi/lo split), and so is a tap. Of the four
+ * products of a tap and a value, the one of both low parts is too small to matter. Of the other
+ * three, the small ones are summed first, while the sum is small and so exact: see
+ * tensor_split_error_bound().
  *
- * That is 6 times 16 multiply-adds a sample and step of 16 taps, on tensor cores that make some 20
- * times as many as FP32 units do: with 13 taps they take about two thirds of the time of as many
- * FMAs, with 33 taps a third, and need no exchange of sums through shared memory. */
+ * That is 6 times 16 multiply-adds per sample and step of 16 taps, on tensor cores with some 20
+ * times the throughput of FP32 units: with 13 taps they take about two thirds of the time of
+ * FP32 FMAs, with 33 taps a third, and need no exchange of sums through shared memory. */
 #pragma once
 
 #include "plan.h"
@@ -21,45 +22,48 @@
 
 #include "../sepconv/staging.cuh"
 
-/* How a plane's bytes and its work planes belong together. */
+/* The relation between a plane's bytes and the work planes. */
 enum LightForm
 {
   LIGHT_SINGLES,  /* one channel: grey, or one of red, green and blue */
   LIGHT_PIXELS,   /* four channels: three colours, and one that is copied */
   LIGHT_WEIGHTED, /* the same, with colour weighted by the fourth, alpha */
   LIGHT_YUV,      /* four channels: Y, Cb, Cr, and one that is copied */
-  LIGHT_CHROMA, /* Y, and Cb and Cr for each pixel in planes of their own, or in one of both */
+  LIGHT_CHROMA, /* Y, and Cb and Cr of each pixel, in two more planes or together in one */
   LIGHT_CHROMA_2, /* the same, with a sample of chroma for two pixels along x */
 };
 
 #define LIGHT_MAX_STEPS 3 /* 33 taps */
-#define LIGHT_PARTS 2     /* halves of a tap, and of a value */
+#define LIGHT_PARTS 2     /* FP16 parts of a tap, and of a value */
 
 /* [step][part][lane] of x, then of y. */
 #define LIGHT_MAX_FRAGMENTS (2 * LIGHT_MAX_STEPS * LIGHT_PARTS * TENSOR_LANES)
 
-/* Values are in units of two codes, and their taps along x may add up to 2: halves hold the sums. */
+/* Values are in units of LIGHT_UNIT codes, so that FP16 holds the sums along x, whose taps may
+ * add up to 2. */
 #define LIGHT_CENTER 32768
 #define LIGHT_UNIT 2
 
-/* The table of codes. A result q becomes the float q + 128. Its bits from bit 16 on are the number of
- * an entry: 128 for each power of two, and no wider than 1 below 256. An entry has in its upper half
- * where in the lower 16 bits the code changes, once at most; then the code from there on, and the
- * code before. */
+/* The table of codes. A result q becomes the float q + 128, whose bits from bit 16 on are the
+ * number of an entry: there are 128 entries for each power of two, and those below 256 are at
+ * most 1 wide. Within an entry the code changes at most once. Bits 31..16 of an entry are the
+ * lower 16 bits of the float at which it changes; bits 15..8 are the code from there on, bits
+ * 7..0 the code before. */
 #define LIGHT_ENCODE_ABOVE 128
 #define LIGHT_ENCODE_SHIFT 16
 #define LIGHT_ENCODE_FIRST 0x4300          /* the bits of 128.0f, shifted */
-#define LIGHT_ENCODE_ENTRIES (9 * 128 + 4) /* up to 65535, whole 16 bytes */
+/* for q to 65535, a multiple of 16 bytes */
+#define LIGHT_ENCODE_ENTRIES (9 * 128 + 4)
 #define LIGHT_DECODE_ENTRIES 256
 
-/* YUV: the table T, of so many entries at most; and for each entry of the other table a straight line
- * through its g of light.h. These may be off by so much as makes such a part of a code of Y or chroma
- * wrong, of the 0.02 that light.h allows. */
+/* YUV: the most entries of the table T. Each entry of the encoding table is a straight line
+ * through its g of light.h; LIGHT_LINE_ERROR is the largest error of Y or chroma by the lines,
+ * in codes, of the 0.02 that light.h allows. */
 #define LIGHT_YUV_DECODE_BITS 12
 #define LIGHT_YUV_DECODE_ENTRIES (1 << LIGHT_YUV_DECODE_BITS)
 #define LIGHT_LINE_ERROR 0.0195
 
-/* g, of a result q: at_zero + slope (q + LIGHT_ENCODE_ABOVE). */
+/* g of a result q is at_zero + slope (q + LIGHT_ENCODE_ABOVE). */
 struct LightLine
 {
   float at_zero, slope;
@@ -75,13 +79,14 @@ struct LightTensorPlane
 /* The arithmetic of YUV. */
 struct LightMatrix
 {
-  /* LightNumbers' factors; the sums of codes 0, with half an index; and the index in a sum. */
+  /* The factors, `fraction` and `last` of LightNumbers; red, green and blue are the sums of
+   * codes 0, with half an index for rounding. */
   int y, red_cr, green_cb, green_cr, blue_cb;
   int red, green, blue, fraction, last;
   LightWeights to_y, to_cb, to_cr; /* Cb and Cr: for each pixel of a sample */
 };
 
-/* Planes of chroma, or the one of both. */
+/* The two planes of chroma, or the one plane of both. */
 struct LightChroma
 {
   const uint8_t *src[2]; /* Cb, Cr; or both */
@@ -90,9 +95,10 @@ struct LightChroma
   bool together; /* both in one */
   bool src_aligned, dst_aligned;
   int rows, row_bytes, sub_y;
-  /* Selectors of __byte_perm(): of two words of chroma, Cb and Cr. */
+  /* Selectors of __byte_perm() that take Cb and Cr from two words of chroma. */
   uint32_t cb, cr;
-  /* Of what is written, in a row of a block: the first Cb and Cr, and the bytes to the next one. */
+  /* In a row of a block's results: bytes from the first chroma to the first Cb and Cr, and from
+   * one to the next. */
   int cb_first, cr_first, step;
 };
 
@@ -103,12 +109,13 @@ struct LightTensorFrame
   int early; /* blocks that run at once */
   int n_planes;
   const uint4 *fragments;
-  /* By code: the two halves of a value, the high one below; WEIGHTED: light. */
+  /* By code: both FP16 parts of a value, the high part in the low 16 bits; WEIGHTED: light. */
   const uint32_t *decode;
   const uint32_t *encode; /* YUV: LightLine */
   float offset;           /* of results, with LIGHT_ENCODE_ABOVE */
-  /* Of four channels, as selectors of __byte_perm(): `in` takes a channel's byte from a pixel, the
-   * fourth one's last; `out` makes a pixel of two words that have two channels each. */
+  /* Selectors of __byte_perm() for four channels: `in[c]` takes the byte of channel c from a
+   * pixel, and in[3] that of the copied channel or alpha; `out` makes a pixel from two words
+   * that have two channels each. */
   uint32_t in[4], out;
   bool write_alpha; /* else it is copied */
   LightMatrix matrix;
@@ -118,29 +125,33 @@ struct LightTensorFrame
 
 struct LightTensorVariant;
 
-/* What a plan keeps for it; starts zeroed. */
+/* A plan's state for light-tensor; starts zeroed. */
 struct LightTensor
 {
   Staging constants; /* fragments and tables */
-  bool encodes;      /* the table of codes has an entry for all results */
+  /* the encoding table was made, and is accurate for all results */
+  bool encodes;
   uint32_t encode[LIGHT_ENCODE_ENTRIES];
-  LightLine line[LIGHT_ENCODE_ENTRIES]; /* YUV: that instead */
-  unsigned chosen;   /* the filter's revision that the variant is of */
-  unsigned revision; /* that the constants are of */
-  const LightTensorVariant *variant; /* NULL: the plan is not for this */
+  LightLine line[LIGHT_ENCODE_ENTRIES]; /* YUV: instead of `encode` */
+  unsigned chosen; /* the filter's revision for which the variant was chosen */
+  unsigned revision; /* the filter's revision of the constants */
+  /* NULL: light-tensor does not suit the plan */
+  const LightTensorVariant *variant;
   StripOccupancy occupancy;
   StripHeights heights;
 };
 
-/* Allocates what plans of this layout take, if any of their filters can run on tensor cores. */
+/* Makes the tables and allocates memory for the plan, if plans of its layout can run on tensor
+ * cores. */
 bool light_tensor_prepare (
     const LightPlan *plan, LightTensor *tensor, Fault *fault);
 void light_tensor_release (LightTensor *tensor);
 
-/* Whether tensor cores keep the promised accuracy for the plan's filter, and know its layout. */
+/* Whether the plan's layout is supported and tensor cores keep light.h's accuracy for its current
+ * filter. */
 bool light_tensor_suits (const LightPlan *plan, LightTensor *tensor);
 
-/* Queues a frame of a plan that it suits. */
+/* Queues a frame; light_tensor_suits() must have returned true for the plan's filter. */
 bool light_tensor_run (const LightPlan *plan, LightTensor *tensor,
     const Image *src, const Image *dst, GpuStream stream, GpuOrder order,
     Fault *fault);

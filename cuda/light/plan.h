@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* plan: what light.c shares with the backends. Not a public header. */
+/* plan: types that light.c shares with the backends. Not a public header. */
 #pragma once
 
 #include "../light.h"
@@ -14,7 +14,7 @@ extern "C" {
 #define LIGHT_MAX_WORK 4
 #define LIGHT_MAX_COPIES (IMAGE_MAX_PLANES * IMAGE_MAX_CHANNELS)
 
-/* Where the samples of a channel are. */
+/* The position and format of a channel's samples. */
 typedef struct
 {
   int memory;
@@ -26,13 +26,13 @@ typedef struct
   int width; /* samples */
 } LightChannel;
 
-/* Host memory, owned by the plan. */
+/* Tables in host memory, owned by the plan. */
 typedef struct
 {
-  uint16_t *linear;  /* RGB, grey: [2^depth], of codes; YUV: T [N] */
-  uint16_t *encoded; /* [LIGHT_CODES] of q: codes; YUV: g */
-  uint16_t *
-      alpha; /* [2^depth] of alpha's codes: a; NULL without a work plane of alpha */
+  uint16_t *linear;  /* light; RGB, grey: [2^depth], by code; YUV: T [N] */
+  uint16_t *encoded; /* [LIGHT_CODES], by q: codes; YUV: g */
+  /* [2^depth], by code of alpha: a; n_alpha is 0 without a work plane of alpha */
+  uint16_t *alpha;
   int n_linear, n_alpha;
 } LightTables;
 
@@ -40,18 +40,19 @@ typedef struct LightOps
 {
   /* Allocates plan->state. */
   bool (*prepare) (LightPlan *plan, Fault *fault);
-  /* Allocates the blocks of both work pictures, none of which is there. */
+  /* Allocates both plan->block, which are NULL. */
   bool (*make_work) (LightPlan *plan, size_t bytes, Fault *fault);
-  /* Frees those that there are. */
+  /* Frees both, and sets them to NULL. */
   void (*drop_work) (LightPlan *plan);
   void (*release) (LightPlan *plan);
-  /* Makes plan->work of src, and dst of plan->result and what is copied from src. */
+  /* decode makes plan->work from src; encode makes dst from plan->result, and copies the channels
+   * of plan->copy from src. */
   bool (*decode) (
       LightPlan *plan, const Image *src, GpuStream stream, Fault *fault);
   bool (*encode) (LightPlan *plan, const Image *src, const Image *dst,
       GpuStream stream, Fault *fault);
-  /* Whether one step does all that, with the filter that the plan has now, and that step; NULL:
-   * never. */
+  /* takes_one_step: whether run() decodes, filters and encodes in one step with the plan's
+   * current filter; NULL: never. */
   bool (*takes_one_step) (const LightPlan *plan);
   bool (*run) (LightPlan *plan, const Image *src, const Image *dst,
       GpuStream stream, GpuOrder order, Fault *fault);
@@ -62,26 +63,26 @@ struct LightPlan
   const LightOps *ops;
   Backend backend;
   Gpu *gpu;
-  const SepconvMethod *method; /* asked for; NULL: the fastest */
+  const SepconvMethod *method; /* that the user chose; NULL: the fastest */
   Image layout;
-  LightSpec spec;   /* borrows `decode`; without a filter */
+  LightSpec spec;   /* borrows `decode`; has no filter */
   uint16_t *decode; /* T; NULL: there is none */
   LightNumbers numbers;
   LightTables tables;
   LightChannel color[3]; /* red, green, blue; Y, Cb, Cr; or grey */
-  LightChannel alpha;    /* if there is a work plane of it */
+  LightChannel alpha;    /* set if alpha has a work plane */
   int n_copies;
   LightChannel copy[LIGHT_MAX_COPIES];
-  /* Of the backend's memory: the work picture, its result. NULL until they are needed. */
+  /* The backend's memory of `work` and of `result`; NULL until needed. */
   uint8_t *block[2];
-  Image work, result; /* as high as the run's images */
+  Image work, result; /* with the rows of the run's images */
   SepconvPlan *filter;
   void *state; /* the backend's own */
 };
 
 extern const LightOps light_host_ops, light_device_ops;
 
-/* The work picture's planes. */
+/* The number of planes of the work picture. */
 static inline int
 light_n_work (const LightNumbers *numbers)
 {
@@ -102,7 +103,7 @@ light_channel_height (const LightChannel *channel, const Image *image)
   return image->memory[channel->memory].height;
 }
 
-/* tables.c: makes the tables and the numbers of a valid spec. */
+/* In tables.c: make the tables and the numbers of a valid spec. */
 bool light_tables_make (LightTables *tables, const LightSpec *spec,
     const LightNumbers *numbers, int depth, int alpha_depth, Fault *fault);
 void light_tables_clear (LightTables *tables);

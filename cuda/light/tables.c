@@ -28,8 +28,8 @@ light_linear_code (const LightSpec *spec, double value)
       (int) floor (last_entry (spec) * fmin (fmax (value, 0.0), 1.0) + 0.5));
 }
 
-/* The same for a code. The product is exact, so that a quotient in the middle of two entries is
- * one. */
+/* light_linear_code() of a code's value. The product is exact, so that a quotient halfway
+ * between two entries is exactly halfway. */
 static int
 linear_of_code (const LightSpec *spec, int code)
 {
@@ -39,8 +39,8 @@ linear_of_code (const LightSpec *spec, int code)
   return entry (spec, i < 0.0 ? 0 : i > last ? last : (int) i);
 }
 
-/* p (q) for one q after the other in ascending order; *at is the first entry that is not below the
- * last q, 0 at the start. */
+/* p (q) of light.h, to be called for each q in ascending order. *at is the first entry that is
+ * not below the previous q; 0 at first. */
 static double
 position (const LightSpec *spec, int q, int *at)
 {
@@ -78,7 +78,7 @@ fill_encoded (
         (uint16_t) floor (black + range * position (spec, q, &at) / last + 0.5);
 }
 
-/* Angles: a whole turn is one more than the largest code. */
+/* Fills `encoded` for angles: a full turn is one more than the largest code. */
 static void
 fill_angles (LightTables *tables, const LightNumbers *numbers)
 {

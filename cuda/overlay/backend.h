@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* backend: what overlay.c shares with those that draw. Not a public header. */
+/* backend: types that overlay.c shares with the backends that draw. Not a public header. */
 #pragma once
 
 #include "drawing.h"
@@ -16,7 +16,7 @@ struct OverlayPlan
   Backend backend;
   Image layout;
   int bins;
-  /* Of the histogram, by component. */
+  /* The plane and channel of each component of the histogram. */
   int plane[OVERLAY_MAX_COMPONENTS], channel[OVERLAY_MAX_COMPONENTS];
   int subsampling_x[IMAGE_MAX_PLANES], subsampling_y[IMAGE_MAX_PLANES];
   unsigned channels[IMAGE_MAX_PLANES];
@@ -34,7 +34,8 @@ typedef struct
 
 struct OverlayBackendOps
 {
-  /* Allocates plan->state for the plan's layout and bins, and any other spec. */
+  /* Allocates plan->state; it depends on the plan's layout and bins, not on the rest of the
+   * spec. */
   bool (*prepare) (OverlayPlan *plan, Fault *fault);
   void (*release) (OverlayPlan *plan);
   bool (*run) (OverlayPlan *plan, const OverlayRun *run, Fault *fault);
@@ -42,11 +43,11 @@ struct OverlayBackendOps
 
 extern const OverlayBackendOps overlay_host_ops, overlay_cuda_ops;
 
-/* All paints of a valid spec; their colours are those of channels that it draws. */
+/* Makes all paints of a valid spec, with colours only for the channels that it draws on. */
 void overlay_fill_palette (OverlayPaint paint[OVERLAY_N_PAINTS],
     const OverlaySpec *spec, const Image *layout);
 
-/* Whether the rows of a memory are the same on both sides. */
+/* Whether src and dst have the same rows in a memory. */
 static inline bool
 overlay_in_place (const OverlayRun *run, int memory)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* draw-cuda: on a GPU, as three kernels of one stream. One block makes the columns;
- * then all rows are copied, but for what is drawn; then that is. */
+/* draw-cuda: the CUDA backend, three kernels on one stream. The first, of one block, makes the
+ * columns; the second copies all rows except the area that is drawn; the third draws it. */
 #include "backend.h"
 
 #include "../gpu-check.h"
@@ -13,14 +13,14 @@
 #define COPY_BYTES 16 /* by one thread */
 #define DRAW_WIDTH 32
 #define DRAW_HEIGHT 8
-/* What a grid may have along y and z on every GPU. */
+/* The largest extent of a grid along y and z. */
 #define MAX_BLOCKS 65535
 
-/* plan->state: device memory that a run fills for itself. */
+/* plan->state: device memory that each run fills again. */
 struct CudaState
 {
   uint64_t *counts;       /* [OVERLAY_MAX_COMPONENTS][bins] */
-  uint64_t *levels;       /* of as many columns as below */
+  uint64_t *levels;       /* as many as `columns` has entries */
   OverlayColumns columns; /* of OVERLAY_MAX_COMPONENTS * OVERLAY_MAX_SIZE */
 };
 
@@ -31,7 +31,7 @@ struct ColumnsFrame
   CudaState state;
 };
 
-/* Bytes [first_byte, last_byte) of rows [first_row, last_row) are left out. */
+/* A memory to be copied, without bytes [first_byte, last_byte) of rows [first_row, last_row). */
 struct CopyMemory
 {
   const uint8_t *src;
@@ -53,7 +53,7 @@ struct DrawFrame
   OverlayPlane plane[IMAGE_MAX_PLANES];
 };
 
-/* Parameters of a kernel take no more on most GPUs. */
+/* On most GPUs a kernel's parameters are at most 4096 bytes. */
 static_assert (sizeof (DrawFrame) <= 4096 && sizeof (ColumnsFrame) <= 4096,
     "the palette travels with the launch");
 
@@ -64,7 +64,7 @@ merge (uint64_t a, uint64_t b)
   return Sum ? a + b : a < b ? b : a;
 }
 
-/* The sum, or the largest, of what the block's threads have; all must come. */
+/* The sum, or the largest, of the values of the block's threads. All threads must call it. */
 template <bool Sum>
 __device__ static uint64_t
 combine (uint64_t mine)
@@ -74,7 +74,7 @@ combine (uint64_t mine)
 
   all[me] = mine;
   __syncthreads ();
-  /* In two steps: barriers cost more than a few sums in a row. */
+  /* In two steps: more barriers would cost more than these serial sums. */
   for (unsigned i = me + 32; me < 32 && i < COLUMN_THREADS; i += 32)
     all[me] = merge<Sum> (all[me], all[i]);
   __syncthreads ();
@@ -86,8 +86,8 @@ combine (uint64_t mine)
   return mine;
 }
 
-/* Brings a component's counters to the device, where the columns find them again,
- * and says which of its marks show. */
+/* Copies a component's counters to device memory, for make_levels(); returns which of its marks
+ * show: bit 0 the dark one, bit 1 the bright one. */
 __device__ static uint32_t
 take_counts (const OverlayDrawing &drawing, const OverlaySteps &steps,
     const uint64_t *from, uint64_t *to)
@@ -111,7 +111,7 @@ take_counts (const OverlayDrawing &drawing, const OverlaySteps &steps,
       | (overlay_is_clipped (&drawing, bright, all) ? 2u : 0);
 }
 
-/* Returns the largest level. */
+/* Makes the levels of all columns; returns the largest. */
 __device__ static uint64_t
 make_levels (const OverlayDrawing &drawing, const OverlaySteps &steps,
     const uint64_t *counts, uint64_t *levels)
@@ -154,7 +154,7 @@ __launch_bounds__ (COLUMN_THREADS) columns_kernel (const ColumnsFrame frame)
     uint64_t *counts = frame.state.counts + (size_t) k * steps.bins;
     uint64_t level;
 
-    /* Its barriers are also between the counts' writes and reads. */
+    /* Its barriers also separate the writes of the counts from their reads. */
     marks |= take_counts (drawing, steps, frame.result[k], counts) << 2 * k;
     level =
         make_levels (drawing, steps, counts, frame.state.levels + k * width);
@@ -173,8 +173,7 @@ __launch_bounds__ (COLUMN_THREADS) columns_kernel (const ColumnsFrame frame)
         frame.state.columns.inner + k * width);
 }
 
-/* A thread takes what lies in 16 bytes of dst that begin at a multiple of 16, as one
- * vector where src lets it. */
+/* Copies the bytes of one aligned 16-byte unit of dst, as one vector if src is aligned, too. */
 __device__ static void
 copy_run (const CopyMemory &memory, int y, int run)
 {
@@ -246,7 +245,8 @@ done:
   return ok;
 }
 
-/* What all planes of the memory draw: a copy of that would be overwritten. */
+/* Describes a memory, and the area that all of its planes draw: it is not copied, because drawing
+ * would overwrite it. */
 static CopyMemory
 describe_memory (const OverlayRun *run, int m)
 {
@@ -268,7 +268,7 @@ describe_memory (const OverlayRun *run, int m)
 
     if (plane->memory != m)
       continue;
-    /* Pixels may reach into each other. */
+    /* Pixels may overlap. */
     if ((plane->n_channels - 1) * plane->channel_stride + plane->sample_bytes
         > plane->pixel_stride)
       memory.last_row = 0;
@@ -295,7 +295,7 @@ copy_rows (const OverlayRun *run, Fault *fault)
     bytes = max (bytes, frame.memory[m].row_bytes);
     height = max (height, frame.memory[m].height);
   }
-  /* A row that does not begin at a multiple reaches into one more of them. */
+  /* A row that is not aligned to COPY_BYTES touches one unit more. */
   if (height > 0)
     GPU_CHECK (
         gpu_launch (copy_kernel,
@@ -358,7 +358,7 @@ cuda_release (OverlayPlan *plan)
   free (state);
 }
 
-/* Loads them, so that no frame waits for that. */
+/* Loads the kernels, so that no frame waits for that. */
 static bool
 load_kernels (Fault *fault)
 {

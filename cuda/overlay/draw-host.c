@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* draw-host: on the CPU. Columns are made by the caller's thread; rows are copied
- * and drawn into by all workers: first the paints of a row of the frame, then what
- * they sum up to for a row of samples, then the samples. */
+/* draw-host: the CPU backend. The caller's thread makes the columns; workers copy rows and draw
+ * into them: first they find the paints of a row of the frame, then sum these for a row of
+ * samples, then blend the samples. */
 #include "backend.h"
 
 #include "../workers.h"
@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that are worth waking a thread for. */
+/* Least number of bytes that are worth waking a thread for. */
 #define GRAIN_BYTES 65536
 /* Columns of the frame that are painted at a time. */
 #define CHUNK 512
-/* Samples of a row from a pixel to the next, where rows are drawn as such. */
+/* Most samples from a pixel to the next for draw_samples(). */
 #define MAX_PERIOD 4
 
-/* Where a loop is written once, and compiled for several constants. */
+/* For a loop that is written once, and compiled for several constants. */
 #define INNER static inline __attribute__ ((always_inline))
 
 typedef struct
@@ -24,13 +24,13 @@ typedef struct
   Workers *workers;
   OverlayColumns columns; /* of OVERLAY_MAX_COMPONENTS * OVERLAY_MAX_SIZE */
   uint32_t marks;
-  uint64_t *levels; /* of as many columns, while heights are made */
-  /* Of the run: what a channel takes of each paint, the weight in the lower half, the
-   * colour in the upper one. */
+  uint64_t *levels; /* as many; used only while heights are made */
+  /* For the run: each channel's weight of each paint in the lower 32 bits, and its weighted
+   * colour in the upper 32. */
   uint64_t taken[IMAGE_MAX_PLANES][IMAGE_MAX_CHANNELS][OVERLAY_N_PAINTS];
 } HostState;
 
-/* A run, handed to the workers. */
+/* A run, as passed to the workers. */
 typedef struct
 {
   const OverlayPlan *plan;
@@ -98,7 +98,7 @@ make_columns (
   }
 }
 
-/* Paints columns [from, to) of the frame, as far as they are among `n` from `x` on. */
+/* Paints those of the frame's columns [from, to) that lie in [x, x + n); paint[0] is column x. */
 static void
 fill (uint8_t *paint, int x, int n, int from, int to, int with)
 {
@@ -124,7 +124,8 @@ add_bars (uint8_t *bars, uint8_t *outlines, const uint16_t *height,
   }
 }
 
-/* Marks lie in the corners: as many beside each other as there are components. */
+/* Paints marks in the graph's corners; each component has at most one in each corner, side by
+ * side. */
 static void
 paint_marks (uint8_t *paint, const OverlayDrawing *drawing, uint32_t marks,
     const OverlayRow *row, int column, int n)
@@ -145,7 +146,7 @@ paint_marks (uint8_t *paint, const OverlayDrawing *drawing, uint32_t marks,
   }
 }
 
-/* overlay_graph_paint() of columns [column, column + n), n up to CHUNK. */
+/* overlay_graph_paint() of columns [column, column + n); n is at most CHUNK. */
 static void
 paint_graph (uint8_t *paint, const HostState *state,
     const OverlayDrawing *drawing, const OverlayRow *row, int column, int n)
@@ -182,7 +183,7 @@ paint_graph (uint8_t *paint, const HostState *state,
     paint_marks (paint, drawing, state->marks, row, column, n);
 }
 
-/* overlay_paint_at() of the frame's columns [x, x + n), n up to CHUNK. */
+/* overlay_paint_at() of the frame's columns [x, x + n); n is at most CHUNK. */
 static void
 paint_row (uint8_t *paint, const HostState *state,
     const OverlayDrawing *drawing, const OverlayRow *row, int x, int n)
@@ -205,14 +206,15 @@ paint_row (uint8_t *paint, const HostState *state,
       OVERLAY_PAINT_LINE);
 }
 
-/* Sums of what a plane's samples take, in the order of the row. Samples of other planes
- * that lie among them have nothing. */
+/* Sums of weights and colours, as in HostState.taken, for each sample of a row. They are 0 for
+ * samples of other planes that lie between. */
 typedef struct
 {
   uint64_t sum[CHUNK * MAX_PERIOD];
 } RowSums;
 
-/* Adds a row of the frame to n pixels' sums; inlined, for constants. */
+/* Adds the paints of a row of the frame to the sums of n pixels, each `across` columns wide;
+ * inlined, for constants. */
 INNER void
 add_paints_as (uint64_t *sum, const uint64_t *taken, const uint8_t *paint,
     int n, int across, int period)
@@ -234,8 +236,8 @@ add_paints (uint64_t *sum, const uint64_t *taken, const uint8_t *paint, int n,
     add_paints_as (sum, taken, paint, n, across, period);
 }
 
-/* overlay_blend() of n samples, with a sum over 1 << log pixels, in 32 bits; inlined,
- * for each kind of sample. */
+/* overlay_blend() of n samples in 32 bits, with sums over 1 << log pixels; inlined, for each kind
+ * of sample. */
 INNER void
 blend_as (
     uint8_t *samples, const RowSums *sums, int n, int log, int shift, int bytes)
@@ -268,7 +270,7 @@ blend (uint8_t *samples, const RowSums *sums, int n, int log,
     blend_as (samples, sums, n, log, plane->shift, 1);
 }
 
-/* Of the pixels that a sample stands for; -1: they are no power of two. */
+/* The base 2 logarithm of the number of pixels that a sample stands for; -1: no power of two. */
 static int
 log2_of (int pixels)
 {
@@ -279,8 +281,8 @@ log2_of (int pixels)
   return 1 << log == pixels ? log : -1;
 }
 
-/* Whether draw_samples() can do a plane whose samples stand for `1 << log` pixels: the
- * products must fit 32 bits, and the samples lie in a row with few others between. */
+/* Whether draw_samples() can draw a plane whose samples stand for `1 << log` pixels: products
+ * must fit 32 bits, and few other samples may lie between a row's samples. */
 static bool
 suits_rows (
     const OverlayPlan *plan, const OverlayPlane *plane, int index, int log)
@@ -292,7 +294,7 @@ suits_rows (
       && (plane->n_channels - 1) * plane->channel_stride < plane->pixel_stride;
 }
 
-/* The sums of pixels [x, x + n) of row y. */
+/* Makes the sums of pixels [x, x + n) of row y. */
 static void
 sum_paints (RowSums *sums, const OverlayPlan *plan, const OverlayPlane *plane,
     int index, int y, int x, int n)
@@ -316,15 +318,15 @@ sum_paints (RowSums *sums, const OverlayPlan *plan, const OverlayPlane *plane,
   }
 }
 
-/* Pixels [first, last) of row y, whose samples all stand for `1 << log` pixels of the
- * frame. What is there already is the source. */
+/* Draws pixels [first, last) of row y, each of which stands for `1 << log` pixels of the frame.
+ * dst has the source's samples already. */
 static void
 draw_samples (const OverlayPlan *plan, const OverlayPlane *plane, int index,
     int y, int first, int last, int log)
 {
   const int period = plane->pixel_stride / plane->sample_bytes;
   const int apart = plane->channel_stride / plane->sample_bytes;
-  /* Of the last pixel, no more than its own. */
+  /* Samples after the last pixel's own, which are not touched. */
   const int behind = period - 1 - (plane->n_channels - 1) * apart;
   RowSums sums;
   int n;
@@ -338,7 +340,7 @@ draw_samples (const OverlayPlan *plan, const OverlayPlane *plane, int index,
   }
 }
 
-/* Any pixels, one by one. */
+/* Draws pixels [first, last) of row y one by one, for any layout. */
 static void
 draw_pixels (const OverlayPlan *plan, const OverlayPlane *plane, int index,
     int y, int first, int last)
@@ -360,7 +362,8 @@ draw_pixels (const OverlayPlan *plan, const OverlayPlane *plane, int index,
   }
 }
 
-/* The last pixel may stand for fewer of the frame's than the others. */
+/* Draws row y of a plane. Its last pixel may stand for fewer pixels of the frame than the
+ * others. */
 static void
 draw_row (const OverlayPlan *plan, const OverlayPlane *plane, int index, int y)
 {
@@ -378,7 +381,7 @@ draw_row (const OverlayPlan *plan, const OverlayPlane *plane, int index, int y)
   draw_pixels (plan, plane, index, y, whole, plane->last_x);
 }
 
-/* Rows [first, last) of a memory. */
+/* Copies and draws rows [first, last) of a memory. */
 static void
 draw_memory (
     const OverlayPlan *plan, const OverlayRun *run, int m, int first, int last)
@@ -399,7 +402,7 @@ draw_memory (
   }
 }
 
-/* Rows of all memories, one memory after the other. */
+/* Copies and draws rows [first, last); rows are counted through all memories. */
 static void
 draw_rows (void *user, int worker, int first, int last)
 {

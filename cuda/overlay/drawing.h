@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* drawing: what overlay.h defines, as integer functions of one column or of one
- * pixel. Host and device run the same text, and so agree in every bit. */
+/* drawing: the definitions of overlay.h, as integer functions of one column or one pixel. Host
+ * and device compile the same code, and so agree in every bit. */
 #pragma once
 
 #include "../overlay.h"
@@ -11,28 +11,28 @@
 #define OVERLAY_FUNCTION static inline
 #endif
 
-/* Of opacities, levels and logarithms. */
+/* 1 in fixed point, for opacities, levels and logarithms. */
 #define OVERLAY_ONE 65536
 #define OVERLAY_SHARE_BITS 24
-/* Sets of components. */
+/* The number of sets of components. */
 #define OVERLAY_N_SETS (1 << OVERLAY_MAX_COMPONENTS)
 
-/* What a pixel may be painted with: indices into the palette. */
+/* The paints of a pixel: indices into the palette. */
 enum
 {
   OVERLAY_PAINT_NOTHING,
   OVERLAY_PAINT_BACKGROUND,
-  /* And from here on the bars of a set of components, bit k for component k; the
-   * empty set is the background. */
+  /* Plus a set of components, bit k for component k: the set's bars; the empty set is the
+   * background. */
   OVERLAY_PAINT_BARS = OVERLAY_PAINT_BACKGROUND,
-  /* The outlines of a set of components, which is not empty. */
+  /* Plus a set of components that is not empty: the set's outlines. */
   OVERLAY_PAINT_OUTLINES = OVERLAY_PAINT_BARS + OVERLAY_N_SETS - 1,
   OVERLAY_PAINT_LINE = OVERLAY_PAINT_OUTLINES + OVERLAY_N_SETS,
   OVERLAY_PAINT_GRID,
   OVERLAY_N_PAINTS
 };
 
-/* Of a paint over the background: out = in + sum w (code - in) / OVERLAY_ONE. */
+/* A paint, including the background under it: out = in + sum w (code - in) / OVERLAY_ONE. */
 typedef struct
 {
   uint32_t weight;                                      /* sum w */
@@ -44,8 +44,8 @@ typedef struct
 {
   int bins, depth;
   int steps;       /* overlay.h's n */
-  int dark_bins;   /* the first bins, whose samples are dark */
-  int bright_from; /* the first of the bins whose samples are bright */
+  int dark_bins;   /* number of first bins, whose samples are dark */
+  int bright_from; /* first bin whose samples are bright */
 } OverlaySteps;
 
 typedef struct
@@ -62,19 +62,20 @@ typedef struct
   OverlayPaint paint[OVERLAY_N_PAINTS];
 } OverlayDrawing;
 
-/* What a run computes before it draws: [n_components][graph_width], and bits 2 k
- * and 2 k + 1 for the dark and the bright mark of component k. */
+/* Results that a run computes before it draws: `height` and `inner` are
+ * [n_components][graph_width]; in *marks bits 2 k and 2 k + 1 are the dark and the bright mark of
+ * component k. */
 typedef struct
 {
   uint16_t *height, *inner;
   uint32_t *marks;
 } OverlayColumns;
 
-/* What is the same for all pixels of a row of the frame. */
+/* Values common to all pixels of a row of the frame. */
 typedef struct
 {
   int beside; /* the paint beside the graphs, within the border */
-  int graph;  /* that the row is in, or -1 */
+  int graph;  /* index of the graph that the row crosses, or -1 */
   int row;    /* in the graph, from its top */
 } OverlayRow;
 
@@ -84,7 +85,7 @@ typedef struct
   uint64_t weight, color[IMAGE_MAX_CHANNELS];
 } OverlaySum;
 
-/* A plane of the frame and the pixels of it that the rectangle touches. */
+/* A plane of the frame, and its pixels that the rectangle touches. */
 typedef struct
 {
   const uint8_t *src;
@@ -118,8 +119,9 @@ overlay_count (const OverlaySteps *steps, const uint64_t *counts, int step)
           : (uint32_t) step];
 }
 
-/* Less than 2^48, as counts add up to less than 2^32. Column c covers [c n, (c + 1) n)
- * on a line on which step s covers [s G, (s + 1) G). */
+/* The level of a column, below 2^48, as counts sum to less than 2^32. On a line on which column
+ * c covers [c n, (c + 1) n), step s covers [s G, (s + 1) G); n is `steps`, G is the graph's
+ * width. */
 OVERLAY_FUNCTION uint64_t
 overlay_level (const OverlaySteps *steps, const uint64_t *counts,
     int graph_width, int column)
@@ -139,7 +141,7 @@ overlay_level (const OverlaySteps *steps, const uint64_t *counts,
   return sum * OVERLAY_ONE / (uint64_t) steps->steps;
 }
 
-/* log2 (v) for v >= 1, both times OVERLAY_ONE. */
+/* log2 (v) for v >= 1, linear between powers of two; both in units of 1 / OVERLAY_ONE. */
 OVERLAY_FUNCTION uint64_t
 overlay_log2 (uint64_t v)
 {
@@ -166,7 +168,7 @@ overlay_height (const OverlayDrawing *drawing, uint64_t level, uint64_t largest)
   return overlay_larger ((int) ((2 * rows * part + whole) / (2 * whole)), 1);
 }
 
-/* `heights` are the component's. */
+/* The number of a column's rows below its outline; `heights` are those of the component. */
 OVERLAY_FUNCTION int
 overlay_inner (
     const OverlayDrawing *drawing, const uint16_t *heights, int column)
@@ -188,7 +190,7 @@ overlay_is_clipped (
   return clipped << OVERLAY_SHARE_BITS > drawing->clip_share * all;
 }
 
-/* The triangle whose tip is in column 0. */
+/* Whether (column, row) lies in the triangle of a mark, whose tip is in column 0. */
 OVERLAY_FUNCTION bool
 overlay_in_triangle (int column, int row, int size)
 {
@@ -199,7 +201,8 @@ overlay_in_triangle (int column, int row, int size)
       <= 2 * column + 1 - size % 2;
 }
 
-/* The component whose mark is there, or -1. `row` counts from the graph's top. */
+/* The component whose mark covers (column, row) of a graph, or -1; `row` counts from the graph's
+ * top. `first` is the graph's first component. */
 OVERLAY_FUNCTION int
 overlay_mark (const OverlayDrawing *drawing, uint32_t marks, int first,
     int column, int row)
@@ -221,7 +224,7 @@ overlay_mark (const OverlayDrawing *drawing, uint32_t marks, int first,
   return -1;
 }
 
-/* The first column of a line of the grid. */
+/* The first column of the grid line at `quarter` quarters of the graph's width. */
 OVERLAY_FUNCTION int
 overlay_grid_line (const OverlayDrawing *drawing, int quarter)
 {
@@ -240,7 +243,7 @@ overlay_on_grid (const OverlayDrawing *drawing, int column)
   return false;
 }
 
-/* The paint at a place in a graph; `row` counts from its top. */
+/* The paint at (column, row) of a graph; `row` counts from its top. */
 OVERLAY_FUNCTION int
 overlay_graph_paint (const OverlayDrawing *drawing,
     const OverlayColumns *columns, int graph, int column, int row)
@@ -306,7 +309,8 @@ overlay_paint_at (const OverlayDrawing *drawing, const OverlayColumns *columns,
   return overlay_graph_paint (drawing, columns, row->graph, column, row->row);
 }
 
-/* Rounded down only once: a quotient by n * OVERLAY_ONE. */
+/* Blends sums over `pixels` pixels with a code. The two divisions equal one by
+ * pixels * OVERLAY_ONE, as both round down. */
 OVERLAY_FUNCTION uint32_t
 overlay_blend (uint32_t in, uint64_t weight, uint64_t color, uint32_t pixels)
 {
@@ -339,7 +343,7 @@ overlay_store (uint8_t *sample, uint32_t raw, int sample_bytes)
 #endif
 }
 
-/* Adds what pixel x of plane number `index` covers of a row of the frame. */
+/* Adds the paints of the pixels of a row of the frame that pixel x of plane `index` covers. */
 OVERLAY_FUNCTION void
 overlay_add_row (OverlaySum *sum, const OverlayDrawing *drawing,
     const OverlayColumns *columns, const OverlayRow *row,
@@ -360,7 +364,7 @@ overlay_add_row (OverlaySum *sum, const OverlayDrawing *drawing,
   }
 }
 
-/* How many rows of the frame row y of a plane covers. */
+/* The number of the frame's rows that row y of a plane covers. */
 OVERLAY_FUNCTION int
 overlay_rows (const OverlayDrawing *drawing, const OverlayPlane *plane, int y)
 {
@@ -368,8 +372,8 @@ overlay_rows (const OverlayDrawing *drawing, const OverlayPlane *plane, int y)
       plane->subsampling_y, drawing->frame_height - y * plane->subsampling_y);
 }
 
-/* Writes pixel (x, y) of a plane, given the sum over `rows` rows of the frame;
- * copies what is not drawn on. */
+/* Writes pixel (x, y) of a plane, given the sum over `rows` rows of the frame; copies samples
+ * that are not drawn on. */
 OVERLAY_FUNCTION void
 overlay_write (const OverlaySum *sum, const OverlayDrawing *drawing,
     const OverlayPlane *plane, int rows, int x, int y)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* palette: the colours of a spec as integer weights. Only the host computes it, so
- * doubles do no harm here. */
+/* palette: the colours of a spec as integer weights. Only the host computes it, so doubles cannot
+ * make host and device differ. */
 #include "backend.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ fixed_point (double share)
   return (uint32_t) lrint (share * OVERLAY_ONE);
 }
 
-/* A colour that is the mean of n, over the background. */
+/* A paint whose colour is the mean of n colours, over the background. */
 static void
 mix_paint (OverlayPaint *paint, const OverlaySpec *spec, const Image *layout,
     double opacity, const OverlayColor *const *colors, int n)

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* place: where an overlay goes, and how thick its lines are. */
+/* place: computes an overlay's position and size, and the thickness of its lines. */
 #include "drawing.h"
 
 #include <math.h>
 
-/* The frame's shorter side, in lines' thicknesses: a line is one pixel up to 810
- * rows, two at 1080, four at 2160. */
+/* The frame's shorter side, in units of a line's thickness: a line is one pixel up to 810 rows,
+ * two at 1080, four at 2160. */
 #define LINES_A_SIDE 540.0
-/* In lines' thicknesses. */
+/* In units of a line's thickness. */
 #define PADDING 3
 #define MARK 7
-/* What a graph needs to be read, in pixels and in lines' thicknesses; on a frame of
- * 320x240 still a part of it. */
+/* The least size of a readable graph, in pixels and in units of a line's thickness; even on a
+ * frame of 320x240 it does not fill the frame. */
 #define LEAST_COLUMNS 96
 #define LEAST_BARS 20
 
-/* Pixels that a share of a side is; never so many that they do not fit an int. */
+/* A share of a side in pixels; the share is clamped to [0, 1], so that the result fits an int. */
 static int
 part_of (double share, int side)
 {
@@ -41,7 +41,8 @@ most_steps (const OverlaySpec *spec, const Image *layout)
   return most;
 }
 
-/* The nearest multiple of the steps, as far as it fits and is near. */
+/* The number of columns: the multiple of `steps` nearest to `wanted` that fits into `room`, if
+ * it is at least three quarters of `wanted`; else `wanted`, clamped to the room. */
 static int
 choose_columns (int wanted, int room, int steps)
 {
@@ -63,8 +64,8 @@ largest_of (const int *values, int n)
   return largest;
 }
 
-/* The place of a side of `size` pixels along a frame: at its start (0), in the
- * middle (1) or at its end (2). */
+/* The position of a side of `size` pixels along a frame: at its start (`third` 0), in the
+ * middle (1) or at its end (2); a multiple of `grid`. */
 static int
 align (int third, int size, int frame, int margin, int grid)
 {
@@ -87,7 +88,8 @@ overlay_place (OverlaySpec *spec, const Image *layout, OverlayPosition position,
   const int away = part_of (fmin (margin, 0.5), side);
   const int n = spec->arrangement == OVERLAY_STACKED ? spec->n_components : 1;
   const int around = inset + (n - 1) * padding;
-  const int extra = (2 + MARK) * line; /* of a graph: all but its bars */
+  const int extra =
+      (2 + MARK) * line; /* rows of a graph above and below its bars */
   const int room_x = frame_width - 2 * away - inset;
   const int room_y = (frame_height - 2 * away - around) / n;
   int columns, rows;

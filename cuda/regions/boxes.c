@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "boxes.h"
 
-/* As regions_taps_reach(), also of the taps that a strength makes. */
+/* As regions_taps_reach(), also for the taps that strength > 0 makes. */
 static int
 reach_of (const RegionsPlan *plan, const RegionsPlace *place,
     const Image *layout, int p, bool along_y)

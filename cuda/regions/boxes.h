@@ -8,13 +8,13 @@
 extern "C" {
 #endif
 
-/* The samples of plane p that the fill of a place's part reads, at least. */
+/* The samples of plane p that the fill of a place's part reads; there may be more than it reads. */
 RegionsArea regions_read_area (const RegionsPlan *plan,
     const RegionsPlace *place, const RegionsPart *part, const Image *layout,
     int p);
 
-/* Fills in what a place reads and writes of each of layout's memories, [n_memories]: at least all that
- * its fill needs, and all that its weights reach. */
+/* Fills in the boxes that a place reads and writes in each of layout's memories, both
+ * [n_memories]: at least all that its fill reads, and all that its weights reach. */
 void regions_find_boxes (const RegionsPlan *plan, const RegionsPlace *place,
     const Image *layout, int rows_apart, ImageBox *read, ImageBox *written);
 

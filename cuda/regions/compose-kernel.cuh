@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* compose-kernel: lays a GPU's fills over dst: all regions that touch a sample one after the other in
- * registers, so that it is read once and written once. */
+/* compose-kernel: lays fills over dst on a GPU. All regions that touch a sample are laid over it
+ * one after another in registers, so that the sample is read once and written once. */
 #pragma once
 
 #include "fill-kernels.cuh"
@@ -65,7 +65,8 @@ regions_fill (const RegionsFrame<Real> &frame, const RegionsDevicePart &part,
   }
 }
 
-/* A raw sample under one part. Where the code does not change, its lower bits do not. */
+/* Lays one part over a raw sample. Where the code does not change, the bits below it do not
+ * either. */
 template <typename Real>
 __device__ __forceinline__ int
 regions_lay_over (const RegionsFrame<Real> &frame,
@@ -87,7 +88,7 @@ regions_lay_over (const RegionsFrame<Real> &frame,
                                                : (int) (code << plane.shift);
 }
 
-/* All channels of a sample, from part `first` of the list on. */
+/* Lays parts over all channels of a sample, from part `first` of the list on. */
 template <typename Real>
 __device__ __forceinline__ void
 regions_compose_sample (const RegionsFrame<Real> &frame,
@@ -121,7 +122,7 @@ regions_compose_sample (const RegionsFrame<Real> &frame,
           pixel + c * plane.channel_stride, raw[c], plane.sample_bytes, 0);
 }
 
-/* A block of threads a tile. */
+/* One block of threads per tile. */
 template <typename Real>
 static __global__ void
 __launch_bounds__ (FILL_THREADS)
@@ -141,7 +142,7 @@ __launch_bounds__ (FILL_THREADS)
     at.y = tile.y + threadIdx.y + k * FILL_ROWS;
     if (at.x >= plane.width || at.y >= plane.height)
       continue;
-    /* What lies below a weight of 1 is not seen. */
+    /* Parts below one with weight 1 are hidden. */
     while (first > 0) {
       const uint32_t weight = regions_weight_of (frame, at, --first);
 

@@ -11,7 +11,8 @@ compose_columns (
     terms[x - span.first] = regions_axis_term (&shape->x, x);
 }
 
-/* Terms fall up to the centre, and rise from there on. */
+/* The samples of a row with the weight 1. They are contiguous: terms fall until the centre and rise
+ * after it. */
 static RegionsSpan
 find_whole (const RegionsShapeInPlane *shape, RegionsSpan span,
     const double *terms, double row)
@@ -64,7 +65,7 @@ blend_of (const ComposeRow *row, uint32_t mask,
     const uint32_t fill =
         (uint32_t) image_read_raw (from + (ptrdiff_t) x * from_distance, bytes);
     const uint32_t code = regions_compose (raw >> shift, fill >> shift, weight);
-    /* Nothing changes in a sample whose code does not. */
+    /* A sample whose code does not change keeps the bits below it. */
     const uint32_t blended = code == raw >> shift ? raw : code << shift;
 
     image_write_raw (
@@ -86,7 +87,8 @@ store_of (const ComposeRow *row, uint32_t mask, int first, int last,
         bytes);
 }
 
-/* Calls f (arguments..., distances, bytes), with constants where rows are common. */
+/* Calls f (arguments..., distances, bytes, rest), with constant distances and bytes for common
+ * layouts. */
 #define WITH_LAYOUT(row, f, rest, ...) \
   do { \
     const int from_ = (row)->from_distance, to_ = (row)->to_distance; \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* device: regions on a GPU. Most runs are one kernel, direct.cuh's. Any other sends what pack.cuh works
- * out, copies the picture and queues two or three kernels: however many regions there are, unless their
- * sums take more than MOST_BYTES of memory. Then batches of regions follow one another. In place nothing
- * is copied but what in-place.cuh says. */
+/* device: regions on a GPU. Most runs are one kernel, direct.cuh's. Any other run sends the lists
+ * of pack.cuh, copies the picture and queues at most three kernels for all regions; regions whose
+ * sums take more than MOST_BYTES are split into batches, one after another. In place only the
+ * bytes that in-place.cuh names are copied. */
 #include "compose-kernel.cuh"
 #include "direct-host.cuh"
 #include "in-place.cuh"
@@ -15,14 +15,14 @@
 
 #define MOST_BYTES ((size_t) 256 << 20)
 
-/* Of a run: sums and codes, or means. */
+/* Scratch memory of a run: sums and codes, or means. */
 struct DeviceSums
 {
   void *data;
   size_t bytes;
 };
 
-/* What a run has for itself. */
+/* Memory of one run in flight. */
 struct DeviceSet
 {
   RegionsTable table; /* of the pack */
@@ -36,9 +36,9 @@ struct RegionsDevice
   RegionsDirect *direct;
   RegionsPack *pack;
   RegionsInPlace *in_place;
-  RegionsOrigin packed; /* of what `pack` has as a whole */
-  unsigned generation;  /* of the filters in it */
-  /* The first also for runs that nothing overlaps. */
+  RegionsOrigin packed; /* of the run that `pack` has in one batch */
+  unsigned generation;  /* of the filters in `pack` */
+  /* Runs that are not overlapped use the first. */
   DeviceSet set[REGIONS_OVERLAPPING];
 };
 
@@ -142,7 +142,7 @@ done:
   return ok;
 }
 
-/* By a kernel, or by copies where that cannot. */
+/* Copies by a kernel or, where direct.cuh cannot, by gpu_copy_rows(). */
 static bool
 copy_picture (const RegionsPlan *plan, const RegionsRun *run, Fault *fault)
 {
@@ -161,7 +161,7 @@ copy_picture (const RegionsPlan *plan, const RegionsRun *run, Fault *fault)
   return true;
 }
 
-/* Sends what was packed, unless it is there. */
+/* Sends what was packed, unless it is on the GPU already. */
 static bool
 send (const RegionsPlan *plan, const RegionsRun *run, Fault *fault)
 {
@@ -177,8 +177,8 @@ send (const RegionsPlan *plan, const RegionsRun *run, Fault *fault)
       [pack] (uint8_t *block) { regions_pack_write (pack, block); }, fault);
 }
 
-/* Queues the kernels for what is packed, if anything is, after the copy of the picture where that is
- * still to come: what goes up is queued before all kernels, so that they follow each other. */
+/* Queues the kernels for the packed regions, if there are any, after the copy of the picture unless
+ * *copied. Uploads are queued before all kernels, so that the kernels run back to back. */
 static bool
 run_batch (
     const RegionsPlan *plan, const RegionsRun *run, bool *copied, Fault *fault)
@@ -247,7 +247,7 @@ run_packed (RegionsPlan *plan, const RegionsRun *run, bool copied, Fault *fault)
   return true;
 }
 
-/* `copied`: dst has the picture already, or what the filter of the whole makes of it. */
+/* `copied`: dst has the picture already, or the filtered whole picture. */
 static bool
 cover (RegionsPlan *plan, const RegionsRun *run, bool copied, Fault *fault)
 {
@@ -306,7 +306,7 @@ cuda_release (RegionsPlan *plan)
   free (state);
 }
 
-/* Loads them, so that no frame waits for that. */
+/* Loads the kernels, so that no frame waits for that. */
 template <typename Real>
 static bool
 load_kernels (Fault *fault)

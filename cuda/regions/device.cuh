@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* device: what the kernels know of a picture and its filter, and how a GPU is told of regions that
- * direct.cuh does not take: the run goes up as one block of arrays, and two or three kernels read it:
- * one or two make fills, from sums along x and then along y or as means of blocks, and the last one
- * lays them over dst, tile by tile. */
+/* device: how the kernels describe a picture and its filter, and the lists for regions that
+ * direct.cuh does not take. These are sent as one block of arrays, which at most three kernels
+ * read: up to two make fills, from sums along x and then along y or as means of blocks, and the
+ * last one lays them over dst, tile by tile. */
 #pragma once
 
 #include "plan.h"
@@ -12,11 +12,11 @@
 #include <string.h>
 
 #define REGIONS_TILE 32 /* samples a side, of dst */
-/* Of the sums that a block of threads makes. */
+/* Size of the area of sums that a block of threads makes. */
 #define FILL_WIDTH 64
 #define FILL_HEIGHT 16
 
-/* What a part takes for a fill. */
+/* Where a part takes its fill from. */
 enum RegionsSource
 {
   REGIONS_FROM_CODES,
@@ -25,7 +25,8 @@ enum RegionsSource
   REGIONS_FROM_SRC,
 };
 
-/* The taps of one term: places in an array of all taps, as SepconvPlaneTaps has them. */
+/* The taps of one term, as in SepconvPlaneTaps: nx taps from x on and ny from y on, in an array
+ * of all taps. */
 struct RegionsTerm
 {
   int nx, ny, x, y;
@@ -41,45 +42,46 @@ struct RegionsTaps
   SepconvChannel channel[IMAGE_MAX_CHANNELS];
 };
 
-/* Of one region in one plane. Sums are [channel that is filtered][term][rows][area.x], from row
- * first_row of the plane on, codes [channel that is filtered][area.y][area.x]; means are
- * [blocks_y][blocks_x][channel of the plane]. */
+/* One region in one plane. Sums are [filtered channel][term][n_rows][area.x], from row first_row
+ * of the plane on; codes are [filtered channel][area.y][area.x]; means are
+ * [blocks.y][blocks.x][channel of the plane]. */
 struct RegionsDevicePart
 {
   RegionsShapeInPlane shape;
   RegionsArea area;
   int plane, source;
-  int taps;              /* which of the RegionsTaps */
+  int taps;              /* index of its RegionsTaps */
   int first_row, n_rows; /* of sums */
-  RegionsArea blocks; /* which of all blocks, of which block 0 is the first */
+  /* numbers of its blocks, as regions_block_of() counts them */
+  RegionsArea blocks;
   int block_width, block_height, block_x, block_y;
   size_t at; /* of its first sum or mean */
   size_t codes_at;
   uint16_t color[IMAGE_MAX_CHANNELS];
 };
 
-/* Sums of one term of one channel: FILL_WIDTH x FILL_HEIGHT of them, from (x, y) of the part's on. */
+/* FILL_WIDTH x FILL_HEIGHT sums of one term of one channel, from (x, y) of the part's sums on. */
 struct RegionsSumJob
 {
-  int part, channel, order; /* of the channels that are filtered */
+  int part, channel, order; /* `order`: index among the filtered channels */
   int term, x, y;
 };
 
-/* Codes of one channel: REGIONS_TILE x REGIONS_TILE of them, from (x, y) of the part's on. */
+/* REGIONS_TILE x REGIONS_TILE codes of one channel, from (x, y) of the part's area on. */
 struct RegionsCodeJob
 {
-  int part, channel, order; /* of the channels that are filtered */
+  int part, channel, order; /* `order`: index among the filtered channels */
   int x, y;
 };
 
-/* Means of `n` blocks of a part, from `first` on, counted row by row. */
+/* Means of `n` blocks of a part, from `first` on; blocks are numbered row by row. */
 struct RegionsMeanJob
 {
   int part, first, n;
 };
 
-/* A tile of dst, and the parts that touch it in their order: n of RegionsFrame.list, from `first`
- * on. */
+/* A tile of dst from sample (x, y) on, and the parts that touch it, in their order: n entries of
+ * RegionsFrame.list from `first` on. */
 struct RegionsTile
 {
   int plane, x, y;
@@ -97,7 +99,7 @@ struct RegionsDevicePlane
   int sample_bytes, shift;
 };
 
-/* The most bytes of vectors that rows of both begin at a multiple of. */
+/* The widest vector, in bytes, to which the rows of both memories are aligned. */
 static inline int
 regions_choose_vector (const ImageMemory *a, const ImageMemory *b)
 {
@@ -132,14 +134,14 @@ regions_device_plane (const RegionsPlan *plan, const RegionsRun *run, int p)
   return plane;
 }
 
-/* Whose memory a run uses of what is there for each of those that overlap. */
+/* The index of the memory that a run uses, of the REGIONS_OVERLAPPING sets. */
 static inline int
 regions_set (const RegionsRun *run)
 {
   return run->beside != NULL ? run->beside->set : 0;
 }
 
-/* What was worked out for a run holds for another with the same of these. */
+/* The key of data made for a run: the data holds for all runs with the same key. */
 struct RegionsOrigin
 {
   unsigned placements; /* the plan's; 0: nothing was worked out */

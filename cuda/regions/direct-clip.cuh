@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* direct-clip: a channel's part of a tile, and what regions cover of it. */
+/* direct-clip: a channel's part of a tile, and the samples of it that regions cover. */
 #pragma once
 
 #include "direct.cuh"
@@ -10,7 +10,7 @@ struct DirectTile
   int plane, channel, x, y;
 };
 
-/* The channel's sample in row k of the thread. */
+/* Whether the thread's sample in its row k lies within the plane. */
 __device__ __forceinline__ bool
 direct_has (const DirectTile &tile, const RegionsDevicePlane &plane, int k)
 {
@@ -18,7 +18,8 @@ direct_has (const DirectTile &tile, const RegionsDevicePlane &plane, int k)
       && tile.y + DIRECT_EACH * (int) threadIdx.y + k < plane.height;
 }
 
-/* The thread's rows k for which direct_has(): [0, as many), if that many are positive. */
+/* The n for which direct_has() holds for the thread's rows k < n; it may be negative, or more than
+ * DIRECT_EACH. */
 __device__ __forceinline__ int
 direct_rows (const DirectTile &tile, const RegionsDevicePlane &plane)
 {
@@ -27,7 +28,7 @@ direct_rows (const DirectTile &tile, const RegionsDevicePlane &plane)
       : 0;
 }
 
-/* Columns [left, right) and rows [top, bottom) of a tile: those whose codes are needed. */
+/* Columns [left, right) and rows [top, bottom) of a tile, whose codes are needed. */
 struct DirectClip
 {
   int left, right, top, bottom;
@@ -47,14 +48,15 @@ direct_floor (int n, int divisor)
   return quotient * divisor > n ? quotient - 1 : quotient;
 }
 
-/* The sample that pixel `pixel` belongs to: no division where samples have one or two. */
+/* The sample that pixel `pixel` belongs to, of samples of `pixels` pixels each; one or two need no
+ * division. */
 __device__ __forceinline__ int
 direct_sample_of (int pixel, int pixels)
 {
   return pixels <= 2 ? pixel >> (pixels - 1) : direct_floor (pixel, pixels);
 }
 
-/* Whether the pixels of sample i have one of [first, first + size). */
+/* Whether sample i has a pixel in [first, first + size). */
 __device__ __forceinline__ bool
 direct_covers (int first, int size, int pixels, int i)
 {
@@ -63,7 +65,8 @@ direct_covers (int first, int size, int pixels, int i)
   return from < size && from + pixels > 0;
 }
 
-/* The samples for which direct_covers() holds, counted from `begin`, of a tile's. */
+/* The samples of a tile that begins at sample `begin` for which direct_covers() holds, counted from
+ * `begin`. */
 __device__ __forceinline__ RegionsSpan
 direct_span (int first, int size, int pixels, int begin)
 {
@@ -77,7 +80,7 @@ direct_span (int first, int size, int pixels, int begin)
   return span;
 }
 
-/* The samples of a channel's tile that a region covers, if it is sharp; else all. */
+/* The samples of a channel's tile that a region covers, if regions are sharp; else all. */
 __device__ __forceinline__ DirectClip
 direct_clip (const DirectFrame &frame, const DirectRegion &region,
     const DirectTile &tile)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* direct-copy: copies bytes of a memory, but for the tiles that regions touch. */
+/* direct-copy: copies the bytes of a memory outside the tiles that regions touch. */
 #pragma once
 
 #include "direct-job.cuh"
 
-/* A vector's place in a row, in bytes. The last one of a row may be cut. */
+/* Copies the vector at byte `at` of row y; at the end of a row, only the bytes that the row has. */
 template <typename Vector>
 __device__ __forceinline__ void
 direct_copy_vector (const DirectMemory &memory, int at, int y)
@@ -20,7 +20,7 @@ direct_copy_vector (const DirectMemory &memory, int at, int y)
       to[i] = from[i];
 }
 
-/* Whether byte `at` of a row of memory m is of a plane's sample. */
+/* Whether byte `at` of a row of memory m belongs to a plane's sample. */
 __device__ __forceinline__ bool
 direct_is_sample (const DirectFrame &frame, int m, int at)
 {
@@ -41,7 +41,7 @@ direct_is_sample (const DirectFrame &frame, int m, int at)
   return false;
 }
 
-/* Copies the bytes of a tile that are of no sample. */
+/* Copies the bytes of a tile that belong to no sample. */
 __device__ __forceinline__ void
 direct_copy_loose (const DirectFrame &frame, const DirectJob &job)
 {
@@ -82,7 +82,7 @@ direct_is_touched (
   return false;
 }
 
-/* Bit k: row top + k * apart of the memory is there, and no region's tile. */
+/* Bit k: row top + k * apart lies in the memory, and not in a tile that a region touches. */
 __device__ __forceinline__ unsigned
 direct_find_rows (const DirectFrame &frame, const DirectJob &job, int m,
     int tile, int top, int apart, bool touched)
@@ -112,14 +112,14 @@ direct_find_rows (const DirectFrame &frame, const DirectJob &job, int m,
   return found;
 }
 
-/* n / divisor, which is mostly 1: no division then, which costs dozens of instructions. */
+/* n / divisor. The divisor is mostly 1, which saves the dozens of instructions of a division. */
 __device__ __forceinline__ int
 direct_divide_mostly (int n, int divisor)
 {
   return divisor == 1 ? n : n / divisor;
 }
 
-/* The tile of the byte at `at` of a row, were the last tile no wider than others. */
+/* The tile of byte `at` of a row, as if the last tile were as wide as the others; callers clamp. */
 __device__ __forceinline__ int
 direct_tile_of (const DirectMemory &memory, int at)
 {
@@ -127,7 +127,8 @@ direct_tile_of (const DirectMemory &memory, int at)
                                : at / memory.tile_bytes;
 }
 
-/* All rows of a thread's vector: loads first, so that they are on their way together. */
+/* Copies all rows of a thread's vector. All loads come first, so that they are in flight
+ * together. */
 template <typename Vector>
 __device__ __forceinline__ void
 direct_copy_rows (const DirectFrame &frame, const DirectJob &job, int m,
@@ -136,7 +137,7 @@ direct_copy_rows (const DirectFrame &frame, const DirectJob &job, int m,
   const DirectMemory &memory = frame.memory[m];
   const int apart = memory.apart;
   const int me = direct_me ();
-  /* A thread beyond all rows of vectors leaves below. */
+  /* Threads beyond the block's last row return below. */
   const int row = apart == 1 ? 0 : me / memory.chunk;
   const int down = direct_divide_mostly (block, memory.chunks);
   const int at =
@@ -172,7 +173,8 @@ direct_copy_rows (const DirectFrame &frame, const DirectJob &job, int m,
       *(Vector *) to = vector[k];
 }
 
-/* Finds block number `block` of those that copy: its memory, and its number there. */
+/* For number *block of the copying blocks, returns its memory and sets *block to its number
+ * within it; marks the regions that touch the block's bytes. */
 __device__ __forceinline__ int
 direct_find_copy (const DirectFrame &frame, DirectJob *job, int *block)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* direct-filter: the filter's codes of a tile of a channel. Samples under the taps come into shared
- * memory as floats, strip by strip of rows; each thread sums four neighbours along x at a time, then,
- * once all sums are there, four along y. */
+/* direct-filter: the filter's codes of a tile of a channel. Samples under the taps are loaded
+ * into shared memory as floats, in strips of rows; each thread sums four neighbours along x at a
+ * time and, once all sums are ready, four along y. */
 #pragma once
 
 #include "direct-clip.cuh"
 #include "fill-kernels.cuh"
 
 #define DIRECT_TAP_FOURS (DIRECT_MOST_TAPS / 4)
-/* Fours of taps that are summed before their sum is added. */
+/* Groups of four taps whose products are summed apart before they are added to the total. */
 #define DIRECT_SUM_FOURS (SEPCONV_SUM_BLOCK / 4)
 #define DIRECT_TILE_FOURS (REGIONS_TILE / 4)
 
-/* What the block has in shared memory for a term. Taps are padded with zeros to fours. */
+/* The block's shared memory for a term. Taps are padded with zeros to groups of four. */
 struct DirectTerm
 {
   const float4 *tap_x, *tap_y;
@@ -49,7 +49,7 @@ direct_lay_out (const DirectFrame &frame, const RegionsTerm &of, float4 *shared)
   return term;
 }
 
-/* As direct_load_strip(), where all is within the plane. */
+/* direct_load_strip() for a strip that lies entirely within the plane. */
 template <typename Sample>
 __device__ __forceinline__ void
 direct_load_inside (const RegionsDevicePlane &plane, const DirectTile &tile,
@@ -81,8 +81,8 @@ direct_load_inside (const RegionsDevicePlane &plane, const DirectTile &tile,
   }
 }
 
-/* Samples less the center, from (x, y) on, for rows [0, n) of a strip and so many columns: a warp a
- * row. */
+/* Loads n rows and `columns` columns of samples, less the center, from (x, y) on into a strip, each
+ * row by one warp. */
 __device__ __forceinline__ void
 direct_load_strip (const DirectFrame &frame, const DirectTile &tile,
     const SepconvChannel &channel, const DirectTerm &term, float *samples,
@@ -118,7 +118,7 @@ direct_load_strip (const DirectFrame &frame, const DirectTile &tile,
   }
 }
 
-/* Adds four taps' products to four neighbours, of samples a and those after them. */
+/* Adds the products of four taps to the sums of four neighbours; samples b follow samples a. */
 __device__ __forceinline__ void
 direct_add_products (float (&sum)[4], const float4 &tap, const float (&a)[4],
     const float (&b)[4])
@@ -134,7 +134,7 @@ direct_add_products (float (&sum)[4], const float4 &tap, const float (&a)[4],
   }
 }
 
-/* The sums of four neighbours; `load (i, in)` brings four samples, from 4 i on. */
+/* Adds to the sums of four neighbours; `load (i, in)` loads four samples, from sample 4 i on. */
 template <typename Load>
 __device__ __forceinline__ void
 direct_sum_fours (
@@ -160,14 +160,14 @@ direct_sum_fours (
   }
 }
 
-/* Sums along x of rows [0, n) of a strip, which are rows [first, first + n) of the sums; of fours
- * [left, right) of a row. */
+/* Makes the sums along x of rows [0, n) of a strip, which are rows [first, first + n) of the
+ * sums, for groups of four [left, right) of each row. */
 __device__ __forceinline__ void
 direct_sum_rows (const DirectTerm &term, int first, int n, int left, int right)
 {
   const int pitch = DIRECT_TILE_FOURS + term.fours_x;
   const int across = right - left;
-  /* 65536ths: exact for as few sums as there are. */
+  /* 1 / across in 65536ths: exact for the few sums that there are. */
   const int by = across > 0 ? 65536 / across + 1 : 0;
 
   for (int i = direct_me (); i < n * across; i += DIRECT_THREADS) {
@@ -189,7 +189,7 @@ direct_sum_rows (const DirectTerm &term, int first, int n, int left, int right)
   }
 }
 
-/* The thread's four sums of a term. */
+/* Adds the sums of term t for the thread's four samples. */
 __device__ __forceinline__ void
 direct_sum_term (const DirectFrame &frame, const DirectTile &tile,
     const RegionsTaps &taps, int t, const DirectClip &clip, float4 *shared,
@@ -203,7 +203,7 @@ direct_sum_term (const DirectFrame &frame, const DirectTile &tile,
   const float *in;
 
   static_assert (DIRECT_EACH == 4, "rows of a thread in the sums along y");
-  /* What was there may still be read. */
+  /* Other threads may still read the previous contents. */
   __syncthreads ();
   direct_load_taps ((float *) term.tap_x, frame.tap + of.x, of.nx);
   direct_load_taps ((float *) term.tap_y, frame.tap + of.y, of.ny);
@@ -232,7 +232,7 @@ direct_sum_term (const DirectFrame &frame, const DirectTile &tile,
       });
 }
 
-/* The code that sums make of the sample at (x, y). */
+/* The code of the sample at (x, y), from its sums. */
 template <DirectKind KIND>
 __device__ __forceinline__ int
 direct_combine (const DirectFrame &frame, const DirectTile &tile,
@@ -257,8 +257,8 @@ direct_combine (const DirectFrame &frame, const DirectTile &tile,
   return round_to_code (value, channel.max_code);
 }
 
-/* The codes of the thread's samples: of column threadIdx.x of the tile, DIRECT_EACH rows, where
- * the clip has them. All threads come. */
+/* The codes of the thread's samples within the clip: DIRECT_EACH rows of column threadIdx.x of the
+ * tile. All threads of the block must call it. */
 template <DirectKind KIND>
 __device__ __forceinline__ void
 direct_filter (const DirectFrame &frame, const DirectTile &tile,

@@ -6,16 +6,18 @@
 
 struct RegionsDirect;
 
-/* Works with layouts and GPUs of all kinds, but does nothing on some. `filters` are borrowed. */
+/* Takes all layouts and GPUs; where the kernel cannot work, later calls set *done to false.
+ * `filters` are borrowed. */
 RegionsDirect *regions_direct_new (
     const Image *layout, const Gpu *gpu, RegionsFilters *filters, Fault *fault);
 void regions_direct_free (RegionsDirect *direct);
 
-/* Queues a run by one kernel, with the copy of all else; of a plan that filters the whole picture only
- * what follows that. Where not *done, nothing was queued, and pack.cuh has to. */
+/* Queues a run as one kernel, which also copies the rest of the picture, unless the run is in
+ * place or the plan has filtered the whole picture before. If not *done, no kernel was queued,
+ * and pack.cuh has to do the run. */
 bool regions_direct_run (RegionsDirect *direct, const RegionsPlan *plan,
     const RegionsRun *run, bool *done, Fault *fault);
 
-/* Queues only the copy of a whole picture, if it can. */
+/* Queues only the copy of a whole picture. If not *done, nothing was queued. */
 bool regions_direct_copy (RegionsDirect *direct, const RegionsPlan *plan,
     const RegionsRun *run, bool *done, Fault *fault);

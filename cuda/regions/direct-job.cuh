@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* direct-job: what a block of threads does, and the regions that it has to do with. */
+/* direct-job: finds the work of a block of threads, and the regions that touch it. */
 #pragma once
 
 #include "direct.cuh"
@@ -22,8 +22,8 @@ direct_touch (const DirectFrame &frame, DirectJob *job, int m, int left,
   }
 }
 
-/* Finds the parts that block number `block` has; returns false where a later region has the tile, too:
- * it does all of it. */
+/* Finds the tile and parts of block number `block`. Returns false where a later region touches the
+ * same tile: that region's block does the tile. */
 __device__ __forceinline__ bool
 direct_find_parts (const DirectFrame &frame, DirectJob *job, int block)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* direct-means: the means of the blocks that a tile of a channel has a part in. Threads add up columns
- * of blocks, then the columns of each block. */
+/* direct-means: the means of the blocks that overlap a tile of a channel. Threads sum each column
+ * of a block, then the columns of each block. */
 #pragma once
 
 #include "direct-filter.cuh"
 
-/* Block 0 of an axis begins at `first`; those that have samples from `begin` on, `n` of them, are
- * blocks [from, from + blocks), whose samples within the plane are [left, right). */
+/* The blocks along an axis. Block 0 begins at sample `first`. Samples [begin, begin + n) of
+ * direct_blocks() lie in blocks [from, from + blocks), which have samples [left, right) of the
+ * plane. */
 struct DirectBlocks
 {
   int first, size;
@@ -15,15 +16,16 @@ struct DirectBlocks
   float by_size;
 };
 
-/* n / divisor, `by` being 1 / divisor, of numbers up to 2^10: the half keeps the product further from
- * whole numbers than floats are wrong. */
+/* n / divisor for numbers up to 2^10; `by` is 1 / divisor. Adding a half keeps the product further
+ * from whole numbers than the rounding errors of floats. */
 __device__ __forceinline__ int
 direct_divide_few (int n, float by)
 {
   return (int) (((float) n + 0.5f) * by);
 }
 
-/* Of a region that begins at pixel `first`, for `n` samples from `begin` on, which is within the plane. */
+/* The blocks of a region that begins at pixel `first`, for samples [begin, begin + n); `begin` lies
+ * within the plane's `samples`. */
 __device__ __forceinline__ DirectBlocks
 direct_blocks (int first, int block, int pixels, int begin, int n, int samples)
 {
@@ -43,7 +45,8 @@ direct_blocks (int first, int block, int pixels, int begin, int n, int samples)
   return axis;
 }
 
-/* Sums the columns of `across` for each block of `down`: [blocks of down][columns]. */
+/* Sums each column of samples of `across` over each block of `down`; sums are
+ * [down.blocks][columns]. */
 __device__ __forceinline__ void
 direct_sum_columns (const DirectFrame &frame, const DirectTile &tile,
     const DirectBlocks &across, const DirectBlocks &down, uint32_t *sums)
@@ -75,7 +78,7 @@ direct_sum_columns (const DirectFrame &frame, const DirectTile &tile,
   }
 }
 
-/* Block number i's samples within [left, right) of an axis. */
+/* The samples of block from + i within [left, right). */
 __device__ __forceinline__ RegionsSpan
 direct_block_span (const DirectBlocks &axis, int i)
 {
@@ -110,7 +113,7 @@ direct_average (const DirectBlocks &across, const DirectBlocks &down,
   }
 }
 
-/* The codes of the thread's samples that the region may reach, as direct_filter() has them. */
+/* The codes of the thread's samples that the region may reach, in direct_filter()'s order. */
 __device__ __forceinline__ void
 direct_pixelate (const DirectFrame &frame, const DirectTile &tile,
     const DirectRegion &region, void *shared, int (&code)[DIRECT_EACH])

@@ -5,7 +5,7 @@
 #include "direct-copy.cuh"
 #include "direct-means.cuh"
 
-/* As regions_part() makes it. */
+/* The same shape as regions_part() makes. */
 __device__ __forceinline__ RegionsShapeInPlane
 direct_shape (const DirectFrame &frame, const DirectRegion &region,
     const DirectPlane &plane)
@@ -27,7 +27,8 @@ direct_shape (const DirectFrame &frame, const DirectRegion &region,
   return shape;
 }
 
-/* A raw sample under a fill. Where the code does not change, its lower bits do not. */
+/* Lays a fill over a raw sample. Where the code does not change, the bits below it do not
+ * either. */
 __device__ __forceinline__ int
 direct_lay_over (int raw, int fill, uint32_t weight, int shift)
 {
@@ -39,7 +40,7 @@ direct_lay_over (int raw, int fill, uint32_t weight, int shift)
   return code == (uint32_t) raw >> shift ? raw : (int) (code << shift);
 }
 
-/* The fill of a region; `filter` is the one whose codes are in `fill` already, or -1. */
+/* Makes the fill of a region; *filter is the filter whose codes are in `fill` already, or -1. */
 template <DirectKind KIND>
 __device__ __forceinline__ void
 direct_fill (const DirectFrame &frame, const DirectTile &tile,
@@ -68,7 +69,7 @@ direct_at (const DirectTile &tile, const RegionsDevicePlane &plane,
       + tile.channel * plane.channel_stride;
 }
 
-/* The raw sample of the source, or what dst has. */
+/* The raw sample in the thread's row k, of the source or of dst. */
 __device__ __forceinline__ int
 direct_load (const DirectTile &tile, const RegionsDevicePlane &plane,
     bool from_dst, int k)
@@ -80,7 +81,7 @@ direct_load (const DirectTile &tile, const RegionsDevicePlane &plane,
       from + direct_at (tile, plane, stride, k), plane.sample_bytes, 0);
 }
 
-/* The thread's raw samples, as direct_load() has each. */
+/* The raw samples of all of the thread's rows; see direct_load(). */
 __device__ __forceinline__ void
 direct_load_rows (const DirectTile &tile, const RegionsDevicePlane &plane,
     bool from_dst, int (&raw)[DIRECT_EACH])
@@ -123,7 +124,7 @@ direct_store_rows (const DirectTile &tile, const RegionsDevicePlane &plane,
   }
 }
 
-/* The thread's rows that a sharp region covers: bit k is row k. */
+/* The thread's rows that a sharp region covers; bit k is row k. */
 __device__ __forceinline__ unsigned
 direct_find_covered (const DirectTile &tile, const DirectRegion &region,
     const DirectPlane &plane)
@@ -204,7 +205,8 @@ direct_lay_region (const DirectFrame &frame, const DirectRegion &region,
   }
 }
 
-/* The samples of a channel's tile that its sharp regions cover; where regions are not sharp: all. */
+/* The smallest clip with all samples of a channel's tile that regions cover, if regions are sharp;
+ * else all samples. */
 __device__ __forceinline__ DirectClip
 direct_find_clip (
     const DirectFrame &frame, const DirectJob &job, const DirectTile &tile)
@@ -262,8 +264,8 @@ direct_copy_samples (const DirectFrame &frame, const DirectTile &tile)
   direct_store_rows (tile, plane, raw);
 }
 
-/* The channel and samples of a part of the job's tile: parts are counted over all planes of its
- * memory. */
+/* The channel and samples of a part of the job's tile; parts are numbered through all planes of the
+ * tile's memory. */
 __device__ __forceinline__ DirectTile
 direct_find_samples (const DirectFrame &frame, const DirectJob &job, int part)
 {
@@ -287,7 +289,7 @@ direct_find_samples (const DirectFrame &frame, const DirectJob &job, int part)
   return tile;
 }
 
-/* The job's parts of a tile. The first one has the bytes that are of no sample, too. */
+/* Finishes the job's parts of a tile. Part 0 also copies the bytes that belong to no sample. */
 template <DirectKind KIND>
 __device__ __forceinline__ void
 direct_finish_parts (

@@ -13,19 +13,21 @@
 #define MOST_TILES 65535 /* of a memory, along an axis */
 #define MOST_BLOCKS (1 << 30)
 #define MOST_PARTS (2 * IMAGE_MAX_PLANES * IMAGE_MAX_CHANNELS) /* of a tile */
-/* PIXELATE: samples along an axis of a block. Those of more are read too often, tile by tile. */
+/* PIXELATE: most samples of a block along an axis. Each tile reads its blocks in full, so samples
+ * of larger blocks would be read too often. */
 #define MOST_BLOCK 128
-/* Of all tiles that regions have, for each one of the picture: those that several have are found
- * and left several times. */
+/* The tiles of all regions together are at most MOST_SHARING times the picture's and FEW_TILES
+ * more: a tile that several regions touch starts a block of threads for each, and all but one
+ * only exit. */
 #define MOST_SHARING 4
 #define FEW_TILES 4096
 
-/* Blocks on a multiprocessor at once, at least. */
+/* Least resident blocks of a multiprocessor. */
 #define BLOCKS_AT_ONCE(kind) \
   ((kind) == DIRECT_COMBINED ? 2 : (kind) == DIRECT_PLAIN ? 3 : 4)
 
-/* Parts of a tile for one block of threads: what takes longer than finding the tile is shared among
- * several blocks. */
+/* Parts of a tile for one block of threads: kinds whose work takes longer than finding the tile are
+ * spread over several blocks. */
 static const int parts_together[DIRECT_N_KINDS] = {
   MOST_PARTS, /* DIRECT_PLAIN */
   1,          /* DIRECT_SUM */
@@ -61,7 +63,7 @@ __launch_bounds__ (DIRECT_THREADS, BLOCKS_AT_ONCE (KIND))
     direct_copy (frame, job, m, block);
   else if (mine)
     direct_finish_parts<KIND> (frame, job, shared);
-  /* As gpu_end_in_turn(), whose call would cost registers here. */
+  /* Does the same as gpu_end_in_turn(), whose call would cost registers here. */
   if (frame.beside && blockIdx.x == gridDim.x - 1)
     gpu_await_previous ();
 }
@@ -73,8 +75,8 @@ static void (*const kernels[DIRECT_N_KINDS]) (DirectFrame) = {
   direct_kernel<DIRECT_MEANS>,
 };
 
-/* What the kernel is told about the regions of a run, kept for runs with the same. Its filters stay as
- * long: only other regions, or another spec, have some dropped. */
+/* The kernel's table of the regions of a run, kept for further runs with the same regions. Its
+ * filters stay valid as long: they are dropped only when regions or spec change. */
 struct DirectTable
 {
   RegionsOrigin origin;
@@ -96,11 +98,11 @@ struct RegionsDirect
   int tiles;                     /* of the layout's memories */
   RegionsFilters *filters;
   DirectTable last;
-  /* For each run that others overlap: a table for which a parameter has no room. */
+  /* For each run in flight: the table on the GPU, where it does not fit the kernel's parameter. */
   RegionsTable sent[REGIONS_OVERLAPPING];
 };
 
-/* A run. Its table is that of `direct`. */
+/* A run. Its table is RegionsDirect.last. */
 struct DirectRun
 {
   DirectFrame frame;
@@ -110,7 +112,8 @@ struct DirectRun
   int blocks; /* of threads that copy */
 };
 
-/* The size of the largest pixels over a memory; 0: planes do not lie as tiles need it. */
+/* The largest pixel stride of the planes in memory m, in bytes; 0: its planes cannot be cut into
+ * tiles. */
 static int
 find_cell (const Image *layout, int m)
 {
@@ -133,7 +136,7 @@ find_cell (const Image *layout, int m)
   return cell;
 }
 
-/* Whether each byte of a cell belongs to a sample of some plane over memory m. */
+/* Whether each byte of a cell belongs to a sample of some plane in memory m. */
 static bool
 is_full (const Image *layout, int m, int cell)
 {
@@ -158,7 +161,8 @@ is_full (const Image *layout, int m, int cell)
   return true;
 }
 
-/* Finds the parts of a memory's tiles, and the byte of a row from which not all are of samples. */
+/* Counts the parts of a tile of memory m, and finds `loose`: the byte of a row from which on some
+ * bytes belong to no sample. */
 static void
 find_parts (RegionsDirect *direct, const Image *layout, int m, int cell)
 {
@@ -177,7 +181,7 @@ find_parts (RegionsDirect *direct, const Image *layout, int m, int cell)
   direct->loose[m] = is_full (layout, m, cell) ? cells * cell : 0;
 }
 
-/* Cuts memories into tiles; returns whether they can be. */
+/* Cuts memories into tiles; returns whether that is possible. */
 static bool
 cut_tiles (RegionsDirect *direct, const Image *layout)
 {
@@ -219,7 +223,7 @@ regions_direct_new (
   direct->filters = filters;
   direct->possible =
       gpu_capability (gpu) >= DIRECT_CAPABILITY && cut_tiles (direct, layout);
-  /* Loads them, so that no frame waits for that. */
+  /* Loads the kernels, so that no frame waits for that. */
   for (auto kernel : kernels)
     GPU_CHECK (
         cudaFuncGetAttributes (&attributes, (const void *) kernel), fault);
@@ -239,7 +243,8 @@ regions_direct_free (RegionsDirect *direct)
   free (direct);
 }
 
-/* Bytes of shared memory for a filter: those that it can do with are at most DIRECT_SHARED. */
+/* Bytes of shared memory for a filter, at most DIRECT_SHARED: with less than it asks for, the
+ * kernel loads samples in shorter strips. */
 static int
 filter_bytes (const RegionsTaps *taps)
 {
@@ -257,8 +262,8 @@ filter_bytes (const RegionsTaps *taps)
   return most < DIRECT_SHARED ? most : DIRECT_SHARED;
 }
 
-/* For the means of blocks of so many pixels, as direct_pixelate() needs it; above DIRECT_SHARED:
- * there are too many, or they are too large. */
+/* Bytes of shared memory that direct_pixelate() needs for blocks of `block` pixels a side; more
+ * than DIRECT_SHARED: the blocks are too many or too large. */
 static int
 means_bytes (int block, int pixels_x, int pixels_y)
 {
@@ -273,7 +278,7 @@ means_bytes (int block, int pixels_x, int pixels_y)
       * (int) sizeof (uint32_t);
 }
 
-/* Sees to the filters of all places; *fits: they can be done. */
+/* Finds the filters of all places; *fits: the kernel can compute them. */
 static bool
 find_filters (RegionsDirect *direct, DirectRun *run, DirectRegion *regions,
     bool *fits, Fault *fault)
@@ -301,7 +306,7 @@ find_filters (RegionsDirect *direct, DirectRun *run, DirectRegion *regions,
   return true;
 }
 
-/* The width of blocks in pixels; *fits: their means have room. */
+/* Sets the width of blocks in pixels; *fits: their means have room in shared memory. */
 static void
 find_block (
     DirectRun *run, const RegionsPlace *place, DirectRegion *region, bool *fits)
@@ -334,7 +339,7 @@ is_covered_outside (const RegionsPlan *plan)
   return plan->spec.outside && plan->whole == NULL;
 }
 
-/* Fills in the regions; *fits: all can be done. */
+/* Fills in the table's regions; *fits: the kernel can do all of them. */
 static bool
 describe_regions (
     RegionsDirect *direct, DirectRun *run, bool *fits, Fault *fault)
@@ -380,7 +385,7 @@ area_of (const DirectRun *run, int i, int p)
   return area;
 }
 
-/* Widens tiles to those of an area, of tiles of so many columns. */
+/* Widens a range of tiles, each `columns` samples wide, to those that an area touches. */
 static void
 add_area (DirectTiles *tiles, const RegionsArea *area, int columns)
 {
@@ -396,7 +401,8 @@ add_area (DirectTiles *tiles, const RegionsArea *area, int columns)
   tiles->bottom = (uint16_t) (bottom > tiles->bottom ? bottom : tiles->bottom);
 }
 
-/* Fills in the tiles of all regions, and numbers their parts; returns whether they are not too many. */
+/* Fills in the tiles of all regions, and numbers their blocks of threads; returns false if there
+ * are too many. */
 static bool
 describe_tiles (RegionsDirect *direct, DirectRun *run)
 {
@@ -471,7 +477,7 @@ has_gaps (const RegionsPlan *plan, const Image *image, int m)
   return true;
 }
 
-/* The b of 1 << b, or -1. */
+/* The b for which n == 1 << b, or -1. */
 static int
 find_bits (int n)
 {
@@ -482,7 +488,7 @@ find_bits (int n)
   return 1 << bits == n ? bits : -1;
 }
 
-/* The blocks of threads that copy memory m follow `n` others. */
+/* Describes memory m. Its copying blocks of threads begin at number *n, which grows by them. */
 static DirectMemory
 describe_memory (
     const RegionsDirect *direct, const DirectRun *of, int m, int64_t *n)
@@ -516,7 +522,7 @@ describe_memory (
   return memory;
 }
 
-/* All but the regions; returns whether the picture is not too large. */
+/* Fills in the frame but for its regions; returns false if the picture is too large. */
 static bool
 describe_picture (const RegionsDirect *direct, DirectRun *run)
 {
@@ -546,7 +552,8 @@ describe_picture (const RegionsDirect *direct, DirectRun *run)
   return true;
 }
 
-/* Sends what is not on the GPU: taps, and a table for which the parameter has no room. */
+/* Sends taps that are not on the GPU yet, and the table if it does not fit the kernel's
+ * parameter. */
 static bool
 send (RegionsDirect *direct, DirectRun *run, Fault *fault)
 {

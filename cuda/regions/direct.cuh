@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* direct: regions by one kernel. Some of its blocks of threads each finish a tile of dst that regions
- * touch, fill by fill in shared memory; the others copy what lies between these tiles. The regions
- * travel as the kernel's parameter, and the taps of a spec go up once.
+/* direct: regions by one kernel. Some of its blocks of threads each finish parts of a tile of dst
+ * that regions touch: they make the fills in shared memory and lay them over the samples in
+ * registers. The other blocks copy the bytes between these tiles. The regions are in the kernel's
+ * parameter if they fit; the taps of a spec are sent once.
  *
- * A tile is cut out of a memory, not of a plane, so that no two tiles share a byte: of NV12's
- * two memories it is 32 x 32 samples of the one plane; of YUY2's it is 64 x 32 of Y with the 32 x 32 of
- * U and V between them. A part of a tile is 32 x 32 samples of one channel.
+ * A tile is cut out of a memory, not of a plane, so that no two tiles share a byte. In each of
+ * NV12's two memories it is 32 x 32 samples of a plane; in YUY2's it is 64 x 32 samples of Y with
+ * the 32 x 32 of U and V between them. A part of a tile is 32 x 32 samples of one channel.
  *
  *   allowed                at most
  *   regions                DIRECT_MOST_REGIONS
@@ -21,23 +22,24 @@
 
 #include "../gpu-launch.cuh"
 
-#define DIRECT_CAPABILITY 70 /* where parameters have addresses */
+/* kernel parameters have addresses from there on */
+#define DIRECT_CAPABILITY 70
 #define DIRECT_MOST_REGIONS 256
 #define DIRECT_MOST_TAPS 128
 #define DIRECT_SHARED (46 << 10) /* bytes, beside DirectJob */
 
-#define DIRECT_COLUMNS \
-  32 /* threads of a block: a warp for each row of threads */
+/* threads of a block: a warp for each row of threads */
+#define DIRECT_COLUMNS 32
 #define DIRECT_ROWS 8
 #define DIRECT_THREADS (DIRECT_COLUMNS * DIRECT_ROWS)
 #define DIRECT_EACH (REGIONS_TILE / DIRECT_ROWS) /* rows of a thread */
 #define DIRECT_MASKS (DIRECT_MOST_REGIONS / 32)
 
-/* Bytes of regions in the parameter; there is room for 50 of NV12 and I420. */
+/* Bytes of the table of regions in the parameter: room for 50 regions of NV12 or I420. */
 #define DIRECT_TABLE 3072
 #define DIRECT_MOST_PARAMETER 4096
 
-/* What the kernel is compiled for: what the fills of a run are. */
+/* The kinds of fills that the kernel is compiled for. */
 enum DirectKind
 {
   DIRECT_PLAIN,    /* a color, or the source */
@@ -47,16 +49,16 @@ enum DirectKind
   DIRECT_N_KINDS
 };
 
-/* A grown region, in pixels of the picture. Of width 0: all of the picture, with the weight 1. */
+/* A grown region, in pixels of the picture. Width 0 stands for the whole picture, with weight 1. */
 struct DirectRegion
 {
   int left, top, width, height;
   int of_source; /* the fill is the source */
-  int amount;    /* which taps of plane 0, or the pixels of a block */
+  int amount; /* filters: index of plane 0's taps; means: pixels of a block */
 };
 
-/* The tiles of a memory that a region touches, [left, right) x [top, bottom), row by row, with
- * DirectMemory's blocks of threads each, from block `first` on. */
+/* The tiles of a memory that a region touches: [left, right) x [top, bottom). Each has
+ * DirectMemory.blocks blocks of threads, numbered row by row from `first` on. */
 struct DirectTiles
 {
   int first;
@@ -73,13 +75,13 @@ struct DirectMemory
   int tile_bits;     /* tile_bytes is 1 << tile_bits; -1: it is no power of 2 */
   int across;        /* tiles; the last one has the rest of a row */
   int parts, blocks; /* of a tile */
-  /* There are bytes that are not of a sample which regions treat: they are copied. From byte `loose`
-   * of a row on some are of no sample at all. */
+  /* Some bytes belong to no sample that regions treat, and must be copied. From byte `loose` of a
+   * row on, some belong to no sample at all. */
   bool has_gaps;
   int loose;
-  /* How blocks copy it: vectors of so many bytes, `chunk` of them in a row of a block, of
-   * `chunks` side by side; with `rows` rows each, `apart` at a time, from block `first` on of all
-   * that copy. */
+  /* How blocks of threads copy the memory. A row is `chunks` blocks wide; a block copies `chunk`
+   * vectors of `vector` bytes of each of its `rows` rows, `apart` rows at a time. `first` is the
+   * number of the first block. */
   int vector, chunk, chunks, apart, rows, first;
 };
 
@@ -98,7 +100,7 @@ struct DirectFrame
   SepconvBorder border;
   bool ellipse;
   bool covers; /* dst has the picture already: nothing is to be copied */
-  bool beside; /* GPU_BESIDE_KERNELS */
+  bool beside; /* the order is GPU_BESIDE_KERNELS */
   double feather;
   bool sharp; /* rectangles without feather: a sample's weight is 0 or 1 */
   int n_planes, n_memories, n_regions;
@@ -117,14 +119,14 @@ struct DirectFrame
 static_assert (sizeof (DirectFrame) <= DIRECT_MOST_PARAMETER,
     "kernels have no larger parameters");
 
-/* A block of threads, in shared memory. */
+/* The work of a block of threads, in shared memory. */
 struct DirectJob
 {
   int memory, region; /* of a tile */
   int tile_x, tile_y;
   int part; /* the first one */
-  unsigned
-      touched[DIRECT_MASKS]; /* bit i: region i, of what the block writes */
+  /* bit i: region i touches what the block writes */
+  unsigned touched[DIRECT_MASKS];
 };
 
 __device__ __forceinline__ const DirectRegion *
@@ -142,7 +144,7 @@ direct_regions (const DirectFrame &frame)
 #endif
 }
 
-/* Of memory m. */
+/* The tiles of all regions in memory m, [n_regions]. */
 __device__ __forceinline__ const DirectTiles *
 direct_tiles (const DirectFrame &frame, int m)
 {
@@ -150,7 +152,7 @@ direct_tiles (const DirectFrame &frame, int m)
       + m * frame.n_regions;
 }
 
-/* The masks of DirectJob that regions have bits in. */
+/* The number of DirectJob's masks that regions have bits in. */
 __device__ __forceinline__ int
 direct_masks (const DirectFrame &frame)
 {

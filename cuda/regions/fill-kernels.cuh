@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* fill-kernels: a GPU's fills of samples: sums along x, codes from those along y; means of blocks. */
+/* fill-kernels: kernels that make fills: sums of taps along x, codes from these sums along y, and
+ * means of blocks. */
 #pragma once
 
 #include "device.cuh"
@@ -11,11 +12,12 @@
 #define FILL_ROWS 8
 #define FILL_THREADS (FILL_COLUMNS * FILL_ROWS)
 #define FILL_EACH (REGIONS_TILE / FILL_ROWS) /* rows of a thread */
-/* Taps that a block has at a time, and what lies under them in a row of its sums. */
+/* Taps that a block has in shared memory at a time, and the samples of a row under them. */
 #define FILL_TAPS \
   ((int) (sizeof (Real) == sizeof (float) ? 5 : 4) * SEPCONV_SUM_BLOCK)
 #define FILL_LINE (FILL_WIDTH + FILL_TAPS)
-#define FILL_FOURS (FILL_WIDTH / 4) /* of neighbours in a row of sums */
+/* groups of four neighbours in a row of sums */
+#define FILL_FOURS (FILL_WIDTH / 4)
 
 /* A block of more samples is summed by all threads, others by a warp each. */
 #define FILL_WARP_SAMPLES 2048
@@ -49,7 +51,7 @@ fill_load_four (const double *from, double (&to)[4])
     to[k] = from[k];
 }
 
-/* As fill_load_lines(), where all columns are within the plane. */
+/* fill_load_lines() for columns that all lie within the plane. */
 template <typename Real, typename Sample>
 __device__ __forceinline__ void
 fill_load_inside (Real (*line)[FILL_LINE], const RegionsDevicePlane &plane,
@@ -72,8 +74,8 @@ fill_load_inside (Real (*line)[FILL_LINE], const RegionsDevicePlane &plane,
   }
 }
 
-/* So many columns of samples under taps from `first` on, for the rows of a job, less the center. Rows
- * below those of the part are like its last. */
+/* Loads, for the rows of a job, `columns` columns of samples under the taps from tap `first` on,
+ * less the center. Rows below the part's last row repeat it. */
 template <typename Real>
 __device__ __forceinline__ void
 fill_load_lines (Real (*line)[FILL_LINE], const RegionsFrame<Real> &frame,
@@ -110,7 +112,7 @@ fill_load_lines (Real (*line)[FILL_LINE], const RegionsFrame<Real> &frame,
   }
 }
 
-/* Adds the products of n taps, whose number is a multiple of 4, to four neighbours in a row. */
+/* Adds the products of n taps to the sums of four neighbours in a row; n is a multiple of 4. */
 template <typename Real>
 __device__ __forceinline__ void
 fill_sum_line (const Real *line, const Real *tap, int n, Real (&sum)[4])
@@ -144,7 +146,7 @@ fill_sum_line (const Real *line, const Real *tap, int n, Real (&sum)[4])
   }
 }
 
-/* A block of threads a job: a thread has four neighbours in a row. */
+/* One block of threads per job; each thread sums four neighbours in a row. */
 template <typename Real>
 static __global__ void
 __launch_bounds__ (FILL_THREADS)
@@ -188,8 +190,9 @@ __launch_bounds__ (FILL_THREADS)
   }
 }
 
-/* So many rows of sums of a term and REGIONS_TILE columns, from (x, y) of the plane on: those that a
- * border repeats, too. Columns right of the part's are like its last. */
+/* Loads `rows` rows and REGIONS_TILE columns of sums of term t, from column x of the part and row
+ * y of the plane on, with the rows that a border repeats. Columns right of the part's last one
+ * repeat it. */
 template <typename Real>
 __device__ __forceinline__ void
 fill_load_sums (Real (*line)[REGIONS_TILE], const RegionsFrame<Real> &frame,
@@ -209,7 +212,7 @@ fill_load_sums (Real (*line)[REGIONS_TILE], const RegionsFrame<Real> &frame,
 #pragma unroll 4
   for (int k = threadIdx.y; k < rows; k += FILL_ROWS) {
     const int row = border_index (y + k, height, frame.border);
-    /* What rows beyond the part's are for is not used. */
+    /* Rows outside the part's only go into results that are not used. */
     const int there = min (max (row, part.first_row), last);
 
     line[k][threadIdx.x] =
@@ -248,8 +251,8 @@ fill_sum_column (const Real (*line)[REGIONS_TILE], const Real *tap, int n,
   }
 }
 
-/* The filter's code of the sample at (x, y), of its sums: of all terms, or of the first and the
- * second. */
+/* The filter's code of the sample at (x, y). SEPCONV_SUM: `first` is the sum of all terms; else
+ * `first` and `second` are the sums of two terms. */
 template <typename Real>
 __device__ __forceinline__ int
 fill_combine (const RegionsDevicePlane &plane, const RegionsTaps &taps,
@@ -270,7 +273,7 @@ fill_combine (const RegionsDevicePlane &plane, const RegionsTaps &taps,
       : round_to_code (value, of.max_code);
 }
 
-/* A block of threads a job: a thread has FILL_EACH rows of a column. */
+/* One block of threads per job; each thread makes FILL_EACH rows of a column. */
 template <typename Real>
 static __global__ void
 __launch_bounds__ (FILL_THREADS)
@@ -321,8 +324,8 @@ __launch_bounds__ (FILL_THREADS)
           second[k], part.area.x.first + x, part.area.y.first + y + k);
 }
 
-/* Adds up the codes of a block of samples that one of `lanes` threads has, of each channel that is
- * treated. */
+/* Sums one thread's share of a block of samples: every `lanes`-th code from `lane` on, of each
+ * channel that is treated. */
 __device__ __forceinline__ void
 regions_sum_codes (const RegionsDevicePlane &plane, const RegionsArea &area,
     int lane, int lanes, uint64_t (&sum)[IMAGE_MAX_CHANNELS])
@@ -369,8 +372,8 @@ regions_block_area (
   return area;
 }
 
-/* A block of threads a job, whose blocks of samples are small and have a warp each, or is one
- * large one. */
+/* One block of threads per job. A job is one large block of samples, or several small ones with a
+ * warp each. */
 template <typename Real>
 static __global__ void
 __launch_bounds__ (FILL_THREADS)

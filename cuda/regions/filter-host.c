@@ -5,11 +5,11 @@
 #include <string.h>
 
 #define ALIGNMENT 64 /* bytes, of rows of the result */
-/* What a cut costs beside its samples, in samples of large ones: of 90 x 90 samples, each takes
- * three times as long as those of a whole picture. */
+/* Fixed cost of a cut, in units of one sample of a large cut: in a cut of 90 x 90 samples, a sample
+ * takes three times as long as in a whole picture. */
 #define CUT_COST 2e4
 
-/* A method's plan, and the taps that it has. */
+/* A method's plan, and the key of its taps. */
 typedef struct
 {
   SepconvPlan *plan;
@@ -22,7 +22,7 @@ struct RegionsCuts
   Image layout; /* of the largest cut, each plane with its own memory */
   const SepconvMethod *used; /* the last one, or NULL */
   Tool *tools;               /* [sepconv_n_methods()] */
-  /* The method that is fastest for taps of that revision and sigma, and for that cut. */
+  /* The fastest method, and the revision, sigma and layout of the cut that it was chosen for. */
   const SepconvMethod *chosen;
   unsigned chosen_revision;
   double chosen_sigma;
@@ -108,8 +108,8 @@ grow_area (const SepconvSpec *spec, const Image *image, int p, RegionsArea area)
   return area;
 }
 
-/* Cuts the areas out of a picture whose planes are apart. A plane of which nothing is needed
- * keeps one column without rows. */
+/* Cuts the areas, with their halos, out of a picture whose planes have a memory each. A plane of
+ * which nothing is needed keeps one column and no rows. */
 static void
 cut (RegionsCuts *cuts, const SepconvSpec *spec, Image *image,
     const RegionsArea area[IMAGE_MAX_PLANES])
@@ -131,7 +131,7 @@ cut (RegionsCuts *cuts, const SepconvSpec *spec, Image *image,
   }
 }
 
-/* A picture for the result. */
+/* Makes cuts->result a picture of the cut's layout. */
 static bool
 make_result (RegionsCuts *cuts, const Image *from, Fault *fault)
 {
@@ -149,7 +149,7 @@ make_result (RegionsCuts *cuts, const Image *from, Fault *fault)
   return true;
 }
 
-/* The layout of a cut: memories without rows have one. */
+/* The layout of a cut, in which a memory without rows counts as having one row. */
 static Image
 layout_of (const Image *image)
 {
@@ -167,7 +167,7 @@ choose_method (RegionsCuts *cuts, const RegionsPlan *plan,
 {
   if (plan->method != NULL)
     return plan->method;
-  /* By nothing but the region: results may not depend on which regions were filtered before. */
+  /* The choice depends on the region alone: results must not depend on earlier regions. */
   if (cuts->chosen == NULL || cuts->chosen_revision != plan->revision
       || cuts->chosen_sigma != sigma
       || !image_same_layout (layout, &cuts->chosen_layout)) {
@@ -215,7 +215,7 @@ find_plan (RegionsCuts *cuts, const RegionsPlan *plan,
   return tool->plan;
 }
 
-/* The spec with the taps of a sigma; 0: its own. */
+/* The spec with the taps of a sigma; sigma 0: with its own taps. */
 static const SepconvSpec *
 find_spec (
     RegionsCuts *cuts, const RegionsPlan *plan, double sigma, Fault *fault)

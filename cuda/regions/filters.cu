@@ -7,11 +7,11 @@
 
 #include <string.h>
 
-/* Bytes of the two lists. Tests have fewer. */
+/* Most bytes of the two lists that are kept. Tests set fewer. */
 #ifndef REGIONS_MOST_KEPT
 #define REGIONS_MOST_KEPT (4 << 20)
 #endif
-#define LEAST_SENT 65536 /* bytes that there is room for */
+#define LEAST_SENT 65536 /* smallest allocation, bytes */
 
 void
 regions_filters_init (RegionsFilters *filters)
@@ -74,7 +74,7 @@ append_taps (RegionsFilters *filters, const Taps *taps, int *at,
   return true;
 }
 
-/* The filter of plane p, as filters->filter has it. */
+/* Appends the filter of plane p of filters->filter. */
 static bool
 append_plane (
     RegionsFilters *filters, int p, RegionsFilterOf *found, Fault *fault)
@@ -129,7 +129,7 @@ make_filter (RegionsFilters *filters, const RegionsPlan *plan, double sigma,
   return filters->filter != NULL;
 }
 
-/* How many known filters have a lower sigma. */
+/* The number of known filters with a lower sigma. */
 static size_t
 count_below (const RegionsFilters *filters, double sigma)
 {
@@ -198,8 +198,8 @@ reserve (RegionsSent *sent, size_t bytes, GpuStream stream, Fault *fault)
   return true;
 }
 
-/* Sends the items of a list that are not there yet, of so many bytes each, once write (to, first, n)
- * has written them. There is room for all. */
+/* Sends the items of a list, of `item` bytes each, that are not on the GPU yet; write (to, first,
+ * n) writes them to the mirror. There is room for all. */
 template <typename Write>
 static bool
 send_rest (RegionsSent *sent, int mirror, const RegionsList &list, size_t item,
@@ -222,7 +222,7 @@ done:
   return ok;
 }
 
-/* Has everything be sent anew, where filters were dropped since the last time. */
+/* Marks everything as not sent, if filters were dropped since the last call. */
 static bool
 begin_sending (RegionsFilters *filters, int mirror, Fault *fault)
 {

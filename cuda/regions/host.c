@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* host: regions on the CPU. Worker threads copy the picture; then each region's fill is made from the
- * source and laid over the result by rows. Small regions that do not touch one another are handed
- * to the workers, one each; the others follow one another, and all workers share the rows of one. In
- * place, nothing is copied but what the fill of a region needs and a region before it covers. */
+/* host: regions on the CPU. Worker threads copy the picture; then each region's fill is made from
+ * the source and laid over the result by rows. Small regions that do not touch are covered in
+ * parallel, one by each worker. Large or touching regions run one after another, each with its
+ * rows spread over all workers. In place, only source bytes that an earlier region covers and a
+ * later region's fill reads are copied. */
 #include "boxes.h"
 #include "compose.h"
 #include "filter-host.h"
@@ -12,21 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COPY_ROWS 64 /* that a worker copies at a time */
-/* Samples of a region that a worker composes at a time, at least: fewer are not worth a thread's
- * waking. */
+#define COPY_ROWS 64 /* rows that a worker copies at a time */
+/* Least number of samples of a region that a worker composes at a time: fewer are not worth waking
+ * a thread. */
 #define LEAST_SAMPLES 16384
 
-/* In place, of so many regions each is compared with all before it; of more, all are taken to meet. And
- * so many are covered at the same time at most. */
+/* In place, at most so many regions are compared in pairs; if a run has more, all are assumed to
+ * overlap. It is also the most regions that are covered at the same time. */
 #define MOST_COMPARED 256
 /* The most samples that one worker covers alone. */
 #define MOST_ALONE (8 * LEAST_SAMPLES)
-/* The widest and the tallest part of a plane that one worker filters alone, with what taps reach. */
+/* Largest width and height, in samples and with the halo, of a part of a plane that one worker
+ * filters alone. */
 #define MOST_ALONE_SIDE 768
-/* Workers that cover regions alone, at most: each has memory of its own. */
+/* Most workers that cover regions alone: each has memory of its own. */
 #define MOST_CREWS 16
-#define MOST_SUMMED 65536   /* samples at a time, whose sum has 32 bits */
+#define MOST_SUMMED 65536   /* samples of 16 bits whose sum fits 32 bits */
 #define SHADOW_ALIGNMENT 64 /* bytes, of rows */
 
 /* A worker's memory: lines of the widest plane. */
@@ -37,15 +39,15 @@ typedef struct
   uint64_t *sums; /* of blocks */
 } Lines;
 
-/* What covers one region at a time: all workers, or one. */
+/* The workers that cover one region at a time, all or one, and their memory. */
 typedef struct
 {
-  int worker;        /* -1: all */
+  int worker;        /* index of the one worker; -1: all */
   double *terms;     /* of the region's columns */
-  RegionsCuts *cuts; /* NULL: the plan's fill needs none so far */
-  RegionsPart part[IMAGE_MAX_PLANES]; /* of the region whose turn it is */
-  int filtered; /* the last region of the run that its cuts have filtered; -1: none */
-  /* Where a worker is alone: whether a region of this run has failed, and why. */
+  RegionsCuts *cuts; /* NULL: not needed so far */
+  RegionsPart part[IMAGE_MAX_PLANES]; /* of the current region */
+  int filtered; /* the last region of the run that `cuts` filtered; -1: none */
+  /* For one worker: whether a region of this run has failed, and why. */
   bool failed;
   Fault fault;
 } Crew;
@@ -55,19 +57,21 @@ typedef struct
   Workers *workers;
   Lines *lines; /* [workers_count()] */
   Crew together;
-  Workers *loners; /* of whom each covers a region alone: the same, or fewer */
+  /* each covers a region alone; the same as `workers`, or fewer */
+  Workers *loners;
   Crew *alone;     /* [workers_count (loners)] */
-  /* [capacity], of the regions of a run: where the fill is made from the kept source, and which are
-   * too large for one worker. */
+  /* [capacity], for each region of a run: the fill is made from the shadow; the region is too large
+   * for one worker. */
   bool *covered, *large;
   int capacity;
-  bool reads; /* in this run, regions read what others write */
-  /* In place: the source where regions cover it that others read; NULL: not needed so far. */
+  bool reads; /* in this run, fills may read bytes that other regions write */
+  /* In place: a copy of source bytes that one region covers and another one's fill reads; NULL: not
+   * needed so far. */
   uint8_t *shadow_block;
   Image shadow;
 } State;
 
-/* A region's share of a plane, handed to the workers. */
+/* The part of a region in one plane, as passed to the workers. */
 typedef struct
 {
   const RegionsPlan *plan;
@@ -78,7 +82,7 @@ typedef struct
   int plane;
 } Job;
 
-/* Rows of all memories, one after another. */
+/* Copies rows [first, last); rows are counted through all memories. */
 static void
 copy_rows (void *user, int worker, int first, int last)
 {
@@ -133,7 +137,7 @@ describe_row (const Job *job, int c, int y)
   };
 }
 
-/* The row of `line` that begins with the plane's sample 0. */
+/* Makes the row read from `line`, whose first sample is the plane's sample 0. */
 static void
 take_line (ComposeRow *row, const uint8_t *line)
 {
@@ -159,7 +163,7 @@ weigh (const Job *job, const Lines *lines, int y)
   return weights;
 }
 
-/* Lays the filtered picture over dst, or outside of regions the source. */
+/* Lays the filtered picture over dst or, with spec.outside, the source. */
 static void
 compose_picture (void *user, int worker, int first, int last)
 {
@@ -214,7 +218,8 @@ compose_color (void *user, int worker, int first, int last)
   }
 }
 
-/* Fills a line with the means of the blocks of channel c in rows `rows`, where the region lies. */
+/* Fills a line with the means of channel c of one row of blocks, which has the sample rows `rows`;
+ * only within the region's columns. */
 static void
 fill_means (const Job *job, const Lines *lines, int c, RegionsSpan rows)
 {
@@ -253,7 +258,7 @@ fill_means (const Job *job, const Lines *lines, int c, RegionsSpan rows)
   }
 }
 
-/* Items are rows of blocks. */
+/* A WorkersJob whose items are rows of blocks. */
 static void
 compose_means (void *user, int worker, int first, int last)
 {
@@ -284,7 +289,7 @@ compose_means (void *user, int worker, int first, int last)
   }
 }
 
-/* Runs a function for n items of so many samples each. */
+/* Runs a function for n items of `samples` samples each. */
 static void
 share (Job *job, int n, double samples, WorkersJob function)
 {
@@ -327,7 +332,7 @@ compose_plane (Job *job)
         (double) columns * part->block_height, compose_means);
 }
 
-/* Enlarges a span by another; both may be empty. */
+/* The smallest span that has both; either may be empty. */
 static RegionsSpan
 join (RegionsSpan a, RegionsSpan b)
 {
@@ -339,8 +344,9 @@ join (RegionsSpan a, RegionsSpan b)
     a.last > b.last ? a.last : b.last };
 }
 
-/* Whether one cut around all regions costs no more than one of each, which needs the same taps in
- * all of them; `hull` becomes its areas. */
+/* Whether one cut around all regions costs no more than one cut for each; `hull` becomes the
+ * areas of that cut. Regions can share a cut only if all have the same taps, so not with a
+ * strength. */
 static bool
 share_cut (const RegionsPlan *plan, const RegionsRun *run,
     RegionsArea hull[IMAGE_MAX_PLANES])
@@ -374,7 +380,7 @@ share_cut (const RegionsPlan *plan, const RegionsRun *run,
   return n > 1 && regions_cuts_cost (plan, run->src, hull) <= apart;
 }
 
-/* Makes room for cuts. */
+/* Makes the crew's cuts if there are none yet. */
 static bool
 reserve_cuts (const RegionsPlan *plan, Crew *crew, Fault *fault)
 {
@@ -385,7 +391,7 @@ reserve_cuts (const RegionsPlan *plan, Crew *crew, Fault *fault)
   return crew->cuts != NULL;
 }
 
-/* `hull`: cuts that have the region's part of the picture; NULL: it is filtered here. */
+/* `hull`: cuts that already have the region filtered; NULL: this call filters it. */
 static bool
 run_region (const RegionsPlan *plan, const RegionsRun *run, int i, Crew *crew,
     const RegionsCuts *hull, Fault *fault)
@@ -422,7 +428,7 @@ run_region (const RegionsPlan *plan, const RegionsRun *run, int i, Crew *crew,
   return true;
 }
 
-/* Fills everything with the color. */
+/* Fills rows [first, last) of the plane with the color. */
 static void
 color_rows (void *user, int worker, int first, int last)
 {
@@ -446,7 +452,8 @@ color_rows (void *user, int worker, int first, int last)
     }
 }
 
-/* What dst is before the first region. */
+/* Makes dst as it is before the first region: filtered, or a copy, and with spec.outside the
+ * color. */
 static bool
 begin (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
 {
@@ -483,7 +490,8 @@ reads_covered (const RegionsRun *run, int i)
   return false;
 }
 
-/* Whether a region is too large for one worker, which `filters` it or only lays its fill over it. */
+/* Whether a region is too large for one worker; `filters`: the worker also filters it, which
+ * needs the halo. */
 static bool
 is_large (const RegionsPlan *plan, const RegionsRun *run, int i, bool filters)
 {
@@ -523,7 +531,7 @@ reserve_regions (State *state, int n, Fault *fault)
       || fault_set (fault, FAULT_NO_SPACE, "Out of memory for %d regions.", n);
 }
 
-/* Keeps what the fills of such regions read, before anything is written. */
+/* Copies to the shadow what the fills of `covered` regions read, before anything is written. */
 static bool
 keep_source (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
 {
@@ -550,7 +558,7 @@ keep_source (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
   return true;
 }
 
-/* Covers region i. */
+/* Covers region i, from the shadow if the region is `covered`. */
 static bool
 cover_region (const RegionsPlan *plan, const RegionsRun *run, int i, Crew *crew,
     const RegionsCuts *hull, Fault *fault)
@@ -578,8 +586,9 @@ boxes_meet (const ImageBox *a, const ImageBox *b, int n)
   return false;
 }
 
-/* Whether region i has to wait for one of those from `first` on: both write the same bytes, or it
- * writes what the other one reads. It reads nothing itself that they write: that is kept. */
+/* Whether region i has to wait for one of regions [first, i): both write the same bytes, or
+ * region i writes bytes that the other reads. Bytes that region i reads and they write are in the
+ * shadow. */
 static bool
 has_to_wait (const RegionsPlan *plan, const RegionsRun *run, int first, int i)
 {
@@ -595,7 +604,7 @@ has_to_wait (const RegionsPlan *plan, const RegionsRun *run, int first, int i)
   return false;
 }
 
-/* The end of the regions from `first` on that may be covered at the same time. */
+/* The `end` of the longest group [first, end) of regions that may be covered at the same time. */
 static int
 find_end (const RegionsPlan *plan, const RegionsRun *run, int first)
 {
@@ -610,7 +619,7 @@ find_end (const RegionsPlan *plan, const RegionsRun *run, int first)
   return end;
 }
 
-/* Regions from `first` on, of which each worker takes one after the other. */
+/* Regions from `first` on that workers cover at the same time, one by each worker. */
 typedef struct
 {
   const RegionsPlan *plan;
@@ -625,7 +634,7 @@ cover_alone (void *user, int worker, int first, int last)
   const Group *group = user;
   const State *state = group->plan->state;
   Crew *crew = &state->alone[worker];
-  /* A plan that one worker runs has no workers of its own. */
+  /* A plan that is made here has no threads of its own. */
   const int limit = workers_limit (1);
 
   for (int i = first; i < last && !crew->failed; i++)
@@ -654,7 +663,7 @@ cover_group (RegionsPlan *plan, const RegionsRun *run, int first, int end,
   return true;
 }
 
-/* Finds which regions need the source that is kept, and which are large. */
+/* Finds which regions read the shadow, and which are large. */
 static bool
 sort_out (RegionsPlan *plan, const RegionsRun *run, bool shared, Fault *fault)
 {
@@ -673,7 +682,7 @@ sort_out (RegionsPlan *plan, const RegionsRun *run, bool shared, Fault *fault)
   return true;
 }
 
-/* Remembers what filtered the last region. */
+/* Sets plan->used to the method that filtered the last region. */
 static void
 report_method (RegionsPlan *plan)
 {

@@ -11,24 +11,27 @@
 #define ALIGNMENT 64 /* bytes, of rows of the plan's pictures */
 #define THREADS 256
 #define EACH 2         /* vectors of a thread */
-#define MOST_BOXES 160 /* of a launch: its parameter has room for them */
-/* Of pinned memory, more parts than the first number are copied by as many blocks of threads as the second, which
- * keep the bus busy. More would wait for it in the places of other frames' kernels. */
+#define MOST_BOXES 160 /* of a launch: as many as its parameter holds */
+/* On pinned memory, more than FEW_PARTS parts are copied by BUS_BLOCKS blocks of threads, which
+ * keep the bus busy. More blocks would wait for the bus and occupy the GPU that other frames'
+ * kernels need. */
 #define FEW_PARTS 256
 #define BUS_BLOCKS 24
 #define MOST_PARAMETER 4096 /* bytes */
 
-/* A memory that boxes are copied from, to a second one and, where `also` is not NULL, a third. */
+/* A memory that boxes are copied from, `from`, to a second one, `to`, and a third one, `also`,
+ * unless that is NULL. */
 struct BoxMemory
 {
   const uint8_t *from;
   uint8_t *to, *also;
   ptrdiff_t from_stride, to_stride, also_stride;
-  int vector; /* bytes that are copied at once, to and from multiples of them */
+  int vector; /* bytes of a load or store; addresses are aligned to it */
 };
 
-/* A box, in bytes that are multiples of the memory's vectors but at the end of a row. Its parts, each for
- * a block of threads, are those from `first` to the next box's. */
+/* A box. `left` and `bytes` are multiples of the memory's vector, but for `bytes` at the end of a
+ * row. Its parts, each for one block of threads, are numbered from `first` to the next box's
+ * `first`. */
 struct Box
 {
   int first, memory, left, top, bytes, rows;
@@ -44,28 +47,28 @@ struct BoxFrame
 static_assert (
     sizeof (BoxFrame) <= MOST_PARAMETER, "kernels have no larger parameters");
 
-/* What a run on pinned memory works with. */
+/* Pictures and stream of a run in place; only runs on pinned memory need `result` and `stream`. */
 struct InPlaceSet
 {
   uint8_t *shadow_block, *result_block;
   Image shadow, result;
-  GpuStream stream; /* of runs that overlap */
+  GpuStream stream; /* of overlapped runs */
   GpuEvent done;
-  unsigned settled; /* as RegionsInPlace's when the stream last waited */
+  /* RegionsInPlace.settled when the stream last waited for `ended` */
+  unsigned settled;
 };
 
-/* Runs that nothing overlaps have the first set's pictures, on the caller's stream. */
+/* Runs that are not overlapped use the first set's pictures, on the caller's stream. */
 struct RegionsInPlace
 {
   InPlaceSet set[REGIONS_OVERLAPPING];
-  int next;       /* set of the next run that overlaps */
-  bool overlaps;  /* there are streams */
-  GpuEvent ended; /* the last run that nothing overlaps */
-  unsigned
-      settled; /* how many of those there were; 0: `ended` was never recorded */
+  int next;         /* set of the next overlapped run */
+  bool overlaps;    /* the streams exist */
+  GpuEvent ended;   /* the last run that was not overlapped */
+  unsigned settled; /* number of times that `ended` was recorded */
 };
 
-/* A vector's bytes that are left of a row. */
+/* Copies the last `bytes` bytes of a row, fewer than a vector. */
 static __device__ __forceinline__ void
 copy_rest (const BoxMemory &memory, ptrdiff_t from, ptrdiff_t to,
     ptrdiff_t also, int bytes)
@@ -78,7 +81,7 @@ copy_rest (const BoxMemory &memory, ptrdiff_t from, ptrdiff_t to,
   }
 }
 
-/* Loads first, so that they are on their way together. */
+/* Copies one part of a box. All loads come first, so that they are in flight together. */
 template <typename Vector>
 static __device__ __forceinline__ void
 copy_box (const BoxMemory &memory, const Box &box, int part)
@@ -117,7 +120,7 @@ copy_box (const BoxMemory &memory, const Box &box, int part)
   }
 }
 
-/* Blocks of threads take parts of boxes in turns. */
+/* Copies all parts of all boxes; blocks of threads take them round robin. */
 static __global__ void
 __launch_bounds__ (THREADS) copy_boxes (GPU_PARAMETER BoxFrame frame)
 {
@@ -159,7 +162,7 @@ regions_in_place_new (Fault *fault)
     regions_no_memory (fault);
     return NULL;
   }
-  /* Loads it, so that no frame waits for that. */
+  /* Loads the kernel, so that no frame waits for that. */
   GPU_CHECK (
       cudaFuncGetAttributes (&attributes, (const void *) copy_boxes), fault);
   return self;
@@ -183,7 +186,7 @@ regions_in_place_free (RegionsInPlace *self)
   free (self);
 }
 
-/* Makes a picture of the plan's, unless there is one. */
+/* Allocates a picture of the plan's layout, unless there is one. */
 static bool
 make_picture (
     const RegionsPlan *plan, uint8_t **block, Image *picture, Fault *fault)
@@ -249,7 +252,7 @@ regions_run_alone (const RegionsRun *run, Fault *fault)
       && gpu_stream_wait_event (run->stream, beside->event, fault);
 }
 
-/* One of them with the rows of the image, which may be a field. */
+/* The plan's picture with as many rows as the image, which may be a field. */
 static Image
 with_rows (const Image *picture, const Image *image)
 {
@@ -277,7 +280,8 @@ describe_memories (
   }
 }
 
-/* The n of a vector's 2^n bytes. Divisions for all boxes of a frame would be felt. */
+/* The n for which a vector has 2^n bytes: shifts replace divisions, whose time would be
+ * noticeable over all boxes of a frame. */
 static int
 vector_bits (int vector)
 {
@@ -317,7 +321,8 @@ count_blocks (int parts, bool pinned)
   return (unsigned) (pinned && parts > FEW_PARTS ? BUS_BLOCKS : parts);
 }
 
-/* Queues the copies of boxes, as many at a time as there is room for; `pinned`: from or to pinned memory. */
+/* Queues copies of all boxes, at most MOST_BOXES in a launch; `pinned`: from or to pinned
+ * memory. */
 static bool
 copy (const RegionsPlan *plan, const RegionsRun *run, const Image *from,
     const Image *to, const Image *also, const ImageBox *box, bool pinned,
@@ -352,7 +357,7 @@ done:
   return ok;
 }
 
-/* Has a run go on the stream of a set, beside those before. */
+/* Moves a run to the stream of a set, overlapped with the runs before it. */
 static bool
 begin_beside (RegionsInPlace *self, InPlaceSet *set, const RegionsRun *run,
     RegionsInner *inner, Fault *fault)

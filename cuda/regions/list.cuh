@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* list: items of one kind, on the host, that are kept and grow from run to run. */
+/* list: an array of items of one kind, on the host. Its memory is kept, and grows from run to
+ * run. */
 #pragma once
 
 #include "../fault.h"
@@ -12,7 +13,7 @@ struct RegionsList
   size_t item; /* bytes */
   size_t n, capacity;
   void *data;
-  size_t at; /* where they are within a block that goes up */
+  size_t at; /* offset of the items in the block that is sent, bytes */
 };
 
 static inline bool
@@ -22,7 +23,7 @@ regions_no_memory (Fault *fault)
       fault, FAULT_NO_SPACE, "Out of memory for a frame's regions.");
 }
 
-/* Room for n more items; NULL: out of memory. */
+/* Appends n items, not set, and returns the first; NULL: out of memory. */
 static inline void *
 regions_extend (RegionsList *list, size_t n)
 {

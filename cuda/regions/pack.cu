@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define BLOCK_ALIGNMENT 64 /* bytes, of each list in a block */
-/* Blocks of samples of one job, if they are small. */
+/* Blocks of samples of one job, if they have at most LARGE_BLOCK samples each. */
 #define MEANS_EACH 8
 #define LARGE_BLOCK 2048 /* samples */
 
@@ -73,8 +73,7 @@ regions_pack_clear (RegionsPack *pack)
   pack->revision++;
 }
 
-/* The rows under the taps, within the picture, for rows [first, last): those that a border
- * repeats, too. */
+/* The rows within the picture that the taps of `rows` read, with the rows that a border repeats. */
 static RegionsSpan
 rows_under (
     const RegionsTaps *taps, RegionsSpan rows, int height, SepconvBorder border)
@@ -206,7 +205,7 @@ regions_pack_color (RegionsPack *pack, const RegionsPlan *plan,
 
     if (plan->spec.filter->plane[p].channels == 0)
       continue;
-    /* In samples, of which no plane has more. */
+    /* Makes one pixel one sample: no plane has more than REGIONS_MAX_EDGE. */
     spec.subsampling_x[p] = spec.subsampling_y[p] = 1;
     from = regions_part (&spec, &all, run->src, p, 1);
     memset (&part, 0, sizeof part);
@@ -254,7 +253,7 @@ regions_pack_place (RegionsPack *pack, RegionsPlan *plan, const RegionsRun *run,
   return true;
 }
 
-/* Where the tiles of plane p are in tile_of. */
+/* The index in tile_of of plane p's first tile. */
 static int
 first_tile (const Image *image, int p)
 {
@@ -283,7 +282,7 @@ for_tiles (RegionsPack *pack, const Image *image, const RegionsDevicePart *part,
   return true;
 }
 
-/* The tiles, with the numbers of parts that touch them. */
+/* Lists the touched tiles, and counts the parts that touch each. */
 static bool
 count_tiles (RegionsPack *pack, const Image *image, Fault *fault)
 {
@@ -310,7 +309,7 @@ count_tiles (RegionsPack *pack, const Image *image, Fault *fault)
   return true;
 }
 
-/* The parts that touch the tiles, in their order. */
+/* Lists the parts that touch each tile, in the order of the parts. */
 static bool
 list_parts (RegionsPack *pack, const Image *image, Fault *fault)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* pack: works out what a GPU is told of regions: one list of each kind, which are kept and grow from
- * run to run. */
+/* pack: makes the lists of parts, jobs and tiles that the kernels of packed runs read. The lists'
+ * memory is kept, and grows from run to run. */
 #pragma once
 
 #include "filters.cuh"
@@ -9,11 +9,11 @@ struct RegionsPack
 {
   RegionsList parts, sum_jobs, code_jobs, mean_jobs, tiles, list;
   RegionsFilters *filters; /* borrowed */
-  bool float_holds;        /* the sums of all filters */
+  bool float_holds;        /* floats suffice for the sums of all filters */
   unsigned revision;       /* grows with each run or batch, from 1 */
   size_t n_sums, n_codes, n_means;
   size_t bytes; /* of the block, after regions_pack_finish() */
-  /* Of each tile of all planes: which of `tiles` it is, or -1. */
+  /* For each tile of all planes: its index in `tiles`, or -1. */
   int *tile_of;
   int n_tiles_of;
 };
@@ -25,15 +25,15 @@ void regions_pack_free (RegionsPack *pack);
 /* Begins a run, or the next batch of one. */
 void regions_pack_clear (RegionsPack *pack);
 
-/* The whole picture, covered with the color. */
+/* Appends parts that cover the whole picture with the color. */
 bool regions_pack_color (RegionsPack *pack, const RegionsPlan *plan,
     const RegionsRun *run, Fault *fault);
-/* A region, with its fill or, outside, the source. */
+/* Appends a region, with its fill or, with spec.outside, the source. */
 bool regions_pack_place (RegionsPack *pack, RegionsPlan *plan,
     const RegionsRun *run, const RegionsPlace *place, Fault *fault);
 
 /* Finds tiles and lays the block out. */
 bool regions_pack_finish (
     RegionsPack *pack, const RegionsRun *run, Fault *fault);
-/* Fills a block of that size. */
+/* Writes all lists to a block of pack->bytes bytes. */
 void regions_pack_write (const RegionsPack *pack, uint8_t *block);

@@ -9,7 +9,7 @@ smaller_side (const RegionsPlace *place)
   return place->width < place->height ? place->width : place->height;
 }
 
-/* Of `taps`, the wider one of both axes. */
+/* The larger sigma of both axes. */
 static double
 sigma_of_taps (const TapsSettings *taps)
 {
@@ -52,7 +52,7 @@ least (int a, int b)
   return a < b ? a : b;
 }
 
-/* Keeps the order of equal ones. */
+/* A stable merge sort by the smaller side. */
 static void
 sort (RegionsPlace *places, RegionsPlace *spare, int n)
 {
@@ -85,7 +85,7 @@ floor_divide (int64_t n, int64_t divisor)
   return n >= 0 ? n / divisor : -((divisor - 1 - n) / divisor);
 }
 
-/* Samples of `pixels` each that lie in pixels [first, last), of the plane's n. */
+/* The samples, of the plane's n, that have a pixel in [first, last); each has `pixels` pixels. */
 static RegionsSpan
 span_of (int64_t first, int64_t last, int pixels, int n)
 {
@@ -98,7 +98,7 @@ span_of (int64_t first, int64_t last, int pixels, int n)
   return span;
 }
 
-/* The number of pixels that a feather goes beyond a region along an axis of that size. */
+/* The number of pixels that the feather extends beyond a region along an axis of `size` pixels. */
 static int64_t
 feather_of (const RegionsSpec *spec, const RegionsPlace *place, int size)
 {
@@ -125,7 +125,7 @@ regions_block_pixels (double sigma)
   return (int) fmax (0.0, fmin (b, (double) REGIONS_MAX_EDGE));
 }
 
-/* That many pixels as samples. */
+/* A block's size in samples, from its size in pixels. */
 static int
 block_size (int block, int pixels)
 {

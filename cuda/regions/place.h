@@ -28,7 +28,7 @@ typedef struct
   RegionsSpan x, y;
 } RegionsArea;
 
-/* Of one region in one plane. */
+/* One region in one plane. */
 typedef struct
 {
   RegionsShapeInPlane shape;
@@ -53,25 +53,26 @@ regions_area_is_empty (const RegionsArea *area)
 void regions_place (const RegionsSpec *spec, const Region *regions, int n,
     RegionsPlace *places, RegionsPlace *spare);
 
-/* How far a plane's taps reach along an axis, in samples, and one more: a border that does not repeat
- * the edge's sample mirrors so far. */
+/* The halo of a plane's taps along an axis, in samples, and one more: a border that mirrors without
+ * repeating the edge's sample reads that far. */
 int regions_taps_reach (const SepconvPlane *plane, bool along_y);
 
-/* Grows a span by what taps reach and borders mirror, within n samples: all of these where a
- * wrapped border needs the other end. */
+/* Grows a span by `reach` on both sides, within n samples; to all n where a wrapped border needs
+ * samples of the other end. */
 RegionsSpan regions_grow_span (
     RegionsSpan span, int reach, int n, SepconvBorder border);
 
-/* PIXELATE: the block of a sample, of blocks of `size` of which block 0 begins at sample `first`;
- * blocks before it have negative numbers. */
+/* PIXELATE: the number of the block that sample i lies in. Blocks have `size` samples; block 0
+ * begins at sample `first`, and blocks before it have negative numbers. */
 int regions_block_of (int i, int first, int size);
 /* The samples of a block within n. */
 RegionsSpan regions_block_span (int block, int first, int size, int n);
 
-/* PIXELATE: the width of a box of that standard deviation. */
+/* PIXELATE: the width in pixels of a box whose standard deviation is sigma. */
 int regions_block_pixels (double sigma);
 
-/* The part of a place that lies in plane p of a picture or a field: of a layout of so many rows. */
+/* The part of a place that lies in plane p of a picture or field with the rows of `layout`;
+ * `rows_apart` is the number of picture rows from one row to the next. */
 RegionsPart regions_part (const RegionsSpec *spec, const RegionsPlace *place,
     const Image *layout, int p, int rows_apart);
 

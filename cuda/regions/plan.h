@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* plan: what regions.c and the two backends share. Not a public header. */
+/* plan: types that regions.c and the two backends share. Not a public header. */
 #pragma once
 
 #include "place.h"
@@ -8,16 +8,17 @@
 extern "C" {
 #endif
 
-#define REGIONS_OVERLAPPING 3 /* runs, on pinned memory */
+/* most runs in flight at once, on pinned memory */
+#define REGIONS_OVERLAPPING 3
 
-/* A run on a stream of its own, which others may overlap. */
+/* An overlapped run, on a stream of its own. */
 typedef struct
 {
-  int set;         /* whose memory it uses, 0..REGIONS_OVERLAPPING - 1 */
-  GpuStream after; /* what is queued here comes after all runs */
+  int set; /* index of the memory that it uses, 0..REGIONS_OVERLAPPING - 1 */
+  GpuStream after; /* the caller's stream, which waits for every run */
   GpuEvent event;
-  bool
-      alone; /* the run waits for all before it, and all behind it wait for it */
+  /* the run waits for all runs before it, and all later ones wait for it */
+  bool alone;
 } RegionsBeside;
 
 /* One frame's work. */
@@ -28,14 +29,14 @@ typedef struct
   int n;
   const Image *src, *dst;
   bool in_place; /* src is dst */
-  /* In place, and on the CPU: n_boxes of read bytes and as many of written ones, those of place i
-   * from i * n_memories on. */
+  /* Set for runs in place and for all runs on the CPU: n_boxes boxes of read bytes and n_boxes of
+   * written bytes; those of place i begin at i * n_memories. */
   const ImageBox *read, *written;
   int n_boxes;
   int rows_apart;
   GpuStream stream;
   GpuOrder order;
-  RegionsBeside *beside; /* NULL: no run of the plan overlaps this one */
+  RegionsBeside *beside; /* NULL: the run is not overlapped */
 } RegionsRun;
 
 typedef struct
@@ -44,7 +45,7 @@ typedef struct
   bool (*prepare) (RegionsPlan *plan, Fault *fault);
   void (*release) (RegionsPlan *plan);
   bool (*run) (RegionsPlan *plan, const RegionsRun *run, Fault *fault);
-  /* As regions_plan_reserve_in_place(), for pictures that suit; NULL: there is nothing to do. */
+  /* As regions_plan_reserve_in_place(), for supported pictures; NULL: there is nothing to do. */
   bool (*reserve_in_place) (
       RegionsPlan *plan, bool in_gpu_memory, GpuOrder order, Fault *fault);
 } RegionsOps;
@@ -64,29 +65,31 @@ struct RegionsPlan
   Gpu *gpu;
   const SepconvMethod *method; /* NULL: any */
   Image layout;
-  RegionsSpec spec; /* that points at what follows */
+  RegionsSpec spec; /* points at `filter` and `taps` */
   RegionsFilter filter;
   TapsSettings taps;
   unsigned revision;  /* grows with each spec, from 1 */
-  SepconvPlan *whole; /* outside FILTER: of the whole picture; else NULL */
+  /* FILTER with spec.outside: filters the whole picture; else NULL */
+  SepconvPlan *whole;
   const SepconvMethod *used;   /* the last one that computed FILTER, or NULL */
   RegionsPlace *place, *spare; /* [capacity] */
-  Region *placed;              /* [capacity]: what the places were grown from */
+  Region *placed; /* [capacity]: the regions that the places were grown from */
   int capacity;
   int n_placed;
-  unsigned placed_revision; /* of the spec then; 0: there are none */
+  /* of the spec that they were grown by; 0: no places */
+  unsigned placed_revision;
   unsigned placements;      /* grows with each change of the places, from 1 */
   bool boxed; /* `boxes` are those of the places, of pictures of `layout` */
-  ImageBox *
-      boxes; /* [box_capacity], of which the second half are of written bytes */
+  /* [box_capacity]: of a run's read bytes, then of its written bytes */
+  ImageBox *boxes;
   int box_capacity;
   void *state; /* the backend's own */
 };
 
 extern const RegionsOps regions_host_ops, regions_cuda_ops;
 
-/* The taps that strength > 0 makes for a sigma: `spec` becomes the filter with taps in `made`,
- * which it borrows, x and y of each plane. */
+/* Makes the taps that strength > 0 needs for a sigma: `made` becomes x and y taps of each plane,
+ * and `spec` the filter with them, which borrows `made`. */
 bool regions_make_taps (const RegionsSpec *from, const Image *layout,
     double sigma, SepconvSpec *spec, Taps made[2 * IMAGE_MAX_PLANES],
     Fault *fault);

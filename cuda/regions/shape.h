@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* shape: how much of a region a sample takes, by regions.h's weights. The same arithmetic on the
- * host and on a GPU, in doubles whose every step is rounded by itself, gives the same bits.
+/* shape: the weight of a region at a sample, as regions.h defines it. Host and GPU use the same
+ * arithmetic, in doubles with every step rounded, and get the same bits.
  *
- * A place is measured from the region's centre, in half pixels, which are whole numbers. Each
+ * A position is measured from the region's centre, in half pixels, which are whole numbers. Each
  * axis adds a term to a sum:
  *
- *   rectangle   the distance from the rectangle along the axis, in pixels, squared
- *   ellipse     the distance from the centre by the ellipse's half axis, squared
+ *   rectangle   the square of the distance from the rectangle along the axis, in pixels
+ *   ellipse     the square of the distance from the centre, divided by the half axis
  *
  * and the weight follows from the sum's root: beyond `inside`, which is 0 for a rectangle and 1
  * for an ellipse, it falls from 1 to 0 within `reach`. No sum of an ellipse is exactly 1: the
@@ -32,7 +32,7 @@ extern "C" {
 typedef struct
 {
   int first, size;    /* of the grown region, pixels */
-  int pixels;         /* for a sample */
+  int pixels;         /* of a sample */
   double by_distance; /* ellipse: 1 / size; rectangle: 0 */
 } RegionsAxis;
 
@@ -63,7 +63,7 @@ regions_add (double a, double b)
 #endif
 }
 
-/* The term of sample `i`: of that one of its pixels which is nearest to the centre. */
+/* The term of sample `i`, at the one of its pixels that is nearest to the centre. */
 REGIONS_SHARED double
 regions_axis_term (const RegionsAxis *axis, int i)
 {
@@ -83,7 +83,7 @@ regions_axis_term (const RegionsAxis *axis, int i)
   return regions_multiply (term, term);
 }
 
-/* The weight of a sample with that sum of both terms, in 65536ths. */
+/* The weight of a sample, in 65536ths; `sum` is the sum of both axes' terms. */
 REGIONS_SHARED uint32_t
 regions_weight (const RegionsShapeInPlane *shape, double sum)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* table: what kernels are told of a run's regions, on the GPU. Runs that overlap have tables of their own,
- * and one stays there for further runs until another is sent. */
+/* table: the GPU's copy of the data about a run's regions that kernels read. Each run in flight
+ * has its own table, which stays on the GPU for later runs until another one is sent. */
 #pragma once
 
 #include "../sepconv/staging.cuh"
 
-#define REGIONS_LEAST_TABLE 65536 /* bytes that there is room for */
+#define REGIONS_LEAST_TABLE 65536 /* smallest allocation, bytes */
 
 /* Starts zeroed; staging_clear() frees it. */
 struct RegionsTable
 {
   Staging staging;
-  unsigned revision; /* of what is there; 0: nothing */
+  unsigned revision; /* of the table on the GPU; 0: none */
 };
 
-/* Queues `bytes` that write (block) fills, unless they are there: a revision is never 0, and the same bytes
- * each time. */
+/* Queues the upload of `bytes` bytes, which write (block) fills in, unless the table on the GPU
+ * has the same revision. A revision is never 0, and stands for the same bytes each time. */
 template <typename Write>
 static bool
 regions_send_table (RegionsTable *table, unsigned revision, size_t bytes,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* border: which samples lie outside the image, and which ones stand for them. Host and device. */
+/* border: maps samples outside the image to the samples that stand for them. Host and device. */
 #pragma once
 
 #include "../sepconv.h"
@@ -10,8 +10,8 @@
 #define BORDER_FUNCTION static inline
 #endif
 
-/* Maps coordinate i of a line of n >= 1 samples to [0, n), or to -1 where the
- * border constant is meant. |i| may be any multiple of n. */
+/* Maps coordinate i of a line of n >= 1 samples to [0, n), or to -1 for the
+ * border constant. |i| may be many times n. */
 BORDER_FUNCTION int
 border_index (int i, int n, SepconvBorder border)
 {
@@ -19,7 +19,7 @@ border_index (int i, int n, SepconvBorder border)
 
   if (i >= 0 && i < n)
     return i;
-  /* Most are less than a line away; the rest takes a division. */
+  /* Most coordinates are less than n outside; only the others need a division. */
   switch (border) {
     case SEPCONV_REPLICATE:
       return i < 0 ? 0 : n - 1;
@@ -50,7 +50,8 @@ border_index (int i, int n, SepconvBorder border)
   }
 }
 
-/* Whether all samples beyond an end of a line are the same one: no more of the line is read for them. */
+/* Whether all samples beyond an end of a line have one value, so that none of the line but the edge
+ * is read for them. */
 BORDER_FUNCTION bool
 border_is_flat (SepconvBorder border)
 {

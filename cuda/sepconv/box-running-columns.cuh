@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* box-running-columns: the way down a strip: which rows enter the box and which leave it, and the
- * sums of columns that go to shared memory. */
+/* box-running-columns: running sums of columns down a strip: finds the rows that enter and leave
+ * the box, and writes the sums to shared memory. */
 #pragma once
 
 #include "box-running-sides.cuh"
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* Rows that are asked for together. */
+/* Rows of a batch, whose loads are in flight together. */
 #define BOX_AHEAD 8
 static_assert (BOX_ROWS % BOX_AHEAD == 0, "A stage is whole batches.");
 
-/* Rows [first, first + n) of the picture with its borders, of which batches are loaded. Where some
- * lie outside, their places are looked up in BoxMemory.row. */
+/* Rows from `first` on of the picture with its borders, to be loaded in batches. Unless all are
+ * `inside` the picture, row[i] is the row that stands for row first + i. */
 struct BoxRows
 {
   int first;
@@ -20,11 +20,12 @@ struct BoxRows
   const int *row;
 };
 
-/* What BoxMemory.row has instead of a row. */
+/* Values in BoxMemory.row in place of a row. */
 #define BOX_CONSTANT_ROW (-1)
 #define BOX_NO_ROW (-2) /* zeros */
 
-/* The block's threads look up n rows from `first` on, up to `all`; those behind them are none. */
+/* The block's threads fill row[0] to row[all - 1]: n rows from `first` on, and BOX_NO_ROW behind
+ * them. */
 __device__ __forceinline__ void
 box_look_up_rows (const BoxStripPlane &plane, SepconvBorder border, int first,
     int n, int all, int *row)
@@ -40,7 +41,7 @@ box_is_inside (const BoxStripPlane &plane, int first, int n)
   return first >= 0 && first + n <= plane.strip.height;
 }
 
-/* Loads the rows of a batch that begins at row i of some. */
+/* Loads the thread's group of each row of the batch that begins with row i of `rows`. */
 __device__ __forceinline__ void
 box_load_batch (const BoxStripPlane &plane, const BoxRows &rows, int i,
     int byte, uint2 (&to)[BOX_AHEAD])
@@ -67,7 +68,7 @@ box_load_batch (const BoxStripPlane &plane, const BoxRows &rows, int i,
   }
 }
 
-/* The group of one row, sample by sample. */
+/* Loads the thread's group of row i of `rows`, sample by sample. */
 template <int BYTES>
 __device__ __forceinline__ uint2
 box_gather_row (
@@ -81,7 +82,7 @@ box_gather_row (
       plane, plane.strip.src + row * plane.strip.src_stride, from);
 }
 
-/* Adds n rows to the sums, whole batches. */
+/* Adds n rows to the sums; n is a multiple of BOX_AHEAD. */
 template <int BYTES, bool WIDE>
 __device__ __forceinline__ void
 box_add_rows (const BoxStripPlane &plane, const BoxOwn &own,
@@ -108,7 +109,7 @@ box_add_rows (const BoxStripPlane &plane, const BoxOwn &own,
           none);
 }
 
-/* The sums of the rows around the one before row y. All threads of the block come. */
+/* Sums the rows of the box around row y - 1. All threads of the block must call it. */
 template <int BYTES, bool WIDE>
 __device__ __forceinline__ void
 box_begin_columns (const BoxStripPlane &plane, SepconvBorder border,
@@ -131,7 +132,7 @@ box_begin_columns (const BoxStripPlane &plane, SepconvBorder border,
     }
     if (!rows.inside) {
       n = BOX_LOOKED_UP;
-      __syncthreads (); /* its last readers are done */
+      __syncthreads (); /* the last readers of memory.row are done */
       box_look_up_rows (plane, border, rows.first, left, n, memory.row);
       __syncthreads ();
     }
@@ -141,8 +142,8 @@ box_begin_columns (const BoxStripPlane &plane, SepconvBorder border,
   }
 }
 
-/* The rows of the stage from row y on that enter, and those that leave. All threads of the block
- * come. */
+/* The rows that enter and leave the box in the stage that begins with row y. All threads of the
+ * block must construct it. */
 struct BoxStageRows
 {
   BoxRows enter, leave;
@@ -201,7 +202,7 @@ box_sum_columns (const BoxStripPlane &plane, const BoxOwn &own,
     }
 }
 
-/* Asks for the rows that enter in the stage from row y on. */
+/* Prefetches the rows that enter in the stage that begins with row y. */
 template <int BYTES>
 __device__ __forceinline__ void
 box_prefetch (const BoxStripPlane &plane, int begin, int y)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* box-running-march: the kernel of the fast way of box-running. */
+/* box-running-march: the kernel of box-running for strips. */
 #pragma once
 
 #include "box-running-columns.cuh"
@@ -7,7 +7,7 @@
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* Copies bytes [first, last) of the place's rows; first is a multiple of 8. */
+/* Copies bytes [first, last) of the rows of `place`; first is a multiple of 8. */
 __device__ __forceinline__ void
 box_copy_strip (
     const StripPlane &plane, const StripPlace &place, int first, int last)

@@ -4,17 +4,17 @@
  *
  * Row pass: a block walks along one row with its borders and keeps the prefix sums
  * P of the last nx samples and more in a ring in shared memory; the sum of nx
- * samples is P(x + nx - 1) - P(x - 1). Prefix sums wrap around modulo 2^32, which
- * their differences don't notice: nx * max_code < 2^29. A warp's 32 accesses go
- * to neighbouring words of the ring: no bank conflicts.
+ * samples is P(x + nx - 1) - P(x - 1). Prefix sums wrap around modulo 2^32, but
+ * their differences are exact: nx * max_code < 2^29. A warp's 32 accesses go to
+ * neighbouring words of the ring: no bank conflicts.
  *
- * Column pass: a thread walks down a strip of a column; from one row to the next
- * the row that comes into the window is added to the running sums, and the one
- * that goes is taken away. These two are also the rows under the last and the
- * first tap. Where ends differ, the thread sums the two samples under the row's
- * ends beside the row sum; it reads them from the source. Sums of row sums are 64
- * bits wide: ny * nx * max_code < 2^41. The first sums of a strip take ny loads,
- * so strips are at least a part of ny tall. */
+ * Column pass: a thread walks down a strip of a column; for each row, the row that
+ * enters the window is added to the running sums, and the row that leaves it is
+ * subtracted. These two rows are also under the last and the first tap. Where ends
+ * differ, the thread also sums the two samples under the ends of each row, which it
+ * reads from the source. Sums of row sums have 64 bits: ny * nx * max_code < 2^41.
+ * The first sums of a strip take ny loads, so strips are at least
+ * ny / STRIP_SHARE rows tall. */
 #pragma once
 
 #include "box.h"
@@ -22,10 +22,10 @@
 
 #define WARP 32
 #define WARPS 8
-#define CHUNK (WARPS * WARP) /* samples of a row at a time, one a thread */
-#define COLUMNS 128          /* a block of the column pass */
+#define CHUNK (WARPS * WARP) /* samples of a row at a time, one per thread */
+#define COLUMNS 128          /* of a block of the column pass */
 
-/* A strip's first sum costs no more than this many loads a row. */
+/* The first sums of a strip cost at most this many loads for each of its rows. */
 #define STRIP_SHARE 8
 #define MIN_STRIP 16
 #define BLOCKS_PER_MULTIPROCESSOR 16
@@ -33,11 +33,11 @@
 static_assert (
     (double) TAPS_MAX * 65535 < 0x1p32, "A row sum does not fit 32 bits.");
 
-/* What is needed to finish a channel, in double. */
+/* Constants of a channel's result, in double. */
 struct BoxChannel
 {
   BoxTaps x, y;
-  bool ends;     /* whether any first or last is not 0 */
+  bool ends;     /* whether ends differ: any first or last is not 0 */
   double whole;  /* the weight of all taps */
   double base;   /* the result where all codes are 0 */
   double border; /* border value */
@@ -50,28 +50,29 @@ struct BoxFrame : TwopassFrame<float>
   int strip; /* rows */
 };
 
-/* Sums of codes over one row of a window, or over all of them. */
+/* Sums of codes over one row of a window, or over all its rows. */
 struct BoxSums
 {
   uint64_t all;
-  uint32_t first, last; /* of the samples under these taps of x */
+  uint32_t first,
+      last; /* of the samples under the first and the last tap of x */
 };
 
 /* A column of results, and the columns of the samples under the first and the
- * last tap, -1 outside of the image. */
+ * last tap of x; -1: outside of the image. */
 struct BoxColumn
 {
   int x, first, last;
 };
 
-/* Row sums take the place of the float sums. */
+/* The row sums of row y, in the buffer that twopass has for float sums. */
 static __device__ __forceinline__ uint32_t *
 row_sums (const TwopassChannel<float> &channel, int y)
 {
   return (uint32_t *) channel.sums + (size_t) y * channel.width;
 }
 
-/* Column `from` of a row; outside of the image, 0. */
+/* The code in column `from` of a row; 0 if from < 0: outside of the image. */
 static __device__ __forceinline__ uint32_t
 code_at (const TwopassChannel<float> &channel, const uint8_t *row, int from)
 {
@@ -125,8 +126,8 @@ box_rows (const BoxFrame frame)
   }
 }
 
-/* Sums over all samples of a window, or the weights of all its taps, under the
- * taps of one axis. */
+/* Applies the taps of one axis to the sum over `all` samples and to the samples
+ * under its ends, or to numbers of samples. */
 template <bool Ends>
 static __device__ __forceinline__ double
 weigh (const BoxTaps &taps, double all, double first, double last)
@@ -143,7 +144,7 @@ weigh (const BoxTaps &taps, const BoxSums &sums)
       taps, (double) sums.all, (double) sums.first, (double) sums.last);
 }
 
-/* The weight of those of n taps from `first` on that lie in [0, size). */
+/* The weight of the taps inside [0, size), of n taps from position `first` on. */
 template <bool Ends>
 static __device__ __forceinline__ double
 weight_inside (const BoxTaps &taps, int first, int n, int size)
@@ -153,8 +154,8 @@ weight_inside (const BoxTaps &taps, int first, int n, int size)
       border_count_inside (first + n - 1, 1, size));
 }
 
-/* The part of row y that lies in the column's window, without samples outside of
- * the image. */
+/* Sums the part of row y in the column's window, without samples outside of the
+ * image. */
 template <bool Ends>
 static __device__ __forceinline__ BoxSums
 sum_row (const TwopassChannel<float> &channel, const BoxColumn &column, int y,
@@ -191,7 +192,7 @@ take_away (BoxSums *sums, const BoxSums &row)
   sums->last -= row.last;
 }
 
-/* Rows [first, last) of column x. */
+/* Makes rows [first, last) of column x. */
 template <bool Ends>
 static __device__ __forceinline__ void
 filter_strip (const BoxFrame &frame, int x, int first, int last)
@@ -231,8 +232,8 @@ filter_strip (const BoxFrame &frame, int x, int first, int last)
   }
 }
 
-/* Ends: some channel has ends that differ. Others are not held up by that, as a
- * whole block is of one channel. */
+/* Ends: some channel has ends that differ. This does not slow down the other
+ * channels, as all threads of a block have the same channel. */
 template <bool Ends>
 static __global__ void
 box_columns (const BoxFrame frame)
@@ -253,8 +254,8 @@ box_columns (const BoxFrame frame)
     filter_strip<false> (frame, x, first, last);
 }
 
-/* Enough strips to keep the device busy, and not so many that their first sums
- * cost more than the rest. */
+/* The height of strips: low enough to keep the device busy, but not so low that
+ * their first sums cost more than the rest. */
 static int
 strip_height (const SepconvPlan *plan, const TwopassExtent *extent, int ny)
 {

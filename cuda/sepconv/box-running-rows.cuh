@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* box-running-rows: running sums along x, by tensor cores, of column sums in shared memory.
+/* box-running-rows: running sums along x of the column sums in shared memory, on tensor cores.
  *
- * With the sums before a step of BOX_STEP samples, those of sample j of the step are
+ * With `before`, the sum before a step of BOX_STEP samples, the sum of sample j of the step is
  *
- *   before + sum_{i <= j} (entering (i) - leaving (i)),   i of j's channel
+ *   before + sum_{i <= j} (entering (i) - leaving (i)),   for all i of j's channel
  *
- * which is a product of bytes with weights 1, -1 and 0, exact in 32 bits: for the low bytes of the
- * column sums, and for the high ones. What enters begins anywhere in 16 bytes, as what leaves
- * does, so that each takes three blocks of 16 of them: six blocks are three products of 32. The
- * weights are the same for all steps.
+ * This is a product of bytes with weights 1, -1 and 0, exact in 32 bits, computed once for the low
+ * bytes of the column sums and once for the high bytes. The samples that enter need not begin at a
+ * multiple of 16 bytes, nor those that leave: each take three blocks of 16 bytes. These six blocks
+ * are three products of 32. The weights are the same for all steps.
  *
  *   rows of A     the 16 rows of a stage
  *   columns of B  eight samples. Of the four products side by side, number p has the samples
  *                 8t + 2p and 8t + 2p + 1, t = 0 to 3: a lane has eight neighbours in the end
  *
- * A warp goes along a segment of the tile; only its first sums take a product for each 32 samples
- * of the box. */
+ * A warp goes along a segment of the tile. Only the sums before its segment depend on the length of
+ * the box: they take a product for each 32 samples. */
 #pragma once
 
 #include "box-running-strips.cuh"
@@ -24,13 +24,14 @@
 
 #define BOX_PRODUCTS (BOX_STEP / 8)
 
+/* A mask of the n lowest bytes of a word; n may be below 0 or above 4. */
 __device__ __forceinline__ uint32_t
 box_low_bytes (int n)
 {
   return n <= 0 ? 0u : n >= 4 ? 0xffffffffu : (1u << 8 * n) - 1;
 }
 
-/* The bytes of a word whose places are those of a channel. */
+/* A mask of a channel's bytes in a word. */
 template <int C>
 __device__ __forceinline__ uint32_t
 box_bytes_of (int channel)
@@ -38,11 +39,12 @@ box_bytes_of (int channel)
   return C == 1 ? 0xffffffffu : (C == 2 ? 0xff00ffu : 0xffu) << 8 * channel;
 }
 
-/* Word number `word` of a lane's weights: register r of B for part m of product p, whose blocks are
+/* Word number `word` of a lane's weights: register r of B for part m of product p. Parts have these
+ * blocks:
  *
- *   m = 0  what enters, blocks 0 and 1
- *   m = 1  what enters, block 2; what leaves, block 2
- *   m = 2  what leaves, blocks 0 and 1 */
+ *   m = 0  entering samples, blocks 0 and 1
+ *   m = 1  entering samples, block 2; leaving samples, block 2
+ *   m = 2  leaving samples, blocks 0 and 1 */
 template <int C>
 __device__ __forceinline__ uint32_t
 box_weights (const BoxStripPlane &plane, int word, int lane)
@@ -53,7 +55,7 @@ box_weights (const BoxStripPlane &plane, int word, int lane)
   const int j = column / 2 * 8 + 2 * p + column % 2;
   const bool enters = m == 0 || (m == 1 && r == 0);
   const int begin = (enters ? plane.entering : plane.leaving) % BOX_UNIT;
-  /* What the word's first byte is of the step's. */
+  /* The sample of the step that the word's first byte is. */
   const int first = block * BOX_UNIT + lane % 4 * 4 - begin;
   const uint32_t bytes = box_low_bytes (j + 1 - first) & ~box_low_bytes (-first)
       & box_bytes_of<C> (j % C);
@@ -61,7 +63,7 @@ box_weights (const BoxStripPlane &plane, int word, int lane)
   return enters ? bytes & 0x1010101u : bytes;
 }
 
-/* What a lane has of the channel of its column of B, in a word of ones. */
+/* A weight of 1 for the samples of a word that have the channel of the lane's column of B. */
 template <int C>
 __device__ __forceinline__ uint32_t
 box_ones (int lane)
@@ -69,8 +71,9 @@ box_ones (int lane)
   return box_bytes_of<C> (lane / 4 % C) & 0x1010101u;
 }
 
-/* The same for the sums of a whole box: register r of B for the first 32 samples, and for the last
- * ones; both begin at a multiple of BOX_UNIT. All tiles and segments have the same. */
+/* The lane's weights for the sums of a whole box: registers of B for its first 32 samples, then for
+ * its last ones; both begin at a multiple of BOX_UNIT. They are the same for all tiles and
+ * segments. */
 template <int C>
 __device__ __forceinline__ uint32_t
 box_end_weights (const BoxStripPlane &plane, int word, int lane)
@@ -85,7 +88,7 @@ box_end_weights (const BoxStripPlane &plane, int word, int lane)
       & ~box_low_bytes (first - at);
 }
 
-/* The block's threads put the weights of all lanes into shared memory. */
+/* The block's threads write the weights of all lanes to shared memory. */
 template <int C>
 __device__ __forceinline__ void
 box_put_weights (const BoxStripPlane &plane, const BoxMemory &memory)
@@ -100,7 +103,7 @@ box_put_weights (const BoxStripPlane &plane, const BoxMemory &memory)
   }
 }
 
-/* Sums before a segment, in two rows of the lane. */
+/* Sums before a segment or a step, in the lane's two rows. */
 template <int C> struct BoxBefore
 {
   float sum[2][C];
@@ -115,7 +118,7 @@ box_load_matrices (const uint8_t *at)
   return make_uint4 (to[0], to[1], to[2], to[3]);
 }
 
-/* Adds the sums of 32 samples. */
+/* Adds the sums of 32 samples: sums[0] of low bytes, sums[1] of high bytes. */
 __device__ __forceinline__ void
 box_add_part (const uint8_t *from, int high, uint32_t weights, uint32_t next,
     int (&sums)[2][4])
@@ -126,8 +129,8 @@ box_add_part (const uint8_t *from, int high, uint32_t weights, uint32_t next,
       sums[1], sums[1], box_load_matrices (from + high), weights, next);
 }
 
-/* The sums of a whole box, samples [first, last), in two rows of the lane; `from`: where the lane
- * gives rows. */
+/* The sums of a whole box, samples [first, last), in the lane's two rows. `from`: the row whose
+ * address the lane gives to ldmatrix. */
 template <int C>
 __device__ __forceinline__ BoxBefore<C>
 box_sum_before (
@@ -196,14 +199,13 @@ box_join (const BoxStripPlane &plane, const uint32_t (&code)[8])
   return codes;
 }
 
-/* Where a lane writes its eight samples of a step, in row y and in row y + 8, as far as they are
- * before row `last`. */
+/* Writes a lane's eight samples of a step in rows y and y + 8, if these are before row `last`. */
 template <int BYTES> struct BoxWriter
 {
   const BoxStripPlane &plane;
   int y, last;
   int first; /* sample */
-  int whole; /* up to which one all eight are written at once */
+  int whole; /* the largest `first` for which all eight are written at once */
   uint8_t *to[2];
 
   __device__ __forceinline__
@@ -286,9 +288,9 @@ template <int BYTES> struct BoxWriter
   }
 };
 
-/* Where a lane finds rows of the blocks of a step, for the low bytes: what enters and what leaves,
- * two blocks each, and the third blocks of both. Lanes 0 to 15 give the rows of the first of two
- * blocks, the others those of the second one. */
+/* The addresses that a lane gives to ldmatrix, for the low bytes of a step: the first two blocks
+ * that enter, the first two that leave, and the third block of both. Lanes 0 to 15 give the rows of
+ * the first of two blocks, the others those of the second one. */
 struct BoxBlocks
 {
   const uint8_t *entering, *leaving, *thirds;
@@ -305,8 +307,8 @@ struct BoxBlocks
     thirds = row + (lane < 16 ? in : out) + 2 * BOX_UNIT;
   }
 
-  /* The left factors of a step's three products; `plane`: how far the bytes are from the low
-   * ones. */
+  /* Loads the left factors of a step's three products; `plane`: 0 for low bytes, or the distance
+   * from these to the high bytes. */
   __device__ __forceinline__ void
   load (int plane, uint4 (&factor)[3]) const
   {
@@ -324,10 +326,10 @@ struct BoxBlocks
   }
 };
 
-/* What the lanes of a warp need for their segment. */
+/* A warp's part of the tile. */
 struct BoxSegment
 {
-  int first, last; /* steps */
+  int first, last; /* steps, [first, last) */
 };
 
 __device__ __forceinline__ BoxSegment
@@ -360,7 +362,7 @@ box_load_weights (const BoxMemory &memory, uint32_t (&weights)[BOX_STEP_WORDS])
   }
 }
 
-/* The sums of product p of a step, above BOX_MAGIC. */
+/* The sums of product p of a step, plus BOX_MAGIC_BITS. */
 __device__ __forceinline__ void
 box_multiply (const uint4 (&factor)[2][3],
     const uint32_t (&weights)[BOX_STEP_WORDS], int p, int (&sum)[4])
@@ -386,7 +388,7 @@ box_multiply (const uint4 (&factor)[2][3],
     sum[k] = low[k] + high[k] * 256;
 }
 
-/* Sums rows [y, last), up to BOX_ROWS, of a segment and writes their results. */
+/* Sums rows [y, last), at most BOX_ROWS, of a segment along x, and writes their results. */
 template <int BYTES, int C>
 __device__ __forceinline__ void
 box_sum_rows (const BoxStripPlane &plane, const BoxMemory &memory, int pitch,
@@ -441,7 +443,7 @@ box_sum_rows (const BoxStripPlane &plane, const BoxMemory &memory, int pitch,
 
         code[r][j] =
             __float_as_uint (__fmaf_rn (__saturatef (value), full, 0x1p23f));
-        /* The last pixel's sums are those before the next step. */
+        /* The sums of the last pixel are the `before` of the next step. */
         if (j >= 8 - C)
           before.sum[r][j % C] += __uint_as_float ((uint32_t) __shfl_sync (
                                       0xffffffffu, sum[k], lane | 3))

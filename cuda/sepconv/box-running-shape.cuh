@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* box-running-shape: which plans suit strips, how their sums are scaled, and how large the blocks
- * are. Host. */
+/* box-running-shape: decides which plans suit strips, how their sums are scaled, and how large
+ * blocks are. Host. */
 #pragma once
 
 #include "../divide.h"
@@ -10,12 +10,14 @@
 
 #include <math.h>
 
-/* What rounding, and sums that are cut, may cost of what is promised, in codes. */
+/* The largest error that rounding and cut sums may have, in codes, within the promised accuracy. */
 #define BOX_STRIP_LOSS 0.2
 
-/* Threads of a block, and what it has of shared memory; threads 0: there is none. */
+/* The shape of blocks. */
 struct BoxShape
 {
+  /* Threads of a block, 0: strips are not possible; bytes of its shared memory; blocks on a
+   * multiprocessor. */
   int threads, shared, at_once;
 };
 
@@ -25,11 +27,10 @@ struct BoxState : TwopassState
   StripHeights heights;
 };
 
-/* How the sums of columns of a plane are cut to 16 bits: `factor` times the sum, bits from
- * `cut` on. */
+/* How the column sums of a plane are cut to 16 bits: (sum << factor) >> cut. */
 struct BoxScale
 {
-  int factor, cut; /* powers of two, as their exponents */
+  int factor, cut;
 };
 
 static BoxScale
@@ -66,7 +67,8 @@ is_wide (const SepconvPlan *plan)
       || most_rows (plan) > BOX_NARROW_ROWS;
 }
 
-/* The weight of a sum of columns as they are cut, and what one of them is off by, at most. */
+/* The weight in codes of a unit of a cut column sum. *off: the mean error of a cut column sum, in
+ * its units, which is also the largest error once the mean has been added. */
 static double
 sum_weight (const SepconvPlan *plan, int p, double *off)
 {
@@ -82,7 +84,7 @@ sum_weight (const SepconvPlan *plan, int p, double *off)
           -layout->shift);
 }
 
-/* What rounding and cut sums cost at most, in codes. */
+/* The largest error of rounding and cut sums, in codes. */
 static double
 strip_loss (const SepconvPlan *plan, int p)
 {
@@ -95,14 +97,15 @@ strip_loss (const SepconvPlan *plan, int p)
 
   for (int c = 0; c < layout->channels; c++)
     offset = fmax (offset, fabs (channel[c].offset));
-  /* The float that the magic bits are, the start that takes it off, and sums of all steps of a
-   * row, whose roundings are small beside it. */
+  /* 1.5 * weight: roundings of products with BOX_MAGIC, and of the start that subtracts it. Then
+   * the sums of all steps of a row, whose roundings are small beside it; and the cut. */
   return 1.5 * weight
       + 0x1p-24 * (4.0 * offset + 64.0 * gain * (image_full_code (layout) + 1))
       + off * weight * plan->taps[p].x.n;
 }
 
-/* Whether a plane suits strips, wherever it lies: the same input is to give the same result. */
+/* Whether a plane suits strips. Addresses do not count: the same input must give the same
+ * result. */
 static bool
 plane_suits (const SepconvPlan *plan, int p)
 {
@@ -140,7 +143,7 @@ spec_suits (const SepconvPlan *plan)
   return true;
 }
 
-/* Samples that a window has beside its tile: left of it, and all. */
+/* Samples that a window has beside its tile: those on the left, and all. */
 static int
 window_lead (int nx, int channels)
 {
@@ -155,8 +158,8 @@ window_extra (int nx, int channels)
       BOX_UNIT);
 }
 
-/* The tile of a plane for a window of so many samples: the smallest of those with which no fewer
- * make a row; 0 if there is none. */
+/* The tile of a plane for a window of `window` samples: the smallest one that needs as few tiles
+ * per row as the largest; 0 if there is none. */
 static int
 choose_tile (const SepconvPlan *plan, int p, int window)
 {
@@ -170,7 +173,7 @@ choose_tile (const SepconvPlan *plan, int p, int window)
   return round_up (divide_up (n, divide_up (n, most)), BOX_STEP);
 }
 
-/* About the time that blocks of so many threads take for all, or INFINITY. */
+/* The approximate time of all blocks of a shape, in no unit; INFINITY if a plane has no tile. */
 static double
 shape_cost (const SepconvPlan *plan, const BoxShape *shape, int window)
 {
@@ -182,12 +185,12 @@ shape_cost (const SepconvPlan *plan, const BoxShape *shape, int window)
 
     if (tile == 0)
       return INFINITY;
-    /* Instructions of a result; and those of a column, with what it reads from the L2. */
+    /* 8 for each result's instructions; 8 for each column's, with its reads from the L2. */
     cost += (double) image_plane_height (&plan->layout, p)
         * divide_up (layout->width * layout->channels, tile)
         * (8.0 * tile + 8.0 * window);
   }
-  /* Blocks that stand beside each other hide each other's barriers. */
+  /* Several blocks on a multiprocessor hide each other's barriers. */
   return cost * (1.0 + 0.4 / shape->at_once)
       * fmax (1.0, 512.0 / (shape->at_once * shape->threads));
 }

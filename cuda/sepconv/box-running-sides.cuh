@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* box-running-sides: how the threads of a block come by the sums of their columns: most read whole
- * groups of eight bytes. Columns left and right of the picture are constant, or copies of sums of
- * columns inside; only groups across an edge, and what the window does not have, are read sample by
- * sample. */
+/* box-running-sides: how the threads of a block get the sums of their columns. Most read whole
+ * groups of eight bytes. Column sums left and right of the picture are constant, or copies of those
+ * of columns inside. Only groups across an edge, and groups whose columns inside are not in the
+ * window, are read sample by sample. */
 #pragma once
 
 #include "box-running-sums.cuh"
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* What a thread does for its group. */
+/* A thread's group, and how it is read. */
 struct BoxOwn
 {
   enum
   {
-    NOTHING, /* it is not needed, constant, or filled in */
+    NOTHING, /* not read: not needed, constant, or copied by box_copy_outside() */
     DIRECT,
     GATHERED /* sample by sample */
   } reading;
   int place;
-  int byte; /* DIRECT: where the group lies in a row */
+  int byte; /* DIRECT: offset of the group in a row */
 };
 
-/* The group of a row, sample by sample. */
+/* Loads a group of a row, sample by sample. */
 template <int BYTES>
 __device__ __forceinline__ uint2
 box_gather (const BoxStripPlane &plane, const uint8_t *row, const int *from)
@@ -45,13 +45,13 @@ box_gather (const BoxStripPlane &plane, const uint8_t *row, const int *from)
   return make_uint2 (word[0], word[1]);
 }
 
-/* What BoxMemory.from has for a sample of a group that is not read directly: where it lies in a
- * row, or one of these. */
-#define BOX_NOT_READ (-1) /* a constant, or another way is found */
-#define BOX_COPY_OF(place) (-2 - (place)) /* its sum is that of this place */
+/* BoxMemory.from of a sample: its index in a row if it is gathered, or one of these. */
+#define BOX_NOT_READ (-1) /* the border constant, or read directly */
+/* its sum is that of this place; its own inverse */
+#define BOX_COPY_OF(place) (-2 - (place))
 
-/* Finds where the samples of a group come from. Where all are in the part of the window that is
- * summed, sums are copied. */
+/* Finds the samples of the row that stand for those of a group. Returns whether all of them are in
+ * the window, so that their sums can be copied. */
 template <int BYTES>
 __device__ __forceinline__ bool
 box_trace (const BoxStripPlane &plane, SepconvBorder border, int begin,
@@ -74,7 +74,7 @@ box_trace (const BoxStripPlane &plane, SepconvBorder border, int begin,
   return copied;
 }
 
-/* Puts the sums of a column of the constant border, which stay there. */
+/* Writes the sums of columns of the constant border, which stay the same in all stages. */
 template <int BYTES, bool WIDE>
 __device__ __forceinline__ void
 box_put_constant (
@@ -106,7 +106,7 @@ box_begin_own (const BoxStripPlane &plane, SepconvBorder border, int begin,
   if (own.place >= plane.needed)
     return own;
   first = begin + own.place;
-  /* What wraps around in whole groups is read like others. */
+  /* If rows are whole groups, groups that wrap around are read like others. */
   if (border == SEPCONV_WRAP && n % SAMPLES == 0)
     first = (first % n + n) % n;
   for (int j = 0; j < SAMPLES; j++)
@@ -127,7 +127,7 @@ box_begin_own (const BoxStripPlane &plane, SepconvBorder border, int begin,
   return own;
 }
 
-/* Copies sums of a word of columns in each of the rows that the warp has. */
+/* Copies the sums of four columns in each of the warp's rows, if they are BOX_COPY_OF(). */
 __device__ __forceinline__ void
 box_copy_columns (const BoxMemory &memory, int pitch, int place)
 {
@@ -147,7 +147,7 @@ box_copy_columns (const BoxMemory &memory, int pitch, int place)
     }
 }
 
-/* Copies the sums of columns outside of the image that are those of columns inside. */
+/* Copies the sums of columns inside the image to the columns outside for which they stand. */
 __device__ __forceinline__ void
 box_copy_outside (
     const BoxStripPlane &plane, int begin, const BoxMemory &memory, int pitch)

@@ -7,13 +7,14 @@
 
 #include <stdlib.h>
 
-/* Bands for each worker, so that none waits long for the others. The first row of a band takes a
- * load for each row of its window: bands are at least as tall as the window, or there is one for
- * each worker, of at least 1 / WINDOW_SHARE of the window. None has fewer rows than LEAST_BAND. */
+/* Bands for each worker: several, so that no worker waits long for the others. The first row of a
+ * band takes a load for each row of its window. So bands are at least as tall as the window; or
+ * else there is one for each worker, of at least 1 / WINDOW_SHARE of the window. No band has fewer
+ * rows than LEAST_BAND. */
 #define BANDS_EACH 4
 #define WINDOW_SHARE 8
 #define LEAST_BAND 16
-/* Samples below which waking a thread takes longer than it saves. */
+/* With fewer samples, one thread runs: waking others takes longer than they save. */
 #define LEAST_SHARED 40000
 
 /* The largest error in codes, before the last rounding. */
@@ -22,8 +23,8 @@
 
 /* Bytes of the widest vector. */
 #define ALIGNMENT 64
-/* Pixels that a line has before its first one: those that taps reach and one of zeros, rounded
- * up to whole vectors. */
+/* Pixels of a line before pixel 0: those that taps reach, and one of zeros, rounded up to whole
+ * vectors. */
 #define LINE_BEGIN ((TAPS_MAX / 2 + 1 + ALIGNMENT) / ALIGNMENT * ALIGNMENT)
 
 extern const RunningKernels running_kernels_avx2, running_kernels_avx512;
@@ -57,7 +58,7 @@ find_weights (RunningSpec *spec, const BoxTaps *x)
   spec->weight[2] = weigh (y->last, x);
 }
 
-/* The largest that the terms of a result can add up to. */
+/* An upper bound of the sum of the magnitudes of a result's terms. */
 static double
 sum_of_terms (const RowsJob *rows, const BoxTaps *x, const BoxTaps *y)
 {
@@ -72,8 +73,8 @@ sum_of_terms (const RowsJob *rows, const BoxTaps *x, const BoxTaps *y)
   return offset + 0.5 + 2.0 * weight * center;
 }
 
-/* Whether floats lose little enough: an integer and its weight are rounded when they become
- * floats, and up to nine products and additions follow. And whether sums fit 32 bits. */
+/* Whether floats are exact enough, and sums fit 32 bits. An integer and its weight are rounded when
+ * they become floats; up to nine products and additions follow. */
 static bool
 is_narrow (const RowsJob *rows, const BoxTaps *x, const BoxTaps *y)
 {
@@ -84,8 +85,8 @@ is_narrow (const RowsJob *rows, const BoxTaps *x, const BoxTaps *y)
       && (double) rows->x->n * rows->y->n * rows->channel->center < 0x1p31;
 }
 
-/* Finds which pixels of a row stand for the pixels [first, last), which are beyond its ends.
- * Those of a constant border stay 0. */
+/* Finds the pixels of a row that stand for the pixels [first, last), which are beyond its ends.
+ * Pixels of a constant border get no edge, and stay 0. */
 static void
 find_edges (RunningSpec *spec, const RowsJob *rows, int first, int last)
 {
@@ -164,7 +165,8 @@ count_bands (const RowsJob *rows, int workers)
   return max_int (1, min_int (bands, needed / least));
 }
 
-/* A row beyond a constant border: with the center for a code, it adds nothing. */
+/* Fills the row beyond a constant border with the center as code, so that it adds nothing to
+ * sums. */
 static void
 fill_outside (const RunningState *state, const RowsJob *rows)
 {
@@ -231,7 +233,7 @@ box_running_simd_release (SepconvPlan *plan)
   free (state);
 }
 
-/* The largest of all planes. */
+/* Sizes, each the largest of all planes. */
 typedef struct
 {
   size_t samples;    /* of a row */
@@ -329,8 +331,9 @@ box_running_simd_prepare (SepconvPlan *plan, Fault *fault)
   return true;
 }
 
-/* For each sample: large frames are left to simd up to about nine taps. With ends there are up to
- * three sums, which are long ones above 12 bits. Measured like simd's. */
+/* Proportional to the samples: for large frames, simd is cheaper up to about nine taps. With ends
+ * that differ, there are up to three sums, of 64 bits above 12-bit depth. Measured like simd's
+ * cost. */
 static double
 box_running_simd_cost (const SepconvWork *work)
 {

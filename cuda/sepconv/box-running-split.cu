@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* box-running-split: `box-running` for RGB and YUY2, in one kernel beside the two that split and merge. */
+/* box-running-split: `box-running` for RGB and YUY2: one kernel filters, two more split and
+ * merge. */
 #include "split.cuh"
 
 extern "C" const SepconvMethodOps sepconv_box_running_ops;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* box-running-sums: the running sums along y of a group, eight bytes of a row.
  *
- * Of bytes, and up to 257 rows, four sums are two words: `all`, the sum of the words as they are,
- * and `odd`, that of their second and fourth bytes. Overflow from one sum to the next comes off
- * again, as all arithmetic is modulo 2^32: the other two sums are all - 256 * odd.
+ * For bytes, and up to 257 rows, four sums of 16 bits are two words: `all`, the sum of the words as
+ * they are, and `odd`, the sum of their second and fourth bytes. all - 256 * odd has the other two
+ * sums: overflow from one sum to the next cancels out, as all arithmetic is modulo 2^32.
  *
- * Else a sum is a word, of which 16 bits are used: their scale, a power of two, is a factor of the
- * products that add a sample. What is cut off is less than 2^-16 of the largest sum. */
+ * Else (WIDE) each sum is a word, of which 16 bits are used. Its scale, a power of two, is a factor
+ * of the products that add a sample. The part that is cut off is less than 2^-16 of the largest
+ * sum. */
 #pragma once
 
 #include "box-running-strips.cuh"
@@ -30,7 +31,7 @@ template <> struct BoxColumnSums<1, false>
         __byte_perm (enters.y, 0, 0x4341) - __byte_perm (leaves.y, 0, 0x4341);
   }
 
-  /* Makes the sums those of n times the rows. */
+  /* Multiplies the sums by n, as if each row had come n times. */
   __device__ __forceinline__ void
   repeat (uint32_t n)
   {
@@ -52,7 +53,7 @@ template <> struct BoxColumnSums<1, false>
   }
 };
 
-/* Two bytes of each of four sums. */
+/* One byte of each of four sums. */
 __device__ __forceinline__ uint32_t
 box_take_bytes (const uint32_t *sum, uint32_t selector)
 {

@@ -2,9 +2,9 @@
 /* box-running: running sums for kernels whose taps are all equal but for the first
  * and the last of an axis, at a cost that grows little with their number.
  *
- * The formula of box.h, taken along both axes, is a sum of nine integers, each the sum of
+ * The formula of box.h, applied along both axes, is a sum of nine integers, each the sum of
  * some codes of the window, times nine weights. Samples outside of the image are codes like
- * others; or those of the constant border count as 0 and are made up for by their taps' weight:
+ * others. Or samples of a constant border count as 0, and the weight of their taps is added:
  *
  *   out = base + weighted codes + border_value * weight outside
  *   base = offset - c sum(tx') sum(ty'), the result where all codes are 0
@@ -13,17 +13,17 @@
  *
  * Strips (box-running-strips): one kernel, which keeps nothing in device memory. A block goes down
  * a strip of the picture with the running sums of its columns. The frame is read from memory about
- * once, and written once. From the L2 each row is read twice in a strip, as it enters the box and
- * as it leaves it, and so are the rows of the first box of each strip and the columns beside each
- * tile: for boxes of more than about 100 samples that is what limits it, for others the
- * instructions, about 4 a column along y and 9 a sample along x. Products on tensor cores take half
- * the time of these.
+ * once, and written once. From the L2, a strip reads each row twice, when it enters the box and
+ * when it leaves it; in addition the rows of its first box, and the columns beside each tile. For
+ * boxes of more than about 100 samples, these reads limit the kernel. For others, instructions do:
+ * about 4 for each column along y and 9 for each sample along x; products on tensor cores take half
+ * of that time.
  *
- *   takes    samples of 8 bits, and of up to 12 in two bytes; 1, 2 or 4 channels that follow each
- *            other; boxes without ends that differ; integers for a constant border
+ *   takes    samples of 8 bits, and of up to 12 bits in two bytes; 1, 2 or 4 packed channels;
+ *            boxes without ends that differ; an integer as border constant
  *   up to    boxes of about 5000 bytes of a row; less where blocks have less shared memory
- *   sums     exact for 8 bits and up to 257 rows; else the sum of a column is cut to 16 bits. All
- *            that and single precision at the end cost at most BOX_STRIP_LOSS
+ *   sums     exact for 8 bits and up to 257 rows; else the sum of a column is cut to 16 bits. The
+ *            error of that, and of single precision at the end, is at most BOX_STRIP_LOSS
  *
  * Passes (box-running-passes): two kernels, for everything else. All sums are exact. */
 #include "box-running-march.cuh"
@@ -33,19 +33,20 @@
 #include <math.h>
 #include <string.h>
 
-/* Rows above a strip as strip.cu counts them, which take as long as those of its first sums: these
- * are only read and added. */
+/* The rows of a strip's first sums, converted to StripLoad.above: they cost less than the rows that
+ * strip.cu assumes there, as they are only read and added. */
 #define BOX_ABOVE_SHARE(rows) ((rows) *3 / 5)
 
-/* Beside others, a run is to have this many blocks on each multiprocessor of a share of all: the
- * fewer, the higher are strips, whose first sums cost as much however high they are. */
+/* With GPU_BESIDE_KERNELS, a run has at most BOX_BLOCKS_BESIDE blocks on each multiprocessor; if a
+ * box has more than BOX_LONG_ROWS rows, on 1 / BOX_SHARE_OF_LONG of the multiprocessors. Fewer
+ * blocks make higher strips, and the first sums of a strip cost the same whatever its height. */
 #define BOX_BLOCKS_BESIDE 2
 #define BOX_LONG_ROWS 64
 #define BOX_SHARE_OF_LONG 2
 
 typedef void (*BoxKernel) (BoxStripFrame);
 
-/* By sample bytes and rows of the longest box. */
+/* `rows`: of the longest box. */
 static BoxKernel
 choose_kernel (int sample_bytes, int rows)
 {
@@ -54,7 +55,7 @@ choose_kernel (int sample_bytes, int rows)
   return rows > BOX_NARROW_ROWS ? box_strips<1, true> : box_strips<1, false>;
 }
 
-/* Pixels of the border, as many as go into eight bytes. */
+/* Eight bytes of the border constant, pixel after pixel. */
 static uint2
 border_group (const StripPlane *plane)
 {
@@ -84,7 +85,8 @@ describe_sums (const SepconvPlan *plan, int p, BoxStripPlane *plane)
   plane->mask = (image_sample_bytes (layout) == 1 ? 0x1010101u : 0x10001u)
       * ((uint32_t) image_full_code (layout) << layout->shift);
   plane->factor = 1u << scale.factor;
-  /* Of two sums, the bytes that the cut leaves: of each the low one, or the high one. */
+  /* Selectors of two sums: of each, the low or the high one of the two bytes that the cut
+   * leaves. */
   plane->low = 0x11u * (uint32_t) (scale.cut / 8) + 0x40u;
   plane->high = plane->low + 0x11u;
   plane->full = (float) full;
@@ -173,7 +175,7 @@ done:
   return ok;
 }
 
-/* The shape of blocks if a plan's spec suits strips; else without threads. */
+/* The shape of blocks if a plan's spec suits strips; else a shape with 0 threads. */
 static BoxShape
 plan_shape (const SepconvPlan *plan)
 {
@@ -216,7 +218,8 @@ done:
   return ok;
 }
 
-/* The buffer for the passes' sums is made at once where they are needed for sure. */
+/* If the spec does not suit strips, the buffer for the sums of the passes is allocated here; else
+ * when a later spec needs the passes. */
 static bool
 box_running_prepare (SepconvPlan *plan, Fault *fault)
 {
@@ -229,7 +232,7 @@ box_running_prepare (SepconvPlan *plan, Fault *fault)
       && box_load_passes (fault);
 }
 
-/* Of the passes, measured. Sums to begin with are all that grows with the taps. */
+/* Cost of the passes, measured. Only the first sums of strips grow with the taps. */
 static double
 passes_cost (const SepconvWork *work)
 {
@@ -238,8 +241,9 @@ passes_cost (const SepconvWork *work)
   return 5.0 + 0.07 * n + work->samples * (9.8 + 0.009 * n);
 }
 
-/* Of strips. In order they are lower, and their first sums take more of the time. Pixels of four
- * channels make boxes longer in bytes, and so what is read beside each tile. */
+/* Cost of strips. In frames that run back to back, strips are lower, and their first sums take a
+ * larger share of the time. With four channels, boxes are longer in bytes, and more is read beside
+ * each tile. */
 static double
 strips_cost (const SepconvWork *work)
 {
@@ -255,7 +259,7 @@ strips_cost (const SepconvWork *work)
   return 8.0 + 0.08 * n + bytes * (1.3 + 0.0012 * wide);
 }
 
-/* As spec_suits(), as far as the work shows it. */
+/* Decides between strips and passes like spec_suits(), as far as SepconvWork allows. */
 static double
 box_running_cost (const SepconvWork *work)
 {

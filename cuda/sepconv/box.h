@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* box: kernels whose taps are all equal but for the first and the last of an axis, which may
- * weigh anything: a box scaled to subsampled chroma has fractional ends. Along an axis, with
+/* box: kernels whose taps are all equal but for the first and the last tap of an axis, which may
+ * have any weight: a box scaled to subsampled chroma has fractional ends. Along an axis, with
  * the weight w of the taps between the ends,
  *
  *   sum_i t[i] s[i] = w sum_i s[i] + (t[0] - w) s[0] + (t[n-1] - w) s[n-1]
  *
- * For the methods that keep running sums, on the CPU and the GPU. */
+ * Used by the methods that keep running sums, on the CPU and the GPU. */
 #pragma once
 
 #include "method.h"
@@ -16,7 +16,8 @@
  * by less than 0.1 code values at the largest gain. */
 #define BOX_EQUAL_TAPS 1e-12
 
-/* The taps of an axis: what each weighs, and what its ends weigh beyond that. */
+/* The taps of an axis: the weight of each, and what must be added to it for the first and the last
+ * one. */
 typedef struct
 {
   double each, first, last;
@@ -28,7 +29,7 @@ box_is_equal (double tap, double other)
   return fabs (tap - other) <= BOX_EQUAL_TAPS * fabs (other);
 }
 
-/* The middle tap is an end of one or two taps, and none of more. */
+/* Takes the middle tap for the weight of each: with three taps or more, it is no end. */
 static inline BoxTaps
 box_describe_taps (const Taps *taps)
 {
@@ -63,7 +64,7 @@ box_is_box (const Taps *taps)
   return true;
 }
 
-/* SepconvMethodOps's supports(). */
+/* For SepconvMethodOps.supports. */
 static inline bool
 box_supports (const SepconvSpec *spec, const Image *layout, Fault *why)
 {

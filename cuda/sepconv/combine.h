@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* combine: what a channel's terms make, as sepconv.h defines it. */
+/* combine: how the terms of a channel make up its result, as sepconv.h defines it. */
 #pragma once
 
 #include "method.h"
@@ -19,7 +19,7 @@ typedef struct
   double scale, amount;
 } Combination;
 
-/* DIRECTION: the angle of (x, y) in codes, a whole turn of which is max_code + 1; not yet rounded. */
+/* DIRECTION: the angle of (x, y) in codes; a whole turn is max_code + 1. Not yet rounded. */
 COMBINE_FUNCTION double
 combine_direction (const SepconvChannel *channel, double x, double y)
 {
@@ -30,8 +30,8 @@ combine_direction (const SepconvChannel *channel, double x, double y)
   return (turns < 0.0 ? turns + 1.0 : turns) * (channel->max_code + 1);
 }
 
-/* What comes out, in codes, not yet rounded or clamped. `level` is the sample itself less the
- * center; `sum` are the terms over levels like it, for SUM added up in sum[0]. */
+/* Returns the result in codes, not yet rounded or clamped. `level` is the sample itself less the
+ * center; sum[t] is term t over such levels, or sum[0] the total of all terms for SUM. */
 COMBINE_FUNCTION double
 combine_sums (const Combination *how, const SepconvChannel *channel,
     double level, const double sum[2])

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* constant: `global` with its taps in constant memory.
  *
- * All threads of a warp want the same tap at the same time, and the constant
- * cache hands one word to all of them at once, beside the load units that are
- * busy with samples. (For words that differ it would take one turn each: samples
- * do not belong there.)
+ * All threads of a warp read the same tap at the same time. The constant cache
+ * broadcasts one word to all of them, and leaves the load units to the samples.
+ * (Different words would be served one after the other: constant memory does not
+ * suit samples.)
  *
- * The usual way, a __constant__ array, belongs to the whole process: two plans,
- * or two frames in flight with different taps, would write over each other's.
- * A kernel's parameters are constant memory as well, and belong to the launch.
- * So the taps travel as a parameter, one launch a plane and pass. Devices before
- * sm_70 take 4 KB of parameters: that bounds the taps. */
+ * A __constant__ array, the usual way, belongs to the whole process: two plans,
+ * or two frames in flight with different taps, would overwrite each other's taps.
+ * A kernel's parameters are constant memory as well, and belong to one launch.
+ * So the taps are a parameter, with one launch for each plane and pass. Kernel
+ * parameters before sm_70 have at most 4 KB, which limits the number of taps. */
 #include "pointwise.cuh"
 
 #include <assert.h>
@@ -47,7 +47,7 @@ set_taps (ConstantAccess *access, const Taps *taps)
     access->tap[i] = (float) taps->tap[i];
 }
 
-/* Both passes of the plane whose channels these are. */
+/* Runs both passes of one plane; `channels` are its n channels. */
 static bool
 run_plane (const SepconvPlaneTaps *taps, const TwopassChannel<float> *channels,
     int n, SepconvBorder border, GpuStream stream, Fault *fault)
@@ -62,7 +62,7 @@ run_plane (const SepconvPlaneTaps *taps, const TwopassChannel<float> *channels,
     access.channel[c] = channels[c];
   rows.width = columns.width = channels->width;
   rows.channels = columns.channels = n;
-  /* Without taps there is no channel to filter. */
+  /* A plane without taps is copied: it needs no row pass. */
   if (taps->x.n > 0)
     rows.fresh = channels->fresh.last - channels->fresh.first;
   columns.result = channels->result.last - channels->result.first;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* fours: floats that come from memory to registers four at a time. */
+/* fours: loads floats from memory to registers, four at a time. */
 #pragma once
 
-/* N floats from an address at a multiple of 16 bytes; N is a multiple of 4. */
+/* Loads N floats; `from` is aligned to 16 bytes, and N is a multiple of 4. */
 template <int N>
 __device__ __forceinline__ void
 load_fours (const float *from, float (&to)[N])

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* fused: both passes in one kernel, with single-precision multiply-adds.
  *
- * Two ways to march down a strip, chosen by the taps:
+ * There are two ways to march down a strip, chosen by the number of taps:
  *
  * Short: up to SHORT_MAX taps. A thread has 8 neighbouring samples of each row. It sums
- * a row in registers, and adds that sum, times each of the y taps, to the results of
- * as many rows, which wait in registers until they are complete. Nothing but the
- * source's bytes goes through shared memory.
+ * a row in registers, and adds this sum, times each of the y taps, to the results of as
+ * many rows, which stay in registers until they are complete. Only the source's bytes
+ * go through shared memory.
  *
- * Long: the sums of the rows lie in a ring in shared memory. A thread of the row pass
- * sums 8 pixels of one row, one of the column pass two samples of 16 rows: each value
- * is read once for all of their sums.
+ * Long: the sums of rows are kept in a ring in shared memory. A thread of the row pass
+ * sums 8 pixels of one row; a thread of the column pass sums two samples in each of 16
+ * rows. Each value is read once for all of a thread's sums.
  *
- * Interleaved channels are neighbours as far apart as there are channels.
+ * Samples of one channel are as many samples apart as there are interleaved channels.
  *
- * A sample becomes a number without arithmetic: its bits, as those of a float, are the
- * subnormal number raw * 2^-149, which multiply-adds take exactly and at full speed. The
- * taps of the rows are 2^126 times as large, and those of the columns take off what
- * remains. The centre comes off with the value that sums start with: a sum and
- * its start stay below center * sum|tap| throughout, as they would with codes less the
- * centre. Results are in units of the largest code, so that a saturating multiply-add
- * clamps them for nothing, and are rounded by adding 2^23. */
+ * A sample becomes a float without arithmetic: its bits are those of the subnormal number
+ * raw * 2^-149, which multiply-adds take exactly and at full speed. The taps along x are
+ * scaled by 2^126, those along y by the rest of 2^149. The centre is subtracted by the
+ * start value of sums: a sum with its start stays below center * sum|tap| throughout, as
+ * a sum of codes less the centre would. Results are in units of the largest code, so that
+ * a saturating multiply-add clamps them at no cost, and are rounded by adding 2^23. */
 #include "../gpu-check.h"
 #include "../gpu-launch.cuh"
 #include "fours.cuh"
@@ -31,19 +30,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SAMPLES 8 /* of a row that a thread of Short has */
+#define SAMPLES 8 /* of a row, for a thread of Short */
 #define SHORT_MAX 9
-#define PIXELS 8 /* of a row that a thread of Long's row pass has */
+#define PIXELS 8 /* of a row, for a thread of Long's row pass */
 #define LONG_STAGES 2
 #define MAX_TAPS 257
 
-/* Taps with zeros around them, up to whole blocks of the sums. */
+/* Room for taps, padded with zeros to whole blocks of SEPCONV_SUM_BLOCK. */
 #define PADDED_TAPS 288
 static_assert (PADDED_TAPS % SEPCONV_SUM_BLOCK == 0
         && PADDED_TAPS >= MAX_TAPS + PIXELS + 4,
     "A plane's taps do not fit.");
 
-/* What the exponents of taps are raised by, for rows and for columns. */
+/* Powers of two by which taps are scaled, along x and along y. */
 #define X_EXPONENT 126
 #define Y_EXPONENT (149 - X_EXPONENT)
 
@@ -57,25 +56,26 @@ struct FusedTaps
 struct FusedPlane
 {
   StripPlane strip;
-  int nx, ny; /* of Long, padded to a multiple of 4 */
+  int nx, ny; /* Long: taps, padded to a multiple of 4 */
   int tile;   /* samples of a row that a block has */
-  int reach;  /* pixels that a block's window begins left of its result */
-  int lead;  /* bytes of the window left of the first tap of its first result */
-  int above; /* rows that the window begins above the result */
-  int ring_rows; /* of Long, a multiple of STRIP_ROWS */
-  StripStage stage;
+  int reach;  /* Long: pixels from the window's left edge to the result's */
+  int lead; /* Long: bytes of the window left of the first result's first tap */
+  int above;        /* Long: rows of the window above the result */
+  int ring_rows;    /* Long: a multiple of STRIP_ROWS */
+  StripStage stage; /* Long */
   float full;                      /* the largest code */
-  float start[IMAGE_MAX_CHANNELS]; /* the offset */
+  /* the offset, in units of the largest code */
+  float start[IMAGE_MAX_CHANNELS];
   uint32_t mask;                   /* of the significant bits of two samples */
-  float x[SHORT_MAX], y[SHORT_MAX], row_start; /* of Short */
-  const FusedTaps *taps;                       /* of Long */
+  float x[SHORT_MAX], y[SHORT_MAX], row_start; /* Short */
+  const FusedTaps *taps;                       /* Long */
 };
 
 struct FusedFrame
 {
   SepconvBorder border;
   GpuOrder order;
-  int early; /* blocks that run at once */
+  int early; /* blocks that the GPU runs at once */
   int n_planes;
   FusedPlane plane[IMAGE_MAX_PLANES];
 };
@@ -83,7 +83,7 @@ struct FusedFrame
 template <int N, int BYTES, int C> struct Short
 {
   static constexpr int PIXEL = C * BYTES;
-  static constexpr int OWN = SAMPLES * BYTES; /* bytes of a thread */
+  static constexpr int OWN = SAMPLES * BYTES; /* bytes of a row per thread */
   static constexpr int ABOVE = N / 2;
   static constexpr int TILE = short_tile_bytes (OWN, PIXEL);
   static constexpr int REACH = short_reach_bytes (ABOVE, PIXEL);
@@ -91,7 +91,7 @@ template <int N, int BYTES, int C> struct Short
   static constexpr int ROWS = short_rows (OWN);
   static constexpr bool KEEPS = true;
   static_assert (N % 2 == 1, "as many rows above as below");
-  /* The window of a thread, from its own bytes on. */
+  /* The window of a thread; offsets are in bytes from the pointer of sum_row(). */
   static constexpr int FIRST = REACH - N / 2 * PIXEL;
   static constexpr int BEGIN = FIRST / OWN * OWN;
   static constexpr int WIDTH = SAMPLES + C * (N - 1); /* samples */
@@ -101,7 +101,7 @@ template <int N, int BYTES, int C> struct Short
   float row_start, start[C], full;
   uint32_t mask;
   int shift;
-  /* Results that lack rows: [0] lacks one, and so on. */
+  /* Incomplete results: [i] lacks i + 1 rows. */
   float results[N - 1][SAMPLES];
 
   __device__ __forceinline__ void
@@ -128,7 +128,7 @@ template <int N, int BYTES, int C> struct Short
         results[i][k] = 0.0f;
   }
 
-  /* Sums one row; `own` is where this thread's window begins. */
+  /* Sums one row; `own` is REACH bytes before this thread's bytes of it. */
   __device__ __forceinline__ void
   sum_row (const uint8_t *own, float (&sum)[SAMPLES]) const
   {
@@ -163,7 +163,7 @@ template <int N, int BYTES, int C> struct Short
     }
   }
 
-  /* Adds a row to the results, one of which that completes. */
+  /* Adds a row's sum to the results; `result` is the one that becomes complete. */
   __device__ __forceinline__ void
   add_row (const float (&sum)[SAMPLES], float (&result)[SAMPLES])
   {
@@ -177,7 +177,7 @@ template <int N, int BYTES, int C> struct Short
     }
   }
 
-  /* Results as they lie in memory. */
+  /* Turns results into codes as they lie in memory. */
   __device__ __forceinline__ void
   join (const float (&result)[SAMPLES], uint2 (&value)[BYTES]) const
   {
@@ -209,8 +209,8 @@ template <int N, int BYTES, int C> struct Short
   }
 };
 
-/* Adds the products of T taps to the sums of 8 pixels; `window` is where the first of
- * their samples lies, at a multiple of 8 bytes. */
+/* Adds the products of T taps to the sums of 8 pixels; `window` points to their first sample,
+ * and is aligned to 8 bytes. */
 template <int T, int BYTES, int C>
 __device__ __forceinline__ void
 add_along_row (const uint8_t *window, uint32_t mask, const float *taps,
@@ -249,7 +249,8 @@ struct LongMemory
   float *x, *y, *start;
 };
 
-/* An odd multiple of 4: 8 rows of 16 bytes lie in different banks. */
+/* The ring's pitch in floats, an odd multiple of 4: 16 bytes of each of 8 rows lie in different
+ * banks. */
 static __host__ __device__ __forceinline__ int
 ring_pitch_of (int tile)
 {
@@ -271,7 +272,7 @@ divide_memory (const FusedPlane &plane, uint8_t *shared)
   return memory;
 }
 
-/* A barrier must follow. */
+/* Copies taps to shared memory. A barrier must follow. */
 __device__ __forceinline__ void
 fetch_taps (const FusedPlane &plane, const LongMemory &memory)
 {
@@ -284,8 +285,8 @@ fetch_taps (const FusedPlane &plane, const LongMemory &memory)
     memory.start[i] = plane.taps->start[i];
 }
 
-/* Sums STRIP_ROWS rows of a stage into the ring, from row `to` of it on. Neighbouring
- * threads have different rows, whose pitches keep them in different banks. */
+/* Sums the STRIP_ROWS rows of a stage along x, and writes the sums to the ring from its row `to`
+ * on. Neighbouring threads have different rows; the pitches avoid bank conflicts. */
 template <int BYTES, int C>
 __device__ __forceinline__ void
 sum_rows (const FusedPlane &plane, const LongMemory &memory,
@@ -360,7 +361,7 @@ add_along_column (const float *ring, int pitch, int from, int rows,
   }
 }
 
-/* The results of two columns, from row `from` of the ring on, into a stage. */
+/* Sums two columns of the ring, from its row `from` on, and writes the results to a stage. */
 template <int BYTES>
 __device__ __forceinline__ void
 sum_columns (const FusedPlane &plane, const LongMemory &memory, int from,
@@ -396,8 +397,8 @@ sum_columns (const FusedPlane &plane, const LongMemory &memory, int from,
   }
 #pragma unroll
   for (int k = 0; k < STRIP_ROWS; k++) {
-    /* The offset comes last, so that it is rounded once and not with each block: as
-     * sepconv_rounding_bound() has it. */
+    /* The offset is added last, so that it is rounded once and not with each block, as
+     * sepconv_rounding_bound() assumes. */
     const uint32_t a = code_of (__saturatef (sum[k].x + start.x), plane.full);
     const uint32_t b = code_of (__saturatef (sum[k].y + start.y), plane.full);
 
@@ -410,7 +411,7 @@ sum_columns (const FusedPlane &plane, const LongMemory &memory, int from,
   }
 }
 
-/* Writes the results that lie in a stage, from row y on. */
+/* Writes the results in a stage to the image, from row y on. */
 __device__ __forceinline__ void
 write_stage (const FusedPlane &plane, const StripPlace &place, int y,
     const uint8_t *stage)
@@ -439,13 +440,14 @@ march_long (const FusedFrame &frame, const FusedPlane &plane,
   const int stage_bytes = plane.stage.rows * plane.stage.pitch;
   const int x0 = place.column * (plane.tile / C) - plane.reach;
   const int y0 = place.first - plane.above;
-  const int before = plane.ring_rows / STRIP_ROWS - 1; /* the first result */
+  const int before =
+      plane.ring_rows / STRIP_ROWS - 1; /* steps before results */
   const int steps =
       (place.last - place.first + STRIP_ROWS - 1) / STRIP_ROWS + before;
   int row = 0; /* of the ring */
   StripReader<C * BYTES> reader;
 
-  /* Taps came by a copy, which is not overtaken. */
+  /* No wait is needed: taps come by a copy, and kernels always wait for copies. */
   fetch_taps (plane, memory);
   reader.begin (plane.strip, border, x0, y0, plane.stage);
   if (frame.order == GPU_AFTER_KERNELS)
@@ -496,7 +498,7 @@ march (const FusedFrame &frame, const FusedPlane &plane,
     march_long<BYTES, C> (frame, plane, place, shared);
 }
 
-/* As many as shared memory lets in, if the registers suffice. */
+/* Blocks on a multiprocessor: as many as fit shared memory, if there are enough registers. */
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 #define MIN_BLOCKS(taps, bytes) \
   ((taps) == 0 || (taps) > 5 ? 3 : (taps) > 3 ? 5 - (bytes) : 4)
@@ -504,7 +506,7 @@ march (const FusedFrame &frame, const FusedPlane &plane,
 #define MIN_BLOCKS(taps, bytes) 3
 #endif
 
-/* N: the most taps, for Short; or 0 for Long. */
+/* N: taps of Short, at least those of each axis; 0: Long. */
 template <int N, int BYTES>
 static __global__ void
 __launch_bounds__ (STRIP_THREADS, MIN_BLOCKS (N, BYTES))
@@ -558,21 +560,21 @@ static const Variant variants[] = {
 
 #define N_VARIANTS ((int) (sizeof variants / sizeof variants[0]))
 
-/* The shared memory that every GPU gives a block. */
+/* Bytes of shared memory that a block may have on every GPU. */
 #define LEAST_SHARED 49152
 
 struct FusedState
 {
   Staging taps;
-  unsigned revision; /* of the plan that `variant` is of */
+  unsigned revision; /* of the plan, when `variant` was chosen */
   const Variant *variant;
   StripOccupancy occupancy; /* of the last launch */
   StripHeights heights;
   int most_shared; /* bytes that a block may have */
-  int good_shared; /* that leave room for enough blocks */
+  int good_shared; /* bytes of a block with which enough blocks run at once */
 };
 
-/* The index of Long's middle tap, with zeros before the taps so that windows begin at
+/* The index of the middle tap in Long, where zeros come before the taps so that windows begin at
  * multiples of 8 bytes. */
 static int
 long_anchor (int taps, int pixel)
@@ -622,14 +624,14 @@ long_shape (const ImagePlane *layout, int nx, int ny, int tile)
   return shape;
 }
 
-/* The widest tile that takes no more than `good` bytes of shared memory, or the
- * narrowest of all. */
+/* The shape with the widest tile that takes at most `good` bytes of shared memory; if there is
+ * none, with the narrowest tile. */
 static LongShape
 choose_long_shape (const ImagePlane *layout, int nx, int ny, int good)
 {
   const int bytes = image_sample_bytes (layout);
   const int unit = short_window_unit (layout->channels * bytes);
-  /* What keeps 128 threads busy in both passes, or nearly. */
+  /* Keeps (nearly) all 128 threads busy in both passes. */
   int tile = layout->channels == 3 ? 192 : 256;
   LongShape shape;
 
@@ -673,9 +675,9 @@ fused_supports (const SepconvSpec *spec, const Image *layout, Fault *why)
   return sepconv_float_holds (spec, layout, why);
 }
 
-/* Whether the offset can come first in the sums of the columns, so that each of their
- * roundings is one of the offset too: as Short has it for nothing, where
- * sepconv_rounding_bound() has it last. */
+/* Whether sums along y may start with the offset, as they do in Short at no cost: then each of
+ * their roundings is one of the offset, too. sepconv_rounding_bound() assumes that it is added
+ * last. */
 static bool
 offset_may_be_first (const SepconvPlan *plan)
 {
@@ -686,7 +688,7 @@ offset_may_be_first (const SepconvPlan *plan)
 
     if (!channel->filter)
       continue;
-    /* Taps and what the sums start with are rounded as well. */
+    /* 2 * SHORT_MAX roundings of sums; the others are of taps and start values. */
     if (0x1p-24 * (2 * SHORT_MAX + 4)
             * (fabs (channel->offset)
                 + channel->center * taps_norm (&taps->x) * taps_norm (&taps->y))
@@ -741,7 +743,7 @@ write_y (const SepconvPlan *plan, int p, int anchor, float *to, int n)
   write_taps (&plan->taps[p].y, anchor, unit / image_full_code (layout), to, n);
 }
 
-/* What a row sum with these n taps starts with: it takes the centre off. */
+/* The start value of a row sum with these n taps, which subtracts the centre. */
 static float
 sum_start (const ImagePlane *layout, const float *x, int n)
 {
@@ -766,7 +768,7 @@ write_long (const SepconvPlan *plan, int p, FusedTaps *to)
         sum_start (layout, to->x + i * SEPCONV_SUM_BLOCK, SEPCONV_SUM_BLOCK);
 }
 
-/* Short's taps travel with each launch. */
+/* Uploads the taps of Long; those of Short are parameters of each launch. */
 static bool
 upload_long (SepconvPlan *plan, GpuStream stream, Fault *fault)
 {
@@ -797,7 +799,7 @@ adopt_taps (SepconvPlan *plan, GpuStream stream, Fault *fault)
   return true;
 }
 
-/* Returns the bytes of shared memory that a block has. */
+/* Like describe_long() and describe(), returns the bytes of shared memory that a block takes. */
 static int
 describe_short (const SepconvPlan *plan, int p, FusedPlane *plane)
 {
@@ -887,8 +889,8 @@ fused_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   if (!strip_occupancy (
           &state->occupancy, (const void *) variant->kernel, shared, fault))
     return false;
-  /* High strips of long kernels are no gain beside others either: with 129 taps, frames
-   * that may overlap took up to half as long again as those that may not. */
+  /* For Long, strips are cut as if runs could not overlap: the high strips for overlapped runs are
+   * slower. With 129 taps, frames took up to 1.5 times as long with them. */
   load.order = variant->taps == 0 ? GPU_AFTER_KERNELS : part->order;
   if (variant->taps > 0)
     load.unit = short_rows (SAMPLES * variant->sample_bytes);
@@ -922,7 +924,7 @@ fused_prepare (SepconvPlan *plan, Fault *fault)
   GPU_CHECK (cudaDeviceGetAttribute (&multiprocessor,
                  cudaDevAttrMaxSharedMemoryPerMultiprocessor, id),
       fault);
-  /* Three blocks on a multiprocessor, with what the runtime takes of each. */
+  /* Three blocks on a multiprocessor; the runtime takes 1024 bytes of each. */
   state->good_shared = min (state->most_shared, multiprocessor / 3 - 1024);
   for (int i = 0; i < N_VARIANTS; i++)
     GPU_CHECK (
@@ -946,8 +948,8 @@ fused_release (SepconvPlan *plan)
   free (state);
 }
 
-/* The taps that a run sums along either axis: Short's are those of the variant that the
- * longest axis takes; in Long each axis has its own. */
+/* The taps that a run sums along an axis. In Short, both axes have the taps of the variant for
+ * the longest axis; in Long, each axis has its own number. */
 static double
 summed_taps (const SepconvWork *work)
 {
@@ -967,7 +969,7 @@ fused_cost (const SepconvWork *work)
   const double n = summed_taps (work), s = work->samples;
   const bool bytes = work->sample_bytes == 1;
   const bool is_short = work->longest <= SHORT_MAX;
-  /* Of a million samples: pixels of three take no less beyond the short kernels. */
+  /* The least microseconds of a million samples in Long, which three channels need. */
   const double least = work->channels == 3 ? 3.4 : 0.0;
 
   if (work->order == GPU_BESIDE_KERNELS) {

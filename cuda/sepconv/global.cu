@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* global: one thread a sample, taps and samples by plain global loads.
+/* global: one thread per sample, taps and samples by plain global loads.
  *
- * The simplest CUDA method, and the one that takes every spec: where float sums
- * would miss the promised accuracy, it computes in double. What a thread loads
- * its neighbours load too, so the caches carry it; each tap still costs two loads
- * and the border's test. */
+ * The simplest CUDA method. It takes every spec: where float sums would miss the
+ * promised accuracy, it computes in double. Neighbouring threads load mostly the
+ * same samples, which the caches serve; each tap still costs two loads and the
+ * border's test. */
 #include "pointwise.cuh"
 
 static double

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* instructions: those of the GPU that C++ has no name for. Source: PTX ISA 8, the
+/* instructions: GPU instructions that CUDA C++ has no function for. Source: PTX ISA 8, the
  * sections on mma.m16n8k16, mma.m16n8k32, ldmatrix, stmatrix, cp.async, cvt, cvt.pack, dp4a
  * and dp2a.
  *
- * Lane l of a warp is g = l / 4, t = l % 4. Fragments of half-precision matrices,
- * two neighbours of a row in one register, the left one in the low half:
+ * Lane l of a warp has g = l / 4 and t = l % 4. Fragments of FP16 matrices have two
+ * neighbours of a row in one register, the left one in the low half. As (row, column):
  *
  *   A 16 x 16  x (g, 2t..)  y (g + 8, 2t..)  z (g, 2t + 8..)  w (g + 8, 2t + 8..)
  *   B 16 x 8   low (2t.., g)  high (2t + 8.., g): neighbours of a column
  *   C 16 x 8   0, 1 (g, 2t..)  2, 3 (g + 8, 2t..), single precision
  *
- * Those of bytes, four neighbours of a row of A, or of a column of B, in one register:
+ * Fragments of matrices of bytes have four neighbours of a row of A, or of a column of B, in one
+ * register:
  *
  *   A 16 x 32  x (g, 4t..)  y (g + 8, 4t..)  z (g, 4t + 16..)  w (g + 8, 4t + 16..)
  *   B 32 x 8   low (4t.., g)  high (4t + 16.., g)
@@ -22,12 +23,12 @@
 
 #include <stdint.h>
 
-/* Tensor cores with these shapes, and copies that bypass registers. */
+/* The compute capability of tensor cores with these shapes, and of copies that bypass registers. */
 #define INSTRUCTIONS_CAPABILITY 80
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
-/* Where row y of some rows is, of which `row` is row 0, in one instruction. */
+/* The address row + y * stride, in one instruction. */
 __device__ __forceinline__ const uint8_t *
 row_address (const uint8_t *row, int y, int stride)
 {
@@ -39,8 +40,8 @@ row_address (const uint8_t *row, int y, int stride)
   return address;
 }
 
-/* Starts a copy of the first `bytes` of 16, and zeroes the rest. Memory is asked for the
- * 128 bytes around them: neighbours want the others. */
+/* Starts a copy of the first `bytes` of 16 bytes, and zeroes the rest. The L2 fetches the 128 bytes
+ * around them, as neighbouring threads need the others. */
 __device__ __forceinline__ void
 copy_async (void *shared, const void *global, int bytes)
 {
@@ -50,7 +51,7 @@ copy_async (void *shared, const void *global, int bytes)
                : "memory");
 }
 
-/* All of them, in fewer instructions. */
+/* Starts a copy of 16 bytes, in fewer instructions. */
 __device__ __forceinline__ void
 copy_async_whole (void *shared, const void *global)
 {
@@ -60,7 +61,7 @@ copy_async_whole (void *shared, const void *global)
                : "memory");
 }
 
-/* Likewise of a word. */
+/* Starts a copy of the first `bytes` of a word, and zeroes the rest. */
 __device__ __forceinline__ void
 copy_async_word (void *shared, const void *global, int bytes)
 {
@@ -77,7 +78,7 @@ copy_async_commit ()
   asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-/* Waits until no more than N groups of this thread are under way. */
+/* Waits until no more than N groups of this thread are in flight. */
 template <int N>
 __device__ __forceinline__ void
 copy_async_wait ()
@@ -85,8 +86,9 @@ copy_async_wait ()
   asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
-/* Each 8 x 8 matrix has its rows of 16 bytes at the addresses that 8 lanes give,
- * lanes 0 to 7 for the first; lane l gets bytes 4t to 4t + 3 of row g. */
+/* Loads 8 x 8 matrices of FP16. `row` is the address of a row of 16 bytes: lanes 0 to 7 give
+ * the rows of the first matrix, the next 8 lanes those of the second, and so on. Of each
+ * matrix, lane l gets bytes 4t to 4t + 3 of row g. */
 __device__ __forceinline__ void
 load_matrices (uint32_t (&to)[4], const void *row)
 {
@@ -106,16 +108,16 @@ load_matrices (uint32_t (&to)[2], const void *row)
                : "memory");
 }
 
-/* Whether store_matrices() may be one instruction. */
+/* Whether the GPU has an instruction for store_matrices(). */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define STORES_MATRICES true
 #else
 #define STORES_MATRICES false
 #endif
 
-/* The way back, for four matrices: COLUMNS side by side, in rows PITCH bytes apart, and the
- * others 8 rows below. Where lane l stores, after the first byte of all. AT_ONCE: by one
- * instruction, if there is one. */
+/* store_matrices() stores four such matrices: COLUMNS side by side, the others 8 rows below, with
+ * rows PITCH bytes apart. AT_ONCE: by one instruction, if there is one. `to` is, for each lane, the
+ * first byte of all plus matrices_offset(). */
 template <int PITCH, int COLUMNS, bool AT_ONCE>
 __device__ __forceinline__ int
 matrices_offset (int lane)
@@ -185,7 +187,7 @@ add_products_of_bytes (uint32_t bytes, uint32_t by, uint32_t sum)
   return sum;
 }
 
-/* The same of two unsigned 16-bit integers and the two low bytes of `by`. */
+/* The same for two unsigned 16-bit integers and the two low bytes of `by`. */
 __device__ __forceinline__ uint32_t
 add_products_of_pair (uint32_t pair, uint32_t by, uint32_t sum)
 {
@@ -193,7 +195,7 @@ add_products_of_pair (uint32_t pair, uint32_t by, uint32_t sum)
   return sum;
 }
 
-/* Two floats as halves, `low` in the low half. */
+/* Two floats as FP16 numbers ("halves"), `low` in the low half of the word. */
 __device__ __forceinline__ uint32_t
 pack_halves (float low, float high)
 {
@@ -217,7 +219,8 @@ floats_of_halves (uint32_t halves, float &low, float &high)
       : "r"(halves));
 }
 
-/* What is left of two floats without the halves that pack_halves() made of them, as halves. */
+/* The lower part of the FP16 hi/lo split of two floats, as halves: the floats less `halves`, which
+ * pack_halves() made of them. */
 __device__ __forceinline__ uint32_t
 rest_of_halves (uint32_t halves, float low, float high)
 {
@@ -227,7 +230,7 @@ rest_of_halves (uint32_t halves, float low, float high)
   return pack_halves (low - of_low, high - of_high);
 }
 
-/* The sum of two halves. */
+/* The sum of the two halves of a word. */
 __device__ __forceinline__ float
 sum_of_halves (uint32_t halves)
 {
@@ -237,7 +240,7 @@ sum_of_halves (uint32_t halves)
   return low + high;
 }
 
-/* Two halves times two others, rounded. */
+/* a * b for two halves each, rounded. */
 __device__ __forceinline__ uint32_t
 multiply_halves (uint32_t a, uint32_t b)
 {
@@ -247,7 +250,7 @@ multiply_halves (uint32_t a, uint32_t b)
   return product;
 }
 
-/* The sum of two halves and two others, rounded. */
+/* a + b for two halves each, rounded. */
 __device__ __forceinline__ uint32_t
 add_halves (uint32_t a, uint32_t b)
 {
@@ -257,7 +260,7 @@ add_halves (uint32_t a, uint32_t b)
   return sum;
 }
 
-/* a - b */
+/* a - b for two halves each, rounded. */
 __device__ __forceinline__ uint32_t
 subtract_halves (uint32_t a, uint32_t b)
 {
@@ -267,7 +270,7 @@ subtract_halves (uint32_t a, uint32_t b)
   return difference;
 }
 
-/* a * b + c, rounded once. */
+/* a * b + c for two halves each, rounded once. */
 __device__ __forceinline__ uint32_t
 multiply_add_halves (uint32_t a, uint32_t b, uint32_t c)
 {
@@ -277,7 +280,7 @@ multiply_add_halves (uint32_t a, uint32_t b, uint32_t c)
   return sum;
 }
 
-/* What pack_halves() makes of max (value, 0). */
+/* pack_halves() of max (value, 0). */
 __device__ __forceinline__ uint32_t
 pack_halves_above_zero (float low, float high)
 {
@@ -294,8 +297,8 @@ pack_halves_above_zero (float low, float high)
 #define PACKS_BYTES false
 #endif
 
-/* Two floats as bytes, rounded and from 0 to 255: `low` the lowest, `high` the next, and the
- * lower half of `rest` above them. */
+/* Two floats, rounded and saturated to 0 to 255, as the two low bytes of a word, `low` as the
+ * lowest; the lower half of `rest` becomes the upper half. */
 __device__ __forceinline__ uint32_t
 pack_bytes (float low, float high, uint32_t rest)
 {
@@ -339,7 +342,7 @@ half_of (uint32_t halves)
   return value;
 }
 
-/* The reciprocal, off by a unit of its last place. */
+/* The reciprocal, off by at most 1 ulp. */
 __device__ __forceinline__ float
 approximate_reciprocal (float value)
 {
@@ -349,7 +352,7 @@ approximate_reciprocal (float value)
   return reciprocal;
 }
 
-/* The square root, off by a unit or two of its last place. */
+/* The square root, off by at most 1 or 2 ulp. */
 __device__ __forceinline__ float
 approximate_root (float value)
 {
@@ -359,14 +362,14 @@ approximate_root (float value)
   return root;
 }
 
-/* Two halves not below zero as codes: what each is above 1024, rounded as it was to a
- * half, from 0 to `most`, two integers up to 1023. Above their low 10 bits is nothing
- * to rely on. */
+/* Turns two halves, not below zero, into two 16-bit integers: each half less 1024, clamped to
+ * 0 to `most`, which has two integers up to 1023. Halves above 1024 are integers already. Only the
+ * low 10 bits of each result are valid. */
 __device__ __forceinline__ uint32_t
 codes_of_halves (uint32_t halves, uint32_t most)
 {
 #if __CUDA_ARCH__ >= 900
-  /* Less 0x6400, the bits of 1024. */
+  /* Subtracts 0x6400, the bits of 1024, from each. */
   return __viaddmin_s16x2_relu (halves, 0x9c009c00u, most);
 #else
   constexpr uint32_t zero = 0x64006400u;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes for entries: some 1 000 axes of 129 taps. */
+/* Bytes for entries: enough for about 1 000 axes of 129 taps. */
 #define ROOM ((size_t) 4 << 20)
 #define LARGEST (ROOM / 16) /* bytes of an entry */
 #define BUCKETS 1024
@@ -14,12 +14,12 @@
 typedef struct
 {
   uint64_t hash;
-  uint64_t before; /* the last place in the bucket before this one */
+  uint64_t before; /* place of the bucket's previous entry; 0: none */
   uint32_t of, settings_bytes, taps_bytes, value_bytes;
 } Entry;
 
-/* Entries follow one another, and begin again where the room ends. Places are counted on from 1: place i is at
- * byte (i - 1) % ROOM, and its entry is there as long as no more than ROOM bytes came since. */
+/* A ring buffer of entries. Places are bytes counted from 1 and never wrap: place i is at byte
+ * (i - 1) % ROOM, and its entry is valid as long as `end` is at most ROOM bytes further. */
 static struct
 {
   pthread_mutex_t lock;
@@ -28,7 +28,8 @@ static struct
   uint64_t room[ROOM / sizeof (uint64_t)];
 } memo = { .lock = PTHREAD_MUTEX_INITIALIZER, .end = 1 };
 
-/* Fowler, Noll and Vo's function, eight bytes at a time, with the upper half mixed into the lower. */
+/* The FNV-1a hash (Fowler, Noll, Vo) over eight bytes at a time; the upper half is mixed into the
+ * lower one. */
 static uint64_t
 add_to_hash (uint64_t hash, const void *data, size_t bytes)
 {
@@ -91,7 +92,7 @@ value_of (const Entry *entry)
       + entry->taps_bytes;
 }
 
-/* The last entry of a key, or NULL. */
+/* The newest entry of a key, or NULL. */
 static const Entry *
 find_entry (const MemoKey *key, uint64_t hash)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* memo: results of functions of taps that take long, kept for calls with the same arguments: regions of a
- * detector come back to the same sizes, and a plan is made of the taps that its method was chosen by.
- * The process has one, of a fixed size, in which new results take the place of the oldest ones. So
- * whether a result is there depends on what else was kept, but not what it is. Thread-safe. */
+/* memo: a cache of the results of slow functions of taps, for later calls with the same arguments:
+ * the regions of a detector return to the same sizes, and a plan is made from the taps by which its
+ * method was chosen. There is one cache per process, of fixed size; new results replace the oldest
+ * ones. Whether a result is found depends on other calls; its value never does. Thread-safe. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,8 @@ typedef enum
   MEMO_OF_TESTS,
 } MemoOf;
 
-/* The arguments, compared byte by byte: structs without padding, or zeroed. */
+/* The function's arguments, compared byte by byte: structs must have no padding, or zeroed
+ * padding. */
 typedef struct
 {
   MemoOf of; /* which function */
@@ -25,9 +26,9 @@ typedef struct
   size_t taps_bytes;
 } MemoKey;
 
-/* Copies what was kept last for the key to `value`, which has room for `most` bytes. Returns false if it is not
- * there, or is larger. */
+/* Copies the value that was kept last for the key to `value`, which has room for `most` bytes.
+ * Returns false if there is none, or if it is larger. */
 bool memo_find (const MemoKey *key, void *value, size_t most);
 
-/* Keeps a copy. Very large ones are left out. */
+/* Keeps a copy of the value. Very large values are not kept. */
 void memo_keep (const MemoKey *key, const void *value, size_t bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* method: what sepconv.c and the methods share. Not a public header. */
+/* method: declarations that sepconv.c and the methods share. Not a public header. */
 #pragma once
 
 #include "../histo/method.h"
@@ -33,16 +33,18 @@ typedef struct
   int max_code; /* 2^depth - 1 */
   bool filter;  /* else copy the raw sample */
   double center;
-  double offset; /* for other combinations than SUM: zero + bias * full */
+  double offset; /* for combinations other than SUM: zero + bias * full */
   double border; /* border_value - center */
-  /* Only for other combinations than SUM; codes. */
-  double zero_offset;    /* center - zero */
-  double term_offset[2]; /* a term is its sum over in - c plus this: sum(tx) sum(ty) (c - zero) */
+  /* In codes; used for combinations other than SUM only. A term is its sum over in - c plus its
+   * term_offset, sum(tx) sum(ty) (c - zero). */
+  double zero_offset; /* center - zero */
+  double term_offset[2];
   double threshold;
 } SepconvChannel;
 
-/* The taps of one term of a plane; those of SUM with the scale folded into y. Powers of two are moved between x
- * and y so that sum|x| is in [1, 2): however lopsided the spec, both fit float. */
+/* The taps of one term of a plane. For SUM, y includes the scale. Powers of two are moved between
+ * x and y so that sum|x| is in [1, 2): the taps of both axes then fit float, however lopsided the
+ * spec is. */
 typedef struct
 {
   Taps x, y;
@@ -53,108 +55,116 @@ struct SepconvPlan
   const SepconvMethod *method;
   Gpu *gpu;
   Image layout;
-  Image most; /* the layout that it was made for, which has the largest size */
+  Image most; /* the layout that the plan was made for: the largest size */
   SepconvBorder border;
   int n_channels;
   SepconvChannel channel[SEPCONV_MAX_CHANNELS]; /* by plane, then by channel */
-  SepconvPlaneTaps *taps; /* [layout.n_planes], of the first terms */
-  SepconvPlaneTaps *more; /* of the others: sepconv_plan_term() */
+  SepconvPlaneTaps *taps; /* [layout.n_planes]: each plane's first term */
+  SepconvPlaneTaps *more; /* all other terms: sepconv_plan_term() */
   SepconvCombine combine;
   int n_terms[IMAGE_MAX_PLANES]; /* of each plane */
-  int most_terms;                /* of any */
-  double scale, amount; /* not of SUM, whose scale is in its taps */
+  int most_terms;                /* the largest of these */
+  double scale, amount;          /* not for SUM, whose taps include the scale */
   bool float_holds;  /* sepconv_float_holds() of the spec */
-  unsigned revision; /* grows with each spec, from 1 */
-  unsigned shape;    /* grows with each sepconv_plan_reshape(), from 1 */
+  unsigned revision; /* starts at 1, increases with each spec */
+  unsigned shape; /* starts at 1, increases with each sepconv_plan_reshape() */
   void *state;       /* the method's own */
 };
 
-/* A frame's work, or a part of it: rows fresh[m] of memory m have come in since
- * the last call for this frame; rows result[m] of dst depend on none that have
- * not. */
+/* One run: a frame, or a part of one. Rows fresh[m] of memory m of src have
+ * arrived since the last call for this frame. Rows result[m] of dst are to be
+ * written; they depend only on rows of src that have arrived. */
 typedef struct
 {
   const Image *src, *dst;
   ImageRows fresh[IMAGE_MAX_MEMORIES];
   ImageRows result[IMAGE_MAX_MEMORIES];
   GpuStream stream;
-  GpuOrder order; /* parts of one frame need none: they write other rows */
-  /* Where set, the result, a whole frame, is counted on the way. */
+  /* Relative to the kernels before. The parts of one frame need no order: they write different
+   * rows. */
+  GpuOrder order;
+  /* If set, run() also counts the result, a whole frame, into `counted`. */
   HistoPlan *histo;
   HistoResult *counted;
-  /* Where set, of each plane: the rest of dst may have any values. For methods of the CPU. */
+  /* If set, [plane]: the pixels of dst that are needed; all others may have any values afterwards.
+   * For CPU methods only. */
   const SepconvWindow *window;
 } SepconvPart;
 
-/* What a cost is worked out from. An axis of one tap is filtered like any other: the GPU's
- * methods always make both passes. */
+/* Input of SepconvMethodOps.cost(). An axis of one tap counts like any other: the GPU methods
+ * always run both passes. */
 typedef struct
 {
-  int planes;            /* that are filtered */
-  double samples;        /* millions of them */
-  double x_taps, y_taps; /* on average over the samples, of all terms together */
-  int terms;             /* at most */
+  int planes;            /* filtered planes; all below is about these alone */
+  double samples;        /* of all planes, in millions */
+  double x_taps, y_taps; /* sum over a plane's terms; mean over all samples */
+  int terms;             /* largest of any plane */
   SepconvCombine combine;
-  double ends;           /* of samples: the share whose taps have ends as box.h */
-  double jump;           /* of any axis: the larger of its outermost taps, by its largest one */
+  /* share of the samples whose taps have ends that differ: box.h */
+  double ends;
+  /* largest of any axis: its larger outermost tap / its largest tap */
+  double jump;
   int longest;           /* the most taps of any axis of any plane */
-  /* Up to three taps that are the same backwards and small integers times a number, of each axis. */
+  /* Each axis has one or two taps, or three: a, b, a, where b / a or a / b is an integer below 32,
+   * or a or b is 0. */
   bool whole;
-  int channels;          /* interleaved, at most */
-  int sample_bytes;      /* at most */
-  int depth;             /* at most */
-  bool packed;           /* the samples of all planes follow each other */
+  int channels;     /* interleaved; largest of any plane */
+  int sample_bytes; /* largest of any plane */
+  int depth;        /* largest of any plane */
+  bool packed;      /* in all planes, samples follow each other without gaps */
   SepconvBorder border;
   int capability;        /* of the GPU; 0: not known */
-  GpuOrder order; /* of most runs; only a method that overlaps has two times */
+  /* of most runs; changes the cost only if the method `overlaps` */
+  GpuOrder order;
 } SepconvWork;
 
-/* For methods whose passes each take their own time for each tap, of both about the same:
- * the taps that both axes would have in the same time. */
+/* The mean number of taps of the two axes, for methods whose time per tap is about the same in
+ * both passes. */
 static inline double
 sepconv_mean_taps (const SepconvWork *work)
 {
   return 0.5 * (work->x_taps + work->y_taps);
 }
 
-/* The work that a valid spec is. */
+/* The input of cost() for a valid spec; the capability is left 0. */
 SepconvWork sepconv_work (
     const SepconvSpec *spec, const Image *layout, GpuOrder order);
 
 typedef struct SepconvMethodOps
 {
-  /* Compute capability, 10 * major + minor, that it needs; 0: any, or a CPU. */
+  /* Compute capability, 10 * major + minor, that the method needs; 0: any, or a CPU method. */
   int min_capability;
-  /* Whether a frame may come in several parts; else it is always whole. */
+  /* Whether a frame may come in several parts; else run() always gets whole frames. */
   bool in_parts;
-  /* Whether it takes several terms or other combinations than SUM, those that `supports` does not refuse; else
-   * only plain specs. */
+  /* Whether the method takes several terms, and combinations other than SUM, where supports()
+   * accepts them; else it takes plain specs only. */
   bool combines;
-  /* Beyond what sepconv_validate() has already accepted; NULL: everything. */
+  /* Whether the method can compute a spec that sepconv_validate() has accepted; if not, `why` gives
+   * the reason. NULL: it can compute every spec. */
   bool (*supports) (const SepconvSpec *spec, const Image *layout, Fault *why);
-  /* Expected time of a frame in units that the methods of one backend share, for the
-   * choice among them. Those of the GPU: microseconds on an H200, fitted to
-   * docs/performance's measurements. Those of the CPU: microseconds of one core with
-   * AVX-512; with other instruction sets all take longer by about the same factor. */
+  /* Expected time of a frame, for the choice among the methods of one backend, which share its
+   * unit. GPU: microseconds on an H200, fitted to the measurements in docs/performance. CPU:
+   * microseconds of one core with AVX-512; with other instruction sets all methods take longer by
+   * about the same factor. */
   double (*cost) (const SepconvWork *work);
-  /* Allocates plan->state for the plan's layout, on the CPU also for all smaller ones, and any
-   * taps. */
+  /* Allocates plan->state, for any taps, and for the plan's layout; on the CPU for all smaller
+   * layouts, too. */
   bool (*prepare) (SepconvPlan *plan, Fault *fault);
   void (*release) (SepconvPlan *plan);
   bool (*run) (SepconvPlan *plan, const SepconvPart *part, Fault *fault);
   /* Whether GPU_BESIDE_KERNELS makes a difference to run(). */
   bool overlaps;
-  /* Whether run() can count what the plan writes, planes of the same kind, for another
-   * plan; NULL: never. */
+  /* Whether run() can also count its result for `histo`, a plan for planes of the same kind;
+   * NULL: never. */
   bool (*counts) (SepconvPlan *plan, const HistoPlan *histo);
 } SepconvMethodOps;
 
-/* A plan without a method, of a valid spec: the spec as methods see it, for what computes it by
- * kernels of its own. sepconv_plan_free() frees it. */
+/* A plan of a valid spec, without a method: the spec as methods see it, for callers that compute it
+ * with kernels of their own. The caller owns it, and frees it by sepconv_plan_free(). */
 SepconvPlan *sepconv_plan_new_bare (
     const SepconvSpec *spec, const Image *layout, Fault *fault);
 
-/* Writes a valid spec into a plan that sepconv_plan_has_terms() of it. */
+/* Writes a valid spec into a plan; sepconv_plan_has_terms() must be true of both. */
 void sepconv_plan_adopt (SepconvPlan *plan, const SepconvSpec *spec);
 
 /* Term t of plane p, 0 <= t < n_terms[p]. */
@@ -176,7 +186,8 @@ sepconv_plane_channels (const SepconvPlan *plan, int p)
   return channel;
 }
 
-/* Where channel c of an image starts, NULL in a memory that has no rows, and how tall it is. */
+/* The address of a channel's sample (0, 0) in an image, NULL if its memory has no rows; and the
+ * channel's height. */
 static inline uint8_t *
 sepconv_channel_data (const SepconvChannel *channel, const Image *image)
 {
@@ -191,7 +202,7 @@ sepconv_channel_height (const SepconvChannel *channel, const Image *image)
   return image->memory[channel->memory].height;
 }
 
-/* By what the spec's taps of a plane become those of the plan: x taps times
+/* The scale from the spec's taps of a plane to the plan's taps: x taps times
  * 2^x_exponent, y taps times y_factor * 2^y_exponent. */
 typedef struct
 {

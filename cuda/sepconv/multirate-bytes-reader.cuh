@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* multirate-bytes-reader: how a lane of the kernel in multirate-decimate-bytes.cuh gets its chunk of
- * each row.
+/* multirate-bytes-reader: loads a lane's chunk of each row, for the kernel in
+ * multirate-decimate-bytes.cuh.
  *
- * Chunks come by asynchronous copies into shared memory, where each lane finds its own: many are on
- * their way without a register, and no warp waits for another. What a border does to a chunk outside
- * the picture is done when it is taken. There are kernels for four ways, as code that is not needed
+ * Chunks are copied asynchronously to shared memory, from which each lane takes its own: many are
+ * in flight without taking registers, and no warp waits for another. The border is applied to a
+ * chunk when it is taken. There are kernels for four ways of reading, as code that is not needed
  * costs registers:
  *
  *   MULTIRATE_WHOLE    like MULTIRATE_FLAT, and rows are whole chunks
  *   MULTIRATE_FLAT     all bytes beyond an end of a row are the same; rows lie at multiples of 16
  *                      bytes: multirate-flat-reader.cuh
  *   MULTIRATE_PICKS    any border; rows lie at multiples of 4 bytes. A chunk that does not lie in the
- *                      row as it is wanted is put together from five words
- *   MULTIRATE_GATHERS  anything. Such chunks are loaded byte by byte, and waited for */
+ *                      row as a whole is put together from five words
+ *   MULTIRATE_GATHERS  anything. Such chunks are loaded byte by byte, and the lane waits for it */
 #pragma once
 
 #include "instructions.cuh"
@@ -21,13 +21,14 @@
 #define MULTIRATE_BYTES_WARPS 16
 #define MULTIRATE_BYTES_THREADS (MULTIRATE_BYTES_WARPS * MULTIRATE_WARP)
 
-/* Rows that a warp takes at a time, and how many times those are on their way. */
+/* Rows that a warp takes at a time, and how many such groups of rows are in flight. */
 #define MULTIRATE_BYTES_ROWS 8
 #define MULTIRATE_BYTES_AHEAD 4
 static_assert ((MULTIRATE_BYTES_AHEAD & (MULTIRATE_BYTES_AHEAD - 1)) == 0,
     "Slots are counted modulo a power of two.");
 
-/* Words that a chunk is put together from: each of its own has bytes of two neighbours of these. */
+/* Words from which a chunk is put together: each word of the chunk has bytes of two neighbouring
+ * ones of these. */
 #define MULTIRATE_PICKED_WORDS (MULTIRATE_CHUNK_WORDS + 1)
 
 enum MultirateBytesWay
@@ -41,32 +42,34 @@ enum MultirateBytesWay
 
 enum MultirateBytesReading
 {
-  MULTIRATE_BYTES_CHUNK,  /* as it lies there */
-  MULTIRATE_BYTES_BORDER, /* the constant border's, or not needed */
-  /* PICKS: word by word, or as a chunk that has the first or last four in reverse order */
+  MULTIRATE_BYTES_CHUNK,  /* as it lies in the row */
+  MULTIRATE_BYTES_BORDER, /* the border constant, or not needed */
+  /* MULTIRATE_PICKS: five words one by one; or a chunk, which has the first or the last four of
+   * them in reverse order, and one word. */
   MULTIRATE_BYTES_PICKED,
   MULTIRATE_BYTES_FIRST_FOUR,
   MULTIRATE_BYTES_LAST_FOUR,
-  /* GATHERS */
+  /* MULTIRATE_GATHERS */
   MULTIRATE_BYTES_GATHERED
 };
 
-/* How a chunk is put together: word w has bytes of words w and w + 1. */
+/* How a chunk is put together: word w of it has bytes of the picked words w and w + 1. */
 struct alignas (16) MultiratePick
 {
-  /* Where all words but the first one lie in the row, in words; or MULTIRATE_BORDER_WORD. */
+  /* Positions in the row, in words, of all picked words but the first one; or
+   * MULTIRATE_BORDER_WORD. */
   uint16_t at[MULTIRATE_PICKED_WORDS - 1];
   uint16_t select[MULTIRATE_CHUNK_WORDS]; /* for __byte_perm() */
 };
 
-/* The constant border's. */
+/* Stands for a word of the border constant. */
 #define MULTIRATE_BORDER_WORD 0xffff
 
-/* Word w as it is, and what changes that to word w + 1. */
+/* Selects word w as a whole; and the bits that change this to word w + 1. */
 #define MULTIRATE_SELECT_WORD 0x3210
 #define MULTIRATE_SELECT_NEXT 0x4444
 
-/* In shared memory. */
+/* The rows in flight, in shared memory. */
 template <MultirateBytesWay WAY> struct MultirateBytesRows
 {
   uint4 chunk[MULTIRATE_BYTES_AHEAD][MULTIRATE_BYTES_THREADS];
@@ -75,7 +78,7 @@ template <MultirateBytesWay WAY> struct MultirateBytesRows
 template <> struct MultirateBytesRows<MULTIRATE_PICKS>
 {
   uint4 chunk[MULTIRATE_BYTES_AHEAD][MULTIRATE_BYTES_THREADS];
-  /* The word of those picked that has no room there. */
+  /* The picked word for which a chunk has no room. */
   uint32_t fifth[MULTIRATE_BYTES_AHEAD][MULTIRATE_BYTES_THREADS];
   MultiratePick pick[MULTIRATE_BYTES_THREADS];
 };
@@ -85,8 +88,9 @@ struct MultirateBytes
   uint32_t word[MULTIRATE_CHUNK_WORDS];
 };
 
-/* The way for a plane of which pixels from `left` to `right` are read. A MultiratePick has room for so
- * many words of a row, and for chunks in which mirrored pixels turn back once. */
+/* The way for a plane of which pixels from `left` to `right` are read. With MULTIRATE_PICKS, the
+ * positions of words must fit MultiratePick.at, and mirrored pixels may turn back only once in a
+ * chunk. */
 static inline MultirateBytesWay
 multirate_bytes_way (
     const MultiratePart *plane, SepconvBorder border, int left, int right)
@@ -105,9 +109,9 @@ multirate_bytes_way (
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* Finds out from which words of a row the chunk that begins with a pixel is put together. Returns the
- * first one; some of its bytes are in the row. A word is picked twice if two words of the chunk have
- * no bytes of any other, as where mirrored pixels turn back. */
+/* Finds the words of a row from which the chunk that begins with `pixel` is put together. Returns
+ * the first one; at least one of its bytes is in the row. A word is picked twice if two words of
+ * the chunk have bytes of that word only, as where mirrored pixels turn back. */
 template <int CHANNELS>
 __device__ __forceinline__ int
 multirate_pick_words (
@@ -121,7 +125,7 @@ multirate_pick_words (
     int other = -1;
     unsigned select = 0;
 
-    /* The byte after these tells which word is next, if none of them does. */
+    /* If these four bytes are all of one word, the byte after them determines the next word. */
 #pragma unroll 1
     for (int i = 0; i <= 4; i++) {
       const int j = 4 * w + i;
@@ -141,8 +145,8 @@ multirate_pick_words (
   return first;
 }
 
-/* The bytes of a chunk whose pixels are `delta` bytes apart from each other in memory. All loads are
- * in flight together. */
+/* Loads a chunk whose pixels are `delta` bytes apart in memory. All loads are in flight
+ * together. */
 template <int CHANNELS>
 __device__ __forceinline__ uint4
 multirate_gather_line (const uint8_t *first, int delta)
@@ -159,8 +163,8 @@ multirate_gather_line (const uint8_t *first, int delta)
   return make_uint4 (word[0], word[1], word[2], word[3]);
 }
 
-/* Any chunk of a row, as the border has it. Inline, it would double the kernel. All is by value, so that
- * what the caller has stays in registers. */
+/* Loads any chunk of a row, with the border applied. Inline, it would double the kernel's code. All
+ * arguments are values, so that the caller's variables stay in registers. */
 template <int CHANNELS>
 static __device__ __noinline__ uint4
 multirate_gather_bytes (const uint8_t *row, int width, SepconvBorder border,
@@ -176,7 +180,7 @@ multirate_gather_bytes (const uint8_t *row, int width, SepconvBorder border,
   if (first >= 0 && last >= 0 && (onward || back))
     return multirate_gather_line<CHANNELS> (
         row + first * CHANNELS, onward ? CHANNELS : -CHANNELS);
-  /* A border turns back in the middle of it, or does not read the row. */
+    /* Pixels of the chunk follow each other in neither direction, or some are the border constant. */
 #pragma unroll 1
   for (int w = 0; w < MULTIRATE_CHUNK_WORDS; w++) {
     uint32_t word = 0;
@@ -207,17 +211,18 @@ multirate_copy_word (
     copy_async_word (to, row + 4 * word, min (plane.n_samples - 4 * word, 4));
 }
 
-/* Reads a lane's chunk, the same of each row. ask() starts to load one into slot `slot` of the rows,
- * which take() finds there. */
+/* Reads a lane's chunk, at the same place of each row. ask() starts to load it into slot `slot` of
+ * the rows; take() returns it from there. */
 template <int CHANNELS, MultirateBytesWay WAY> struct MultirateBytesReader
 {
   typedef MultirateBytesRows<WAY> Rows;
   static constexpr int pixels = MULTIRATE_CHUNK / CHANNELS;
 
   MultirateBytesReading reading;
-  /* Where in a row the lane reads: a chunk, or the first word that is picked for it. */
+  /* Where the lane reads in a row: the begin of a chunk, or of the first picked word. */
   int byte;
-  const uint8_t *at; /* that byte of the row to be asked for next, if it is in the picture */
+  /* that byte of the next row to ask for, if the row is in the picture */
+  const uint8_t *at;
 
   /* x: the chunk's first pixel. The rows are those from `first` on. */
   __device__ __forceinline__ void
@@ -239,7 +244,7 @@ template <int CHANNELS, MultirateBytesWay WAY> struct MultirateBytesReader
     at = plane.src + first * plane.src_stride + byte;
   }
 
-  /* Picks words, and finds out whether four of them are a chunk. */
+  /* Picks words, and finds out whether four of them form a chunk, so that one copy loads them. */
   __device__ __forceinline__ void
   begin_pick (const MultiratePart &plane, SepconvBorder border, int x,
       MultiratePick *pick)
@@ -276,7 +281,7 @@ template <int CHANNELS, MultirateBytesWay WAY> struct MultirateBytesReader
     }
   }
 
-  /* Starts to load the chunk of row y. Those of the rows come one after the other. */
+  /* Starts to load the chunk of row y, which grows by MULTIRATE_BYTES_ROWS with each call. */
   __device__ __forceinline__ void
   ask (const MultiratePart &plane, SepconvBorder border, int y, int slot,
       Rows &rows)
@@ -329,7 +334,7 @@ template <int CHANNELS, MultirateBytesWay WAY> struct MultirateBytesReader
       multirate_copy_word (plane, row, pick.at[n - 1], fifth);
   }
 
-  /* The chunk of the row in `slot`, which has come. */
+  /* Returns the chunk in `slot`, whose copies must have ended. */
   __device__ __forceinline__ MultirateBytes
   take (const MultiratePart &, SepconvBorder, int, int slot,
       const Rows &rows) const
@@ -346,7 +351,7 @@ template <int CHANNELS, MultirateBytesWay WAY> struct MultirateBytesReader
     return taken;
   }
 
-  /* Puts a chunk together, from those words that have come. */
+  /* Puts a chunk together from the picked words, four of which are in *taken. */
   __device__ __forceinline__ void
   put_together (
       uint32_t fifth, const MultiratePick &pick, MultirateBytes *taken) const

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* multirate-bytes: what the kernels of multirate for planes of bytes share. They take packed
- * planes of 8 bits with 1, 2 or 4 channels, decimated by powers of two along both axes, and run on
- * tensor cores.
+/* multirate-bytes: shared parts of multirate's kernels for planes of bytes. They take packed planes
+ * of 8 bits with 1, 2 or 4 channels, decimated by powers of two along both axes, and run on tensor
+ * cores.
  *
  * A lane has a chunk of MULTIRATE_CHUNK neighbouring bytes of a row, which it reads or writes at
- * once if rows are aligned. The four chunks of a row that a quad of lanes has are whole cells, of up to 16
- * pixels. */
+ * once if rows are aligned. The four chunks of a row that four neighbouring lanes have are whole
+ * cells, of up to 16 pixels each. */
 #pragma once
 
 #include "multirate.cuh"
@@ -23,7 +23,7 @@ multirate_takes_bytes (
   return x->weight_sum > 0 && y->weight_sum > 0 && channels != 3;
 }
 
-/* Two numbers as halves in a word, `low` in the low bits. */
+/* Two numbers as FP16 in a word, `low` in the low bits. */
 static inline uint32_t
 multirate_two_halves (float low, float high)
 {

@@ -8,27 +8,29 @@
  *   shares [16 slots][8 y] = window_x [16 slots][64 bytes] * bytes [64 bytes][8 y]
  *   lows [16 low rows][8 slots] += window_y [16 low rows][8 y] * shares [8 y][8 slots]
  *
- * A slot is a low column of one channel, or what the group has of it: each channel has as many as the
- * group has cells, and three more. Both windows are made of bytes (MultirateAxis.weight_sum). The
- * first product is one of integers, and exact; which bytes are which rows of its right factor is
- * chosen so that the words of a lane's chunk are its registers. What it leaves in registers are two
- * rows of one slot each, as the second one takes them. They are up to 21 bits: as halves, their lower
- * 11 bits and the others are so many times 2^-24 as they are, without arithmetic, since halves below
- * 2^-13 are a fixed distance apart and tensor cores take them like all others (Fasi et al., see
- * tensor-loss.h). A product takes 16 factors, and so both halves of 8 rows.
+ * A slot is the group's share of a low column of one channel: each channel has three more slots
+ * than the group has cells. Both windows are made of bytes (MultirateAxis.weight_sum).
  *
- * The sums of 16 low rows are in registers. After MULTIRATE_BYTES_STEP cells the first MULTIRATE_BYTES_STEP of
- * them are complete: those are written out, and the others take their place. Only then the shares of
- * neighbouring groups meet in shared memory. */
+ * The first product is one of integers, and exact. The order of the bytes in its right factor is
+ * chosen such that the words of a lane's chunk are the lane's registers. Its results are in the
+ * layout that the second product takes, two rows of a slot in each lane. A share has up to 21 bits,
+ * which are cut into the lower 11 and the rest: taken for the bits of FP16, either part is that
+ * integer times 2^-24 without any arithmetic. For FP16 numbers below 2^-13 are equally spaced, and
+ * tensor cores take subnormal ones like all others (Fasi et al., see tensor-loss.h). A product
+ * takes 16 factors: both parts of 8 rows.
+ *
+ * The sums of 16 low rows are in registers. After every MULTIRATE_BYTES_STEP cells, the first
+ * MULTIRATE_BYTES_STEP of them are complete: the shares of neighbouring groups are added up through
+ * shared memory and written, and the other sums take their place. */
 #pragma once
 
 #include "multirate-decimate.cuh"
 #include "multirate-flat-reader.cuh"
 
-/* Registers for two blocks a multiprocessor. */
+/* Threads for which a multiprocessor has registers: two blocks. */
 #define MULTIRATE_BYTES_AT_ONCE (2 * MULTIRATE_BYTES_THREADS)
 
-/* Low rows of a product, and the number of cells that completes half of them. */
+/* Low rows of a product, and the number of cells after which half of them are complete. */
 #define MULTIRATE_BYTES_LOW_ROWS 16
 #define MULTIRATE_BYTES_STEP (MULTIRATE_BYTES_LOW_ROWS / 2)
 static_assert (
@@ -38,29 +40,31 @@ static_assert (MULTIRATE_WINDOW_PAIRS
         >= (MULTIRATE_BYTES_LOW_ROWS - 1 + MULTIRATE_BYTES_STEP) * 16 / 2,
     "The windows of factor 16 do not fit.");
 
-/* Bits of the shares that are one half, and how much lower those are weighed than the others. */
+/* Bits of the lower part of a share, and the scale of the weights for both parts: 2^11 apart. */
 #define MULTIRATE_SHARE_BITS 11
 #define MULTIRATE_LOW_WEIGHT 0x1p-7f
 #define MULTIRATE_HIGH_WEIGHT 0x1p4f
-/* Turns sums of halves into those of the shares. */
+/* Turns sums of both parts into sums of shares: undoes 2^-24 and 2^-7. */
 #define MULTIRATE_SHARE_UNIT 0x1p31f
 
-/* Floats of a row of a group's slots in shared memory: rows lie in different banks. */
+/* Floats from one row of a group's slots to the next in shared memory: rows lie in different
+ * banks. */
 static __host__ __device__ constexpr int
 multirate_share_pitch (int tiles)
 {
   return 16 * tiles + 8;
 }
 
-/* Whether a group has two places there for its low rows, in turns, so that no warp waits until others have read
- * the rows before. With the most slots it has one, as some GPUs allow a block no more than 99 KB. */
+/* Whether a group's low rows are double-buffered in shared memory, so that no warp waits until
+ * others have read the rows before. With the most slots there is one buffer only, as some GPUs
+ * allow a block no more than 99 KB. */
 static __host__ __device__ constexpr bool
 multirate_share_turns (int tiles)
 {
   return tiles < MULTIRATE_MOST_SLOT_TILES;
 }
 
-/* Floats of a group there, at most. */
+/* The most floats of a group in shared memory. */
 #define MULTIRATE_SHARES \
   (2 * MULTIRATE_BYTES_STEP \
       * multirate_share_pitch (MULTIRATE_MOST_SLOT_TILES - 1))
@@ -75,7 +79,8 @@ template <MultirateBytesWay WAY> struct MultirateBytesMemory
   uint4 window_x[MULTIRATE_MOST_SLOT_TILES][2][MULTIRATE_WARP];
   uint4 window_y[MULTIRATE_WINDOW_PAIRS];
   float share[MULTIRATE_BYTES_WARPS][MULTIRATE_SHARES];
-  float start[2][MULTIRATE_BYTES_STEP]; /* of the sums of a low row */
+  /* start value of the sums of each low row */
+  float start[2][MULTIRATE_BYTES_STEP];
 };
 
 static_assert (sizeof (MultirateBytesMemory<MULTIRATE_PICKS>) <= 99 * 1024,
@@ -88,7 +93,7 @@ multirate_group_cells (int factor, int channels)
   return 4 * MULTIRATE_CHUNK / channels / factor;
 }
 
-/* Low columns of a tile, at most, if they begin with that one: whole groups of them. */
+/* The most low columns of a tile that begins with low column `first_column`: whole groups. */
 static inline int
 multirate_bytes_lows (int first_column, int factor, int channels)
 {
@@ -99,14 +104,15 @@ multirate_bytes_lows (int first_column, int factor, int channels)
       * cells;
 }
 
-/* Cells along y of a strip are a multiple of this: it has whole turns of MULTIRATE_BYTES_ROWS. */
+/* The cells of a strip along y are a multiple of this, so that it has whole turns of
+ * MULTIRATE_BYTES_ROWS rows. */
 static inline int
 multirate_strip_unit (int factor)
 {
   return factor < MULTIRATE_BYTES_ROWS ? MULTIRATE_BYTES_ROWS / factor : 1;
 }
 
-/* The byte that weighs a sample p of the cell that is number t of a window's; 0 if it has none. */
+/* The weight, as a byte, of sample p of cell t of a window; 0 if the window has no cell t. */
 static inline int
 multirate_byte_of (const MultirateAxis *axis, int t, int p)
 {
@@ -117,7 +123,7 @@ multirate_byte_of (const MultirateAxis *axis, int t, int p)
       : 0;
 }
 
-/* Those of p and p + 1, so many times, as halves. */
+/* These bytes of samples p and p + 1, times `weight`, as FP16. */
 static inline uint32_t
 multirate_pair_of (const MultirateAxis *axis, int t, int p, float weight)
 {
@@ -125,7 +131,7 @@ multirate_pair_of (const MultirateAxis *axis, int t, int p, float weight)
       (float) multirate_byte_of (axis, t, p + 1) * weight);
 }
 
-/* Four bytes of the left factor: those by which a slot weighs four bytes of a group. */
+/* Four bytes of the left factor: a slot's weights for four bytes of a group, from `byte` on. */
 static inline uint32_t
 multirate_window_word (const MultirateAxis *x, int channels, int slot, int byte)
 {
@@ -162,8 +168,8 @@ multirate_write_byte_windows (
             multirate_window_word (x, channels, slot, byte + 4),
             multirate_window_word (x, channels, slot + 8, byte + 4));
   }
-  /* Pair i of rows of low row 0's window, less MULTIRATE_BYTES_LOW_ROWS - REACH cells, and the same of
-   * low row 8. */
+  /* Entry i has the weights of the i-th pair of rows in the windows of low rows 0 and 8. Rows begin
+   * MULTIRATE_BYTES_LOW_ROWS - MULTIRATE_REACH cells before the window of low row 0. */
   for (int i = 0; i < MULTIRATE_WINDOW_PAIRS; i++) {
     const int pairs = y->factor / 2;
     const int t = i / pairs - (MULTIRATE_BYTES_LOW_ROWS - MULTIRATE_REACH);
@@ -177,7 +183,7 @@ multirate_write_byte_windows (
   }
 }
 
-/* How chunks of a plane, which is laid out, are read. */
+/* The way in which chunks of a plane are read. It must be laid out: columns and factors are set. */
 static inline MultirateBytesWay
 multirate_plane_way (const MultiratePart *plane, SepconvBorder border)
 {
@@ -209,8 +215,8 @@ struct MultirateDecimation
 /* The low columns of a block, and the cells under their windows. */
 struct MultirateBytesTile
 {
-  int first, n; /* low columns, of those that are there */
-  int cell;     /* with which the first group begins */
+  int first, n; /* low columns, counted from plane.first_column */
+  int cell;     /* the first group's first cell */
   int skew;     /* cells from there to the first window */
 };
 
@@ -248,7 +254,7 @@ multirate_group_pixel (
       * (4 * MULTIRATE_CHUNK / D::channels);
 }
 
-/* What a march down a strip needs. */
+/* State of a warp's march down a strip. */
 template <typename D> struct MultirateBytesMarch
 {
   const MultiratePart *plane;
@@ -256,15 +262,15 @@ template <typename D> struct MultirateBytesMarch
   SepconvBorder border;
   MultirateBytesTile tile;
   typename D::Reader reader;
-  bool works; /* windows need the warp's group */
+  bool works; /* some window needs the warp's group */
   int next;   /* the lane's next row to ask for */
-  int end;    /* before which all of those are */
-  int slot;   /* of memory->rows: where they go */
+  int end;    /* behind the last row to ask for */
+  int slot;   /* of memory->rows, for the next row */
   uint4 window_x[D::windows_shared ? 1 : D::tiles][2];
   float sum[2 * D::tiles][4];
 };
 
-/* Asks for the next rows, if there are any, in the place of those that were taken last. */
+/* Starts to load the next rows, if there are any, to the slot of those that were taken last. */
 template <typename D>
 __device__ __forceinline__ void
 multirate_ask_for_rows (MultirateBytesMarch<D> &march)
@@ -277,7 +283,7 @@ multirate_ask_for_rows (MultirateBytesMarch<D> &march)
   march.slot = (march.slot + 1) & (MULTIRATE_BYTES_AHEAD - 1);
 }
 
-/* Two rows' shares as the lower or the upper parts of them, halves that are 2^-24 of each. */
+/* The lower or the upper parts of two rows' shares, as FP16 numbers of 2^-24 times each. */
 __device__ __forceinline__ uint32_t
 multirate_low_parts (int first, int second)
 {
@@ -294,8 +300,8 @@ multirate_high_parts (int first, int second)
       | ((uint32_t) second << (16 - MULTIRATE_SHARE_BITS) & 0xffff0000u);
 }
 
-/* Adds the rows that have come. `rows` is what a lane's pair of rows has of the windows of low rows g
- * and g + 8 of those in registers. */
+/* Adds the next rows, once they have arrived. `rows` has the weights of the lane's pair of rows in
+ * the windows of low rows g and g + 8 of those in registers. */
 template <typename D>
 __device__ __forceinline__ void
 multirate_add_bytes (MultirateBytesMarch<D> &march, const uint4 &rows)
@@ -327,8 +333,8 @@ multirate_add_bytes (MultirateBytesMarch<D> &march, const uint4 &rows)
   }
 }
 
-/* The weights along y of what a strip of n cells has of the low row that is complete after cell
- * i. */
+/* The sum of the weights along y with which a strip of n cells adds to the low row that is complete
+ * after cell i. */
 __device__ __forceinline__ float
 multirate_byte_rows (const MultiratePart &plane, int n, int i)
 {
@@ -343,8 +349,8 @@ multirate_byte_rows (const MultiratePart &plane, int n, int i)
   return sum;
 }
 
-/* What all groups have of a low sample, of which `share` is what the one has where its window begins:
- * slot `cell` + REACH - 1 of a channel. */
+/* Adds up the shares of all groups in a low sample. `share` points to the share of the group in
+ * which the sample's window begins: slot `cell` + MULTIRATE_REACH - 1 of a channel. */
 template <typename D>
 __device__ __forceinline__ float
 multirate_sum_shares (const float *share, int cell)
@@ -359,8 +365,9 @@ multirate_sum_shares (const float *share, int cell)
   return sum;
 }
 
-/* Puts the next low rows of a strip of n cells, from `first` on, which are complete, into shared memory, and adds
- * the groups' shares up: each warp those of the low samples whose windows begin in its group. */
+/* Puts the low rows that are complete, from row `first` of a strip of n cells on, into shared
+ * memory, adds up the groups' shares and writes the sums. Each warp does that for the low samples
+ * whose windows begin in its group. */
 template <typename D>
 __device__ __forceinline__ void
 multirate_put_lows (MultirateBytesMarch<D> &march, int strip, int n, int first)
@@ -413,7 +420,7 @@ multirate_put_lows (MultirateBytesMarch<D> &march, int strip, int n, int first)
     __syncthreads (); /* before the shares are overwritten */
 }
 
-/* What does not depend on the frame. */
+/* Setup that does not read the frame. */
 template <typename D>
 __device__ __forceinline__ void
 multirate_begin_bytes (MultirateBytesMarch<D> &march, int first_row, int turns)
@@ -450,7 +457,7 @@ multirate_begin_bytes (MultirateBytesMarch<D> &march, int first_row, int turns)
     march.memory->window_y[i] = plane.tables->byte_window_y[i];
 }
 
-/* All rows of n cells along y, MULTIRATE_BYTES_STEP at most. */
+/* Sums all rows of n cells along y; n is at most MULTIRATE_BYTES_STEP. */
 template <typename D>
 __device__ __forceinline__ void
 multirate_sum_cells (MultirateBytesMarch<D> &march, int n)
@@ -474,7 +481,7 @@ multirate_decimate_strip (const MultirateFrame &frame,
     const MultiratePart &plane, int block, MultirateBytesMemory<D::way> &memory)
 {
   const int strip = block / plane.tiles;
-  /* Cells are numbered from the row that is 0 on. */
+  /* The strip's first cell, counted from the first cell under the plane's windows. */
   const int cell = strip * plane.strip_cells;
   const int n = min (plane.strip_cells, plane.cells - cell);
   MultirateBytesMarch<D> march = {};
@@ -492,7 +499,7 @@ multirate_decimate_strip (const MultirateFrame &frame,
   for (int i = 0; i < MULTIRATE_BYTES_AHEAD; i++)
     multirate_ask_for_rows (march);
   __syncthreads (); /* the windows are there */
-  /* The last cells' low rows reach beyond them. */
+  /* The last low rows are complete MULTIRATE_REACH - 1 cells behind the strip. */
 #pragma unroll 1
   for (int i = 0; i < n + MULTIRATE_REACH - 1; i += MULTIRATE_BYTES_STEP) {
     if (march.works)
@@ -522,7 +529,7 @@ __launch_bounds__ (
       frame.plane[multirate_find_plane<MULTIRATE_DECIMATE_BYTES> (frame)];
   const int block = blockIdx.x - plane.first_block[MULTIRATE_DECIMATE_BYTES];
 
-  /* The cells of a group, without divisions. */
+  /* The case is channels << 8 | multirate_group_cells(), without divisions. */
   switch (plane.channels << 8
       | (4 * MULTIRATE_CHUNK >> plane.channels / 2 >> plane.shift_x)) {
     MULTIRATE_DECIMATION_CASE (1, 4);

@@ -2,39 +2,40 @@
 /* multirate-decimate: the kernel of the method multirate that reads the frame.
  *
  * A block marches down a strip of cells, `factor` rows each. A row belongs to the windows of four
- * low rows: a thread has four sums for each of its samples. After each cell one of the four is
- * complete as far as the strip goes; the windows along x are taken of it, by way of shared
- * memory, and each thread's oldest sums are free for the next low row.
+ * low rows: a thread has four sums for each of its samples. After each cell, one of the four is
+ * complete as far as the strip goes: the windows along x are applied to it in shared memory, and
+ * its registers are free for the next low row.
  *
- * A sample becomes a float without conversion. Of one byte, its bits are those of the subnormal
- * number raw * 2^-149, which multiply-adds take at full speed; the weights are 2^126 times as
- * large, and the centre comes off when a sum is complete. Of two, they become the float
- * 2^23 + raw, of which a subtraction, which is exact, leaves the sample less the centre:
- * rounding_loss() of multirate-plan.c counts on the former for bytes only. */
+ * A sample becomes a float without conversion. The bits of a sample of one byte are those of the
+ * subnormal number raw * 2^-149, which multiply-adds take at full speed; the weights are 2^126
+ * times as large, and the centre is subtracted when a sum is complete. A sample of two bytes
+ * becomes the float 2^23 + raw, from which an exact subtraction leaves the sample less the centre.
+ * rounding_loss() of multirate-plan.c relies on this: it counts sums of whole codes with up to
+ * 8 bits only. */
 #pragma once
 
 #include "multirate.cuh"
 
 #define MULTIRATE_DECIMATE_THREADS 256
-/* Rows that are on their way while as many are summed. */
+/* Rows in flight while as many other rows are summed. */
 #define MULTIRATE_ROWS_AHEAD(sample_bytes) (4 / (sample_bytes))
 
-/* Samples of a block at most, and floats of their lines, one of which may be padding for each
- * place in a cell. */
+/* The most samples of a block, and the floats of its lines, each of which may have one of
+ * padding. */
 #define MULTIRATE_MOST_TILE (MULTIRATE_DECIMATE_THREADS * MULTIRATE_OWN)
 #define MULTIRATE_LINE_FLOATS \
   (MULTIRATE_MOST_TILE + MULTIRATE_MAX_FACTOR * IMAGE_MAX_CHANNELS)
 
-/* No sample is there: its value is the border's, or not needed. */
+/* Marks a sample that is not loaded: it is the border constant, or not needed. */
 #define MULTIRATE_NO_SAMPLE (-1)
 
 struct MultirateDecimateMemory
 {
   float4 window_x[MULTIRATE_MAX_FACTOR];
-  float4 window_y[MULTIRATE_MAX_FACTOR]; /* raised */
-  /* A row of sums along y: line r has those of each cell's sample r, counting channels. */
+  float4 window_y[MULTIRATE_MAX_FACTOR]; /* multirate_raised() */
+  /* A row of sums along y: line r has sample r of each cell, where all channels are counted. */
   float line[MULTIRATE_LINE_FLOATS];
-  /* Where samples lie in a row, of groups that are not read at once. */
+  /* Bytes from the begin of a row to each sample, for groups that are not read at once. */
   int from[MULTIRATE_OWN][MULTIRATE_DECIMATE_THREADS];
 };
 
@@ -46,19 +47,19 @@ enum MultirateReading
   MULTIRATE_GATHERED
 };
 
-/* What a thread knows of its samples. */
+/* A thread's samples, which are the same in each row. */
 struct MultirateSamples
 {
   MultirateReading reading[MULTIRATE_GROUPS];
   int byte; /* where the first group lies in a row, if it is read at once */
   int to[MULTIRATE_OWN]; /* in MultirateDecimateMemory.line; -1: nowhere */
-  unsigned outside;      /* bit v set: sample v is the constant border's */
+  unsigned outside;      /* bit v set: sample v is the border constant */
 };
 
 /* The low columns of a block. */
 struct MultirateTile
 {
-  int first, n; /* of those that are there */
+  int first, n; /* counted from plane.first_column */
   int begin;    /* sample of the row with which the first window begins */
   int pitch;    /* of the lines, odd so that they lie in different banks */
 };
@@ -76,16 +77,16 @@ multirate_tile (const MultiratePart &plane, int index)
   return tile;
 }
 
-/* The place of a thread's group behind the begin of the block's first window. Groups begin at
- * multiples of their size in the row. */
+/* Samples from the begin of the block's first window to a thread's group; may be negative, as
+ * groups begin at multiples of their size in the row. */
 __device__ __forceinline__ int
 multirate_place (const MultirateTile &tile, int group)
 {
   return multirate_group (group) - (tile.begin & (MULTIRATE_SAMPLES - 1));
 }
 
-/* Where the samples of a group lie that is not read at once; returns those that are the
- * border's. */
+/* Finds where the samples of a group lie that is not read at once. Returns MultirateSamples.outside
+ * of them. */
 __device__ __forceinline__ unsigned
 multirate_find_samples (const MultiratePart &plane, SepconvBorder border,
     const MultirateTile &tile, int n_needed, int group,
@@ -192,8 +193,8 @@ multirate_load_row (const uint8_t *row, const MultirateSamples &samples,
       to->group[g] = multirate_gather<BYTES> (row, memory, g);
 }
 
-/* A cell of `factor_y` rows. Where all of them are the same one, or are not there at all, they
- * count as one or none. */
+/* A cell of `factor_y` rows. If all of them are copies of one row, or of the border constant, only
+ * one row, or none, is read. */
 struct MultirateCell
 {
   int first; /* row */
@@ -214,7 +215,7 @@ multirate_cell (const MultiratePart &plane, SepconvBorder border, int index)
   return cell;
 }
 
-/* Asks for n rows, or as many as may be on their way. */
+/* Starts to load n rows, or as many as may be in flight. */
 template <int BYTES>
 __device__ __forceinline__ void
 multirate_load_rows (const MultiratePart &plane, SepconvBorder border,
@@ -239,14 +240,14 @@ struct MultirateSums
   float sum[MULTIRATE_REACH][MULTIRATE_OWN];
 };
 
-/* The weights along y of what a block has of a low row. */
+/* Sums of the weights along y with which a block adds to a low row. */
 struct MultirateWeights
 {
   float all;
   float outside; /* of rows of the constant border */
 };
 
-/* Of a cell, in the window in which it is number t from the end. */
+/* The weights of one cell in the window of which it is number t from the end. */
 __device__ __forceinline__ MultirateWeights
 multirate_weights_of (
     const MultiratePart &plane, SepconvBorder border, int index, int t)
@@ -262,7 +263,7 @@ multirate_weights_of (
   return weights;
 }
 
-/* Of the low row that is complete after cell number i of the block's n. */
+/* The weights of the low row that is complete after cell i of the block's n cells. */
 __device__ __forceinline__ MultirateWeights
 multirate_weights (
     const MultiratePart &plane, SepconvBorder border, int first, int n, int i)
@@ -311,7 +312,7 @@ multirate_add_row (const MultiratePart &plane, const MultirateRow<BYTES> &row,
   }
 }
 
-/* Weights as samples are multiplied by them. */
+/* Weights scaled to the samples of multirate_sample(): by 2^126 for samples of one byte. */
 template <int BYTES>
 __device__ __forceinline__ float4
 multirate_raised (const float4 &weight)
@@ -371,7 +372,7 @@ multirate_put_sums (const MultiratePart &plane, const MultirateTile &tile,
   }
 }
 
-/* The windows along x over the lines. */
+/* Applies the windows along x to the lines, and writes a low row of the block. */
 __device__ __forceinline__ void
 multirate_sum_windows (const MultiratePart &plane, const MultirateTile &tile,
     const MultirateDecimateMemory &memory, float *to)
@@ -402,7 +403,7 @@ multirate_sum_windows (const MultiratePart &plane, const MultirateTile &tile,
   }
 }
 
-/* Sums the rows of a cell, which are in `ahead`, and asks for those of the next one. */
+/* Sums the rows of a cell, which begin in `ahead`, and starts to load those of the next one. */
 template <int BYTES>
 __device__ __forceinline__ void
 multirate_sum_cell (const MultiratePart &plane, SepconvBorder border, int index,
@@ -457,7 +458,7 @@ __launch_bounds__ (MULTIRATE_DECIMATE_THREADS,
   const int strip = block / plane.tiles;
   const MultirateTile tile =
       multirate_tile (plane, block - strip * plane.tiles);
-  /* Cells are numbered from the row that is 0 on. */
+  /* Cells are numbered from row 0 of the plane on. */
   const int first = plane.first_row - 2 + strip * plane.strip_cells;
   const int n =
       min (plane.strip_cells, plane.cells - strip * plane.strip_cells);

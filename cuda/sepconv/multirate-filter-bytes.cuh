@@ -7,13 +7,15 @@
  *   along_x [16 x][8 rows] = tap_x [16 x][window] * low [window][8 rows]
  *   sum [16 y][8 x] = tap_y [16 y][rows] * along_x [rows][8 x]
  *
- * The matrices of taps are those of tensor.cuh. Low samples, taps and the sums along x are pairs of halves, an
- * upper and a lower one, whose sum is as good as a float. All products of pairs are added but those of two lower
- * halves. Taps are multiplied by a power of two, so that lower halves keep their bits.
+ * The matrices of taps are those of tensor.cuh. Low samples, taps and the sums along x are FP16
+ * hi/lo splits: an upper and a lower half, whose sum is almost as exact as a float. All products
+ * are added except those of two lower halves. Taps are multiplied by a power of two, so that lower
+ * halves keep their bits.
  *
- * The warps of a block are neighbours along x, and load their low rows together: these are floats in memory, in
- * one or two parts, and pairs in shared memory. The results of the first product are the right factor of the
- * second one, lane by lane. Those of the last STEPS times TENSOR_STEP low rows stay in registers. */
+ * The warps of a block are neighbours along x, and load their low rows together: these are floats
+ * in global memory, in one or two parts, and FP16 hi/lo splits in shared memory. The results of the
+ * first product are in the layout of the second one's right factor, lane by lane. The sums along x
+ * of the last STEPS times TENSOR_STEP low rows stay in registers. */
 #pragma once
 
 #include "multirate-bytes.cuh"
@@ -26,12 +28,12 @@
 #define MULTIRATE_PAIRS_ROW_THREADS (MULTIRATE_PAIRS_THREADS / TENSOR_STEP)
 /* Blocks that a multiprocessor runs at once. */
 #define MULTIRATE_PAIRS_AT_ONCE 3
-/* Rows of a block, at most. */
+/* The most rows of a block. */
 #define MULTIRATE_PAIRS_MOST_ROWS 144
 
-/* Taps are scaled by a power of two so that the sum of their sizes is from 8 to 16. Samples are up to 128 away
- * from the center, and so their sums stay below 2048, which halves hold. filter_loss() counts one unit for 16
- * taps by this. */
+/* Taps are scaled by a power of two so that sum |tap| is from 8 to 16. Samples are up to 128 away
+ * from the center, so their sums stay below 2048, which FP16 holds. filter_loss() relies on this
+ * when it counts one unit for 16 taps. */
 #define MULTIRATE_PAIRS_NORM 8
 
 /* The power of two that an axis's taps are multiplied by. */
@@ -45,15 +47,15 @@ multirate_tap_shift (const MultirateAxis *axis)
   return norm > 0.0 ? ilogb (MULTIRATE_PAIRS_NORM) - ilogb (norm) : 0;
 }
 
-/* Columns of zeros before the first tap, by which windows begin at multiples of four. */
+/* Zeros before the first tap, with which windows begin at multiples of four columns. */
 static inline int
 multirate_tap_skew (const MultirateAxis *x, SepconvBorder border)
 {
   return (x->first - 1 - multirate_distinct_lows (x, 1, border).first) & 3;
 }
 
-/* The steps of the windows of both axes, as many as the longer one needs; 0 if this kernel has no room for
- * so many. */
+/* The steps of the windows of both axes, as many as the longer axis needs; 0 if this kernel has no
+ * room for so many. */
 static inline int
 multirate_pair_steps (const MultiratePlane *axes, SepconvBorder border)
 {
@@ -110,7 +112,7 @@ template <int STEPS> struct MultiratePairsMemory
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* Two floats, neighbours, as halves. */
+/* The FP16 hi/lo split of two neighbouring floats. */
 struct MultiratePairs
 {
   uint32_t upper, lower;
@@ -126,8 +128,8 @@ multirate_pairs_of (float first, float second)
   return pairs;
 }
 
-/* Four neighbours of a part of a low row. Columns before the first one are as that one, those behind the last
- * one as that. */
+/* Loads four neighbouring columns of a part of a low row. Columns before the first one equal the
+ * first one, columns behind the last one the last one. */
 __device__ __forceinline__ float4
 multirate_load_lows (const MultiratePart &plane, const float *row, int column)
 {
@@ -147,9 +149,9 @@ multirate_add_lows (const float4 &a, const float4 &b)
   return make_float4 (a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
 }
 
-/* A thread's chunks of a row of the block, four columns each, as they come from memory. A row that reaches into
- * the next strip has a second part. None has a third, as all strips but the last one have REACH - 1 cells or
- * more. */
+/* A thread's chunks of a row of the block, four columns each, as they come from memory. A row whose
+ * window reaches into the next strip has a second part. No row has a third part, as all strips but
+ * the last one have MULTIRATE_REACH - 1 cells or more. */
 template <int STEPS> struct MultirateLowRow
 {
   typedef MultiratePairsMemory<STEPS> Memory;
@@ -193,7 +195,7 @@ multirate_load_row (const MultiratePart &plane,
           plane, first + multirate_next_part (plane), column + i * step);
 }
 
-/* Puts the thread's chunks of a row into shared memory, as pairs. */
+/* Puts the thread's chunks of a row into shared memory, as FP16 hi/lo splits. */
 template <int STEPS>
 __device__ __forceinline__ void
 multirate_put_row (MultiratePairsMemory<STEPS> &memory, int turn,
@@ -219,7 +221,8 @@ multirate_put_row (MultiratePairsMemory<STEPS> &memory, int turn,
   }
 }
 
-/* Sums of products of pairs: those of upper halves, and those with a lower one, which are small. */
+/* Sums of products of FP16 hi/lo splits: of two upper halves, and with one lower half, which are
+ * small. */
 struct MultiratePairSums
 {
   float large[4], small[4];
@@ -240,7 +243,7 @@ struct MultiratePairSums
   }
 };
 
-/* What a warp keeps while it marches down a tile. */
+/* State of a warp's march down a tile. */
 template <int STEPS> struct MultiratePairsMarch
 {
   uint4 tap_x[STEPS][2], tap_y[STEPS][2];
@@ -248,7 +251,8 @@ template <int STEPS> struct MultiratePairsMarch
   MultiratePairs along_x[2 * STEPS][2];
 };
 
-/* Sums the next 16 rows along x, and forgets the oldest 16. `at` is the lane's row of the first matrix. */
+/* Sums the next 16 rows along x, in place of the oldest 16. `at` is the lane's row of the first
+ * matrix. */
 template <int STEPS>
 __device__ __forceinline__ void
 multirate_sum_rows (MultiratePairsMarch<STEPS> &march, const uint8_t *at)
@@ -278,7 +282,7 @@ multirate_sum_rows (MultiratePairsMarch<STEPS> &march, const uint8_t *at)
   }
 }
 
-/* Writes two neighbouring sums along both axes, with the offset, as pairs of halves. */
+/* Writes two neighbouring sums along both axes, with the offset, as FP16 hi/lo splits. */
 __device__ __forceinline__ void
 multirate_put_pairs (const MultiratePart &plane, float offset, uint32_t *to,
     float first, float second)
@@ -291,8 +295,8 @@ multirate_put_pairs (const MultiratePart &plane, float offset, uint32_t *to,
       __byte_perm (pairs.upper, pairs.lower, 0x7632));
 }
 
-/* Sums 16 rows along y. `to` is where the lane's first two sums go; `rows` and `columns` are those that there
- * are from that place on. */
+/* Sums 16 rows along y. `to` is the address for the lane's first two sums; `rows` and `columns` are
+ * the numbers of rows and columns that remain from there on. */
 template <int STEPS>
 __device__ __forceinline__ void
 multirate_sum_columns (const MultiratePairsMarch<STEPS> &march,
@@ -319,7 +323,7 @@ multirate_sum_columns (const MultiratePairsMarch<STEPS> &march,
   }
 }
 
-/* What does not depend on the low samples: the taps, and where the low rows of a block are. */
+/* Setup that does not read low samples: the taps, and the addresses of the block's low rows. */
 template <int STEPS>
 __device__ __forceinline__ void
 multirate_begin_pairs (MultiratePairsMarch<STEPS> &march,
@@ -345,7 +349,7 @@ multirate_begin_pairs (MultiratePairsMarch<STEPS> &march,
   }
 }
 
-/* A tile of one channel, which begins with that column and row of sums. */
+/* Sums a tile of one channel, which begins with column `begin` and row `first` of the sums. */
 template <int STEPS>
 __device__ __forceinline__ void
 multirate_sum_tile (const MultiratePart &plane,

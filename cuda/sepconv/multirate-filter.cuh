@@ -19,7 +19,7 @@
 /* Taps whose window is in shared memory at once. */
 #define MULTIRATE_SPAN 256
 
-/* The low samples of a line, as parts that strips made. */
+/* A line of low samples: the sum of the parts that strips made. */
 struct MultirateLine
 {
   const float *part; /* of the first strip that has any */
@@ -38,7 +38,7 @@ __device__ __forceinline__ MultirateLine
 multirate_line_of (const MultiratePart &plane, int row, int channel)
 {
   const ptrdiff_t pitch = (ptrdiff_t) plane.channels * plane.low_pitch;
-  /* The row's cells are row to row + 3, of all strips; strip s has it as its row
+  /* The row's window has cells `row` to row + 3 of the plane. In strip s, it is row
    * row + 3 - s * strip_cells. */
   const int first = row / plane.strip_cells;
   const int last =
@@ -63,19 +63,19 @@ multirate_low (const MultirateLine &line, int column)
   return sum;
 }
 
-/* Sums of bytes are halves up to here: those beyond are so far out of range that no code near them
- * is in it. */
+/* The limit of sums of bytes, which are stored in FP16. Sums beyond it are so far out of the range
+ * of codes that limiting them does not change the clamped result. */
 #define MULTIRATE_MOST_SUM 32768.0f
 
-/* A sum of bytes along both axes, with the offset, as close as halves hold it. */
+/* Limits a sum of bytes along both axes, with the offset, to the range that FP16 holds. */
 __device__ __forceinline__ float
 multirate_limit_sum (float sum)
 {
   return fminf (fmaxf (sum, -MULTIRATE_MOST_SUM), MULTIRATE_MOST_SUM);
 }
 
-/* Writes a sum along both axes: of bytes, with the offset, as a pair of halves, the upper one in the
- * low bits of a word, off by less than 2^-22 of it. */
+/* Writes a sum along both axes. For bytes, adds the offset and writes an FP16 hi/lo split, the
+ * upper half in the low bits of the word, with a relative error below 2^-22. */
 __device__ __forceinline__ void
 multirate_put_sum (
     const MultiratePart &plane, float offset, float *to, float sum)
@@ -95,7 +95,7 @@ multirate_put_sum (
 
 #define MULTIRATE_ADD_THREADS 256
 
-/* The sums that a second kernel's are added to. */
+/* The number of sums to which those of a second term are added; 0: there is no second term. */
 static __host__ __device__ inline long long
 multirate_count_sums (const MultiratePart *plane)
 {
@@ -104,7 +104,7 @@ multirate_count_sums (const MultiratePart *plane)
       : (long long) plane->sum_rows * plane->channels * plane->pitch;
 }
 
-/* A sum as multirate_put_sum() has left it. */
+/* Reads a sum that multirate_put_sum() has written. */
 __device__ __forceinline__ float
 multirate_get_sum (const MultiratePart &plane, const float *from)
 {
@@ -117,7 +117,7 @@ multirate_get_sum (const MultiratePart &plane, const float *from)
   return sum;
 }
 
-/* Adds the sums of the second kernel, a plane for each row of blocks. */
+/* Adds the sums of the second term. blockIdx.y is the plane. */
 static __global__ void
 multirate_add_sums (GPU_PARAMETER MultirateFrame frame)
 {
@@ -134,8 +134,8 @@ multirate_add_sums (GPU_PARAMETER MultirateFrame frame)
           + multirate_get_sum (plane, plane.more_sums + i));
 }
 
-/* Adds a block of taps' products to four neighbouring results; `window` is at the first one's
- * first sample. */
+/* Adds the products of a block of taps to four neighbouring results. `window` points to the first
+ * result's first sample. */
 __device__ __forceinline__ void
 multirate_add_block (const float *window, const float *taps, float (&total)[4])
 {
@@ -159,7 +159,7 @@ multirate_add_block (const float *window, const float *taps, float (&total)[4])
     total[k] += part[k];
 }
 
-/* Each warp has a segment of a line, and needs no other warp. */
+/* Each warp makes a segment of a line by itself. */
 static __global__ void
 __launch_bounds__ (MULTIRATE_FILTER_THREADS)
     multirate_along_x (const MultirateFrame frame)
@@ -178,7 +178,7 @@ __launch_bounds__ (MULTIRATE_FILTER_THREADS)
   const int number = item / segments;
   const int row = number / plane.channels;
   const int begin = (item - number * segments) * MULTIRATE_SEGMENT;
-  /* The low column of the first result's first tap, of those that are there. */
+  /* The low column under the first result's first tap, counted from plane.first_column. */
   const int column = plane.first_x - 1 + begin - plane.first_column;
   float *const window = (float *) windows[warp];
   float total[4] = {};
@@ -208,8 +208,8 @@ __launch_bounds__ (MULTIRATE_FILTER_THREADS)
         + 4 * lane) = make_float4 (total[0], total[1], total[2], total[3]);
 }
 
-/* Adds the products of half a block of rows, from row i of the window on, to the results of a
- * thread. `taps` begins MULTIRATE_COLUMN_SUMS before the tap of row i for the first result. */
+/* Adds the products of MULTIRATE_COLUMN_SUMS rows, half a block, to the results of a thread. `taps`
+ * begins MULTIRATE_COLUMN_SUMS before the first row's tap for the first result. */
 __device__ __forceinline__ void
 multirate_add_rows (const float (&value)[MULTIRATE_COLUMN_SUMS],
     const float *taps, float (&part)[MULTIRATE_COLUMN_SUMS])
@@ -225,8 +225,8 @@ multirate_add_rows (const float (&value)[MULTIRATE_COLUMN_SUMS],
           __fmaf_rn (tap[MULTIRATE_COLUMN_SUMS + i - k], value[i], part[k]);
 }
 
-/* A warp has 32 columns of MULTIRATE_COLUMN_SUMS rows; those of a block are below each other, so
- * that they find each other's rows in the L1. */
+/* A warp has 32 columns of MULTIRATE_COLUMN_SUMS rows. The warps of a block are below each other,
+ * so that they find each other's rows in the L1 cache. */
 static __global__ void
 __launch_bounds__ (MULTIRATE_FILTER_THREADS)
     multirate_along_y (const MultirateFrame frame)
@@ -242,7 +242,7 @@ __launch_bounds__ (MULTIRATE_FILTER_THREADS)
   const int first =
       (down * MULTIRATE_FILTER_WARPS + (int) threadIdx.x / MULTIRATE_WARP)
       * MULTIRATE_COLUMN_SUMS;
-  /* The low row of the first result's first tap, of those that are there. */
+  /* The low row under the first result's first tap, counted from plane.first_row. */
   const int row = plane.first_y - 1 + first - plane.first_row;
   const int n = plane.taps_y + MULTIRATE_COLUMN_SUMS - 1;
   float total[MULTIRATE_COLUMN_SUMS] = {};
@@ -278,13 +278,14 @@ __launch_bounds__ (MULTIRATE_FILTER_THREADS)
           plane.sums + (ptrdiff_t) (first + k) * columns + column, total[k]);
 }
 
-/* along_both: a tile is so many columns of one channel, of up to MULTIRATE_BOTH_MOST_ROWS rows. */
+/* along_both: the columns of a tile, which is of one channel and has up to MULTIRATE_BOTH_MOST_ROWS
+ * rows. */
 #define MULTIRATE_BOTH_COLUMNS 64
 #define MULTIRATE_BOTH_WARPS 8
 #define MULTIRATE_BOTH_THREADS (MULTIRATE_BOTH_WARPS * MULTIRATE_WARP)
 #define MULTIRATE_BOTH_BLOCKS 4 /* that a multiprocessor runs at once */
-/* Low rows that a warp sums along x at once: each half of it has two, a thread four results of
- * either. */
+/* Low rows that a warp sums along x at once: each half-warp has two of them, each thread four
+ * results of either row. */
 #define MULTIRATE_BOTH_LINES 4
 /* Low columns that a tile's results along x need, and the loads of a thread for a line of them. */
 #define MULTIRATE_BOTH_WINDOW \
@@ -306,19 +307,19 @@ struct MultirateBoth
   float4 tap_y[MULTIRATE_BOTH_MOST_TAPS / 4];
   float4 lines[MULTIRATE_BOTH_WARPS][MULTIRATE_BOTH_LINES]
               [MULTIRATE_BOTH_WINDOW / 4];
-  /* Of each line, the parts that it has. */
+  /* [line]: number of its parts. */
   int parts[MULTIRATE_BOTH_MOST_ROWS + MULTIRATE_BOTH_MOST_TAPS];
   /* [k][line]: where part k begins, NULL if there is none. */
   const float *part[MULTIRATE_REACH]
                    [MULTIRATE_BOTH_MOST_ROWS + MULTIRATE_BOTH_MOST_TAPS];
   int column[MULTIRATE_BOTH_LOADS
-      * MULTIRATE_WARP]; /* low ones of the window */
+      * MULTIRATE_WARP]; /* low columns of the window */
   float sums_x[MULTIRATE_BOTH_MOST_ROWS + MULTIRATE_BOTH_MOST_TAPS]
               [MULTIRATE_BOTH_COLUMNS];
 };
 
-/* Notes where low row `row` of a channel is, or the row at the edge that stands for it, for line i
- * of the block. */
+/* Stores the addresses of low row `row` of a channel, or of the edge's row that stands for it, as
+ * line i of the block. */
 __device__ __forceinline__ void
 multirate_note_line (const MultiratePart &plane, int row, int channel, int i,
     MultirateBoth *memory)
@@ -332,8 +333,9 @@ multirate_note_line (const MultiratePart &plane, int row, int channel, int i,
   memory->parts[i] = line.n;
 }
 
-/* Loads part k of neighbouring lines, 0 where there is none; all lines have part 0. Inside, where no
- * column is beyond an edge, columns follow each other and take one address a line. */
+/* Loads one part of neighbouring lines, 0 for lines without it. ALL: all lines have it, as they
+ * have part 0. INSIDE: no column is beyond an edge, so that columns follow each other and need one
+ * address per line. */
 template <bool INSIDE, bool ALL>
 __device__ __forceinline__ void
 multirate_load_parts (const float *const *part,
@@ -358,7 +360,7 @@ multirate_load_parts (const float *const *part,
   }
 }
 
-/* Brings neighbouring lines to shared memory, from line y of the block on, for a warp. */
+/* Loads a warp's neighbouring lines, from line y of the block on, to shared memory. */
 template <bool INSIDE>
 __device__ __forceinline__ void
 multirate_load_lines (const MultirateBoth *memory, int y, bool wide,
@@ -487,8 +489,8 @@ multirate_sum_column (const float *from, const float4 *taps, int fours,
   }
 }
 
-/* A block has a tile: its warps sum low rows along x, then columns of those sums along y. Taps
- * beyond the last one are 0, up to four; what they are multiplied with is finite, too. */
+/* Each block makes a tile: its warps sum low rows along x, then columns of these sums along y. Taps
+ * are padded with zeros to a multiple of four; the values that meet these zeros are finite. */
 static __global__ void
 __launch_bounds__ (MULTIRATE_BOTH_THREADS, MULTIRATE_BOTH_BLOCKS)
     multirate_along_both (const MultirateFrame frame)
@@ -508,9 +510,11 @@ __launch_bounds__ (MULTIRATE_BOTH_THREADS, MULTIRATE_BOTH_BLOCKS)
   const int first = down * plane.both_rows;
   const int rows = min (plane.both_rows, plane.sum_rows - first);
   const int groups = (rows + MULTIRATE_COLUMN_SUMS - 1) / MULTIRATE_COLUMN_SUMS;
-  /* One more than the last result needs, which the last tap's step loads in vain. */
+  /* One more line than the last result needs: the step of the last tap loads it without using
+   * it. */
   const int lines = groups * MULTIRATE_COLUMN_SUMS + 4 * fours_y;
-  /* The window's first low column, of those that are there, and whether it needs the last loads. */
+  /* The window's first low column, counted from plane.first_column, and whether the window needs
+   * each lane's last load. */
   const int left = plane.first_x - 1 + begin - plane.first_column;
   const bool wide = MULTIRATE_BOTH_COLUMNS + 4 * fours_x
       > (MULTIRATE_BOTH_LOADS - 1) * MULTIRATE_WARP;

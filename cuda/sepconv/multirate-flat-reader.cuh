@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* multirate-flat-reader: how a lane of the kernel in multirate-decimate-bytes.cuh gets its chunk of
- * each row if all bytes beyond an end of a row are the same: MULTIRATE_WHOLE and MULTIRATE_FLAT. This is
- * what most frames go by, and so it has few instructions a row.
+/* multirate-flat-reader: loads a lane's chunk of each row, for the kernel in
+ * multirate-decimate-bytes.cuh, if all bytes beyond an end of a row are the same: MULTIRATE_WHOLE
+ * and MULTIRATE_FLAT. Most frames are read this way, so it takes few instructions per row.
  *
- * Every lane copies a chunk that lies in the picture, of a row that does. Only lanes with bytes outside put
- * the edge's pixel, or the constant border, in their place when they take it. */
+ * Every lane copies a chunk that lies in the picture, from a row that does. Lanes with bytes
+ * outside replace these by the edge's pixel or the border constant when they take the chunk. */
 #pragma once
 
 #include "multirate-bytes-reader.cuh"
@@ -15,16 +15,17 @@ template <int CHANNELS, MultirateBytesWay WAY> struct MultirateFlatReader
 {
   typedef MultirateBytesRows<WAY> Rows;
   static constexpr int pixels = MULTIRATE_CHUNK / CHANNELS;
-  /* For __byte_perm() of a word and what is beyond the edge. */
+  /* Selectors for __byte_perm() of a word of the row and a word of bytes beyond the edge. */
   static constexpr uint32_t keep = 0x3210, fill = 0x7654;
 
   const uint8_t *column; /* the lane's chunk of row 0 */
-  int bytes;             /* that are there */
+  int bytes;             /* of the chunk that are in the row */
   int stride;
-  int last;   /* row of the picture */
+  int last;   /* last row of the picture */
   int edge;   /* the byte of the chunk where the pixel at the edge begins */
   bool fills; /* whether bytes are outside */
-  uint32_t select[MULTIRATE_CHUNK_WORDS / 2]; /* of two words each */
+  /* selectors of two words in each */
+  uint32_t select[MULTIRATE_CHUNK_WORDS / 2];
 
   /* x: the chunk's first pixel. The rows are those from `first` on, before `end`. */
   __device__ __forceinline__ void
@@ -71,7 +72,7 @@ template <int CHANNELS, MultirateBytesWay WAY> struct MultirateFlatReader
       copy_async (&rows.chunk[slot][threadIdx.x], from, bytes);
   }
 
-  /* The chunk of row y, which has come. */
+  /* Returns the chunk of row y, whose copy must have ended. */
   __device__ __forceinline__ MultirateBytes
   take (const MultiratePart &plane, SepconvBorder border, int y, int slot,
       const Rows &rows) const

@@ -3,22 +3,26 @@
  * tensor cores.
  *
  * A warp has a tile as wide as eight chunks and marches down, MULTIRATE_RESULT_ROWS rows at a time. It
- * makes each piece of them by itself:
+ * makes these rows in pieces, one after the other:
  *
  *   columns [16 y][8 k] = phase_y [16 y][8 rows] * sums [8 rows][8 k]
  *   result [16 y][8 x] = columns [16 y][8 k] * phase_x [8 k][8 x]
  *
- * The weights are the same for all pieces, which begin with whole cells. They are halves, exactly
- * (MultirateAxis.phase). Sums come by asynchronous copies, as pairs of halves, one in each half of a word,
- * whose sum is as good as a float, with the offset: weights sum to 1. A product takes 16 factors, and so
- * both of a pair. Of the first one, factors that follow each other are a pair, so that a word of the sums
- * is a register of the right factor as it is. What it leaves in registers, split into such pairs again, is
- * the left factor of the second one, with no exchange between lanes: its first 8 are of the upper halves,
- * the others of the lower ones. Of the piece's pixels those are the columns of one product that give each
- * lane neighbouring words of a row after all of them.
+ * The weights are the same for all pieces, which begin with whole cells. They are exact in FP16
+ * (MultirateAxis.phase).
  *
- * The rows go through shared memory, so that stores have whole lines of 128 bytes: with less, the L2's
- * requests limit the kernel. */
+ * Sums are copied asynchronously. They include the offset, as weights sum to 1, and are FP16 hi/lo
+ * splits, both in one word, whose sum is almost as exact as a float. A product takes 16 factors:
+ * both halves of 8 splits.
+ *
+ * In the first product, factors 2i and 2i + 1 are one split, so that a word of the sums is a
+ * register of the right factor as it is. The results, split again, are the left factor of the
+ * second product without any exchange between lanes: its first 8 factors are the upper halves, the
+ * others the lower ones. The pixels of a piece are dealt to the columns of its products such that
+ * each lane has neighbouring words of a row in the end.
+ *
+ * The rows go through shared memory, so that stores are whole lines of 128 bytes: with shorter
+ * ones, the number of L2 requests limits the kernel. */
 #pragma once
 
 #include "multirate-bytes.cuh"
@@ -29,25 +33,26 @@
 #define MULTIRATE_RESULT_BYTES_WARPS \
   (MULTIRATE_RESULT_BYTES_THREADS / MULTIRATE_WARP)
 #define MULTIRATE_RESULT_BYTES_AT_ONCE (8 * MULTIRATE_RESULT_BYTES_THREADS)
-/* Of those that add the sample itself, which they load ahead. */
+/* The same for kernels that add the sample itself, which they load ahead. */
 #define MULTIRATE_SHARPEN_BYTES_AT_ONCE (4 * MULTIRATE_RESULT_BYTES_THREADS)
 #define MULTIRATE_RESULT_WARP_TILE 128
 #define MULTIRATE_RESULT_BYTES_TILE \
   (MULTIRATE_RESULT_BYTES_WARPS * MULTIRATE_RESULT_WARP_TILE)
-/* Bytes from one row of a warp's tile to the next one in shared memory, by which rows lie in
- * different banks. */
+/* Bytes from one row of a warp's tile to the next one in shared memory: rows lie in different
+ * banks. */
 #define MULTIRATE_RESULT_PITCH (MULTIRATE_RESULT_WARP_TILE + 32)
 
-/* Eights of sums that n neighbours need, if they begin with a whole cell. */
+/* The number of groups of eight sums ("eights") that n neighbouring pixels or rows need, if these
+ * begin with a whole cell. */
 static __host__ __device__ constexpr int
 multirate_eights (int n, int factor)
 {
   return (n / factor + MULTIRATE_REACH - 1 + 7) / 8;
 }
 
-/* Those of half a warp's tile. A warp makes its tile in pieces, one after the other, and has the same
- * weights for each: halves of the tile if eight columns of sums are all that is under one of them, else
- * quarters. */
+/* The eights of half a warp's tile. A warp makes its tile in pieces, one after the other, with the
+ * same weights for each: in halves of the tile if one eight of columns of sums is enough for a
+ * half, else in quarters. */
 static __host__ __device__ constexpr int
 multirate_half_eights (int channels, int factor)
 {
@@ -60,7 +65,7 @@ multirate_result_pieces (int half_eights)
   return half_eights > 1 ? 4 : 2;
 }
 
-/* Columns of sums under a warp's tile, up to whole chunks. */
+/* Columns of sums under a warp's tile, rounded up to whole chunks of four. */
 static __host__ __device__ constexpr int
 multirate_result_columns (int half_eights)
 {
@@ -70,14 +75,14 @@ multirate_result_columns (int half_eights)
                           : 72;
 }
 
-/* How many times the sums of a warp's rows are on their way. */
+/* Slots of shared memory for the sums of a warp's rows: the number of copies in flight. */
 static __host__ __device__ constexpr int
 multirate_result_ahead (int channels)
 {
   return channels == 4 ? 2 : 3;
 }
 
-/* Bytes of shared memory that a warp has for such sums, and for its rows. */
+/* Bytes of shared memory of a warp: its rows, and these slots. */
 static __host__ __device__ constexpr int
 multirate_result_shared (int channels, int half_eights, int row_eights)
 {
@@ -86,7 +91,7 @@ multirate_result_shared (int channels, int half_eights, int row_eights)
       * multirate_result_columns (half_eights);
 }
 
-/* The most that a warp has: 2 channels, a factor of 2 along both axes. */
+/* The most shared memory of a warp: for 2 channels, and a factor of 2 along both axes. */
 #define MULTIRATE_RESULT_MOST_SHARED multirate_result_shared (2, 3, 2)
 
 /* Bytes of shared memory that a block has for a plane. */
@@ -99,7 +104,7 @@ multirate_plane_shared (const MultiratePart *plane)
           multirate_eights (MULTIRATE_RESULT_ROWS, plane->factor_y));
 }
 
-/* Whether all chunks of a plane are whole, written at once, and have nothing that is kept. */
+/* Whether all chunks of a plane are whole, are written at once, and have no kept channels. */
 static inline bool
 multirate_result_is_plain (const MultiratePart *plane)
 {
@@ -107,8 +112,8 @@ multirate_result_is_plain (const MultiratePart *plane)
       && plane->n_samples % MULTIRATE_CHUNK == 0;
 }
 
-/* HALF_EIGHTS of columns and ROW_EIGHTS of rows of sums are under half a warp's tile. SHARPENS: the
- * samples themselves are added, times a weight. */
+/* Half a warp's tile needs HALF_EIGHTS eights of columns and ROW_EIGHTS eights of rows of sums.
+ * SHARPENS: the samples themselves are added, times a weight. */
 template <int CHANNELS, int HALF_EIGHTS, int ROW_EIGHTS, bool PLAIN,
     bool SHARPENS>
 struct MultirateResult
@@ -117,15 +122,16 @@ struct MultirateResult
   static constexpr int channels = CHANNELS;
   static constexpr int half_eights = HALF_EIGHTS, row_eights = ROW_EIGHTS;
   static constexpr int pieces = multirate_result_pieces (HALF_EIGHTS);
-  /* Words, and pixels, of a piece that a lane makes in each row. */
+  /* Words, and pixels, that a lane makes in each row of a piece. */
   static constexpr int words = MULTIRATE_RESULT_WARP_TILE / 4 / 4 / pieces;
   static constexpr int pixels = 4 * words / CHANNELS;
-  /* Of each channel: each makes two pixels for each lane. */
+  /* Products for each channel: each makes two pixels for each lane. */
   static constexpr int products = pixels / 2;
-  /* Of a piece. Where it is more than one, the last one is the next piece's first one. */
+  /* Eights of columns of a piece. If there are several, the last one is also the next piece's
+   * first. */
   static constexpr int eights = (HALF_EIGHTS + 1) / 2;
-  /* Sums in shared memory: [channel][row][column]. A lane copies every fourth chunk of a row of all
-   * channels. */
+  /* A slot of sums in shared memory: [channel][row][column]. Of each row, which has all channels, a
+   * lane copies every fourth chunk. */
   static constexpr int columns = multirate_result_columns (HALF_EIGHTS);
   static constexpr int rows = 8 * ROW_EIGHTS;
   static constexpr int row_chunks = CHANNELS * columns / 4;
@@ -134,7 +140,8 @@ struct MultirateResult
   static constexpr int ahead = multirate_result_ahead (CHANNELS);
 };
 
-/* The weight that the sum `k` cells on from a position's own cell less 1 has for it. */
+/* The weight of sum k for the result at `position`. Sum 0 is the one before the cell of position
+ * 0. */
 static inline float
 multirate_phase_weight (const MultirateAxis *axis, int position, int k)
 {
@@ -186,27 +193,28 @@ multirate_write_result_weights (
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* What a march down a tile needs. */
+/* State of a warp's march down a tile. */
 template <typename R> struct MultirateResultMarch
 {
   const MultiratePart *plane;
-  uint8_t *tile; /* the warp's rows */
-  /* Bytes of the tile: where the lane's words of the first piece go, and where the chunk begins that the
-   * lane writes of every fourth row. */
+  uint8_t *tile; /* the warp's rows, in shared memory */
+  /* Offsets in the tile, in bytes: of the lane's words of the first piece, and of the chunk of
+   * every fourth row that the lane writes to the picture. */
   int into, from;
-  int byte;      /* where that chunk begins in a row of the picture */
-  uint32_t keep; /* the kept bytes of a word */
-  int y;         /* the first of those rows, of the next ones */
-  int rows;      /* from there on, that are in the picture */
-  uint8_t *to;   /* the chunk in that row */
-  /* If it sharpens: the lane's words of the first piece, in a row of the picture; the first of its
-   * rows, of the next ones. */
+  int byte;      /* offset of that chunk in a row of the picture */
+  uint32_t keep; /* mask of the kept bytes of a word */
+  int y;         /* the next row of which the lane writes a chunk */
+  int rows;      /* rows of the picture from y on; 0 if the lane writes none */
+  uint8_t *to;   /* the chunk in row y */
+  /* If it sharpens: the offset of the lane's words of the first piece in a row of the picture, and
+   * the next row of which the lane makes words. */
   int own, own_row;
-  /* The sums that the lane asks for next: their row, and chunks of it; where those go in a slot. */
+  /* The sums that the lane copies next: their row, chunks of it, and the places of these in a
+   * slot. */
   int row, row_step;
   int chunk[R::copies], place[R::copies];
   uint32_t *first_slot, *slot;
-  int at;   /* of a slot: the lane's first sum */
+  int at;   /* the lane's first sum in a slot */
   int step; /* from one eight of columns to the next one */
   uint4 weight_y[R::row_eights];
   uint2 weight_x[R::products * R::eights];
@@ -247,7 +255,7 @@ multirate_store_chunk (uint8_t *to, int unit, const uint4 &chunk)
   word[3] = chunk.w;
 }
 
-/* The first n bytes of a chunk. */
+/* Writes the first n bytes of a chunk. */
 __device__ __forceinline__ void
 multirate_write_bytes (
     uint8_t *to, const uint8_t *source, uint4 result, uint32_t keep, int n)
@@ -310,8 +318,9 @@ multirate_put_tile (MultirateResultMarch<R> &march)
   march.to += MULTIRATE_RESULT_ROWS * march.plane->dst_stride;
 }
 
-/* Starts to copy the sums under the next rows, if there are `more`, in the place of those that were taken
- * last. Rows and columns beyond the last sum have no weight: any sums do for them. */
+/* If there are `more`, starts to copy the sums under the next rows to the slot of those that were
+ * taken last. Rows and columns beyond the last sum have a weight of 0: any sums may stand for
+ * them. */
 template <typename R>
 __device__ __forceinline__ void
 multirate_ask_for_sums (MultirateResultMarch<R> &march, bool more)
@@ -340,7 +349,8 @@ multirate_ask_for_sums (MultirateResultMarch<R> &march, bool more)
       : march.slot + R::slot;
 }
 
-/* The left factor of the second product, from the right ones of the first, for eight v of the tile. */
+/* Runs the first product for eight v of the tile's columns, and returns the left factor of the
+ * second one. */
 template <typename R>
 __device__ __forceinline__ uint4
 multirate_interpolate_columns (
@@ -362,7 +372,7 @@ multirate_interpolate_columns (
   return pairs;
 }
 
-/* Two pixels for each lane, in 16 rows. */
+/* Runs the second product: two pixels of each lane, in two of the 16 rows. */
 template <typename R>
 __device__ __forceinline__ void
 multirate_interpolate_row (const MultirateResultMarch<R> &march, int product,
@@ -379,7 +389,8 @@ multirate_interpolate_row (const MultirateResultMarch<R> &march, int product,
   }
 }
 
-/* The samples that lie where the lane's piece goes, in the upper or the lower 8 rows. */
+/* Loads the samples of the picture at the place of the lane's piece, in the upper or the lower 8
+ * rows. */
 template <typename R>
 __device__ __forceinline__ void
 multirate_load_own (const MultirateResultMarch<R> &march, int piece, int lower,
@@ -417,7 +428,7 @@ multirate_load_own (const MultirateResultMarch<R> &march, int piece, int lower,
   }
 }
 
-/* A result with what is made of it and byte `byte` of a word of samples. */
+/* Adds byte `byte` of a word of samples to a result, by the mix, if the kernel sharpens. */
 template <typename R>
 __device__ __forceinline__ float
 multirate_with_own (
@@ -442,8 +453,8 @@ multirate_with_own (
   }
 }
 
-/* Four bytes of the lane's piece from what products gave: of row g of 16, or of row g + 8 if they are
- * `lower`. With four channels, of the product's first or second pixel. */
+/* Makes four bytes of the lane's piece from the results of products: of row g of 16, or of row g +
+ * 8 if `lower`. With four channels, `pixel` is the product's first or second pixel. */
 template <typename R, int CHANNELS, int PRODUCTS>
 __device__ __forceinline__ uint32_t
 multirate_result_word (const MultirateResultMarch<R> &march,
@@ -470,7 +481,7 @@ multirate_interpolate_piece (const MultirateResultMarch<R> &march, int piece,
     const uint4 (&columns)[R::channels][R::eights],
     const uint32_t (&own)[2][R::words])
 {
-  /* Products that make so many words together. */
+  /* n products make `words` words together. */
   constexpr int n = R::channels == 1 ? 2 : 1, words = R::channels == 4 ? 2 : 1;
   uint32_t word[2][R::words];
 
@@ -504,7 +515,7 @@ multirate_interpolate_piece (const MultirateResultMarch<R> &march, int piece,
   }
 }
 
-/* Writes the next 16 rows, and asks for the sums of later ones if there are `more`. */
+/* Writes the next 16 rows, and starts to copy the sums of later rows if there are `more`. */
 template <typename R>
 __device__ __forceinline__ void
 multirate_put_rows (MultirateResultMarch<R> &march, bool more)
@@ -540,7 +551,7 @@ multirate_put_rows (MultirateResultMarch<R> &march, bool more)
   multirate_put_tile (march);
 }
 
-/* What does not depend on the sums. `shared` is the warp's. */
+/* Setup that does not read the sums. `shared` is the warp's part of shared memory. */
 template <typename R>
 __device__ __forceinline__ void
 multirate_begin_result (MultirateResultMarch<R> &march,
@@ -569,7 +580,7 @@ multirate_begin_result (MultirateResultMarch<R> &march,
   march.first_slot =
       (uint32_t *) (shared + MULTIRATE_RESULT_ROWS * MULTIRATE_RESULT_PITCH);
   march.slot = march.first_slot;
-  /* Chunks begin with whole chunks of a line, which the tile may not. */
+  /* Copies begin with whole chunks of a line of sums; the tile's first sum may lie inside one. */
   march.at = lane % 4 * R::columns + lane / 4 + column % 4;
   march.step = R::eights > 1
       ? 8
@@ -653,7 +664,7 @@ multirate_interpolate_plane (
 
 #endif
 
-/* PLAIN: all planes are, by multirate_result_is_plain(). */
+/* PLAIN: multirate_result_is_plain() is true of all planes. */
 template <bool PLAIN, bool SHARPENS>
 static __global__ void
 __launch_bounds__ (MULTIRATE_RESULT_BYTES_THREADS,

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* multirate-interpolate: the kernel of the method multirate that writes the result.
  *
- * A block has the samples of sum[] that it needs in shared memory, and marches down its cells. A
- * thread interpolates four of their rows along x to its samples, which serve `factor_y` rows of
- * the result.
+ * A block loads the samples of sum[] that it needs to shared memory, and marches down its cells. A
+ * thread interpolates four rows of sums along x at its samples, which serve `factor_y` rows of the
+ * result.
  *
- * Sums are in units of the largest code, so that a saturating addition clamps them for nothing,
- * and are rounded by adding 2^23. The offset is added after them: each rounding of sums with it
- * would cost as much as one of the offset. For unsharp masks the sample follows. */
+ * Sums are in units of the largest code, so that saturation clamps results at no cost, and are
+ * rounded by adding 2^23. The offset is added last: in sums that begin with it, each rounding would
+ * be one of the offset, too. For unsharp masks, the sample is added after the offset. */
 #pragma once
 
 #include "multirate.cuh"
 
 #define MULTIRATE_RESULT_THREADS 128
 #define MULTIRATE_RESULT_TILE (MULTIRATE_RESULT_THREADS * MULTIRATE_OWN)
-/* Of sum[]; four rows of a plane that is not decimated along x fit. */
+/* Floats of sum[] in shared memory: enough for four rows of a plane that is not decimated along
+ * x. */
 #define MULTIRATE_RESULT_FLOATS 6144
 
-/* The samples of a line of sum[] that MULTIRATE_RESULT_TILE samples of a row need, at most. */
+/* The most samples of a line of sum[] that MULTIRATE_RESULT_TILE samples of a row need. */
 static inline int
 multirate_tile_sums (int factor, int channels)
 {
@@ -26,7 +27,7 @@ multirate_tile_sums (int factor, int channels)
   return (pixels + factor - 2) / factor + MULTIRATE_REACH;
 }
 
-/* What a thread knows of a group. */
+/* A thread's group of samples, which is the same in each row. */
 struct MultirateResultGroup
 {
   int from[MULTIRATE_SAMPLES]; /* in a row of the block's sums */
@@ -40,7 +41,7 @@ struct MultirateResultMemory
   float sums[MULTIRATE_RESULT_FLOATS];
 };
 
-/* The channel of a row's sample with which a group may begin: a multiple of 4. */
+/* The channel of sample `first` of a row, with which a group begins: a multiple of 4. */
 __device__ __forceinline__ int
 multirate_first_channel (const MultiratePart &plane, int first)
 {
@@ -69,7 +70,7 @@ __device__ __forceinline__ void
 multirate_begin_group (const MultiratePart &plane,
     const MultirateResultTile &tile, int first, MultirateResultGroup *group)
 {
-  /* Samples behind the row's end take what is there. */
+  /* Samples behind the row's end are not written: they take sums that exist. */
   const int x = min (first, plane.n_samples - 1) / plane.channels;
   int c = min (first, plane.n_samples - 1) - x * plane.channels;
   int k = x / plane.factor_x, p = x - k * plane.factor_x;
@@ -89,7 +90,7 @@ multirate_begin_group (const MultiratePart &plane,
   }
 }
 
-/* One row of sums at the thread's samples. */
+/* Interpolates one row of sums along x at the thread's samples. */
 __device__ __forceinline__ void
 multirate_interpolate_row (const float *row, const float4 *phases,
     const MultirateResultGroup (&group)[MULTIRATE_GROUPS],
@@ -108,7 +109,7 @@ multirate_interpolate_row (const float *row, const float4 *phases,
   }
 }
 
-/* A group of row y of the source, of samples that are in the row. */
+/* Loads a group of row y of the source; samples beyond the row's end are 0. */
 template <int BYTES>
 __device__ __forceinline__ MultirateGroup<BYTES>
 multirate_own_group (const MultiratePart &plane, int first, int y)
@@ -135,7 +136,7 @@ multirate_own_group (const MultiratePart &plane, int first, int y)
   return group;
 }
 
-/* What becomes of a sum with its offset and of a sample's code. */
+/* Applies the mix (MultiratePart) to a sum, which has its offset, and to a sample's code. */
 __device__ __forceinline__ float
 multirate_with_sample (
     const MultiratePart &plane, float sum, uint32_t code, int channel)
@@ -148,8 +149,8 @@ multirate_with_sample (
       + plane.last[channel];
 }
 
-/* The codes of a group of a row of the result, as they lie in memory. SHARPENS: with what is added of the
- * samples themselves, of which `own` is the group. */
+/* The codes of a group of a row of the result, as they lie in memory. SHARPENS: the samples
+ * themselves are added; `own` is their group. */
 template <int BYTES, bool SHARPENS>
 __device__ __forceinline__ MultirateGroup<BYTES>
 multirate_codes (const MultiratePart &plane,
@@ -221,7 +222,7 @@ multirate_write_samples (const MultiratePart &plane, int first, int y,
   }
 }
 
-/* Puts what kept channels have in the source into a group of a packed row. */
+/* Replaces the samples of kept channels in a group of a packed row by those of the source. */
 template <int BYTES>
 __device__ __forceinline__ void
 multirate_keep (const MultiratePart &plane, int first,
@@ -267,7 +268,7 @@ multirate_write_group (
     *(uint2 *) to = make_uint2 (words.word[0], words.word[1]);
 }
 
-/* A block of a plane of which all channels are kept. */
+/* Copies a block of a plane whose channels are all kept. */
 template <int BYTES>
 __device__ __forceinline__ void
 multirate_copy (const MultiratePart &plane, int tile, int first)
@@ -284,7 +285,7 @@ multirate_copy (const MultiratePart &plane, int tile, int first)
   }
 }
 
-/* Each warp loads lines, of all rows and channels that the block needs. */
+/* Loads the sums that the block needs: its warps take lines in turns, of all rows and channels. */
 __device__ __forceinline__ void
 multirate_load_sums (
     const MultiratePart &plane, const MultirateResultTile &tile, float *sums)

@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-/* Bytes of a vector. Wider ones than the instruction set has would be kept in memory. */
+/* Bytes of a vector. Vectors wider than the instruction set's would be kept in memory. */
 #if defined __AVX512BW__
 #define VECTOR_BYTES 64
-#define AT_ONCE 8 /* vectors that there are registers for, twice */
+#define AT_ONCE 8 /* vectors; there are registers for twice as many */
 #elif defined __AVX2__
 #define VECTOR_BYTES 32
 #define AT_ONCE 4
@@ -26,7 +26,8 @@ _Static_assert(BLOCK <= MULTIRATE_PAD, "Lines have too little padding.");
 
 typedef float Floats
     __attribute__ ((vector_size (VECTOR_BYTES), aligned (4), may_alias));
-/* The same as an argument: GCC 14 fails on 64-bit Arm at one that is aligned to less than its size. */
+/* The same type for arguments: on 64-bit Arm, GCC 14 fails at arguments that are aligned to less
+ * than their size. */
 typedef float Value __attribute__ ((vector_size (VECTOR_BYTES)));
 typedef int32_t Whole __attribute__ ((vector_size (VECTOR_BYTES)));
 
@@ -138,7 +139,7 @@ clamp (Value sum, float top)
 }
 #endif
 
-/* out[k] = sum over i of weights[i] * rows[i][k], for k in [0, n) and some behind it. */
+/* out[k] = sum over i of weights[i] * rows[i][k], for k in [0, n) rounded up to whole blocks. */
 static void
 weigh (float *out, int n, const float *const *rows, const float *weights,
     int n_rows)
@@ -199,7 +200,7 @@ find_window (Window *window, const MultirateJob *job, int low)
   }
 }
 
-/* Sums BLOCK bytes of each row, or 16-bit samples, less the middle of their range. */
+/* Sums a window for BLOCK bytes, or 16-bit samples, less the middle of their range. */
 static inline void
 sum_bytes (float *out, const Window *window, size_t at, float center)
 {
@@ -238,7 +239,7 @@ sum_shorts (
     to[k] = sum[k];
 }
 
-/* The same of n samples, fewer than a block or bytes of fewer bits. */
+/* The same for n samples: fewer than a block, or bytes of fewer than 8 bits. */
 static void
 sum_samples (
     float *out, const Window *window, const RowsJob *rows, int begin, int n)
@@ -263,7 +264,7 @@ sum_samples (
   memcpy (out, sum, (size_t) n * sizeof *out);
 }
 
-/* Samples [begin, end) of a row of windows along y. */
+/* Applies a window along y to samples [begin, end). */
 static void
 sum_columns (
     float *out, const Window *window, const RowsJob *rows, int begin, int end)
@@ -293,7 +294,7 @@ sum_columns (
     }
 }
 
-/* What stands for samples beyond the ends of a row. */
+/* Fills in the samples of a line beyond the ends of the row. */
 static void
 fill_edges (const MultirateJob *job, float *line)
 {
@@ -308,7 +309,7 @@ fill_edges (const MultirateJob *job, float *line)
         *edge < 0 ? (float) job->rows.channel[-1 - *edge].border : row[*edge];
 }
 
-/* Every `n`th sample side by side: out[k * stride + i] = in[i * n + k], i in [0, count). */
+/* Puts every n-th sample side by side: out[k * stride + i] = in[i * n + k], i in [0, count). */
 static inline void
 split (float *restrict out, size_t stride, const float *restrict in, int n,
     int count)
@@ -318,7 +319,7 @@ split (float *restrict out, size_t stride, const float *restrict in, int n,
       out[(size_t) k * stride + (size_t) i] = in[i * n + k];
 }
 
-/* The way back. */
+/* The inverse of split(). */
 static inline void
 join (float *restrict out, const float *restrict in, size_t stride, int n,
     int count)
@@ -328,7 +329,8 @@ join (float *restrict out, const float *restrict in, size_t stride, int n,
       out[i * n + k] = in[(size_t) k * stride + (size_t) i];
 }
 
-/* Calls f (arguments..., n, count): loops whose length the compiler knows become vectors. */
+/* Calls f (arguments..., n, count), with a constant for frequent n: the compiler vectorises loops
+ * of known length. */
 #define WITH_COUNT(f, n, count, ...) \
   do { \
     switch (n) { \
@@ -352,7 +354,7 @@ join (float *restrict out, const float *restrict in, size_t stride, int n,
     } \
   } while (0)
 
-/* A row of the small picture, from windows along y. */
+/* Makes a row of the small picture from a line of windows along y. */
 static void
 narrow_row (const MultirateJob *job, const MultirateWorker *worker, float *wide,
     float *to)
@@ -388,7 +390,7 @@ narrow_row (const MultirateJob *job, const MultirateWorker *worker, float *wide,
   }
 }
 
-/* Bytes of the rows under the windows of a group that are to stay in the nearest caches. */
+/* Bytes of a strip of the rows under a group's windows, which must stay in the nearest caches. */
 #define STRIP_BYTES (128 * 1024)
 
 /* Floats of a row of the small picture. */
@@ -421,7 +423,7 @@ narrow (void *user, int index, int first, int last)
     for (int i = 0; i < n; i++)
       find_window (&window[i], job, job->first_row + begin + i);
     for (int x = 0; x < rows->n_samples;) {
-      /* What is left behind the last strip would be too little. */
+      /* A short rest is joined to the last strip. */
       const int end =
           rows->n_samples - x < 2 * strip ? rows->n_samples : x + strip;
 
@@ -435,7 +437,7 @@ narrow (void *user, int index, int first, int last)
   }
 }
 
-/* Row k - 1 of the sums along y, as wide as the frame, with the channels' offsets. */
+/* Makes row k - 1 of the sums along y, interpolated along x, with the channels' offsets. */
 static void
 sum_row (const MultirateJob *job, const MultirateWorker *worker, int k)
 {
@@ -492,7 +494,7 @@ codes_of_sums (int32_t *raw, const float *sums, float top, int shift)
         << shift;
 }
 
-/* The sums of BLOCK samples of a row of the result. */
+/* Interpolates BLOCK samples of a row of the result along y. */
 static inline void
 sum_rows (float *sums, const float *const *rows, const float *weights, int x)
 {
@@ -506,7 +508,7 @@ sum_rows (float *sums, const float *const *rows, const float *weights, int x)
   }
 }
 
-/* BLOCK samples, or n if these are fewer, less the middle of their range. */
+/* Loads BLOCK samples, or n if that is less, less the middle of their range. */
 static inline void
 load_levels (
     float *levels, const SepconvChannel *channel, const uint8_t *from, int n)
@@ -532,8 +534,8 @@ load_levels (
   }
 }
 
-/* Makes sums of BLOCK samples results, by what the mix adds of the samples themselves. `last`: of their
- * channels, in turns. */
+/* Adds BLOCK samples themselves to their sums, by the mix. `last` has MultirateMix's `last` of each
+ * sample. */
 static inline void
 add_levels (float *sums, const MultirateJob *job, const float *levels,
     const float *last)
@@ -552,7 +554,7 @@ add_levels (float *sums, const MultirateJob *job, const float *levels,
   }
 }
 
-/* A row of the result. */
+/* Writes row y of the result, or its window. */
 static void
 store_row (const MultirateJob *job, const float *const *rows, int y)
 {

@@ -9,18 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Half of the samples that a window reaches, with a factor M: those at distances less than
- * 2M - 1. */
+/* The reach of a window to either side, for a factor M: its weights are not 0 at distances less
+ * than 2M - 1. */
 #define HALF(factor) (2 * (factor) -2)
 #define MAX_HALF HALF (MULTIRATE_MAX_FACTOR)
 #define MAX_WINDOW (2 * MAX_HALF + 1)
 
-/* Fitted taps beyond either end of the wanted ones: more gain nothing. */
+/* Fitted taps beyond either end of the wanted ones; more of them gain nothing. */
 #define MARGIN 2
-/* Taps for each unit of the factor, below which no fit is near enough. */
+/* With fewer wanted taps than this times the factor, no fit is close enough. */
 #define LEAST_TAPS 12
 
-/* Fitted taps of an axis, at most: those of the least factor. */
+/* The most fitted taps of an axis: those of the smallest factor, 2. */
 #define MAX_FITTED (TAPS_MAX / 2 + 2 * MARGIN + 2)
 
 /* Two basis functions this many low samples apart, or more, have no sample in common. */
@@ -33,10 +33,10 @@ allowed_loss (int depth)
   return depth <= 12 ? 0.24 : 0.49;
 }
 
-/* Of what is added to a sum, the sample itself or another sum: sums that are so far out of range that
- * they are limited are to stay out of it. */
+/* The largest weight of anything that is added to a sum (the sample itself or another sum): a sum
+ * that is limited to MULTIRATE_MOST_SUM must stay out of the range of codes. */
 #define MOST_WEIGHT 32.0
-/* What differences that are compared with a threshold are multiplied by, at least. */
+/* The smallest factor of differences that are compared with a threshold. */
 #define LEAST_COMPARED 0.0625
 
 static double
@@ -45,7 +45,8 @@ center_code (int depth)
   return ldexp (1.0, depth - 1);
 }
 
-/* Four boxes of M samples, convolved, each of sum 1: weight[i] at distance i - HALF (M). */
+/* Convolves four boxes of M = `factor` samples, each of sum 1. weight[i] is the weight at distance
+ * i - HALF (M). */
 static void
 make_window (double weight[MAX_WINDOW], int factor)
 {
@@ -62,8 +63,8 @@ make_window (double weight[MAX_WINDOW], int factor)
   }
 }
 
-/* The weight at a distance; `factor` times that is what a sum counts at that distance from a
- * result. */
+/* The weight of a sample at a distance; `factor` times it is the weight of a sum at that distance
+ * from a result. */
 static double
 at (const double weight[MAX_WINDOW], int factor, int distance)
 {
@@ -71,8 +72,8 @@ at (const double weight[MAX_WINDOW], int factor, int distance)
                                          : 0.0;
 }
 
-/* The weights of one phase as bytes that sum to weight_sum: rounded down, and then up where the
- * rest is largest. */
+/* Turns the window's weights of one phase into bytes that sum to weight_sum: rounds all down, then
+ * those with the largest rest up. */
 static void
 set_bytes (MultirateAxis *axis, const double weight[MAX_WINDOW], int phase)
 {
@@ -101,8 +102,9 @@ set_bytes (MultirateAxis *axis, const double weight[MAX_WINDOW], int phase)
     axis->window[factor * t + phase] = (float) (unit * byte[t]);
 }
 
-/* A phase's weights as halves that still sum to 1. They are multiples of 1 / factor^3, all of which
- * halves hold but the odd ones above 1/2 of a factor of 16: those leave one to the weight beside. */
+/* Makes a phase's weights exact in FP16, still with a sum of 1. They are multiples of 1 / factor^3,
+ * which FP16 holds, except odd multiples above 1/2 with a factor of 16: of such a weight,
+ * 1 / factor^3 is moved to the weight beside it. */
 static void
 set_halves (float phase[MULTIRATE_REACH])
 {
@@ -133,8 +135,8 @@ set_window (MultirateAxis *axis, const double weight[MAX_WINDOW])
     set_halves (axis->phase[p]);
 }
 
-/* The scalar products of the effective taps that one fitted tap alone gives, over all phases,
- * with those of the fitted tap that is `d` further on. */
+/* A basis is the effective taps, over all phases, that one fitted tap alone gives. product[d] is
+ * the scalar product of two bases whose fitted taps are d apart. */
 static void
 correlate_bases (
     double product[BAND], const double weight[MAX_WINDOW], int factor)
@@ -157,15 +159,15 @@ correlate_bases (
   }
 }
 
-/* Convolves n numbers with a box of `factor` samples of sum 1, in place; returns how many there are
- * then. */
+/* Convolves n numbers with a box of `factor` samples of sum 1, in place. Returns the new number of
+ * numbers. */
 static int
 widen (double *number, int n, int factor)
 {
   const int wider = n + factor - 1;
   double sum = 0.0;
 
-  /* From the end on, so that what a box still needs is not overwritten. */
+  /* From the end on, so that numbers that a box still needs are not overwritten. */
   for (int k = wider - 1; k >= 0; k--) {
     const double last = k < n ? number[k] : 0.0;
 
@@ -177,16 +179,16 @@ widen (double *number, int n, int factor)
   return wider;
 }
 
-/* The scalar products of the wanted taps with the effective taps that each fitted tap alone
- * gives, over all phases. */
+/* product[j]: the scalar product of the wanted taps with the basis of fitted tap j, over all
+ * phases. */
 static void
 correlate_wanted (double *product, const MultirateAxis *axis,
     const double weight[MAX_WINDOW], const Taps *wanted)
 {
   const int factor = axis->factor, half = HALF (factor);
   const int before = wanted->n / 2 + (MARGIN + 2) * factor + half;
-  /* Numbers that are written or read: up to the window of the last wanted tap, or of the last fitted
-   * one. */
+  /* The length of smooth[] that is used: up to the end of the window of the last wanted tap, or of
+   * the last fitted one. */
   const int last_wanted = wanted->n - 1 - wanted->n / 2;
   const int last_fitted = factor * (axis->first + axis->n - 1);
   const int n = before + half + 1
@@ -236,14 +238,14 @@ solve_band (double *x, const double band[BAND], int n)
       x[i - d] -= low[i][d] * x[i];
 }
 
-/* The largest sum |effective - wanted| of all phases, from the floats that are summed. */
+/* The largest sum |effective - wanted| of any phase, computed from the float weights and taps. */
 static double
 largest_difference (const MultirateAxis *axis, const Taps *wanted)
 {
   const int factor = axis->factor, n_sums = axis->n + MULTIRATE_REACH - 1;
   const int reach = MULTIRATE_REACH * factor;
-  /* Of the first sample that a phase takes from the first wanted one; the window's own
-   * beginning is `2 factor` before its low sample. */
+  /* The index of the wanted tap where the effective taps of phase 0 begin. A window begins
+   * 2 * factor before its low sample. */
   const int begin = wanted->n / 2 + factor * (axis->first - 1) - 2 * factor;
   const int n = factor * (n_sums - 1) + reach;
   double most = 0.0;
@@ -272,7 +274,7 @@ largest_difference (const MultirateAxis *axis, const Taps *wanted)
   return most;
 }
 
-/* The norm of the floats that stand for taps, by that of those. */
+/* The sum |tap| of the fitted floats, divided by that of the wanted taps. */
 static double
 relative_norm (const MultirateAxis *axis, const Taps *wanted)
 {
@@ -283,8 +285,8 @@ relative_norm (const MultirateAxis *axis, const Taps *wanted)
   return norm / taps_norm (wanted);
 }
 
-/* Makes taps sum to `sum`. A window's weights sum to 1, and a phase's, too: flat pictures stay
- * as they are. */
+/* Corrects taps so that they sum to `sum`. As the weights of a window and of a phase sum to 1, flat
+ * pictures are then filtered exactly. */
 static void
 set_sum (double *tap, int n, double sum)
 {
@@ -320,7 +322,7 @@ fit (MultirateAxis *axis, const Taps *wanted)
   axis->error = largest_difference (axis, wanted) / taps_norm (wanted);
 }
 
-/* Of an axis but for the room for more taps, which is its end. */
+/* The bytes of an axis without the unused taps at its end. */
 static size_t
 used_bytes (const MultirateAxis *axis)
 {
@@ -333,7 +335,7 @@ copy_axis (MultirateAxis *to, const MultirateAxis *from)
   memcpy (to, from, used_bytes (from));
 }
 
-/* Leaves the axis at its own rate. */
+/* Plans the axis without a lower rate: a factor of 1 and the wanted taps. */
 static void
 keep (MultirateAxis *axis, const Taps *wanted)
 {
@@ -351,7 +353,7 @@ keep (MultirateAxis *axis, const Taps *wanted)
   axis->error = 0.0;
 }
 
-/* Roundings on the way of a sample through a sum of n taps: see sepconv_rounding_bound(). */
+/* The roundings that a sample goes through in a sum of n taps: see sepconv_rounding_bound(). */
 static int
 roundings (int n)
 {
@@ -360,41 +362,40 @@ roundings (int n)
   return 1 + block + (n + MULTIRATE_SUM_BLOCK - 1) / MULTIRATE_SUM_BLOCK;
 }
 
-/* What tensor cores lose where they interpolate bytes, in codes by 2^-24 of the center: tensor-loss.h
- * says how. A result has 8 products that are not zero, in up to four additions. Each product loses
- * up to a unit of the largest addend, and each addition one of the sum before and two of its own.
- * Numbers as pairs of halves lose two units. Both axes lose that; with what they may begin with, sums
- * are less than 2048, and 6 times the center by the gain more. */
+/* Error of the interpolation of bytes on tensor cores, in units of 2^-24 * center codes;
+ * tensor-loss.h has the error model. A result has 8 products that are not zero, in up to four
+ * additions. Each product loses up to one unit of the largest addend; each addition loses one unit
+ * of the sum before it and two of its own. The FP16 hi/lo split loses two. Both axes lose that.
+ * Sums are less than 2048, which includes the start values, plus 6 * center * gain. */
 static double
 interpolation_loss (double gain)
 {
   return 2.0 * (8 + 4 * (1 + 2) + 2) * (8.0 + 6.0 * gain);
 }
 
-/* What sums of n products on tensor cores lose where they decimate bytes, in units of the same; those
- * of bytes are exact. The codes themselves are summed, which are less than twice the center, by
- * products of 8 rows: each is two additions, of which each loses a unit for each of its 9 addends and
- * two of its own. Ten parts of a window, at most, are added up. */
+/* Error of sums of n rows in the decimation of bytes on tensor cores, in the same units; products
+ * of bytes are exact. The codes themselves are summed, which are less than 2 * center. One mma
+ * takes 8 rows and makes two additions; each addition loses one unit for each of its 9 addends and
+ * two of its own. At most ten parts of a window are added up. */
 static int
 decimation_loss (int n)
 {
   return 2 * (9 + 2) * (n / 8 + 1) + 10;
 }
 
-/* What sums of n fitted taps along an axis lose on tensor cores, in units of the same. Those take pairs of halves:
- * samples, taps, and the products of two lower halves, which are left out, lose four units each. A lower
- * half is a multiple of 2^-24, which is a unit for every 16 taps. A product of 16 factors is two additions, each of
- * which loses a unit for each of its 9 addends and two of its own. Products with a lower half are 2^-11 of the
- * others, and lose less than a unit. */
+/* Error of sums of n fitted taps along an axis on tensor cores, in the same units. Samples and taps
+ * are FP16 hi/lo splits: samples, taps, and the omitted lo * lo products lose four units each. A lo
+ * part is a multiple of 2^-24, which costs one unit for every 16 taps. An mma of 16 factors makes
+ * two additions; each loses one unit for each of its 9 addends and two of its own. Products with a
+ * lo part are 2^-11 of the others, and lose less than one unit. */
 static int
 filter_loss (int n)
 {
   return 2 * (9 + 2) * (n / 16 + 3) + 3 * 4 + (n + 15) / 16 + 2;
 }
 
-/* What all stages' roundings to floats lose, in codes, as sepconv_rounding_bound() has it. With 8
- * bits, windows along y sum the codes themselves, up to twice their distance from the middle of the
- * range. */
+/* Error of the roundings of all stages, in codes, counted as in sepconv_rounding_bound(). With up
+ * to 8 bits, windows along y sum the codes themselves, which are up to 2 * center. */
 static double
 rounding_loss (
     const MultirateAxis *x, const MultirateAxis *y, int depth, double gain)
@@ -413,22 +414,23 @@ rounding_loss (
   const double more =
       bytes ? interpolation_loss (gain * x->norm * y->norm) : 0.0;
 
-  /* The offset is at most 2^depth * (1 + gain). It is rounded, and so is the sum with it: where
-   * sums of four products begin with it, four times. */
+  /* The offset is at most 2^depth * (1 + gain). It is rounded once, and the sum with it once more,
+   * or four times where a sum of four products begins with it. */
   return ldexp (center_code (depth)
           * (gain * x->norm * y->norm * steps + 10.0 * (1.0 + gain) + more),
       -24);
 }
 
-/* The sum of the bytes of a phase: the largest weight of a phase is up to 0.75 with a factor of
- * 2, 0.69 with 4, and 0.672 with more. The bytes of factors of 2 and 4 are exact. */
+/* The sum of the bytes of a phase, such that the largest is at most 255: the largest weight of a
+ * phase is up to 0.75 of the sum with a factor of 2, 0.69 with 4, and 0.672 with more. With factors
+ * of 2 and 4, the bytes are exact. */
 static int
 weight_sum (int factor)
 {
   return factor <= 4 ? 320 : 378;
 }
 
-/* Powers of two, whose cells are whole ones of 16 pixels. */
+/* Powers of two up to 16: 16 pixels are whole cells. */
 static bool
 suits_bytes (int factor)
 {
@@ -443,7 +445,7 @@ loss (const MultirateAxis *x, const MultirateAxis *y, int depth, double gain)
       + rounding_loss (x, y, depth, gain);
 }
 
-/* Makes an axis of taps that are all 0, whose sums take next to nothing. */
+/* Makes an axis whose taps are all 0, with the largest factor: its sums cost next to nothing. */
 static void
 silence (MultirateAxis *axis, int depth, MultirateWindows windows)
 {
@@ -461,7 +463,7 @@ silence (MultirateAxis *axis, int depth, MultirateWindows windows)
   axis->error = 0.0;
 }
 
-/* The taps of one axis of each kernel. */
+/* One axis of all kernels of a plane; all get the same factor. */
 typedef struct
 {
   int n;
@@ -470,8 +472,7 @@ typedef struct
   const double *gain;
 } AxisTerms;
 
-/* Takes the largest factor with which the axis leaves enough of the accuracy to another one that
- * loses as much. */
+/* Takes the largest factor whose loss is allowed if the other axis loses as much. */
 static void
 choose_factor (const AxisTerms *terms, int depth, MultirateWindows windows)
 {
@@ -499,7 +500,7 @@ choose_factor (const AxisTerms *terms, int depth, MultirateWindows windows)
     keep (terms->axis[t], terms->wanted[t]);
 }
 
-/* As choose_factor(), which takes long, once for the taps of a single kernel. */
+/* choose_factor(), which is slow, with its results for single kernels kept in the memo. */
 static void
 plan_axis (const AxisTerms *terms, int depth, MultirateWindows windows)
 {
@@ -534,7 +535,7 @@ same_taps (const Taps *a, const Taps *b)
       && memcmp (a->tap, b->tap, sizeof a->tap[0] * (size_t) a->n) == 0;
 }
 
-/* The same taps, with zeros at both ends, n of them. */
+/* Pads taps with zeros at both ends, to n taps. */
 static void
 pad_taps (Taps *padded, const Taps *taps, int n)
 {
@@ -546,7 +547,7 @@ pad_taps (Taps *padded, const Taps *taps, int n)
   padded->n = n;
 }
 
-/* Plans an axis of two kernels, which are made equally long for that. */
+/* Plans an axis of two kernels. The shorter one is padded to the length of the other. */
 static void
 plan_two (const AxisTerms *terms, int depth, MultirateWindows windows)
 {
@@ -584,7 +585,7 @@ plane_loss (const MultiratePlane *plane, const MultirateTerms *terms, int depth)
         t == 0 ? &plane->y : &plane->more_y, depth, terms->gain[t]);
     gain += terms->gain[t];
   }
-  /* Both are one sum along y, of twice as many blocks. */
+  /* The taps along y of both kernels form one sum, of twice as many blocks. */
   return terms->n == 1 ? lost
                        : lost
           + ldexp (center_code (depth) * gain
@@ -610,7 +611,8 @@ multirate_plan_terms (MultiratePlane *plane, const MultirateTerms *terms,
     plane->y = plane->more_x = plane->more_y = plane->x;
     return true;
   }
-  /* Errors are relative to the taps' norm. */
+  /* Errors are relative to the norm of the taps, which is 0 for a silent kernel: plan the other one
+   * alone. */
   if (silent > 0) {
     const int t = terms->gain[0] == 0.0 ? 1 : 0;
 
@@ -647,7 +649,7 @@ multirate_mix (
   if (combine != SEPCONV_UNSHARP)
     return (MultirateMix){ .of_sum = 1.0, .gain = 1.0 };
   if (threshold > 0.0)
-    /* Differences that are compared are to be exact though the result may scale them down. */
+    /* Differences that are compared must be exact even if the result scales them down. */
     return (MultirateMix){ .adds = true,
       .compares = true,
       .weight = of_difference,
@@ -751,7 +753,8 @@ multirate_distinct_lows (const MultirateAxis *axis, int n, SepconvBorder border)
   MultirateLows lows = { axis->first - 1, multirate_lows (axis, n) };
   int last = lows.first + lows.n - 1;
 
-  /* Windows beyond these borders all have the same sum: one at either side is enough. */
+  /* With these borders, all windows that lie outside have the same sum: one at either side is
+   * enough. */
   if (border_is_flat (border)) {
     const int behind = (n - 1) / axis->factor + 3;
 
@@ -762,9 +765,9 @@ multirate_distinct_lows (const MultirateAxis *axis, int n, SepconvBorder border)
   return lows;
 }
 
-/* What a bias adds to the loss: the offset is larger by so much, and of bytes the sums that
- * interpolation_loss() is about. What is added of the sample itself does the same twice, in the offset
- * and by its product. */
+/* The loss that a bias adds: it enlarges the offset and, for bytes, the sums of
+ * interpolation_loss(). A sample that is added with `weight` does the same twice, in the offset and
+ * by its product. */
 static double
 bias_loss (const SepconvSpec *spec, double weight, int depth)
 {
@@ -775,7 +778,7 @@ bias_loss (const SepconvSpec *spec, double weight, int depth)
       -24);
 }
 
-/* The kernels of a plane, with what an error of each counts. */
+/* The kernels of a plane, with their gains. */
 static MultirateTerms
 terms_of (const SepconvSpec *spec, const SepconvPlane *how, double gain)
 {
@@ -796,7 +799,7 @@ terms_of (const SepconvSpec *spec, const SepconvPlane *how, double gain)
   return terms;
 }
 
-/* Whether such a method combines that. */
+/* Whether these plans can combine the terms of a spec. */
 static bool
 combines (const SepconvSpec *spec, const Image *layout)
 {
@@ -824,7 +827,8 @@ multirate_supports (const SepconvSpec *spec, const Image *layout,
     return fault_set (why, FAULT_UNSUPPORTED,
         "only single kernels, sums of two and unsharp masks can be computed at "
         "a lower sampling rate");
-  /* Sums of bytes may be off by a part of what they begin with, which is no smaller for small differences. */
+  /* The error of sums of bytes is relative to their start values, which do not become smaller with
+   * small differences. */
   if (mix.compares && windows == MULTIRATE_BYTE_WINDOWS
       && fabs (mix.of_sum) < LEAST_COMPARED && mix.of_sum != 0.0)
     return fault_set (why, FAULT_UNSUPPORTED,

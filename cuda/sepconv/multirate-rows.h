@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* multirate-rows: what the instruction sets of the method multirate-simd share.
+/* multirate-rows: declarations that the instruction sets of the method multirate-simd share.
  *
- * A plane is run in two steps, each shared by worker threads, with a small picture in between:
+ * A plane is run in two steps, each divided among worker threads, with a small picture in between:
  *
- *   narrow   each row of it: windows along y over the frame's rows, then along x, each
- *            channel's samples of one phase side by side, then the taps of x
- *   widen    each `factor` rows of the result: the taps of y, then each sum's samples of x,
- *            then those of y, which are stored
+ *   narrow   makes rows of the small picture: windows along y over the frame's rows, then windows
+ *            along x, for which each channel's samples of one phase lie side by side, then the
+ *            taps of x
+ *   widen    makes `factor` rows of the result at a time: the taps of y, then interpolation along
+ *            x, then along y
  *
- * The frame is read once from memory, and written once. Where only a window of the result is
+ * The frame is read once from memory, and written once. If only a window of the result is
  * needed, widen makes that alone. */
 #pragma once
 
@@ -17,8 +18,7 @@
 
 /* Floats that vectors may read and write behind a line's end. */
 #define MULTIRATE_PAD 128
-/* Rows of the small picture that a worker makes one after another from columns that stay in
- * its caches. */
+/* Rows of the small picture that a worker makes together, from strips that stay in its caches. */
 #define MULTIRATE_GROUP 4
 
 /* Floats of a line of n with its padding. */
@@ -31,10 +31,10 @@ multirate_line (size_t n)
 /* A worker's memory. Each line begins at a multiple of 64 bytes. */
 typedef struct
 {
-  float *wide[MULTIRATE_GROUP]; /* sums along y, beyond the row's ends, too */
-  float *phases;                /* a line of each phase of each channel */
+  float *wide[MULTIRATE_GROUP]; /* sums along y, also beyond the row's ends */
+  float *phases;                /* a line for each phase of each channel */
   float *low;
-  /* Rows of the small picture, as wide as the frame. */
+  /* Rows of sums along y, interpolated along x to the width of the frame. */
   float *sums[MULTIRATE_REACH];
 } MultirateWorker;
 
@@ -43,21 +43,22 @@ typedef struct
 {
   RowsJob rows;
   const MultiratePlane *plan;
-  /* What becomes of the sums: MultirateMix. */
+  /* As in MultirateMix. */
   bool adds, compares;
   float weight, keep, threshold;
   float offset[IMAGE_MAX_CHANNELS], last[IMAGE_MAX_CHANNELS];
   const MultirateWorker *workers;
-  /* The small picture: rows [first_row, last_row], each of `step` lines of so many columns, of
-   * small_line floats, for each kernel. Rows beyond these are the same as them. */
+  /* The small picture: rows [first_row, last_row]. A row has, for each term, `step` lines of
+   * small_line floats, of which `columns` are used. Rows beyond equal the first or the last one. */
   float *small;
   size_t small_line;
   int columns, first_row, last_row;
-  /* Cells of `factor` rows or columns of the result, of which the first are needed and so many more. */
+  /* The needed part of the result, in cells of `factor` rows or columns: the first cell along y,
+   * and the first cell and the number of cells along x. */
   int first_cell_y, first_cell_x, cells_x;
-  /* Which sample stands for each of a wide line that is outside the row. */
+  /* For each sample of a wide line that is outside the row: rows_edge_index(). */
   const int *edges;
-  /* Samples of a wide line: before, in and behind the row. */
+  /* Numbers of samples of a wide line before, in and behind the row. */
   int left, inside, right;
 } MultirateJob;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The kernels of multirate for unsharp masks of bytes: apart from the others, as they take as long to
- * compile. */
+/* multirate-sharpen: the kernels of multirate for unsharp masks of bytes. They take as long to
+ * compile as all others of multirate, and so have a file of their own, which is compiled in
+ * parallel. */
 #include "multirate-interpolate-bytes.cuh"
 
 void (*const multirate_sharpen_bytes[2]) (MultirateFrame) = {

@@ -21,12 +21,12 @@ static const MultirateKernels *const kernels[ISA_N] = {
 #endif
 };
 
-/* Parts of a plane for each worker, so that none waits long for the others. */
+/* Parts of a plane for each worker: several, so that no worker waits long for the others. */
 #define PARTS_EACH 4
-/* Samples of a plane below which waking a thread takes longer than it saves. */
+/* Planes with fewer samples run on one thread: waking others takes longer than they save. */
 #define LEAST_SHARED 60000
 
-/* Floats of each kind of memory, and entries of the edges. */
+/* Floats of each buffer, and entries of `edges`. */
 typedef struct
 {
   size_t small, wide, phases, low, sums, edges;
@@ -37,17 +37,17 @@ typedef struct
   const MultirateKernels *kernels;
   Workers *workers;
   RowsPlanar planar;
-  unsigned revision;     /* of the plan that `plane` is for; 0: of none */
-  unsigned shape;        /* and that `sizes` are for */
+  unsigned revision;     /* of the plan, when `plane` was planned; 0: never */
+  unsigned shape;        /* of the plan, when `sizes` were found */
   MultiratePlane *plane; /* [layout.n_planes] */
-  Sizes sizes;           /* that the memory is for */
+  Sizes sizes;           /* of the buffers */
   float *memory;
   MultirateWorker *worker; /* [workers_count()] */
   float *small;
   int *edges;
 } State;
 
-/* Fills in what a plane's size and plan decide. */
+/* Fills in the fields that depend on a plane's size and plan. */
 static void
 lay_out (MultirateJob *job)
 {
@@ -66,7 +66,7 @@ lay_out (MultirateJob *job)
   job->right = cells * x->factor * job->rows.step - job->left - job->inside;
 }
 
-/* Raises sizes to those that a plane needs. */
+/* Raises sizes to at least those that a plane needs. */
 static void
 add_sizes (Sizes *sizes, const MultirateJob *job)
 {
@@ -98,7 +98,7 @@ free_memory (State *state)
   state->sizes = (Sizes){ 0 };
 }
 
-/* Makes memory for these sizes, of which some have grown. */
+/* Makes new buffers of these sizes. */
 static bool
 grow (State *state, Sizes need, Fault *fault)
 {
@@ -117,7 +117,8 @@ grow (State *state, Sizes need, Fault *fault)
         "Out of memory: %zu MiB for the filter's intermediate sums.",
         floats * sizeof (float) >> 20);
   }
-  /* What lies behind lines' ends is summed, and thrown away. */
+  /* Floats behind the ends of lines are summed, too, though never used: they must be
+   * initialised. */
   memset (state->memory, 0, floats * sizeof (float));
   at = state->small = state->memory;
   at += multirate_line (need.small);
@@ -137,8 +138,8 @@ grow (State *state, Sizes need, Fault *fault)
   return true;
 }
 
-/* Plans the planes for the plan's taps, if they are new, and makes memory that lasts for them and
- * the plan's size. */
+/* If the plan's taps or size are new, plans the planes for the taps, and makes larger buffers if
+ * they need them. */
 static bool
 adopt_taps (SepconvPlan *plan, Fault *fault)
 {
@@ -263,21 +264,24 @@ multirate_prepare (SepconvPlan *plan, Fault *fault)
   return adopt_taps (plan, fault);
 }
 
-/* From so many taps on, those that end with a jump are decimated twice. */
+/* From about this number of taps on, taps that end with a large jump get larger factors: mostly 3
+ * instead of 2 for gaussians that are cut at 3 sigma. */
 #define MORE_DECIMATED_TAPS 105
 
-/* Of the shortest taps with which it is to be taken instead of simd; longer ones cost less. Interleaved
- * channels have to be taken apart, of which three take longest. The larger the jump that taps end with, the
- * less they are decimated: gaussians of the default radius have none from 57 taps on, those that are cut at
- * 3 sigma a large one. Measured like simd's. */
+/* The cost with the fewest taps at which this method should be taken instead of simd; more taps
+ * cost less. Interleaved channels have to be taken apart; three of them take longest. The larger
+ * the jump that taps end with, the smaller are the factors: gaussians of the default radius have no
+ * jump from 57 taps on; those that are cut at 3 sigma have a large one. Measured like simd's
+ * cost. */
 static double
 multirate_cost (const SepconvWork *work)
 {
   static const struct
   {
-    double each, channel; /* of bytes; more for each other channel */
-    double small_jump, large_jump, large_jump_of_long; /* more */
-    double deep, deep_channel, deep_jump;              /* of more than 8 bits */
+    double each,
+        channel; /* up to 8 bits: of one channel; added for each further one */
+    double small_jump, large_jump, large_jump_of_long; /* added to these */
+    double deep, deep_channel, deep_jump; /* likewise, of more than 8 bits */
   } costs[] = {
     { 1120.0, 5.0, 300.0, 1100.0, 740.0, 1750.0, 30.0, 0.0 },
     { 470.0, 40.0, 110.0, 560.0, 330.0, 840.0, 8.0, 0.0 },
@@ -298,7 +302,7 @@ multirate_cost (const SepconvWork *work)
                 : work->longest < MORE_DECIMATED_TAPS
                 ? costs[i].large_jump
                 : costs[i].large_jump_of_long);
-  /* A second kernel is one more of the small picture. */
+  /* A second term needs a second small picture. */
   each *= 1.0 + 0.3 * (work->terms - 1);
   return 30.0 * work->planes + work->samples * each;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* multirate-split: `multirate` for RGB and YUY2, by its fast kernels, which read bytes of pixels of one, two or four. */
+/* multirate-split: `multirate` for RGB and YUY2, which are split into planes for its fast kernels
+ * for bytes: those take pixels of one, two or four samples only. */
 #include "split.cuh"
 
 extern "C" const SepconvMethodOps sepconv_multirate_ops;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* multirate: long smooth kernels at a lower sampling rate. multirate-plan.h has the formula,
- * multirate.cuh the kernels' order. Sums are floats, but where tensor cores make those of bytes. The frame is read
- * once from memory, and written once; the small picture between stays in the L2 for factors of 4 and more.
+ * multirate.cuh the order of the kernels. Sums are floats, except where tensor cores take bytes.
+ * The frame is read from memory once and written once; the small picture in between stays in the L2
+ * cache for factors of 4 and more.
  *
- * Windows along y are cut at the strips of the blocks, and their parts are added up later: strips may be as low as
- * one cell, or three of bytes, so that there are blocks enough, and no row is read twice.
+ * Windows along y are cut at the strips of the blocks, and their parts are added up later. So
+ * strips may be as low as one cell (three cells in the kernel for bytes): there are enough blocks,
+ * and no row is read twice.
  *
  * Memory is as large as the plan's taps need. Taps that are decimated less, or reach further, than
- * all before need more: the first run with them allocates it, which waits for the runs before.
+ * all before need more: the first run with them allocates it, which waits for earlier runs.
  *
- * With GPU_BESIDE_KERNELS, a frame is decimated while the one before it is interpolated. One set of
- * memory does for that: the former writes parts, the latter reads sums, and nothing in between
- * begins before both have ended (multirate.cuh). A plane's share of the memory does not depend on
- * the frame's height therefore. New taps give planes other shares, but come by a copy, which waits for
- * the runs before as what follows waits for it. */
+ * With GPU_BESIDE_KERNELS, decimation of a frame overlaps interpolation of the frame before. Both
+ * share one set of memory: decimate writes parts, interpolate reads sums, and no kernel in between
+ * begins before both have ended (multirate.cuh). For that, a plane's share of the memory does not
+ * depend on the frame's height. New taps change the shares, but arrive by a copy, which waits for
+ * earlier runs, and for which later kernels wait. */
 #include "../divide.h"
 #include "../gpu-check.h"
 #include "multirate-decimate-bytes.cuh"
@@ -30,17 +32,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of a strip of the first kernel, at least: with less, the windows along x of the parts of
- * low rows would take longer than the rows. */
+/* The fewest rows of a strip of decimate: with fewer, the windows along x of its parts of low rows
+ * would take longer than the rows themselves. */
 #define LEAST_STRIP_ROWS 8
-/* Rows of a block of the last kernel. */
+/* Rows of a block of interpolate. */
 #define LEAST_RESULT_ROWS 8
 #define MOST_RESULT_ROWS 64
 
-/* Floats between the pictures are rounded up to this: 256 bytes. */
+/* The pictures in the memory begin at multiples of this number of floats: 256 bytes. */
 #define FLOATS_UNIT 64
 
-/* A plane's share of the memory: where it begins, in floats. */
+/* A plane's share of the memory: offsets of its pictures, in floats. */
 struct MultirateShare
 {
   size_t parts, sums_x, sums, more_sums;
@@ -50,21 +52,21 @@ struct MultirateState
 {
   Staging tables;             /* MultirateTables[most_terms][layout.n_planes] */
   unsigned planned, uploaded; /* revisions of the plan; 0: none */
-  MultiratePlane *axes; /* [most_terms][layout.n_planes]: of each kernel */
+  MultiratePlane *axes;       /* [most_terms][layout.n_planes] */
   MultirateShare share[IMAGE_MAX_PLANES];
   float *memory; /* device */
   size_t floats;
 };
 
-/* What the kernels for samples of one size are launched with. */
+/* Launch arguments of all kernels, for the planes whose samples have one size. */
 struct MultirateLaunch
 {
   MultirateFrame frame;
   int blocks[MULTIRATE_N_KERNELS];
   int threads[MULTIRATE_N_KERNELS];
   size_t shared[MULTIRATE_N_KERNELS];
-  MultirateBytesWay way; /* of all planes */
-  bool plain;            /* all results of bytes are */
+  MultirateBytesWay way; /* suits all planes of bytes */
+  bool plain; /* multirate_result_is_plain() of all planes of bytes */
   int pair_steps;        /* the most of any plane */
 };
 
@@ -85,8 +87,8 @@ static const struct
   DECIMATE_BYTES (MULTIRATE_GATHERS),
 };
 
-/* Cells of a strip, at least. Of bytes, no low row may have more than two parts: multirate-filter-bytes.cuh adds
- * up no more. */
+/* The fewest cells of a strip. For bytes, no low row may have more than two parts, as
+ * multirate-filter-bytes.cuh adds up no more. */
 static int
 least_cells (const MultiratePart *plane)
 {
@@ -95,7 +97,7 @@ least_cells (const MultiratePart *plane)
   return plane->bytes ? max (cells, MULTIRATE_REACH - 1) : cells;
 }
 
-/* Fills in what a plane's taps and size decide. */
+/* Fills in the fields that depend on a plane's taps and size. */
 static void
 lay_out (MultiratePart *plane, const MultiratePlane *axes, SepconvBorder border)
 {
@@ -139,7 +141,7 @@ round_up_floats (size_t floats)
   return (floats + FLOATS_UNIT - 1) / FLOATS_UNIT * FLOATS_UNIT;
 }
 
-/* The floats of the parts, if strips are as low as they may be. */
+/* The most floats that the parts take: with the lowest strips. */
 static size_t
 parts_floats (const MultiratePart *plane)
 {
@@ -157,7 +159,8 @@ sums_floats (const MultiratePart *plane, int rows)
       (size_t) rows * (size_t) plane->channels * (size_t) plane->pitch);
 }
 
-/* Gives a laid out plane its share, from there on; returns where it ends. */
+/* Gives a plane, for which lay_out() was called, its share from offset `begin` on. Returns the end
+ * of the share. */
 static size_t
 divide_memory (MultirateShare *share, const MultiratePart *plane, int n_terms,
     size_t begin)
@@ -171,8 +174,8 @@ divide_memory (MultirateShare *share, const MultiratePart *plane, int n_terms,
   return n_terms > 1 ? share->more_sums + sums : share->more_sums;
 }
 
-/* Makes memory of at least so many floats; cudaFree() waits for the runs that still use the one
- * before. */
+/* Makes memory of at least `floats` floats. cudaFree() of the old memory waits for the runs that
+ * still use it. */
 static bool
 reserve (MultirateState *state, size_t floats, Fault *fault)
 {
@@ -187,7 +190,7 @@ reserve (MultirateState *state, size_t floats, Fault *fault)
   return true;
 }
 
-/* Whether what lies beyond the borders can be bytes, too. */
+/* Whether the samples beyond the borders are bytes, too. */
 static bool
 has_byte_borders (const SepconvPlan *plan, int p)
 {
@@ -203,8 +206,8 @@ has_byte_borders (const SepconvPlan *plan, int p)
   return true;
 }
 
-/* Whether a plane that is filtered goes by the kernels for bytes. Alignment must not decide that: the
- * other kernels round otherwise, and a method's results depend on codes only. */
+/* Whether a filtered plane is taken by the kernels for bytes. This must not depend on alignment:
+ * the other kernels round differently, and a method's results must depend on codes only. */
 static bool
 goes_by_bytes (const SepconvPlan *plan, int p, const MultiratePlane *axes)
 {
@@ -216,8 +219,8 @@ goes_by_bytes (const SepconvPlan *plan, int p, const MultiratePlane *axes)
       && has_byte_borders (plan, p);
 }
 
-/* The axes of a plane's second kernel. Where other planes have two and this one has not, its taps are 0: all
- * planes are cut for both kernels alike. */
+/* The axes of a plane's second term. If only other planes have a second term, its taps are 0, as
+ * all planes are cut into blocks alike for both terms. */
 static void
 find_more_axes (const MultiratePlane &axes, MultiratePlane *more)
 {
@@ -231,7 +234,7 @@ find_more_axes (const MultiratePlane &axes, MultiratePlane *more)
   }
 }
 
-/* Plans the planes for the plan's taps, if they are new, and makes memory that lasts for them. */
+/* If the plan's taps are new, plans the planes for them and makes memory that is large enough. */
 static bool
 adopt_taps (SepconvPlan *plan, Fault *fault)
 {
@@ -342,7 +345,7 @@ chunk_unit (const uint8_t *data, ptrdiff_t stride)
                                                           : 1;
 }
 
-/* What becomes of sums that are in units of `unit` codes. */
+/* Fills in the mix, for sums in units of `unit` codes. */
 static void
 describe_mix (const SepconvPlan *plan, int p, double unit, MultiratePart *plane)
 {
@@ -365,7 +368,7 @@ describe_mix (const SepconvPlan *plan, int p, double unit, MultiratePart *plane)
   }
 }
 
-/* What the kernels for bytes need to know of a plane. */
+/* Fills in the fields that only the kernels for bytes use. */
 static void
 describe_bytes (const SepconvPlan *plan, int p, const MultiratePlane *axes,
     MultiratePart *plane)
@@ -392,7 +395,7 @@ describe_bytes (const SepconvPlan *plan, int p, const MultiratePlane *axes,
   }
 }
 
-/* What does not depend on the taps. */
+/* Returns a plane with the fields that do not depend on the taps. */
 static MultiratePart
 describe (const SepconvPlan *plan, const SepconvPart *part, int p)
 {
@@ -434,7 +437,7 @@ describe (const SepconvPlan *plan, const SepconvPart *part, int p)
   return plane;
 }
 
-/* The warps of a block that makes a tile of low columns. */
+/* The number of warps of a block of decimate, which makes one tile of low columns. */
 static int
 tile_warps (const MultiratePart *plane)
 {
@@ -444,9 +447,9 @@ tile_warps (const MultiratePart *plane)
       MULTIRATE_WARP_STEP);
 }
 
-/* How many rows a block has if blocks that run at once are to have all rows of all planes;
- * `rows_across` is how many rows of one block's width there are, and `threads` how many a
- * multiprocessor runs at once. */
+/* The number of rows of a block, such that the blocks that the GPU runs at once have all rows of
+ * all planes. `rows_across`: number of rows, each as wide as a block; `block`: threads of a block;
+ * `threads`: threads that a multiprocessor runs at once. */
 static int
 rows_of_block (
     const SepconvPlan *plan, double rows_across, int block, int threads)
@@ -456,7 +459,7 @@ rows_of_block (
   return (int) fmin (ceil (rows_across / at_once), IMAGE_MAX_HEIGHT);
 }
 
-/* Cuts those planes into strips that one of the first kernels takes. */
+/* Cuts planes into strips for decimate: the planes of bytes, or all others. */
 static void
 cut_strips (const SepconvPlan *plan, MultirateLaunch *launch, bool bytes)
 {
@@ -491,7 +494,7 @@ cut_strips (const SepconvPlan *plan, MultirateLaunch *launch, bool bytes)
   }
 }
 
-/* Cuts those planes into tiles that one of the last kernels takes. */
+/* Cuts planes into tiles for interpolate: the planes of bytes, or all others. */
 static void
 cut_results (const SepconvPlan *plan, MultirateLaunch *launch, bool bytes)
 {
@@ -533,8 +536,8 @@ cut_results (const SepconvPlan *plan, MultirateLaunch *launch, bool bytes)
   }
 }
 
-/* Cuts planes of few taps into tiles that along_both takes: as high ones as leave two blocks to
- * each multiprocessor, since each tile sums its halo along x again. */
+/* Cuts planes of few taps into tiles for along_both. Tiles are as high as possible, since each sums
+ * its halo along x again, but leave two blocks for each multiprocessor. */
 static void
 cut_sums (const SepconvPlan *plan, MultirateLaunch *launch)
 {
@@ -561,8 +564,8 @@ cut_sums (const SepconvPlan *plan, MultirateLaunch *launch)
   }
 }
 
-/* Cuts planes that along_both of bytes takes into tiles of so many rows. Returns how many turns that kernel
- * takes: those of a block, as often as all multiprocessors are filled with blocks. */
+/* Cuts planes into tiles of `rows` rows for along_both for bytes. Returns the turns that the kernel
+ * takes: turns of a block, times waves of blocks. */
 static int
 cut_byte_sums (const SepconvPlan *plan, MultirateLaunch *launch, int rows)
 {
@@ -583,7 +586,7 @@ cut_byte_sums (const SepconvPlan *plan, MultirateLaunch *launch, int rows)
       * (rows / TENSOR_STEP + launch->pair_steps - 1);
 }
 
-/* Cuts those planes into the tiles with which that kernel takes the fewest turns. */
+/* The same, with the height of tiles that takes the fewest turns. */
 static void
 cut_fewest_byte_sums (const SepconvPlan *plan, MultirateLaunch *launch)
 {
@@ -601,7 +604,7 @@ cut_fewest_byte_sums (const SepconvPlan *plan, MultirateLaunch *launch)
   cut_byte_sums (plan, launch, best);
 }
 
-/* The blocks that a plane has of each kernel. */
+/* Counts the blocks of each kernel for a plane; `blocks` starts zeroed. */
 static void
 count_blocks (const MultiratePart *plane, int (&blocks)[MULTIRATE_N_KERNELS])
 {
@@ -653,7 +656,7 @@ number_blocks (MultirateLaunch *launch)
   }
 }
 
-/* The planes of samples of so many bytes, for a kernel of theirs. */
+/* Prepares the launches for one term of all planes whose samples have `bytes` bytes. */
 static MultirateLaunch
 prepare_launch (
     const SepconvPlan *plan, const SepconvPart *part, int bytes, int term)
@@ -695,7 +698,7 @@ prepare_launch (
       plane->sums = state->memory + state->share[p].sums;
       if (plan->most_terms > 1)
         plane->more_sums = state->memory + state->share[p].more_sums;
-      /* All but the first kernel's sums are added to those, which have the offset. */
+      /* The second term's sums are added to the first one's, which include the offset. */
       if (term > 0) {
         plane->sums = plane->more_sums;
         memset (plane->offset, 0, sizeof plane->offset);
@@ -740,7 +743,8 @@ done:
   return ok;
 }
 
-/* Launches those that filter the small picture for the second kernel, and add its sums to the first one's. */
+/* Launches the kernels that filter the small picture for the second term and add its sums to the
+ * first one's. */
 static bool
 launch_more (const SepconvPlan *plan, const SepconvPart *part,
     const MultirateLaunch *launch, const MultirateLaunch *more,
@@ -808,8 +812,8 @@ multirate_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
       && run_planes<1> (plan, part, fault) && run_planes<2> (plan, part, fault);
 }
 
-/* Loads a kernel. All have the multiprocessors divide their memory alike: with another division no block of
- * the next kernel could begin before the last one has ended. */
+/* Loads a kernel. All kernels use the same split between shared memory and L1 cache: with a
+ * different split, no block of the next kernel could begin before the previous kernel has ended. */
 static bool
 load_kernel (void (*kernel) (MultirateFrame), Fault *fault)
 {
@@ -824,7 +828,7 @@ done:
   return ok;
 }
 
-/* One for bytes, which takes up to so many bytes of shared memory. */
+/* Loads a kernel for bytes that takes up to `shared` bytes of shared memory. */
 static bool
 load_bytes_kernel (const SepconvPlan *plan, void (*kernel) (MultirateFrame),
     size_t shared, Fault *fault)
@@ -906,25 +910,27 @@ multirate_release (SepconvPlan *plan)
   free (state);
 }
 
-/* The kernels for bytes: by the factor of a plane's taps, which those of planes with fewer samples have
- * half of. A gaussian that is cut at 3 sigma, of which a jump is left, takes the factor of one with a third
- * of its taps. */
+/* Cost of the kernels for bytes, by the factors that the taps allow. Planes with fewer samples have
+ * half the taps and half the factor. A gaussian that is cut at 3 sigma, and so ends with a jump,
+ * gets the factor of one with a third of its taps. */
 static double
 bytes_cost (const SepconvWork *work)
 {
   static const struct
   {
-    double taps;                  /* from which on factors are 16, 8, 4, 2, 1 */
-    double any_size;              /* microseconds */
-    double cost, of_two, of_four; /* of a million samples; channels */
-    double smaller_planes; /* as much more, if some have half of the factor */
-    double beside;         /* times that, where frames overlap */
+    double taps;     /* the fewest taps for factors of 16, 8, 4, 2, 1 */
+    double any_size; /* microseconds of a frame */
+    double cost, of_two,
+        of_four; /* microseconds of a million samples; of 2 and 4 channels */
+    /* added to these if some planes have half of the factor */
+    double smaller_planes;
+    double beside;      /* multiplies these where frames overlap */
   } steps[] = {
     { 225.0, 8.0, 0.735, 0.80, 0.96, 0.07, 0.89 },
     { 117.0, 7.8, 0.74, 0.78, 1.07, 0.20, 0.94 },
     { 57.0, 9.3, 1.13, 1.17, 1.21, 0.12, 0.98 },
     { 25.0, 10.5, 2.3, 2.5, 2.5, 0.4, 0.98 },
-    /* An axis is not decimated: the general kernels. */
+    /* An axis is not decimated: the general kernels take the plane. */
     { 0.0, 10.5, 3.4, 3.4, 3.4, 0.0, 0.98 },
   };
   const double more = fmax (work->x_taps, work->y_taps);
@@ -946,8 +952,8 @@ bytes_cost (const SepconvWork *work)
   return steps[i].any_size + work->samples * cost;
 }
 
-/* Microseconds by which a frame of bytes takes longer if its border mirrors or wraps: docs/performance.md has
- * the times. */
+/* Additional microseconds of a frame of bytes whose border mirrors or wraps; docs/performance.md
+ * has the measured times. */
 static double
 border_cost (const SepconvWork *work)
 {
@@ -956,13 +962,13 @@ border_cost (const SepconvWork *work)
   return border_is_flat (work->border) ? 0.0 : 5.0 + of_samples * work->samples;
 }
 
-/* Of more than 10 bits, which are decimated less than fewer. */
+/* Cost with more than 10 bits, for which factors are smaller. */
 static double
 deep_cost (const SepconvWork *work, double n)
 {
   static const struct
   {
-    double taps; /* from which on it is so */
+    double taps; /* the fewest taps that the row is for */
     double any_size, of_12, of_16;
   } steps[] = {
     { 250.0, 28.0, 2.95, 4.4 },
@@ -978,9 +984,10 @@ deep_cost (const SepconvWork *work, double n)
       + work->samples * (work->depth > 12 ? steps[i].of_16 : steps[i].of_12);
 }
 
-/* Three or four launches, one after the other, whatever the size: times of frames in order. Those that
- * overlap take a little less for each sample. All but packed bytes go by the
- * general kernels. From 340 taps on there are more fitted taps, as factors end with 16. */
+/* Cost of one term, for frames that run back to back; frames that overlap take a little less per
+ * sample. There are three or four launches in sequence, whatever the size. All but packed bytes are
+ * taken by the general kernels. From 340 taps on, bytes have more fitted taps, as their factors are
+ * at most 16. */
 static double
 cost_of_one (const SepconvWork *work)
 {
@@ -997,7 +1004,7 @@ cost_of_one (const SepconvWork *work)
       + border_cost (work);
 }
 
-/* A second kernel is filtered in the small picture alone, by two more launches. */
+/* A second term is filtered in the small picture only, by two more launches. */
 static double
 multirate_cost (const SepconvWork *work)
 {

@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* multirate: what the kernels of the method multirate share. multirate-plan.h has the formula.
+/* multirate: shared parts of the CUDA kernels of the method multirate. multirate-plan.h has the
+ * formula.
  *
  *   kernel        reads                          writes
  *   decimate      the frame                      parts of low[], the small picture
- *   along_x       the parts, which it adds up    the taps' sums along x
- *   along_y       those                          sum[], along both axes
- *   along_both    the parts, which it adds up    sum[]: instead of the two, for few taps; a
- *                                                kernel of its own for planes of bytes
- *   add_sums      sum[] of two kernels           sum[] of both: the three before it run for
- *                                                each of them
+ *   along_x       the parts, which it adds up    sums along x, by the fitted taps
+ *   along_y       the sums along x               sum[], along both axes
+ *   along_both    the parts, which it adds up    sum[]; replaces along_x and along_y if there are
+ *                                                few taps. Planes of bytes have their own version
+ *   add_sums      sum[] of two terms             their total. Only if there are two terms, for each
+ *                                                of which the along_ kernels run
  *   interpolate   sum[]                          the result
  *
  * The pictures between the kernels are floats, and planar: a row has one line for each channel.
- * Each kernel but the last two lets the next one begin at once, which then waits for its end: blocks are in
- * their places when they have something to do. With GPU_BESIDE_KERNELS, decimate waits for none, but ends
- * after those before it (gpu_end_in_turn()), and so what waits for its end comes after them, too.
- * Hence interpolate lets the next one begin only once it has waited itself: the kernels that read the
- * parts have ended then, which the next frame's decimate overwrites.
+ *
+ * The kernels use programmatic dependent launch: all but add_sums and interpolate let the next
+ * kernel begin at once, which then waits for their end with its blocks already in place. With
+ * GPU_BESIDE_KERNELS, decimate waits for no kernel, but ends after all kernels before it
+ * (gpu_end_in_turn()): a kernel that waits for decimate comes after those, too. interpolate lets
+ * the next frame's decimate, which overwrites the parts, begin only after its own wait: the kernels
+ * that read the parts have ended by then.
  *
  * One launch takes all planes of a frame that have samples of one size; its blocks are numbered
  * plane by plane. Most planes of bytes have kernels of their own (multirate-bytes.cuh).
  *
  * A row of a frame is a line of samples in which the channels of a pixel follow each other,
- * wherever they lie in memory. A thread of the first and the last kernel has MULTIRATE_GROUPS
- * groups of MULTIRATE_SAMPLES neighbouring samples; a warp's groups are neighbours, so that it
- * reads and writes whole lines of 128 bytes or more. */
+ * wherever they lie in memory. A thread of decimate or interpolate has MULTIRATE_GROUPS groups of
+ * MULTIRATE_SAMPLES neighbouring samples. A warp's groups are neighbours, so that it reads and
+ * writes whole lines of 128 bytes or more. */
 #pragma once
 
 #include "multirate-plan.h"
@@ -37,59 +40,60 @@
 #define MULTIRATE_OWN (MULTIRATE_GROUPS * MULTIRATE_SAMPLES)
 
 #define MULTIRATE_WARP 32
-/* Samples from a warp's group to its next one, and from a warp to the next one. */
+/* Samples from a thread's first group to its second, and from one warp to the next. */
 #define MULTIRATE_GROUP_STEP (MULTIRATE_WARP * MULTIRATE_SAMPLES)
 #define MULTIRATE_WARP_STEP (MULTIRATE_GROUPS * MULTIRATE_GROUP_STEP)
 
-/* Threads of decimate, or of interpolate, that a multiprocessor has registers for at once. */
+/* Threads of decimate, or of interpolate, for which a multiprocessor has registers. */
 #define MULTIRATE_THREADS_AT_ONCE 768
 
 /* Results of a thread of along_y, which are neighbours along y. */
 #define MULTIRATE_COLUMN_SUMS 8
 
-/* along_both: fitted taps along either axis, and rows of a tile, at most. */
+/* along_both: the most fitted taps along either axis, and the most rows of a tile. */
 #define MULTIRATE_BOTH_MOST_TAPS 40
 #define MULTIRATE_BOTH_MOST_ROWS 64
 
-/* along_both of bytes: products one after the other that a window of an axis takes. */
+/* along_both for bytes: steps of 16 samples (TENSOR_STEP) in the window of an axis. */
 #define MULTIRATE_LEAST_STEPS 3
 #define MULTIRATE_MOST_STEPS 4
 
-/* The taps of an axis, up to whole blocks of the sums, with zeros. */
+/* Room for the taps of an axis, padded with zeros to whole blocks of MULTIRATE_SUM_BLOCK. */
 #define MULTIRATE_PADDED_TAPS 4144
 static_assert (MULTIRATE_PADDED_TAPS % MULTIRATE_SUM_BLOCK == 0
         && MULTIRATE_PADDED_TAPS
             >= TAPS_MAX + 2 * MULTIRATE_COLUMN_SUMS + MULTIRATE_SUM_BLOCK,
     "A plane's taps do not fit.");
 
-/* The weights by which bytes are decimated: multirate-decimate-bytes.cuh. */
+/* Sizes of the weights for the decimation of bytes: multirate-decimate-bytes.cuh. */
 #define MULTIRATE_MOST_SLOT_TILES 3
 #define MULTIRATE_WINDOW_PAIRS 184
 
-/* Registers of those by which results of bytes are interpolated: multirate-interpolate-bytes.cuh. */
+/* Fragments of the weights for the interpolation of bytes: multirate-interpolate-bytes.cuh. */
 #define MULTIRATE_RESULT_X 12
 #define MULTIRATE_RESULT_Y 2
 
 /* The constants of one plane, in device memory. */
 struct MultirateTables
 {
-  /* [p]: the weights of sample p of a cell, `factor` samples, in the windows of four low
-   * samples. Of x: x, y, z, w of the windows in which the cell is the first, second, third
-   * and last one. Of y: the other way round, the window that ends first comes first. */
+  /* [p]: the weights of sample p of a cell (`factor` samples) in the windows of four low samples.
+   * window_x: x, y, z, w are the weights in the windows of which the cell is the first, second,
+   * third and last one. window_y: in reverse order, so that the window that ends first is first. */
   float4 window_x[MULTIRATE_MAX_FACTOR], window_y[MULTIRATE_MAX_FACTOR];
   float4 phase_x[MULTIRATE_MAX_FACTOR], phase_y[MULTIRATE_MAX_FACTOR];
   float4 cell_y; /* the sum of window_y */
-  /* Of planes that go by the kernels for bytes, in the order of the lanes. */
+  /* For the kernels for bytes: fragments, in the order of the lanes. */
   uint4 byte_window_x[MULTIRATE_MOST_SLOT_TILES][2][MULTIRATE_WARP];
   uint4 byte_window_y[MULTIRATE_WINDOW_PAIRS];
   uint4 result_y[MULTIRATE_RESULT_Y][MULTIRATE_WARP];
-  uint2 result_x[MULTIRATE_RESULT_X]
-                [MULTIRATE_WARP]; /* each twice, as products take it */
-  /* Those of multirate-filter-bytes.cuh, as fragments: [step][upper or lower halves]. */
+  /* Each weight twice: for hi and lo of the FP16 split. */
+  uint2 result_x[MULTIRATE_RESULT_X][MULTIRATE_WARP];
+  /* The taps of multirate-filter-bytes.cuh, as fragments: [step][hi or lo of the FP16 split]. */
   uint4 pair_x[MULTIRATE_MOST_STEPS][2][MULTIRATE_WARP];
   uint4 pair_y[MULTIRATE_MOST_STEPS][2][MULTIRATE_WARP];
   float tap_x[MULTIRATE_PADDED_TAPS];
-  /* Behind MULTIRATE_COLUMN_SUMS zeros; divided by the largest code, but of bytes. */
+  /* Begins with MULTIRATE_COLUMN_SUMS zeros. Divided by the largest code, except for the kernels
+   * for bytes. */
   float tap_y[MULTIRATE_PADDED_TAPS];
 };
 
@@ -118,27 +122,26 @@ struct MultiratePart
   int shift, max_code;
   uint32_t mask; /* of the significant bits of a word */
   float center;
-  /* Of samples of two bytes: the float 2^23 + raw for the middle of the range. */
+  /* For samples of two bytes: 2^23 + the raw sample in the middle of the range. */
   float middle;
-  /* Turns sums of raw samples into codes; of bytes, it also undoes the exponents. */
+  /* Turns sums of raw samples into codes; for samples of one byte, it also undoes the exponents. */
   float unit;
   float border[IMAGE_MAX_CHANNELS]; /* less the center */
-  /* What becomes of sums: MultirateMix, for codes in place of levels. All are divided by the largest
-   * code, but of bytes. */
+  /* MultirateMix, restated for codes in place of levels. All are divided by the largest code,
+   * except for the kernels for bytes. */
   float offset[IMAGE_MAX_CHANNELS], last[IMAGE_MAX_CHANNELS];
   bool compares;
   float weight, keep, threshold;
 
-  /* Of planes that go by the kernels for bytes: how many bytes of a chunk may be read, or
-   * written, at once, the border, channel after channel, and what turns sums of bytes into codes. */
+  /* the plane is taken by the kernels for bytes, which use these: */
   bool bytes;
-  int src_unit, dst_unit;
-  uint32_t border_bytes;
-  float byte_unit;
+  int src_unit,
+      dst_unit; /* bytes of a chunk that may be read, or written, at once */
+  uint32_t border_bytes; /* border constant, channel after channel */
+  float byte_unit;       /* turns sums of bytes into codes */
 
   int factor_x, factor_y;
-  int shift_x,
-      shift_y; /* their logarithms, of planes that go by the kernels for bytes */
+  int shift_x, shift_y; /* log2 of the factors, for the kernels for bytes */
   int first_x, taps_x, first_y, taps_y; /* of the fitted taps */
   const MultirateTables *tables;
 
@@ -147,27 +150,27 @@ struct MultiratePart
   /* low[]: multirate_distinct_lows(). */
   int first_row, low_rows, first_column, low_columns;
   int low_pitch; /* floats of a line: whole fours */
-  /* decimate: a block makes `tile_lows` columns of each channel, out of `strip_cells` cells
-   * along y. Windows reach across strips: each strip has its parts of all low rows that its
-   * cells belong to, strip_cells + 3 of them. */
+  /* decimate: a block makes `tile_lows` columns of each channel from `strip_cells` cells along y.
+   * Windows reach across strips: each strip makes its parts of all low rows to which its cells
+   * belong, strip_cells + 3 rows. */
   int tiles, tile_lows, strips, strip_cells, cells;
   float *parts; /* [strip][row of the strip][channel][low_pitch] */
 
-  /* Of sum[], whose first column and row belong to low sample -1. */
+  /* sum[]; its first column and row have index -1. */
   int sum_columns, sum_rows;
   int pitch;        /* floats of a line */
   float *sums_x;    /* [low_rows][channel][pitch] */
-  float *sums;      /* [sum_rows][channel][pitch]; of bytes pairs of halves */
-  float *more_sums; /* the same for a second kernel; NULL: there is none */
+  float *sums; /* [sum_rows][channel][pitch]; for bytes, FP16 hi/lo pairs */
+  float *more_sums; /* the same for a second term; NULL: there is none */
 
-  /* along_both, of bytes or not: tiles along x, and rows of one; 0 if the plane has too many taps. */
+  /* along_both, for bytes or not: tiles along x, rows of a tile; 0: the plane has too many taps. */
   int both_tiles, both_rows;
-  int pair_steps; /* of bytes: products along a window; 0: not along_both of bytes */
-  int tap_skew; /* low columns before the first tap, by which loads are aligned */
+  int pair_steps; /* along_both for bytes: steps of a window; 0: another kernel takes the plane */
+  int tap_skew; /* zeros before the first tap along x, which align the loads */
   float sum_unit; /* undoes the scale of both axes' taps */
 
-  /* interpolate: cells along y of a block; of a plane that is only copied, rows; of bytes
-   * MULTIRATE_RESULT_ROWS rows each. */
+  /* interpolate: result_cells are the cells along y of a block; of a plane that is only copied, its
+   * rows; in the kernel for bytes, its groups of MULTIRATE_RESULT_ROWS rows. */
   int result_tiles, result_cells;
 };
 
@@ -179,10 +182,11 @@ struct MultirateFrame
   MultiratePart plane[IMAGE_MAX_PLANES];
 };
 
-/* Kernels of multirate-sharpen.cu: the last one for bytes, PLAIN or not, where the sample is added. */
+/* Kernels of multirate-sharpen.cu, [PLAIN]: multirate_interpolate_bytes() that also adds the sample
+ * itself. */
 extern void (*const multirate_sharpen_bytes[2]) (MultirateFrame);
 
-/* The plane that the block belongs to. */
+/* The index of the plane to which the block belongs. */
 template <MultirateKernel KERNEL>
 __device__ __forceinline__ int
 multirate_find_plane (const MultirateFrame &frame)
@@ -194,7 +198,7 @@ multirate_find_plane (const MultirateFrame &frame)
   return p;
 }
 
-/* The first sample of a thread's group, of the block's. */
+/* The first sample of a thread's group, counted from the block's first sample. */
 __device__ __forceinline__ int
 multirate_group (int group)
 {
@@ -209,7 +213,7 @@ multirate_read_raw (const uint8_t *at, int sample_bytes)
   return sample_bytes == 1 ? *at : *(const uint16_t *) at;
 }
 
-/* A group as it lies in memory. */
+/* The raw samples of a group, as they lie in memory. */
 template <int BYTES> struct MultirateGroup
 {
   uint32_t word[BYTES];
@@ -232,7 +236,7 @@ multirate_load_group (const uint8_t *at)
   return group;
 }
 
-/* Sample j of a group, as it lies in memory. */
+/* Raw sample j of a group. */
 template <int BYTES>
 __device__ __forceinline__ uint32_t
 multirate_raw_of (const MultirateGroup<BYTES> &group, int j)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* pointwise: the methods in which each sample of a pass has a thread of its own.
  *
- * All run the two kernels below. They differ in the memory that a tap, a sample
- * or a sum comes from, which is what an Access says: the kernels' parameter, a
- * frame with these functions,
+ * All of them run the two kernels below. They differ in the memory from which taps,
+ * samples and sums are loaded. An Access, the kernels' parameter, defines that: it
+ * is a frame with these functions,
  *
  *   tap_x (channel, i), tap_y (channel, i)
  *   sample (channel, x, y)   less the center; x may lie outside
@@ -17,7 +17,7 @@
 #define POINTWISE_WIDTH 32
 #define POINTWISE_HEIGHT 8
 
-/* Everything from global memory, by `Load`. */
+/* An Access to taps, samples and sums in global memory, by loads of type `Load`. */
 template <typename RealType, typename Load, int Channels = SEPCONV_MAX_CHANNELS>
 struct MemoryAccess : TwopassFrame<RealType, Channels>
 {
@@ -103,8 +103,8 @@ pointwise_passes (void)
     { pointwise_columns<Access>, block, block } };
 }
 
-/* A method that has everything from global memory, in float where that keeps the
- * promised accuracy, else in double. */
+/* run() of a method that loads everything from global memory. It computes in float
+ * where that keeps the promised accuracy, else in double. */
 template <typename Load>
 static bool
 pointwise_memory_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* readonly: `global`, but every load of a tap, a sample or a sum is told that what
- * it reads does not change while the kernel runs, and goes by the read-only path
- * (ld.global.nc).
+/* readonly: `global`, but taps, samples and sums are loaded by the read-only path
+ * (ld.global.nc), which requires that they do not change while the kernel runs.
  *
- * Before sm_70 that path has a cache of its own, the texture units'; since then
- * it is the first-level cache that plain loads use as well, and what is left of
- * the difference is the order that the compiler may give loads and stores. That
- * little difference is the lesson: compare it with `global`.
+ * Before sm_70 that path uses a cache of its own, the texture units'. Since then it
+ * uses the L1 cache like plain loads, and the only difference left is that the
+ * compiler may reorder these loads and stores. How small that difference is, a
+ * comparison with `global` shows.
  *
- * Invariant: a kernel writes nothing that it reads. The row pass reads the source
- * and writes sums, the column pass reads sums and writes codes; rows of the
- * source that come in meanwhile are not among those it reads. */
+ * Invariant: no kernel writes memory that it reads. The row pass reads the source
+ * and writes sums; the column pass reads sums and writes codes. Rows of the source
+ * that arrive while a kernel runs are not among the rows that it reads. */
 #include "pointwise.cuh"
 
 struct ReadonlyLoad

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one channel, row after row. */
+/* Buffers for one channel, large enough for every channel. */
 typedef struct
 {
-  double *codes; /* of one row with its borders, less the centre */
-  double *sums;  /* of one row, over its column's taps */
-  double *rows;  /* a term's sums of rows */
+  double *codes; /* codes of one row with its borders, less the centre */
+  double *sums;  /* one row of sums along y */
+  double *rows;  /* a term's sums along x, for all rows */
   double *term
-      [2]; /* terms; those of SUM are added up in the first, and there is no other */
+      [2]; /* terms of all samples; for SUM, [0] is their sum and [1] is NULL */
 } ReferenceState;
 
 static bool
@@ -109,7 +109,7 @@ sum_columns (const double *rows, int width, int height, const Taps *taps,
   }
 }
 
-/* Adds the term to `to`, a value for each sample. */
+/* Adds a term to `to`, which has one value for each sample. */
 static void
 add_term (const SepconvPlan *plan, const SepconvChannel *channel,
     const SepconvPlaneTaps *taps, const Image *src, double *to)
@@ -135,7 +135,7 @@ add_term (const SepconvPlan *plan, const SepconvChannel *channel,
   }
 }
 
-/* Rounds to the nearest code, ties to even, and clamps; or goes round. */
+/* Rounds to the nearest code, ties to even, and clamps it; an angle wraps around instead. */
 static int
 round_code (
     const SepconvPlan *plan, const SepconvChannel *channel, double value)
@@ -208,8 +208,8 @@ reference_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   return true;
 }
 
-/* More than any other method costs for a small picture: `auto` takes the specification only where
- * nothing else is left. */
+/* More than any other method costs for a small picture: `auto` takes the specification only if no
+ * other method supports the spec. */
 #define NEVER_CHOSEN 1e4
 
 static double

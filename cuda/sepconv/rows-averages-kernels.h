@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The way of rows-kernels.h for blurs, and with SHARPENS that of terms-kernels.h for what is left
- * of a picture without its blur: see rows-averages.h. There is none for 64-bit Arm, which takes as
- * many instructions for a high half as for two products.
+/* rows-averages-kernels: the inner loops of rows-averages.h for one instruction set: blurs for
+ * rows-kernels.h and, with SHARPENS defined, sharpening for terms-kernels.h. 64-bit Arm has
+ * none: there the high half of a product takes as many instructions as two products.
  *
- * A strip of columns is marched down, AVERAGED_ROWS rows of the result at a time, as in
- * rows-lines.h. What lies beyond the ends of a row is put into the lines of sums: a column there
- * is a copy of a column of the picture. */
+ * Each strip of columns is processed from top to bottom, AVERAGED_ROWS rows of the result at a
+ * time, as in rows-lines.h. Samples beyond the ends of a row are filled in after the vertical
+ * pass, in its lines of sums: a column outside the picture has the same sum as the column that
+ * it copies. */
 #include "rows-averages.h"
 
 #if VECTOR_BYTES == 64
@@ -46,11 +47,11 @@
 #define AND(a, b) _mm_and_si128 (a, b)
 #endif
 
-/* Rows of the result at a time: with eight, sums no longer stay in registers. */
+/* Rows of the result at a time: the sums of eight would not stay in registers. */
 #define AVERAGED_ROWS 4
 /* Vectors of a row of the result at a time. */
 #define AVERAGED_VECTORS 4
-/* Radii that have loops of their own, whose taps stay in registers. */
+/* Radii 1 to this one have loops of their own, with a constant radius. */
 #define AVERAGED_CONSTANT_RADII 3
 
 _Static_assert(ROWS_AVERAGES_NEAR % AVERAGED_ROWS == 0, "rows in turn");
@@ -58,19 +59,21 @@ _Static_assert(ROWS_MAX_AT_ONCE % AVERAGED_ROWS == 0, "bands of whole groups");
 _Static_assert(2 * SHORTS <= ROWS_RUN, "rows of a pair of vectors");
 _Static_assert(AVERAGED_CONSTANT_RADII < ROWS_AVERAGES_NEAR, "none are far");
 
-/* Has four sums in registers here. gcc puts off additions until products have taken all of the 16. */
+/* Forces four sums into registers here: else gcc delays the additions until the products occupy
+ * all 16 registers. */
 #if VECTOR_BYTES < 64
 #define KEEP_FOUR(sum) \
   __asm__ volatile("" : "+x"(sum[0]), "+x"(sum[1]), "+x"(sum[2]), "+x"(sum[3]))
 #else
 #define KEEP_FOUR(sum) (void) 0
 #endif
-/* Has two addresses in registers here. gcc keeps the distance of each load from a third one, all of them in memory. */
+/* Forces two addresses into registers here: else gcc addresses each load relative to a third
+ * pointer, and keeps all these distances in memory. */
 #define KEEP_TWO(a, b) __asm__ volatile("" : "+r"(a), "+r"(b))
 _Static_assert(
     AVERAGED_ROWS == 4 && AVERAGED_VECTORS == 4, "sums that KEEP_FOUR() has");
 
-/* What the taps of an axis are like, for loops of their own. */
+/* Kinds of taps of an axis; each kind has loops of its own. */
 typedef enum
 {
   AVERAGED_NEAR,
@@ -86,10 +89,11 @@ averaged_kind (const RowsAveragesTaps *taps)
                                    : AVERAGED_NEAR;
 }
 
-/* In place of bytes of a sample: 16-bit integers of our own, which are taken as they are. */
+/* Stands for the bytes of a sample in load_widened(): 16-bit intermediate values, which are
+ * loaded unchanged. */
 #define LINE_SAMPLES 0
 
-/* Samples that fill 16 bits, of codes in two bytes: times `up`, without what `mask` lacks. */
+/* Makes two-byte samples fill 16 bits: they are multiplied by `up` and then masked with `mask`. */
 typedef struct
 {
   Ints up, mask;
@@ -127,23 +131,23 @@ load_widened (const uint8_t *from, Widening widening, const int bytes)
 #endif
 }
 
-/* A strip on its way down. */
+/* A strip in progress. */
 typedef struct
 {
   const RowsJob *job;
   RowsStrip *memory;
   int begin, n;        /* samples of the result */
-  int from, to;        /* those of the picture whose columns are summed */
-  int n_left, n_right; /* that taps reach beyond the ends of a row */
-  /* Which sample of the line, from that of `begin` on, stands for each of these; or -1 less the
-   * channel whose border value does, if the border is constant. */
+  int from, to;        /* samples of the picture whose columns are summed */
+  int n_left, n_right; /* samples beyond the ends of a row that taps reach */
+  /* For each of these samples, the one that stands for it, as an index in the line relative to
+   * `begin`; with a constant border, -1 - channel for the channel's border value. */
   int left[ROWS_AVERAGES_RADIUS * IMAGE_MAX_CHANNELS];
   int right[ROWS_AVERAGES_RADIUS * IMAGE_MAX_CHANNELS];
-  int pitch;  /* samples from one smoothed row to the next one */
+  int pitch;  /* from one smoothed row to the next, in samples */
   bool keeps; /* some channels are not filtered */
 } AveragedStrip;
 
-/* Where the strip's part of a row of the picture is, or of what stands for it. */
+/* Address of the strip's part of row y, or of the row that the border puts in its place. */
 static inline const uint8_t *
 averaged_source (const AveragedStrip *strip, int y)
 {
@@ -155,20 +159,21 @@ averaged_source (const AveragedStrip *strip, int y)
           + (ptrdiff_t) strip->from * job->channel->sample_bytes;
 }
 
-/* Where the sample of `begin` is in a line: before it are those that taps reach, and with them
- * a whole vector. */
+/* Index of sample `begin` in a line. Before that sample, there is room for the samples that
+ * taps reach and for a whole vector. */
 #define AVERAGED_BEGIN \
   (ROWS_AVERAGES_RADIUS * IMAGE_MAX_CHANNELS + VECTOR_BYTES / 2)
 
 /* A window of rows around each of AVERAGED_ROWS rows of the result, and their sums. At distance
  * i, row j's own two samples are upper[(j - i) mod AVERAGED_ROWS] and lower[(j + i) mod
- * AVERAGED_ROWS]: from one distance to the next, only one of each is another one. */
+ * AVERAGED_ROWS]: from one distance to the next, only one element of each array is replaced. */
 typedef struct
 {
   Ints upper[AVERAGED_ROWS], lower[AVERAGED_ROWS], sum[AVERAGED_ROWS];
 } AveragedWindow;
 
-/* Adds the rows at a distance, of which only the remainder k has to be a constant. */
+/* Adds the rows `above` and `below` at the next distance. k is congruent to the distance modulo
+ * AVERAGED_ROWS; only k must be a compile-time constant. */
 static inline __attribute__ ((always_inline)) void
 add_distance (
     AveragedWindow *window, Ints above, Ints below, int32_t tap, const int k)
@@ -186,7 +191,8 @@ add_distance (
   KEEP_FOUR (window->sum);
 }
 
-/* Takes the sums of near rows away, or puts them to those of far ones. */
+/* set_aside() saves the sums of near rows and clears `sum` for the far ones; add_near() shifts
+ * the far sums right by far_bits and adds the near ones. */
 static inline __attribute__ ((always_inline)) void
 set_aside (Ints *sum, Ints *near, const int n)
 {
@@ -205,11 +211,12 @@ add_near (Ints *sum, const Ints *near, int far_bits, const int n)
     sum[j] = ADD_SHORTS (near[j], HIGH_HALVES (sum[j], down));
 }
 
-/* Radii whose taps there are registers for, beside sums and samples. */
+/* Largest radius whose taps fit into registers, beside sums and samples. */
 #define AVERAGED_KEPT_RADII (VECTOR_BYTES == 64 ? AVERAGED_CONSTANT_RADII : 1)
 
-/* Taps of a constant radius, which stay in registers then: stores to a picture could change those in memory, as
- * far as a compiler knows. Others are read again. */
+/* Copies the taps of a small constant radius so that they stay in registers: the compiler must
+ * assume that stores to a picture change taps in memory. Other taps are read from memory each
+ * time. */
 static inline __attribute__ ((always_inline)) const int32_t *
 take_taps (const RowsAveragesTaps *taps,
     int32_t tap[AVERAGED_CONSTANT_RADII + 1], const int radius)
@@ -221,7 +228,7 @@ take_taps (const RowsAveragesTaps *taps,
   return tap;
 }
 
-/* The sums of a vector of columns, `at` bytes from where the rows of the window begin. */
+/* Sums a vector of columns, `at` bytes from where the rows of the window begin. */
 static inline __attribute__ ((always_inline)) void
 average_column (const RowsAveragesTaps *taps, const int32_t *tap,
     const uint8_t *const *row, ptrdiff_t at, Widening widening,
@@ -259,8 +266,8 @@ average_column (const RowsAveragesTaps *taps, const int32_t *tap,
 #undef WIDENED
 }
 
-/* Sums n columns, SHORTS or more, for AVERAGED_ROWS rows of the result: row[i] is the i-th row of
- * their windows together, behind which are those that are new to the next ones. */
+/* Sums n >= SHORTS columns for AVERAGED_ROWS rows of the result. row[i] is the i-th row of the
+ * union of their windows; the rows that the next windows add come after these. */
 static inline __attribute__ ((always_inline)) void
 average_columns_of (const RowsJob *job, const uint8_t *const *row, int n,
     int16_t *line, const int radius, const AveragedKind kind, const int bytes)
@@ -270,7 +277,7 @@ average_columns_of (const RowsJob *job, const uint8_t *const *row, int n,
   int32_t few[AVERAGED_CONSTANT_RADII + 1];
   const int32_t *tap = take_taps (taps, few, radius);
 
-  /* The last vector is a whole one, too. */
+  /* The last vector overlaps the one before it, so that it is whole, too. */
   for (int x = 0; x < n; x += SHORTS) {
     const int from = min_int (x, n - SHORTS);
     AveragedWindow window;
@@ -285,7 +292,7 @@ average_columns_of (const RowsJob *job, const uint8_t *const *row, int n,
   }
 }
 
-/* n vectors of sums of rows, to which the line's samples `step` apart belong. */
+/* Sums n vectors along a row; the samples of neighbouring taps are `step` apart in the line. */
 static inline __attribute__ ((always_inline)) void
 average_rows (const RowsAveragesTaps *taps, const int32_t *tap,
     const int16_t *line, ptrdiff_t step, Ints *sum, const int n,
@@ -317,7 +324,7 @@ average_rows (const RowsAveragesTaps *taps, const int32_t *tap,
 #include "rows-smoothed-kernels.h"
 
 #ifdef SHARPENS
-/* Makes n vectors of samples of their blurs. */
+/* Replaces n vectors of blurred samples by the sharpened ones. */
 static inline __attribute__ ((always_inline)) void
 sharpen (const RowsJob *job, const uint8_t *from, Ints *sum, const int n)
 {
@@ -342,16 +349,16 @@ sharpen (const RowsJob *job, const uint8_t *from, Ints *sum, const int n)
 }
 #endif
 
-/* A row of the result on its way. */
+/* Addresses for one row of the result. */
 typedef struct
 {
   const int16_t *line;
-  const int16_t *smoothed; /* the same, or NULL if it is not to be smoothed */
+  const int16_t *smoothed; /* `line` smoothed; NULL: it is not smoothed */
   const uint8_t *from;     /* the row of the picture */
   uint8_t *to;
 } AveragedRow;
 
-/* What the loop over a row keeps. */
+/* Constants of the loop over a row. */
 typedef struct
 {
   AveragedRow row;
@@ -360,7 +367,7 @@ typedef struct
   Ints bias;
 } AveragedLoop;
 
-/* Writes n vectors of samples, an even constant number, from sample i on. */
+/* Writes n vectors of samples from sample i on; n is an even constant. */
 static inline __attribute__ ((always_inline)) void
 write_averages (const RowsJob *job, const AveragedLoop *loop, ptrdiff_t i,
     const int n, const int radius, const AveragedKind kind, const int bytes)
@@ -381,7 +388,7 @@ write_averages (const RowsJob *job, const AveragedLoop *loop, ptrdiff_t i,
   for (int k = 0; k < n; k++)
     sum[k] = ADD_SHORTS (sum[k], loop->bias);
 #ifdef SHARPENS
-  (void) bytes; /* one */
+  (void) bytes; /* always 1 here */
   sharpen (job, row->from + i, sum, n);
   for (int k = 0; k < n; k += 2)
     store_bytes (to + k * SHORTS, sum[k], sum[k + 1]);
@@ -417,12 +424,13 @@ write_averaged_row_of (const RowsJob *job, const AveragedRow *row, int n,
     write_averages (job, &loop, i, AVERAGED_VECTORS, radius, kind, bytes);
   for (; i + 2 * SHORTS <= n; i += 2 * SHORTS)
     write_averages (job, &loop, i, 2, radius, kind, bytes);
-  /* The last vectors are whole ones, too. */
+  /* The last vectors overlap the ones before them, so that they are whole, too. */
   if (i < n)
     write_averages (job, &loop, n - 2 * SHORTS, 2, radius, kind, bytes);
 }
 
-/* Calls a function with a constant radius, if that has loops of its own, and constant bytes. */
+/* Calls a function with constant `bytes`, and with a constant radius up to
+ * AVERAGED_CONSTANT_RADII. */
 #define WITH_RADIUS(function, radius, kind, bytes, ...) \
   switch (radius) { \
     case 1: \
@@ -503,7 +511,7 @@ begin_averaged_strip (AveragedStrip *strip, int begin, int end)
   for (int i = 0; i < strip->n_right; i++)
     strip->right[i] =
         rows_edge_index (job, strip->to + i) - (constant ? 0 : begin);
-  /* Whole vectors. */
+  /* At least one whole vector. */
   strip->from = max_int (min_int (strip->from, strip->to - SHORTS), 0);
   strip->pitch = rows_smoothed_pitch (strip->to - strip->from);
   strip->keeps = rows_count_filtered (job) < job->step;
@@ -515,7 +523,7 @@ begin_averaged_strip (AveragedStrip *strip, int begin, int end)
           (size_t) job->channel->sample_bytes);
 }
 
-/* Fills what lies beyond the ends of a row into its line, whose `begin` is at `line`. */
+/* Fills the samples of a line beyond the ends of the row. `line` points to sample `begin`. */
 static void
 fill_averaged_edges (const AveragedStrip *strip, int16_t *line)
 {
@@ -533,7 +541,7 @@ fill_averaged_edges (const AveragedStrip *strip, int16_t *line)
 #undef STANDS_FOR
 }
 
-/* Sums the strip's columns for AVERAGED_ROWS rows from y on, of samples as they are. */
+/* Sums the strip's columns of unsmoothed samples for AVERAGED_ROWS rows from y on. */
 static void
 sum_averaged_columns (const AveragedStrip *strip, int y, int16_t *line)
 {
@@ -545,7 +553,7 @@ sum_averaged_columns (const AveragedStrip *strip, int y, int16_t *line)
   average_columns (job, row, strip->to - strip->from, line);
 }
 
-/* Writes row y of the result, whose sums of columns are in that line. */
+/* Writes row y of the result from the sums of columns in `line`. */
 static void
 finish_averaged_row (const AveragedStrip *strip, int y, int16_t *line)
 {
@@ -604,7 +612,8 @@ filter_averages_bands (void *user, int worker, int first, int last)
   }
 }
 
-/* Products in pairs catch up where one instruction adds them, but not with three channels. */
+/* With VNNI, one instruction multiplies and adds pairs: products in pairs are faster for more
+ * than most_taps, but not with three channels. */
 static const RowsAveragesKernels averages_kernels = {
   .filter = filter_averages_bands,
 #ifdef __AVX512VNNI__

@@ -6,30 +6,31 @@
 #include <math.h>
 #include <string.h>
 
-/* Of a strip: so much of its window's rows and of its lines stays in the second-level cache. */
+/* Bytes of a strip's window rows and lines of sums that stay in the second-level cache. */
 #define STRIP_BYTES (320 * 1024)
 #define LINE_BYTES (2 * ROWS_MAX_AT_ONCE)
 #define MIN_STRIP (4 * ROWS_RUN)
 /* Parts of a frame for each worker, so that none waits long for the others. */
 #define PARTS_EACH 4
-/* Samples times averages, with some for reading and writing a sample, below which waking a
- * thread takes longer than it saves. */
+/* Work below which waking a thread takes longer than it saves, in samples times averages.
+ * Reading and writing a sample counts as AVERAGES_OF_SAMPLE. */
 #define LEAST_SHARED 2000000
 #define AVERAGES_OF_SAMPLE 8
 
-/* Of a plane, up to which averages take the least time for any number of taps. */
+/* Planes with fewer samples are filtered fastest by averages, whatever the number of taps. */
 #define FEW_SAMPLES 250000
 
-/* Bits of a sharpened sample behind the code's, at most: more do not fit 16 bits. */
+/* Most fraction bits of a sharpened sample: more do not fit 16 bits beside the code. */
 #define MOST_FRACTION 7
 
-/* What an axis loses, in units of the last of 16 bits. */
+/* Rounding losses of an axis, in units of the last of 16 bits. */
 typedef struct
 {
-  double mean; /* that is cut off on average */
-  double lost; /* at most, beside the mean */
-  double
-      up; /* that averages are rounded up on average, and off that at most, if samples fill 16 bits */
+  double mean; /* cut off on average */
+  double lost; /* largest deviation from the mean */
+  /* Mean upward rounding of averages, and also its largest deviation from this mean, if samples
+   * fill 16 bits. */
+  double up;
 } AxisLoss;
 
 static bool
@@ -43,8 +44,8 @@ is_symmetric_blur (const Taps *taps)
   return true;
 }
 
-/* The first of the taps, times a factor, that are far: with so many more bits, they still sum to
- * less than 1. None is if there are no more bits. */
+/* Returns the index of the first far tap. Even with `bits` more bits, the far taps times
+ * `factor` sum to less than 1. Without more bits, no tap is far. */
 static int
 first_far (const Taps *taps, double factor, int bits)
 {
@@ -61,14 +62,15 @@ first_far (const Taps *taps, double factor, int bits)
       + 1;
 }
 
-/* Of avgw's roundings upward, on average and in units of the last bit. */
+/* Mean upward rounding of the instruction pavgw, in units of the last bit. */
 #define ROUNDED_UP 0.25
-/* The same of those by which a sample is smoothed: of the averages in smoothed(), by their weights. */
+/* Mean upward rounding of a smoothed sample: that of the averages in smoothed(), times their
+ * weights. */
 #define SMOOTHED_UP (ROUNDED_UP * (1.0 + 0.5 + 0.5 + 0.25 + 0.125))
 
-/* Rounds taps, times a factor, to integers, of which those beside the middle stand for two
- * samples; the one in the middle takes what is missing to the sum, so that a flat picture stays
- * as it is. Returns false if one does not fit 16 bits. */
+/* Rounds the taps times `factor` to 16-bit integers. A tap beside the middle one weighs the
+ * average of two samples. The middle tap absorbs the rounding errors of the others, so that a
+ * flat picture stays unchanged. Returns false if a tap does not fit 16 bits. */
 static bool
 round_averages (const Taps *taps, double factor, int far_bits,
     RowsAveragesTaps *to, AxisLoss *loss)
@@ -84,7 +86,7 @@ round_averages (const Taps *taps, double factor, int far_bits,
   to->edges = 0;
   to->near = near;
   to->far_bits = far_bits;
-  /* The sum of the far ones is cut off, too. */
+  /* The shift of the far taps' sum cuts off bits, too. */
   loss->mean = near <= radius ? 0.5 * (1.0 - far_unit) : 0.0;
   for (int i = radius; i >= 0; i--) {
     const double unit = i < near ? 1.0 : far_unit;
@@ -105,8 +107,8 @@ round_averages (const Taps *taps, double factor, int far_bits,
   return true;
 }
 
-/* A weight of one sample or, of two, of their average, as an integer of 16 bits; false: it does not fit
- * them. */
+/* Rounds *weight to a 16-bit integer, which weighs one sample or the average of two. Sets
+ * *weight to its exact value. Returns false if it does not fit 16 bits. */
 static bool
 round_weight (double *weight, int samples, int32_t *to)
 {
@@ -119,8 +121,8 @@ round_weight (double *weight, int samples, int32_t *to)
   return true;
 }
 
-/* Fits taps, times a factor, to smoothed samples, and rounds them. Returns false if they do not fit 16
- * bits. */
+/* Fits the taps times `factor` to smoothed samples (rows-fit.h) and rounds them. Returns false
+ * if there is no fit, or if a tap does not fit 16 bits. */
 static bool
 fit_smoothed (
     const Taps *taps, double factor, RowsAveragesTaps *to, AxisLoss *loss)
@@ -164,7 +166,7 @@ fit_smoothed (
   return true;
 }
 
-/* As fit_smoothed(), which takes long, once for the taps. */
+/* fit_smoothed() is slow: this calls it once for the same taps and keeps the result (memo.h). */
 static bool
 round_smoothed (
     const Taps *taps, double factor, RowsAveragesTaps *to, AxisLoss *loss)
@@ -188,7 +190,7 @@ round_smoothed (
   return made.fits;
 }
 
-/* What a sum of samples that are all the same comes to. */
+/* The sum along an axis of samples that all equal `sample`. */
 static uint16_t
 sum_of_flat (const RowsAveragesTaps *taps, unsigned sample)
 {
@@ -209,7 +211,7 @@ sum_of_flat (const RowsAveragesTaps *taps, unsigned sample)
 /* How the axes' taps are rounded. */
 typedef struct
 {
-  bool smoothed; /* where they are long enough */
+  bool smoothed; /* on axes that are long enough */
   int far_bits;
 } Rounding;
 
@@ -222,12 +224,14 @@ round_axis (const Taps *taps, double factor, const Rounding *how,
       : round_averages (taps, factor, how->far_bits, to, loss);
 }
 
-/* Finds the integers; false: more is lost than is allowed. */
+/* Finds the integer taps of both axes. Returns false if they do not fit 16 bits, or if they
+ * lose more than `aim` allows. */
 static bool
 plan_axes (const RowsJob *job, const RowsAveragesAim *aim,
     RowsAverages *averages, const Rounding *how)
 {
-  /* Rows are to sum to 1: sums of columns fill 16 bits as samples do. */
+  /* The taps of rows are scaled to sum to 1, and those of columns take their gain: sums of
+   * columns fill 16 bits as samples do. */
   const double gain = taps_sum (job->x);
   const double code = ldexp (1.0, 16 - averages->depth);
   AxisLoss x, y;
@@ -236,7 +240,8 @@ plan_axes (const RowsJob *job, const RowsAveragesAim *aim,
   if (!round_axis (job->x, 1.0 / gain, how, &averages->x, &x)
       || !round_axis (job->y, gain, how, &averages->y, &y))
     return false;
-  /* Averages of sums of columns are rounded up. Those of samples are not, which leave so many bits. */
+  /* Averages of column sums are rounded up. Averages of samples are exact: the low bits of
+   * samples are zero. */
   bias = fmax (x.mean + y.mean - x.up + (aim->rounds ? 0.5 * code : 0.0), 0.0);
   averages->bias = (uint16_t) lrint (bias);
   return x.lost + y.lost + x.up + fabs (bias - averages->bias)
@@ -254,7 +259,7 @@ is_intel (void)
 #endif
 }
 
-/* Whether smoothed samples are worth a try: deeper ones than bytes would lose too much. */
+/* Whether smoothed samples are worth a try: samples of two bytes would lose too much. */
 static bool
 suits_smoothing (const RowsJob *job, const RowsAveragesKernels *kernels)
 {
@@ -276,7 +281,8 @@ has_room (const RowsJob *job, const RowsAverages *averages)
       <= ROWS_SMOOTHED_SAMPLES;
 }
 
-/* Whether averages of samples as they are take less time than products in pairs: those begin more slowly. */
+/* Whether averages of unsmoothed samples take less time than products in pairs, which start
+ * more slowly. */
 static bool
 are_fast (const RowsJob *job, const RowsAveragesKernels *kernels)
 {
@@ -303,11 +309,13 @@ rows_suit_averages (const RowsJob *job, const RowsAveragesKernels *kernels)
 {
   return kernels != NULL
       && job->n_samples >= ROWS_RUN
-      /* What stands for the samples beyond one end of a row lies at the other. */
+      /* If the border wraps, samples beyond one end of a row lie at its other end: one strip
+       * must hold the row. */
       && (job->border != SEPCONV_WRAP || job->n_samples <= ROWS_MAX_STRIP);
 }
 
-/* Finds the integers in one of the ways that there are. */
+/* Finds the integer taps: for smoothed samples if these suit, else with as few more bits for
+ * far taps as the accuracy allows. */
 static bool
 find_axes (const RowsJob *job, const RowsAveragesKernels *kernels,
     const RowsAveragesAim *aim, RowsAverages *averages)
@@ -347,7 +355,7 @@ rows_plan_averages (const RowsJob *job, const RowsAveragesKernels *kernels,
   return true;
 }
 
-/* A 16-bit integer in both halves. */
+/* x rounded to a 16-bit integer, in both halves of 32 bits. */
 static int32_t
 in_both_halves (double x)
 {
@@ -358,7 +366,8 @@ bool
 rows_plan_sharpen (const RowsJob *job, const RowsAveragesKernels *kernels,
     double amount, double threshold, double offset, RowsAverages *averages)
 {
-  /* Of a difference, in codes: half of it is cut off to whole units of 16 bits. */
+  /* Error of a difference, in codes: halving it cuts off at most one unit of the last of 16
+   * bits. */
   const double cut = ldexp (1.0, -8);
   RowsAveragesAim aim = { .rounds = false, .offset = offset };
   RowsSharpen sharpen = { .fraction = MOST_FRACTION };
@@ -366,7 +375,7 @@ rows_plan_sharpen (const RowsJob *job, const RowsAveragesKernels *kernels,
 
   if (job->channel->sample_bytes != 1)
     return false;
-  /* So that the amount and its products fit 16 bits. */
+  /* As many fraction bits as let the amount and its products fit 16 bits. */
   while (sharpen.fraction > 0
       && ldexp (fabs (amount), sharpen.fraction + 8) > INT16_MAX)
     sharpen.fraction--;
@@ -389,14 +398,14 @@ rows_plan_sharpen (const RowsJob *job, const RowsAveragesKernels *kernels,
   return true;
 }
 
-/* Samples of a row that strips have. */
+/* Samples of a row that strips cover. */
 static int
 samples_of (const RowsJob *job)
 {
   return rows_averages_end (job) - rows_averages_begin (job);
 }
 
-/* Divides a plane into strips, and these into bands so that there are about so many parts. */
+/* Divides a plane into strips and these into bands, about `parts` bands in all. */
 static void
 divide (RowsJob *job, int parts)
 {
@@ -404,7 +413,7 @@ divide (RowsJob *job, int parts)
   const int bytes_a_sample = LINE_BYTES
       + job->channel->sample_bytes * (job->y->n + ROWS_MAX_AT_ONCE)
       + (y->smoothed ? 2 * rows_smoothed_lines (y) : 0);
-  /* Strips are wider by up to a run. */
+  /* rows_averages_strip() makes strips wider by up to ROWS_RUN samples. */
   const int most = min_int (max_int (MIN_STRIP, STRIP_BYTES / bytes_a_sample),
       ROWS_MAX_STRIP - ROWS_RUN);
 
@@ -415,7 +424,7 @@ divide (RowsJob *job, int parts)
           divide_up (rows_needed (job), ROWS_MAX_AT_ONCE)));
 }
 
-/* Averages that an axis takes of a sample. */
+/* Averages that an axis needs for each sample. */
 static int
 averages_of (const RowsAveragesTaps *taps)
 {

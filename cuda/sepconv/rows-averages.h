@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* rows-averages: blurs of samples of 8 to 12 bits by 16-bit integers alone. Their taps are
- * symmetric, none is negative, and they sum to 1 at most: two samples at the same distance
- * from the middle are averaged first, and the high half of a 16-bit product weighs the
- * average. No sum needs more than 16 bits, and samples stay where they lie, however many
- * channels they are of. rows-averages-kernels.h has the inner loops. */
+/* rows-averages: blurs of samples of 8 to 12 bits by 16-bit integers alone. The taps are
+ * symmetric, none is negative, and they sum to at most 1: two samples at the same distance from
+ * the middle are averaged first, and the high half of a 16-bit product weighs the average. No
+ * sum needs more than 16 bits, and samples are read as they lie in memory, with any number of
+ * channels. rows-averages-kernels.h has the inner loops. */
 #pragma once
 
 #include "rows-fit.h"
@@ -14,116 +14,120 @@
 /* Largest radius: more products lose too much. */
 #define ROWS_AVERAGES_RADIUS ROWS_FIT_MOST_REACH
 
-/* Taps of far samples may hold so many more bits at most, and with them what is cut off of their
- * products is less. */
+/* Most extra bits of the taps of far samples: with extra bits, less is cut off from their
+ * products. */
 #define ROWS_AVERAGES_FAR_BITS 3
-/* Distances that are near come so many at a time. */
+/* The number of near distances is a multiple of this. */
 #define ROWS_AVERAGES_NEAR 8
 
-/* Of one axis. A sum is
+/* The taps of one axis. The fraction of each product, in units of 2^-16, is cut off. A sum is
  *
  *   tap[0] * middle + sum over i < near of tap[i] * average[i]
  *     + (sum over i from near to radius of tap[i] * average[i]) >> far_bits
  *
- * with the fractions of 2^-16 cut off each product. If it is a sum of smoothed samples, as rows-fit.h
- * has it, the middle and the averages are of those, none is far, and added are
+ * With smoothed samples (rows-fit.h), the middle and the averages are those of smoothed
+ * samples, no tap is far, and this is added:
  *
- *   sum over e < edges of edge[e] * average of the two samples at distance reach - e */
+ *   sum over e < edges of edge[e] * average of the two samples at distance reach - e
+ */
 typedef struct
 {
-  int reach;  /* the radius of the taps that are wanted */
-  int radius; /* of tap[]; the same, unless samples are smoothed */
+  int reach;  /* radius of the blur */
+  int radius; /* of tap[]; equals reach unless samples are smoothed */
   bool smoothed;
   int edges;
   int32_t edge[ROWS_FIT_MOST_EDGES]; /* as tap[] */
-  int near; /* 1 more than a multiple of ROWS_AVERAGES_NEAR; above the radius: none is far */
+  /* Distance of the first far tap, 1 more than a multiple of ROWS_AVERAGES_NEAR; above the
+   * radius: no tap is far. */
+  int near;
   int far_bits;
   int32_t tap[ROWS_AVERAGES_RADIUS + 1]; /* the 16-bit integer in both halves */
 } RowsAveragesTaps;
 
-/* How a blur is taken away from its picture, of samples of a byte:
+/* Sharpening of one-byte samples by their blur. `in` and `blur` fill 16 bits:
  *
- *   difference = (in - blur) / 2, of what fills 16 bits; 0 unless it is above the threshold
+ *   difference = (in - blur) / 2; 0 unless |difference| > threshold
  *   result = ((in >> 8 << fraction) + difference * amount / 2^15 + half) >> fraction
  *
- * The product is rounded, and sums are held within 16 bits: only what is clamped anyway is
- * beyond. 16-bit integers are in both halves. */
+ * The product is rounded. Sums saturate at 16 bits, which only changes results that are clamped
+ * anyway. amount, threshold and half are 16-bit integers, in both halves. */
 typedef struct
 {
   int fraction;
   int32_t amount, threshold, half;
 } RowsSharpen;
 
-/* Samples are codes shifted left until they fill 16 bits, in sums of columns, too. */
+/* The integers of both axes. Samples are codes shifted left to fill 16 bits; sums of columns
+ * fill 16 bits, too. */
 struct RowsAverages
 {
   RowsAveragesTaps x, y;
   int depth; /* bits of a code */
-  /* To the sums of rows: what was cut off, on average, and half a code unless the sums are taken away
-   * from the picture. */
+  /* Added to the sums of rows: the mean of what was cut off, and half a code for rounding
+   * unless the sums are for sharpening. */
   uint16_t bias;
   RowsSharpen sharpen;
-  /* Where the border is constant, by channel: the sample beyond it, and the sum of a column
-   * of them. */
+  /* For a constant border, by channel: the border sample, and the sum of a column of border
+   * samples. */
   uint16_t border[IMAGE_MAX_CHANNELS], outside[IMAGE_MAX_CHANNELS];
 };
 
-/* Rows of smoothed samples that a strip keeps: those of a window, and those beside it that rows of the
- * result are made of, ROWS_MAX_AT_ONCE at a time. */
+/* Rows of smoothed samples that a strip keeps: those of a window, and ROWS_MAX_AT_ONCE more for
+ * the rows of the result that are made together. */
 static inline int
 rows_smoothed_lines (const RowsAveragesTaps *y)
 {
   return 2 * ROWS_SMOOTHED_STEP * y->radius + ROWS_MAX_AT_ONCE;
 }
 
-/* Samples from one of them to the next one, if there are n in each: an odd number of half lines of a cache,
- * so that they do not share the same few of its sets. */
+/* Pitch of smoothed rows of n samples, in samples: an odd number of cache lines, so that the
+ * rows do not all share a few sets of the cache. */
 static inline int
 rows_smoothed_pitch (int n)
 {
   return round_up (n, ROWS_RUN) + ROWS_RUN / 2;
 }
 
-/* What sums of averages are for. */
+/* Requirements on the sums. */
 typedef struct
 {
-  double most_lost; /* codes, before the last rounding to whole ones */
-  bool rounds;      /* whether that rounding is the next step */
-  double offset;    /* what the blur of a flat picture is off, codes */
+  double most_lost; /* largest error before the final rounding, codes */
+  bool rounds;      /* whether the final rounding is the next step */
+  double offset;    /* error of the blur of a flat picture, codes */
 } RowsAveragesAim;
 
-/* The jobs of a frame, which the workers share together. */
+/* The jobs of a frame, whose items all workers share. */
 typedef struct
 {
-  uint8_t *strips; /* the workers' RowsStrips, so many bytes apart */
+  uint8_t *strips; /* each worker's RowsStrip, strip_bytes apart */
   size_t strip_bytes;
   int n;
   RowsJob job[SEPCONV_MAX_CHANNELS];
-  int end[SEPCONV_MAX_CHANNELS]; /* items of the jobs up to this one */
+  int end[SEPCONV_MAX_CHANNELS]; /* items of job 0 to this one */
 } RowsAveragesRun;
 
 /* The inner loops for one instruction set. */
 typedef struct RowsAveragesKernels
 {
-  WorkersJob filter; /* of a RowsAveragesRun */
-  /* Up to how many taps that is faster than products in pairs, if samples are not smoothed, and where
-   * there are three channels. */
+  WorkersJob filter; /* user: a RowsAveragesRun */
+  /* Most taps of an axis with which unsmoothed averages are faster than products in pairs; the
+   * second figure is for three channels. */
   int most_taps, most_taps_of_three;
-  /* Up to how many taps those products are faster than smoothed samples on Intel's processors; 0: never. There,
-   * loads that lie in two lines of the cache cost more. */
+  /* Most taps of an axis with which products in pairs are faster than smoothed samples on Intel
+   * processors, where loads across two cache lines cost more; 0: never. */
   int rival_taps;
 } RowsAveragesKernels;
 
-/* What was found for a job. */
+/* The result of planning a job. */
 typedef struct
 {
-  unsigned revision;     /* of the plan that the rest is of; 0: of none */
+  unsigned revision;     /* the plan's, for which the rest was found; 0: none */
   int n_samples, height; /* of the job */
   bool hold;             /* whether the integers are exact enough, and faster */
   RowsAverages integers;
 } RowsAveragesPlan;
 
-/* What a plan keeps for them. */
+/* State of a plan for averages. */
 struct RowsAveragesState
 {
   RowsAveragesPlan planned
@@ -131,8 +135,8 @@ struct RowsAveragesState
   RowsAveragesRun run;
 };
 
-/* Whether that was for other taps than those of a revision, or for a job of another size, which both
- * decide: then it is to be found for these. */
+/* Whether `planned` is for another revision of the plan or another size of the job, both of
+ * which decide. If so, records the new ones, and the caller must plan anew. */
 static inline bool
 rows_averages_renew (
     RowsAveragesPlan *planned, unsigned revision, const RowsJob *job)
@@ -146,26 +150,28 @@ rows_averages_renew (
   return true;
 }
 
-/* Whether kernels, which may be NULL, take a job's samples as they lie. */
+/* Whether `kernels` can filter rows of the job's size; false if they are NULL. */
 bool rows_suit_averages (
     const RowsJob *job, const RowsAveragesKernels *kernels);
-/* Finds the integers for a job; false: they do not suit it, or more would be lost, or products in
- * pairs are faster. */
+/* Finds the integers for a job. Returns false if averages do not suit it, if they would lose
+ * more than `aim` allows, or if products in pairs are faster. */
 bool rows_plan_averages (const RowsJob *job, const RowsAveragesKernels *kernels,
     const RowsAveragesAim *aim, RowsAverages *averages);
-/* The same for what comes out if `amount` times the difference from the blur is added to the
- * picture where it is above `threshold`, codes. `offset`: as RowsAveragesAim's. */
+/* The same for sharpening: where the picture differs from its blur by more than `threshold`
+ * codes, `amount` times the difference is added to it. `offset`: see RowsAveragesAim. */
 bool rows_plan_sharpen (const RowsJob *job, const RowsAveragesKernels *kernels,
     double amount, double threshold, double offset, RowsAverages *averages);
-/* What the blur of a flat picture is off by, codes, if channels' offsets are those of sums. */
+/* The error of the blur of a flat picture, in codes, if the channels' offsets are those of SUM
+ * (method.h). */
 double rows_averages_offset (const RowsJob *job);
 
-/* Divides the run's jobs into strips and bands, and runs them all. Without kernels there are none. */
+/* Divides the run's jobs into strips and bands, and runs them all. `kernels` may be NULL if
+ * there are no jobs. */
 void rows_run_averages (
     RowsAveragesRun *run, Workers *workers, const RowsAveragesKernels *kernels);
 
-/* The first row of a band; that of the one behind the last band is the end of those that are needed. All
- * others are multiples of ROWS_MAX_AT_ONCE from the first one. */
+/* The first row of a band; `band` == bands gives the end of the needed rows. Each band begins a
+ * multiple of ROWS_MAX_AT_ONCE rows below the first one. */
 static inline int
 rows_averages_band (const RowsJob *job, int band)
 {
@@ -176,8 +182,8 @@ rows_averages_band (const RowsJob *job, int band)
           + (int) ((int64_t) groups * band / job->bands) * ROWS_MAX_AT_ONCE);
 }
 
-/* The samples of a row that strips have: those that are needed, and ROWS_RUN at least. A strip of
- * a picture that wraps around has them all. */
+/* The samples [begin, end) of a row that strips cover: those that are needed, and at least
+ * ROWS_RUN; all of them if the border wraps. */
 static inline int
 rows_averages_end (const RowsJob *job)
 {
@@ -197,8 +203,8 @@ rows_averages_begin (const RowsJob *job)
   return job->border == SEPCONV_WRAP ? 0 : begin < most ? begin : most;
 }
 
-/* The first sample of a strip; that of the one behind the last strip is the end. Strips have
- * ROWS_RUN samples at least, since half of the narrowest is that and ROWS_RUN more. */
+/* The first sample of a strip; `strip` == strips gives the end. If there are several, their
+ * mean width is at least MIN_STRIP / 2, 2 ROWS_RUN, so that rounding leaves at least ROWS_RUN. */
 static inline int
 rows_averages_strip (const RowsJob *job, int strip)
 {
@@ -210,7 +216,7 @@ rows_averages_strip (const RowsJob *job, int strip)
               * ROWS_RUN;
 }
 
-/* The job that an item belongs to, and its number there. */
+/* Returns the job that an item belongs to; *item becomes its index in that job. */
 static inline const RowsJob *
 rows_averages_job (const RowsAveragesRun *run, int *item)
 {

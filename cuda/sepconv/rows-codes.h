@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The way of rows-kernels.h for samples of up to 12 bits: see rows-lines.h. */
+/* rows-codes: the inner loops of rows-kernels.h for samples of up to 12 bits: see rows-lines.h. */
 #include "rows-lines.h"
 
 static inline __attribute__ ((always_inline)) void
@@ -12,8 +12,8 @@ write_pixels (const RowsJob *job, const int16_t *line, const int32_t *start,
   store_pixels (job->channel, to, pixels, n);
 }
 
-/* Writes a row of the result from its line: whole vectors of samples next to each other where
- * they belong, all others by way of `samples`. */
+/* Writes a row of the result from its line: whole vectors of adjacent samples directly, all
+ * others by way of `samples`. */
 static void
 write_row (const Strip *strip, const int16_t *line, uint8_t *row)
 {
@@ -35,8 +35,8 @@ write_row (const Strip *strip, const int16_t *line, uint8_t *row)
     for (; i + 2 * SHORTS <= strip->n; i += 2 * SHORTS)
       write_pixels (job, line + i, start + i / 2, row + i * bytes, 2);
   }
-  /* Pixels of three samples are in pairs of six, of which the strip's last sample may lie five
-   * further on than in the strip. */
+  /* Pixels of three samples lie in pairs of six, of which the last one may end up to five
+   * samples behind the strip. */
   for (int k = i; k < strip->n + (job->step == 3 ? 5 : 0); k += N)
     write_pixels (
         job, line + k, start + k / 2, samples + k * bytes, PAIRS_AT_ONCE);

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #define MOST_UNKNOWNS (ROWS_FIT_MOST_RADIUS + 1 + ROWS_FIT_MOST_EDGES)
-/* How much more than a tap the sum counts, so that it is nearly kept. */
+/* Weight of the sum in the least squares, compared with a tap: so that the sum is nearly kept. */
 #define SUM_WEIGHT 1e3
 
-/* Of a smoothed sample, by the distance from it. */
+/* The weights of smoothing, by the distance from the smoothed sample. */
 static const double smoothing[ROWS_SMOOTHING_REACH + 1] = { 6.0 / 16.0,
   4.0 / 16.0, 1.0 / 16.0 };
 
@@ -20,7 +20,8 @@ count_unknowns (const RowsFit *fit)
   return fit->radius + 1 + fit->edges;
 }
 
-/* What a sample at a distance from the result weighs if unknown number `i` is 1. */
+/* The weight of a sample at `distance` from the result if unknown number `i` is 1 and all
+ * others are 0. */
 static double
 base (const RowsFit *fit, int i, int distance)
 {
@@ -36,8 +37,8 @@ base (const RowsFit *fit, int i, int distance)
   return weight;
 }
 
-/* Solves matrix * x = b for a symmetric matrix, which is overwritten, by Cholesky's decomposition. `x` holds b
- * before. Returns false if the matrix is singular. */
+/* Solves matrix * x = b for a symmetric matrix by Cholesky's decomposition, which overwrites
+ * the matrix. On entry `x` holds b. Returns false if the matrix is singular. */
 static bool
 solve (double matrix[MOST_UNKNOWNS][MOST_UNKNOWNS], double *x, int n)
 {
@@ -76,10 +77,12 @@ rows_fit (RowsFit *fit, const Taps *taps)
   memset (fit, 0, sizeof *fit);
   fit->reach = taps->n / 2;
   fit->radius = fit->reach / ROWS_SMOOTHED_STEP - 1;
-  /* Two, and one more that smoothed samples do not reach. */
+  /* Two; and if `reach` is odd a third, since smoothed samples do not reach the outermost
+   * sample. */
   fit->edges = 2 + fit->reach % ROWS_SMOOTHED_STEP;
   n = count_unknowns (fit);
-  /* The rows of the least squares: a sample's weight at each distance, and their sum. */
+  /* The equations of the least squares: one for the weight at each distance, and one for the
+   * sum of the weights. */
   for (int row = 0; row <= fit->reach + 1; row++) {
     const bool sum = row > fit->reach;
     const double weight = sum ? SUM_WEIGHT : row > 0 ? 2.0 : 1.0;
@@ -89,7 +92,7 @@ rows_fit (RowsFit *fit, const Taps *taps)
     for (int i = 0; i < n; i++)
       of[i] = sum ? (i > 0 ? 2.0 : 1.0) : base (fit, i, row);
     for (int i = 0; i < n; i++) {
-      /* Few smoothed samples reach one at that distance. */
+      /* Few smoothed samples contain the sample at this distance. */
       if (of[i] == 0.0)
         continue;
       x[i] += weight * of[i] * wanted;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* rows-fit: a long blur as a shorter one of a smoothed picture, with half of the products. Every
- * second sample that is smoothed by (1, 4, 6, 4, 1) / 16 is weighed, and the last samples at each
- * end as they are, since a blur may end with a jump (Neuvo, Dong and Mitra, Interpolated finite
- * impulse response filters, IEEE Transactions on Acoustics, Speech, and Signal Processing 32(3),
- * 1984):
+/* rows-fit: a long blur as a shorter one of a smoothed picture, with half of the products. The
+ * picture is smoothed by (1, 4, 6, 4, 1) / 16, and taps weigh every second smoothed sample. The
+ * outermost samples at each end are weighed unsmoothed, since a blur may end with a jump
+ * (Neuvo, Dong and Mitra, Interpolated finite impulse response filters, IEEE Transactions on
+ * Acoustics, Speech, and Signal Processing 32(3), 1984):
  *
  *   smooth[k] = (in[k-2] + 4 in[k-1] + 6 in[k] + 4 in[k+1] + in[k+2]) / 16
  *   result[k] = tap[0] * smooth[k]
@@ -14,9 +14,9 @@
 
 #include "../taps.h"
 
-/* Samples to either side that a smoothed one is made of. */
+/* Samples to either side that a smoothed sample is made of. */
 #define ROWS_SMOOTHING_REACH 2
-/* By how many samples smoothed ones are apart. */
+/* Distance in samples between the smoothed samples of neighbouring taps. */
 #define ROWS_SMOOTHED_STEP 2
 
 /* Radii of blurs that may be fitted. */
@@ -34,10 +34,10 @@ typedef struct
   double edge[ROWS_FIT_MOST_EDGES];
 } RowsFit;
 
-/* Finds the taps whose squares of differences from a blur's are least, none of them negative; they
- * sum to about the same. The blur is symmetric and of such a radius. Returns false if its taps are so
- * unusual that there are none. */
+/* Fits the taps to those of a blur by least squares; they sum to about the same, and negative
+ * ones become 0. The blur is symmetric, and its radius is ROWS_FIT_LEAST_REACH to
+ * ROWS_FIT_MOST_REACH. Returns false if its taps are so unusual that there is no solution. */
 bool rows_fit (RowsFit *fit, const Taps *taps);
 
-/* What a sample at that distance from the result, 0 to `reach`, weighs in effect. */
+/* The effective weight of a sample at `distance`, 0 to `reach`, from the result. */
 double rows_fit_effective (const RowsFit *fit, int distance);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* rows-kernels: the inner loops of rows.c for the instruction set that the including file is
- * compiled for. It defines ROWS_KERNELS, the name of the RowsKernels. */
+ * compiled for. That file defines ROWS_KERNELS, the name of the RowsKernels. */
 #include "rows.h"
 
 #include "border.h"
@@ -8,10 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Rows that columns are summed for at a time: theirs fit the first-level cache. */
+/* Rows of the result for which columns are summed at a time: their sums fit the first-level
+ * cache. */
 #define COLUMN_ROWS 64
 
-/* Bytes of a vector. Wider ones than the instruction set has would be kept in memory. */
+/* Bytes of a vector. Compilers would keep vectors wider than the instruction set's in memory. */
 #if defined __AVX512BW__
 #define VECTOR_BYTES 64
 #elif defined __AVX2__
@@ -19,7 +20,7 @@
 #else
 #define VECTOR_BYTES 16
 #endif
-/* Vectors of sums that there are registers for, twice. */
+/* Vectors of sums at a time: each takes two registers. */
 #define AT_ONCE 4
 
 #define SUM float

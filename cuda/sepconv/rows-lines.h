@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Sums of samples of up to 12 bits for the includers: they and the taps are 16-bit integers,
- * two products to a 32-bit sum by one instruction. See RowsCodeTaps.
+/* rows-lines: sums of samples of up to 12 bits, for the including files. Samples and taps are
+ * 16-bit integers; one instruction adds two products to a 32-bit sum. See RowsCodeTaps.
  *
- * A strip of columns is marched down, ROWS_AT_ONCE rows of the result at a time. First columns
- * are summed: samples come from the frame itself, each with the one below it, and go to the
- * sums of all those rows. The sums become 16-bit lines, which stay in the nearest cache. In a line,
- * pixels lie in pairs, a channel's two samples side by side: taps 2 p and 2 p + 1 of a pair's
- * first pixel take the same pair p pairs further on as taps 2 p - 1 and 2 p of the second. */
+ * Each strip of columns is processed from top to bottom, ROWS_AT_ONCE rows of the result at a
+ * time. Columns are summed first: each sample is read from the frame together with the one
+ * below it, and this pair goes to the sums of all those rows. The sums become 16-bit lines,
+ * which stay in the first-level cache. In a line, pixels lie in pairs, with a channel's two
+ * samples side by side: the pair that lies p pairs further on meets taps 2 p and 2 p + 1 of a
+ * pair's first pixel, and taps 2 p - 1 and 2 p of its second pixel. */
 #include "rows-vectors.h"
 
-/* As many as there are registers for, of 16 or 32. */
+/* Rows of the result at a time: as many as 16 or 32 registers allow. */
 #define ROWS_AT_ONCE (VECTOR_BYTES == 64 ? 8 : 4)
-/* Vectors of pairs of pixels at a time: an addition of products has a latency of several. */
+/* Vectors of pairs of pixels at a time: one ADD_PRODUCTS() has a latency of several cycles. */
 #define PAIRS_AT_ONCE (VECTOR_BYTES == 64 ? 4 : 2)
 
 _Static_assert(ROWS_AT_ONCE <= ROWS_MAX_AT_ONCE, "memory for fewer rows");
 
-/* Pairs of rows of a window: so many at least that no pair which begins some windows ends
- * others. */
+/* Pairs of rows of a window: at least so many that no pair with which some windows begin is one
+ * with which others end. */
 static inline int
 window_pairs (const RowsCodeTaps *codes)
 {
@@ -25,15 +26,15 @@ window_pairs (const RowsCodeTaps *codes)
                                                : codes->y_pairs;
 }
 
-/* Rows of the windows of ROWS_AT_ONCE rows of the result together. */
+/* Rows of the union of the windows of ROWS_AT_ONCE rows of the result. */
 static inline int
 window_rows (const RowsCodeTaps *codes)
 {
   return 2 * window_pairs (codes) - 2 + ROWS_AT_ONCE;
 }
 
-/* A strip on its way down. Its lines begin with the sample that the first tap of its first
- * pixel takes. */
+/* A strip in progress. Its lines begin with the sample that the first tap of its first pixel
+ * takes. */
 typedef struct
 {
   const RowsJob *job;
@@ -42,18 +43,18 @@ typedef struct
   /* Sample of the row that lines begin with; < 0: before its first one. */
   int origin;
   int length; /* samples of a line, a multiple of SHORTS */
-  /* So many samples of a line are copied to `edges`, then `middle` are read in place, and
-   * those behind are copied, too. */
+  /* The first `left` samples of a line are copied to `edges`, the next `middle` samples are
+   * read in place, and the rest is copied, too. */
   int left, middle;
-  /* Row of the picture that the first window begins with, and how many rows from there on
-   * `edges` have held. */
+  /* Row of the picture with which the first window begins, and how many rows from there on have
+   * been copied to `edges`. */
   int first, taken;
-  /* Rows of the windows of a few rows of the result, and those that are new to the next ones:
-   * their edges, and what is read in place. */
+  /* Rows of the current windows, and rows that the next windows add: their copied edges, and
+   * the samples that are read in place. */
   const uint8_t *edges[ROWS_MAX_WINDOWS], *inside[ROWS_MAX_WINDOWS];
 } Strip;
 
-/* Copies sample i of a row; i < 0: what stands beyond the constant border of channel -1 - i. */
+/* Copies sample i of a row; i < 0: the constant border's sample of channel -1 - i. */
 static void
 copy_edge (const RowsJob *job, uint8_t *to, const uint8_t *row, int i)
 {
@@ -94,7 +95,7 @@ copy_samples (
 }
 
 /* Copies the samples of row v of the window that are not read in place: those outside the
- * picture, and those that would be read with others behind the row's end. */
+ * picture, and those whose vector would reach behind the row's end. */
 static void
 take_row (const Strip *strip, int v)
 {
@@ -118,7 +119,7 @@ take_row (const Strip *strip, int v)
   }
 }
 
-/* The samples of row v of the window that are read in place. */
+/* Address of the samples of row v of the window that are read in place. */
 static const uint8_t *
 samples_of_row (const Strip *strip, int v)
 {
@@ -131,7 +132,7 @@ samples_of_row (const Strip *strip, int v)
           + (ptrdiff_t) (strip->origin + strip->left) * bytes;
 }
 
-/* Adds what two rows, one above the other, give to the sums of rows [first, last). */
+/* Adds the products of two rows, one below the other, to the sums of rows [first, last). */
 static inline __attribute__ ((always_inline)) void
 add_rows (Ints (*sum)[2], const uint8_t *const *row, ptrdiff_t at,
     const SepconvChannel *channel, const int bytes, const int32_t *taps,
@@ -151,9 +152,9 @@ add_rows (Ints (*sum)[2], const uint8_t *const *row, ptrdiff_t at,
   }
 }
 
-/* Sums n columns, a multiple of SHORTS, for ROWS_AT_ONCE rows of the result: row[i] is the
- * i-th row of their windows together, behind which are those that are new to the next ones.
- * Samples have so many bytes, a constant. */
+/* Sums n columns, a multiple of SHORTS, for ROWS_AT_ONCE rows of the result. row[i] is the i-th
+ * row of the union of their windows; the rows that the next windows add come after these. The
+ * bytes of a sample are a constant. */
 static inline __attribute__ ((always_inline)) void
 sum_columns_of (const RowsJob *job, const uint8_t *const *row, int n,
     int16_t *to, const int bytes)
@@ -285,8 +286,8 @@ spread_samples (
     memcpy (row + i * bytes, from + i * bytes, (size_t) ((n - i) * bytes));
 }
 
-/* Finds which samples of the lines are read in place, and what stands for those that are not
- * there. */
+/* Finds which samples of the lines are read in place, and prepares the start values and the row
+ * beyond a constant border. */
 static void
 begin_strip (Strip *strip)
 {
@@ -306,7 +307,7 @@ begin_strip (Strip *strip)
     strip->memory->start[i] = job->codes->start[c];
     c = c + 1 == job->step ? 0 : c + 1;
   }
-  /* A line begins whole pixels further to the left. */
+  /* A line begins a whole number of pixels left of the strip, so with the same channel. */
   for (int i = 0, c = channel; i < strip->length; i++) {
     memcpy (strip->memory->outside + i * job->channel->sample_bytes,
         &job->codes->border[c], (size_t) job->channel->sample_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* rows-neon: rows-vectors.h for 64-bit Arm. Ints is two registers, since 16-bit products take
- * the halves of one register to the sums of two. The two 16-bit factors that share a lane
- * elsewhere are in a register each. */
+/* rows-neon: rows-vectors.h for 64-bit Arm. Ints is two registers, since products of the 16-bit
+ * lanes of one register fill two registers of 32-bit sums. The two 16-bit factors that share a
+ * 32-bit lane elsewhere lie in one register each. */
 #include <arm_neon.h>
 
 #define SHORTS 16
@@ -37,7 +37,7 @@ load_sums (const int32_t *from)
 }
 #define LOAD_SUMS(p) load_sums (p)
 
-/* Eight pairs. */
+/* Loads eight pairs, their first values to `low` and their second ones to `high`. */
 static inline Ints
 load_pairs (const int16_t *from)
 {
@@ -187,7 +187,7 @@ store_codes (uint8_t *to, Ints a, int top, int shift)
               vminq_s16 (vmaxq_s16 (high_shorts (a), zero), most), count)));
 }
 
-/* 16 bytes, of which 12 are two pixels or pairs of pixels. */
+/* 16 bytes, of which the first 12 are two pixels of shorts, or two pairs of pixels of bytes. */
 typedef uint8x16_t Threes;
 #define LOAD_THREES(p) vld1q_u8 ((const uint8_t *) (p))
 #define STORE_THREES(p, a) vst1q_u8 ((uint8_t *) (p), a)

@@ -22,7 +22,7 @@ padded (int samples, int bytes)
       * ALIGNMENT;
 }
 
-/* The memories that have rows of samples that do not lie next to each other, as a bit each. */
+/* Bit mask of the image's memories that have rows of non-adjacent samples. */
 static unsigned
 find_apart (const SepconvPlan *plan)
 {
@@ -39,7 +39,7 @@ find_apart (const SepconvPlan *plan)
   return apart;
 }
 
-/* The most that a plan's memories `apart` take; SIZE_MAX: more than there can be. */
+/* Most bytes that the memories in the mask `apart` need; SIZE_MAX on overflow. */
 static size_t
 most_bytes (const SepconvPlan *plan, unsigned apart)
 {
@@ -60,7 +60,8 @@ most_bytes (const SepconvPlan *plan, unsigned apart)
   return bytes;
 }
 
-/* Makes the memory if there is none, or too little, as when a plan comes to filter one channel of several. */
+/* Allocates the memory if there is none, or too little, as when a plan begins to filter one
+ * channel of several. */
 static bool
 make_memory (
     const SepconvPlan *plan, RowsPlanar *planar, unsigned apart, Fault *fault)
@@ -84,8 +85,9 @@ rows_planar_prepare (const SepconvPlan *plan, RowsPlanar *planar, Fault *fault)
   return make_memory (plan, planar, find_apart (plan), fault);
 }
 
-/* Which channels are rows of their own depends on which are filtered: it may change from frame to frame, and takes no
- * more memory than all of them one by one. */
+/* Sets the places of all rows in the memory. Which channels share a row depends on which
+ * channels are filtered and may change from frame to frame; they never need more memory than
+ * with one row for each channel. */
 static void
 lay_out (RowsPlanar *planar, const SepconvPlan *plan, unsigned apart)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What filters by sums of floats or doubles share: they take runs of ROWS_RUN samples apart, sum
- * them and put them together. The includer defines SUM, NAME(), VECTOR_BYTES and AT_ONCE.
+/* rows-runs: functions for filters with sums of floats or doubles. They unpack, sum and store
+ * runs of ROWS_RUN samples. The including file defines SUM, NAME(), VECTOR_BYTES and AT_ONCE.
  *
  * clang-format does not see that NAME (x) (...) is one function. */
 /* clang-format off */
@@ -21,7 +21,7 @@ NAME (read_code) (const uint8_t *at, int bytes, int shift, SUM center)
   return (SUM) (image_read_raw (at, bytes) >> shift) - center;
 }
 
-/* Reads n of them. */
+/* Reads n codes, less the center. */
 static void
 NAME (unpack) (
     SUM *line, const uint8_t *row, const SepconvChannel *channel, int n)
@@ -37,7 +37,7 @@ NAME (unpack) (
       line[k] = NAME (read_code) (row + 2 * (ptrdiff_t) k, 2, shift, center);
 }
 
-/* A vector of sums, wherever they lie. */
+/* A vector of sums at any alignment of SUM. */
 typedef SUM NAME (Vector)
     __attribute__ ((vector_size (VECTOR_BYTES), aligned (sizeof (SUM)), may_alias));
 
@@ -76,7 +76,7 @@ NAME (sum_row) (SUM *out, const SUM *line, const SUM *taps, int n, int step,
     SUM_RUN (out + x, n, taps, line + x + i * step);
 }
 
-/* What stands for samples beyond a row's end. */
+/* Fills n samples beyond a row's end; index[k] is the rows_edge_index() of sample k. */
 static void
 NAME (fill_edge) (SUM *line, const uint8_t *row, const RowsJob *job,
     const int *index, int n)
@@ -91,8 +91,9 @@ NAME (fill_edge) (SUM *line, const uint8_t *row, const RowsJob *job,
               channel->sample_bytes, channel->shift, center);
 }
 
-/* Samples [first, last) of a row, some of which may be beyond its ends: left and right say what
- * stands for these, from sample -before and from the one behind the last on. */
+/* Loads samples [first, last) of a row, some of which may lie beyond its ends. `left` and
+ * `right` are the rows_edge_index() of these, from sample -before on and from sample n_samples
+ * on. */
 static void
 NAME (load_line) (SUM *line, const uint8_t *row, const RowsJob *job,
     const int *left, int before, const int *right, int first, int last)
@@ -112,7 +113,7 @@ static void
 NAME (store_run) (uint8_t *row, const SUM *values,
     const SepconvChannel *channel, int n)
 {
-  /* What is added to this keeps no fraction; instructions that round are not in every set. */
+  /* A sum with this keeps no fraction; not every instruction set has instructions that round. */
   const SUM rounder = (SUM) (sizeof (SUM) == sizeof (float) ? 0x1.8p23 : 0x1.8p52);
   const SUM top = (SUM) channel->max_code;
   const int shift = channel->shift;

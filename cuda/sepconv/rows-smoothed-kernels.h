@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What rows-averages-kernels.h, which includes this, does for taps of smoothed samples: rows-fit.h has the
- * formula. Rows are smoothed once and kept, one after the other in a ring, for all rows of the result that
- * they belong to; each line of sums of columns is smoothed before it is summed. */
+/* rows-smoothed-kernels: the part of rows-averages-kernels.h, which includes this file, for
+ * taps of smoothed samples; rows-fit.h has the formula. For the sums of columns, rows are
+ * smoothed once and kept in a ring for all rows of the result that need them. For the sums of
+ * rows, each line of column sums is smoothed before it is summed. */
 
-/* Rows of the result at a time: every second one belongs to the same smoothed rows. */
+/* Rows of the result at a time: every second one takes the same smoothed rows. */
 #define SMOOTHED_ROWS (ROWS_SMOOTHED_STEP * AVERAGED_ROWS)
 
 _Static_assert(SMOOTHED_ROWS == ROWS_MAX_AT_ONCE, "lines for all of them");
@@ -14,7 +15,7 @@ _Static_assert(
     (ROWS_FIT_LEAST_REACH - 1) / ROWS_SMOOTHED_STEP > AVERAGED_CONSTANT_RADII,
     "loops of constant radii are for samples as they are");
 
-/* (1, 4, 6, 4, 1) / 16 of five samples. Of bytes, no average is rounded. */
+/* (1, 4, 6, 4, 1) / 16 of five samples. With samples of a byte, all averages are exact. */
 static inline __attribute__ ((always_inline)) Ints
 smoothed (Ints a, Ints b, Ints c, Ints d, Ints e)
 {
@@ -29,8 +30,8 @@ smoothed_row (const AveragedStrip *strip, int row)
       * strip->pitch;
 }
 
-/* Smooths AVERAGED_ROWS rows of a strip from the one on that is number `row` of those that its band needs; `y`
- * is the picture's row that is this one's middle. */
+/* Smooths AVERAGED_ROWS rows of a strip. The first one is number `row` of the smoothed rows
+ * that the band needs, and its middle is row y of the picture. */
 static void
 smooth_rows (const AveragedStrip *strip, int row, int y)
 {
@@ -53,8 +54,9 @@ smooth_rows (const AveragedStrip *strip, int row, int y)
   }
 }
 
-/* What the edges of the taps add to AVERAGED_ROWS rows of the result: upper[i] and lower[i] are the i-th rows
- * from the first one on that the uppermost of them takes above and below it. */
+/* Sets `sum` to the sums of the taps' edges for AVERAGED_ROWS rows of the result. upper[i] and
+ * lower[i] are row i of the rows above and below, from the first one on that the uppermost row
+ * of the result takes. */
 static inline __attribute__ ((always_inline)) void
 average_edges (const RowsAveragesTaps *taps, const uint8_t *const *upper,
     const uint8_t *const *lower, ptrdiff_t at, Widening widening, Ints *sum,
@@ -77,13 +79,13 @@ average_edges (const RowsAveragesTaps *taps, const uint8_t *const *upper,
               SPREAD (taps->edge[e])));
 }
 
-/* The rows that sums of columns are made of for SMOOTHED_ROWS rows of the result. */
+/* The rows from which columns are summed for SMOOTHED_ROWS rows of the result. */
 typedef struct
 {
   const uint8_t *upper[SMOOTHED_ROWS + ROWS_FIT_MOST_EDGES - 1];
   const uint8_t *lower[SMOOTHED_ROWS + ROWS_FIT_MOST_EDGES - 1];
-  const uint8_t *next[SMOOTHED_ROWS]; /* that are new to the next window */
-  /* Those of every second row, as bytes. */
+  const uint8_t *next[SMOOTHED_ROWS]; /* that the next window adds */
+  /* Smoothed rows, as bytes, by the remainder of the result's row. */
   const uint8_t
       *smoothed[ROWS_SMOOTHED_STEP][2 * ROWS_FIT_MOST_RADIUS + AVERAGED_ROWS];
 } SmoothedWindow;
@@ -148,14 +150,14 @@ smooth_columns (const AveragedStrip *strip, int top, int y, int16_t *line)
     sum_smoothed_columns (strip, &window, line, 3);
 }
 
-/* Smooths a line of n sums of columns, with those that taps reach on both sides. */
+/* Smooths a line of n sums of columns, and of those that taps reach on both sides. */
 static void
 smooth_line (const RowsJob *job, const int16_t *line, int n, int16_t *to)
 {
   const int step = job->step;
   const int reach = ROWS_SMOOTHED_STEP * job->averages->x.radius * step;
 
-  /* Vectors that are stored lie in one line of the cache each. */
+  /* Stored vectors do not cross cache lines. */
   for (int i = -round_up (reach, SHORTS); i < n + reach; i += SHORTS)
     STORE_SHORTS (to + i,
         smoothed (LOAD (line + i - 2 * step), LOAD (line + i - step),

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The passes of rows-kernels.h for one type of sums: the includer defines SUM and
- * NAME(). Loops over ROWS_RUN samples have a constant length, so that the compiler
- * keeps them in vector registers.
+/* rows-sums: the passes of rows-kernels.h for one type of sums: the including file defines SUM
+ * and NAME(). Loops over ROWS_RUN samples have a constant length, so that the compiler keeps
+ * them in vector registers.
  *
  * clang-format does not see that NAME (x) (...) is one function. */
 /* clang-format off */
 #include "rows-runs.h"
 
-/* Sums of all rows, of n samples from `begin` on. */
+/* Sums along all rows, for n samples from `begin` on. */
 static void
 NAME (row_pass) (const RowsJob *job, SUM *sums, SUM *line, int begin, int n)
 {
@@ -25,8 +25,8 @@ NAME (row_pass) (const RowsJob *job, SUM *sums, SUM *line, int begin, int n)
   }
 }
 
-/* Codes of the rows that are needed, of n samples from `begin` on, from their sums: the rows that
- * neighbouring rows of the result share stay in the first-level cache. */
+/* Makes the needed rows of the result, n samples from `begin` on, from the sums of row_pass().
+ * The sums that neighbouring rows of the result share stay in the first-level cache. */
 static void
 NAME (column_pass) (const RowsJob *job, const SUM *sums, int begin, int n)
 {
@@ -81,7 +81,7 @@ NAME (filter_slabs) (void *user, int worker, int first, int last)
   }
 }
 
-/* What all slabs read. */
+/* Prepares the data that all slabs read. */
 static void
 NAME (prepare) (const RowsJob *job)
 {

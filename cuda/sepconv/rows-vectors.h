@@ -47,12 +47,12 @@ typedef __m128i Ints;
 #define LOAD_SUMS(p) LOAD (p)
 #define LOAD_PAIRS(p) LOAD (p)
 #define STORE_SHORTS(p, a) STORE (p, a)
-/* What SHIFT() shifts by, to the right, in each lane: a shift by one number for all would take
- * two steps. */
+/* The count for SHIFT(), a right shift, in each lane: to shift all lanes by one number would
+ * take two instructions. */
 #define COUNT(x) SPREAD (x)
 
-/* Of SHORTS bytes of two rows: each one with the one below it, in the order that
- * shorts_of_sums() takes. */
+/* Pairs each of SHORTS bytes of a row with the byte below it, as 16-bit factors in the order
+ * that shorts_of_sums() takes. */
 static inline void
 pairs_of_rows (
     const uint8_t *upper, const uint8_t *lower, Ints *low, Ints *high)
@@ -79,7 +79,7 @@ pairs_of_rows (
 #endif
 }
 
-/* The same of 16-bit samples, shifted right. */
+/* Loads SHORTS 16-bit samples, shifted right. */
 static inline Ints
 load_shorts (const uint8_t *row, int shift)
 {
@@ -135,7 +135,7 @@ shorts_of_sums (Ints low, Ints high, int bytes)
 }
 
 #if VECTOR_BYTES > 16
-/* The bytes of each 16 in another order. */
+/* Reorders the bytes within each 16 bytes. */
 static inline Ints
 in_order (Ints a, __m128i order)
 {
@@ -147,8 +147,8 @@ in_order (Ints a, __m128i order)
 }
 #endif
 
-/* Pixels of 1, 2 or 4 samples, in pairs of pixels: pair[2 i] and pair[2 i + 1] are the same
- * channel's, and i goes through the channels. */
+/* Arranges pixels of 1, 2 or 4 samples as pairs of pixels: elements 2 i and 2 i + 1 belong to
+ * the same channel, and i goes through the channels. */
 static inline Ints
 pairs_of_pixels (Ints pixels, int channels)
 {
@@ -174,9 +174,9 @@ pairs_of_pixels (Ints pixels, int channels)
 #endif
 }
 
-/* The way back: sums of the samples of the first pixel of each pair, and of the second, become
- * SHORTS samples, pixel after pixel, where there are 1, 2 or 4 channels; with 3, one of the
- * first and one of the second pixel in turn, as with 1. */
+/* The inverse: sums of the first and of the second pixels of pairs become SHORTS samples, pixel
+ * after pixel, where there are 1, 2 or 4 channels. With 3 channels, samples of the first and of
+ * the second pixel alternate, as with 1. */
 static inline Ints
 pixels_of_pairs (Ints first, Ints second, int channels)
 {
@@ -241,7 +241,7 @@ store_codes (uint8_t *to, Ints a, int top, int shift)
 }
 
 #if VECTOR_BYTES > 16
-/* 16 bytes, of which 12 are two pixels or pairs of pixels. */
+/* 16 bytes, of which the first 12 are two pixels of shorts, or two pairs of pixels of bytes. */
 typedef __m128i Threes;
 #define LOAD_THREES(p) _mm_loadu_si128 ((const __m128i *) (p))
 #define STORE_THREES(p, a) _mm_storeu_si128 ((__m128i *) (p), a)
@@ -249,17 +249,17 @@ typedef __m128i Threes;
 #endif
 #endif
 
-/* Puts n samples of three channels in pairs of pixels, which lie across vectors. */
+/* Arranges n samples of three channels as pairs of pixels, in place; the pairs cross vectors. */
 static inline void
 pair_threes (int16_t *line, int n)
 {
 #ifdef THREES_IN_ORDER
-  /* What follows a pair stays where it is. */
+  /* The four bytes behind a pair stay where they are. */
   static const uint8_t order[] = { 0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11, 12, 13,
     14, 15 };
   Threes next = LOAD_THREES (line);
 
-  /* A load of what has just been stored, in part, would wait for it. */
+  /* The load comes before the store: a load of bytes that were partly just stored would wait. */
   for (int i = 0; i < n; i += 6) {
     const Threes pixels = next;
 
@@ -278,14 +278,14 @@ pair_threes (int16_t *line, int n)
 #endif
 }
 
-/* Where sample i of pixels of three channels is in pairs of pixels. */
+/* Position in pairs of pixels of sample i of pixels of three channels. */
 static inline int
 paired_three (int i)
 {
   return i / 6 * 6 + i % 3 * 2 + i / 3 % 2;
 }
 
-/* The same of n bytes, to another place. */
+/* pair_threes() for n bytes, from `from` to `to`. */
 static inline void
 pair_three_bytes (uint8_t *to, const uint8_t *from, int n)
 {
@@ -308,7 +308,7 @@ pair_three_bytes (uint8_t *to, const uint8_t *from, int n)
     to[paired_three (i)] = from[i];
 }
 
-/* The way back, of bytes: n of them are written. */
+/* The inverse of pair_three_bytes(); writes n bytes. */
 static inline void
 unpair_threes (uint8_t *to, const uint8_t *from, int n)
 {

@@ -7,38 +7,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A slab's sums are to fit a core's second-level cache, and its samples are ROWS_RUN, or up
- * to so many of those: the more, the fewer are unpacked twice. */
+/* The sums of a slab should fit a core's second-level cache. A slab is 1 to MAX_SLAB_RUNS times
+ * ROWS_RUN samples wide: the wider, the fewer samples are unpacked twice. */
 #define SLAB_BYTES (576 * 1024)
 #define MAX_SLAB_RUNS 4
-/* Slabs of each worker, at least, while there are several ROWS_RUNs in each. */
+/* At least this many slabs for each worker, unless slabs are only ROWS_RUN wide. */
 #define SLABS_EACH 3
 
-/* Of a strip of codes: so much stays in the second-level cache, of its window's rows and of
- * the lines that are made of them; and it is not so narrow that its halo costs more. */
+/* For strips of codes. STRIP_BYTES of a window's rows and of STRIP_LINES lines made of them
+ * stay in the second-level cache; the halo of strips narrower than MIN_STRIP would cost more
+ * than that gains. */
 #define STRIP_BYTES (320 * 1024)
 #define STRIP_LINES (3 * ROWS_MAX_AT_ONCE)
 #define MIN_STRIP (4 * ROWS_RUN)
-/* Parts of a plane for each worker, so that none waits long for the others; and rows of each
- * at least. Where a part has fewer rows than there are taps, its first window takes as long as
- * all its others: then there is one for each worker. */
+/* Parts of a plane for each worker, so that none waits long for the others, and least rows of a
+ * part. Where a part has fewer rows than there are taps, its first window takes as long as all
+ * its others: then each worker gets one part. */
 #define PARTS_EACH 4
 #define LEAST_BAND (4 * ROWS_MAX_AT_ONCE)
-/* Samples times taps, with some for reading and writing a sample, below which waking a thread
- * takes longer than it saves. */
+/* Work below which waking a thread takes longer than it saves, in samples times taps. Reading
+ * and writing a sample counts as TAPS_OF_SAMPLE. */
 #define LEAST_SHARED 4000000
 #define TAPS_OF_SAMPLE 16
 
 /* Rows that a worker copies at a time. */
 #define COPY_ROWS 64
 
-/* Fractional bits of the 16-bit integers that stand for sums of a column, and for taps, at
- * most: more gain nothing. With fewer for sums, down to the least, taps may have more. */
+/* Most fraction bits of 16-bit column sums ("middle" bits) and of 16-bit taps: more gain
+ * nothing. With fewer middle bits, down to the least, taps may have more. */
 #define MOST_MIDDLE_BITS 7
 #define LEAST_MIDDLE_BITS 3
 #define MOST_TAP_BITS 21
-/* Taps of both axes up to which it takes less to filter four channels of up to 10 bits that lie next to each other than
- * to take one of them out and put it back. */
+/* Most taps of both axes together with which filtering four adjacent channels of up to 10 bits
+ * takes less time than taking one of them out and putting it back. */
 #define MOST_TAPS_IN_VAIN 40
 
 static int
@@ -60,7 +61,7 @@ rows_count_filtered (const RowsJob *job)
 typedef uint64_t Masked
     __attribute__ ((vector_size (16), aligned (1), may_alias));
 
-/* Copies bytes where the mask, again and again, has bits. */
+/* Copies the bits of n bytes that are set in the mask, which repeats every 8 bytes. */
 static void
 copy_masked (uint8_t *to, const uint8_t *from, size_t n, uint64_t mask)
 {
@@ -77,7 +78,7 @@ copy_masked (uint8_t *to, const uint8_t *from, size_t n, uint64_t mask)
       to[i + k] = from[i + k];
 }
 
-/* The same for pixels that a mask has whole ones of, samples next to each other. */
+/* rows_copy_kept() for adjacent samples and pixels that divide the 8 bytes of a mask. */
 static void
 copy_kept_of_pixels (const RowsJob *job, int first, int last, int begin, int n)
 {
@@ -152,20 +153,20 @@ find_edges (const RowsJob *job)
     job->state->right[i] = rows_edge_index (job, job->n_samples + i);
 }
 
-/* Samples of a slab of a plane whose rows have so many, in sums of so many bytes. */
+/* Width of a slab in samples, for a plane of n_samples x height with sums of sum_bytes bytes. */
 static int
 slab_samples (int n_samples, int height, size_t sum_bytes, int workers)
 {
   const size_t fit = SLAB_BYTES / ((size_t) height * ROWS_RUN * sum_bytes);
   int runs = fit < 1 ? 1 : fit < MAX_SLAB_RUNS ? (int) fit : MAX_SLAB_RUNS;
 
-  /* As many as keep all workers busy to the end. */
+  /* So narrow that there are enough slabs to keep all workers busy to the end. */
   while (runs > 1 && n_samples < SLABS_EACH * workers * runs * ROWS_RUN)
     runs--;
   return runs * ROWS_RUN;
 }
 
-/* Bytes of its sums at most, for a plane of that height or any lower one: lower slabs may be
+/* Most bytes of a slab's sums, for a plane of this height or any lower one, whose slabs may be
  * wider. */
 static size_t
 most_slab_bytes (int height, size_t sum_bytes)
@@ -176,14 +177,14 @@ most_slab_bytes (int height, size_t sum_bytes)
   return max_size (run, widest < SLAB_BYTES ? widest : SLAB_BYTES);
 }
 
-/* What a plane's 16-bit taps lose. */
+/* Size and rounding losses of an axis's 16-bit taps. */
 typedef struct
 {
   double norm, lost; /* sum |tap|, sum |tap - its integer / 2^bits| */
 } CodeLoss;
 
-/* Rounds taps to integers of 2^-bits; the one in the middle takes what is missing to the
- * sum, so that a flat picture stays as it is. */
+/* Rounds taps to multiples of 2^-bits. The middle tap absorbs the rounding errors of the
+ * others, so that a flat picture stays unchanged. */
 static CodeLoss
 round_taps (const Taps *taps, int bits, int16_t *to)
 {
@@ -229,9 +230,9 @@ pair_taps (int32_t *to, const int16_t *tap, int n)
   return pairs;
 }
 
-/* The integers of the taps of columns, with as many bits as keep the sums of codes within 31
- * bits; and the bits of the sums, *middle at most, that keep these within 16. Returns false if
- * that leaves too few. */
+/* Finds the integer taps of columns, with as many bits as keep the sums of codes within 31
+ * bits. Reduces *middle, the fraction bits of these sums once shifted, until they fit 16 bits.
+ * Returns false if that leaves too few bits. */
 static bool
 plan_columns (const RowsJob *job, RowsCodeTaps *codes, int16_t *taps,
     CodeLoss *loss, int *middle)
@@ -258,7 +259,7 @@ plan_columns (const RowsJob *job, RowsCodeTaps *codes, int16_t *taps,
   return true;
 }
 
-/* The same for rows, whose sums take those of columns, up to `most`, and what they start with. */
+/* The same for rows, which sum column sums of at most `most`; also finds their start values. */
 static bool
 plan_rows (const RowsJob *job, const RowsCodeAim *aim, RowsCodeTaps *codes,
     int16_t *taps, CodeLoss *loss, int middle, double most)
@@ -287,7 +288,7 @@ plan_rows (const RowsJob *job, const RowsCodeAim *aim, RowsCodeTaps *codes,
 bool
 rows_border_codes (const RowsJob *job, uint16_t border[IMAGE_MAX_CHANNELS])
 {
-  /* There are no more; gcc does not see that. */
+  /* `step` is at most IMAGE_MAX_CHANNELS; gcc does not see that. */
   const int channels = min_int (job->step, IMAGE_MAX_CHANNELS);
 
   for (int c = 0; c < channels; c++) {
@@ -303,14 +304,14 @@ rows_border_codes (const RowsJob *job, uint16_t border[IMAGE_MAX_CHANNELS])
   return true;
 }
 
-/* Finds the integers for a job, with `middle` bits of the sums of columns at most. Returns
- * whether they lose no more than is allowed. */
+/* Finds the integers for a job, with at most `middle` fraction bits of column sums. Returns
+ * false if they lose more than `aim` allows. */
 static bool
 plan_taps (
     const RowsJob *job, const RowsCodeAim *aim, RowsCodeTaps *codes, int middle)
 {
   const double center = job->channel->center;
-  /* A zero before them, and some behind them. */
+  /* A zero before the taps, and some behind them: pair_taps(). */
   int16_t x[ROWS_MAX_CODE_TAPS + 3] = { 0 }, y[ROWS_MAX_CODE_TAPS + 3] = { 0 };
   CodeLoss lx, ly;
 
@@ -347,7 +348,8 @@ rows_plan_codes (
   return false;
 }
 
-/* The integers that filter_codes() takes for a job; NULL: it is to be filtered by floats. */
+/* Returns the integers that filter_codes() takes for a job; NULL: it is filtered with sums of
+ * floats or doubles. */
 static const RowsCodeTaps *
 find_codes (const SepconvPlan *plan, const RowsJob *job)
 {
@@ -367,8 +369,8 @@ find_codes (const SepconvPlan *plan, const RowsJob *job)
   return codes->hold ? &codes->taps : NULL;
 }
 
-/* The integers by which averages are taken for a job; NULL: another way is faster, or they are
- * not exact enough. */
+/* Returns the integers for averages of a job; NULL: another way is faster, or they are not
+ * exact enough. */
 static const RowsAverages *
 find_averages (const SepconvPlan *plan, const RowsJob *job)
 {
@@ -443,7 +445,7 @@ filter_plane (const SepconvPlan *plan, RowsJob *job)
       plan->float_holds ? kernels->filter_float : kernels->filter_double, job);
 }
 
-/* Whether it is worth it to filter all of a plane's n channels where some are not wanted. */
+/* Whether filtering all n channels of a plane is worth it where some are not to be filtered. */
 static bool
 filters_all (const SepconvPlan *plan, const SepconvChannel *channel, int n)
 {
@@ -471,7 +473,8 @@ rows_even_channels (const SepconvPlan *plan, int first)
       : 1;
 }
 
-/* `n` channels from number `first` on, as one row of samples: in the frame, or taken apart. */
+/* Runs n channels from number `first` on as one row of samples: in the frame, or in a plane of
+ * `planar`. */
 static void
 run_channels (const SepconvPlan *plan, const SepconvPart *part,
     const RowsPlanar *planar, Workers *workers, RowsFilter filter, int first,
@@ -564,7 +567,7 @@ rows_release (SepconvPlan *plan)
   free (state);
 }
 
-/* For so many sums, a multiple of ROWS_RUN: no vector of them lies in two lines of a cache. */
+/* Allocates n sums, a multiple of ROWS_RUN, so that no vector of them crosses a cache line. */
 static void *
 row_new (size_t n)
 {
@@ -609,13 +612,13 @@ rows_prepare (SepconvPlan *plan, const RowsKernels *kernels, Fault *fault)
   state->right = malloc (reach * sizeof *state->right);
   state->sums =
       row_new ((size_t) workers * state->sums_bytes / sizeof (double));
-  /* Zeroed, because runs past a line's end are summed and thrown away. */
+  /* Zeroed, because whole runs read samples behind a line's end; their sums are thrown away. */
   state->lines = calloc ((size_t) workers, state->line_bytes);
   if (kernels->filter_codes != NULL) {
     const size_t bytes = (size_t) workers * sizeof *state->strips;
 
     state->strips = aligned_alloc (_Alignof(RowsStrip), bytes);
-    /* What lies behind a line's end is read, and thrown away. */
+    /* Samples behind a line's end are read, and their sums are thrown away. */
     for (int i = 0; state->strips != NULL && i < workers; i++)
       memset (state->strips[i].line, 0, sizeof state->strips[i].line);
   }

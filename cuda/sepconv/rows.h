@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* rows: what the instruction sets of the method simd share. A plane is rows of samples; worker
- * threads share it by slabs of columns, or by strips.
+/* rows: the parts of the method simd that all instruction sets share. A plane consists of rows
+ * of samples; worker threads divide it into slabs of columns, or into strips.
  *
- * Interleaved channels at even distances are one row of samples, whose taps are as many
- * samples apart as there are channels. The inner loops are a RowsKernels, built once for
- * each instruction set: rows-kernels.h. */
+ * Interleaved channels at equal distances form one row of samples, whose neighbouring taps are
+ * as many samples apart as there are channels. The inner loops are a RowsKernels, built once
+ * for each instruction set: rows-kernels.h. */
 #pragma once
 
 #include "method.h"
@@ -15,7 +15,7 @@
 /* Samples that the inner loops of sums keep in registers. */
 #define ROWS_RUN 64
 
-/* Taps of an axis that 16-bit products take at most: more lose too much. */
+/* Most taps of an axis with 16-bit products: more taps lose too much accuracy. */
 #define ROWS_MAX_CODE_TAPS 256
 
 typedef struct RowsKernels RowsKernels;
@@ -39,20 +39,20 @@ max_size (size_t a, size_t b)
   return a > b ? a : b;
 }
 
-/* Of filter_codes(): samples of a strip at most; rows that are summed at a time at most. */
+/* Limits of filter_codes(): samples of a strip, and rows that are summed at a time. */
 #define ROWS_MAX_STRIP 8192
 #define ROWS_MAX_AT_ONCE 8
 #define ROWS_MAX_WINDOW (ROWS_MAX_CODE_TAPS + ROWS_MAX_AT_ONCE)
-/* And those that are new to the next window. */
+/* The rows of a window, and those that the next window adds. */
 #define ROWS_MAX_WINDOWS (ROWS_MAX_WINDOW + ROWS_MAX_AT_ONCE)
-/* Beside the samples of a line: those that taps reach, and those that whole vectors read and
- * write behind them. */
+/* Extra samples of a line: those that taps reach, and those behind them that whole vectors read
+ * and write. */
 #define ROWS_REACH (ROWS_MAX_CODE_TAPS * IMAGE_MAX_CHANNELS + 8 * ROWS_RUN)
 #define ROWS_LINE (ROWS_MAX_STRIP + ROWS_REACH)
-/* Pairs of pixels of a strip of n samples, with those that whole vectors sum behind its end. */
+/* Pairs of pixels of a strip of n samples, and of those behind its end that whole vectors sum. */
 #define ROWS_STARTS(n) ((n) / 2 + 2 * ROWS_RUN)
 
-/* Samples of a line that are copied, at most. Rows that are smoothed, see rows-fit.h, share that memory. */
+/* Most samples of a line that are copied. Smoothed rows (rows-fit.h) use the same memory. */
 #define ROWS_COPIED (1024 + ROWS_REACH)
 #define ROWS_SMOOTHED_SAMPLES (ROWS_MAX_WINDOW * ROWS_COPIED)
 
@@ -64,7 +64,7 @@ typedef struct
       ROWS_MAX_STRIP)]; /* RowsCodeTaps's, of each pair of pixels */
   union
   {
-    /* Of the rows of the window. */
+    /* For codes: the copied samples of the window's rows. */
     uint8_t edges[ROWS_MAX_WINDOW][2 * ROWS_COPIED];
     /* For averages: rows, one after the other, of smoothed samples. */
     int16_t smoothed[ROWS_SMOOTHED_SAMPLES];
@@ -79,8 +79,8 @@ typedef struct
  *   result = (start + sum of x * sums) >> x_shift, 2^fraction times the code
  *
  * Two neighbours are in one word, the first in the low half: x[0] holds 0 and the first tap,
- * x[1] the first and the second, x[2] the second and the third, and so on for x_pairs times
- * two words; likewise y. What is missing is 0, also behind them. */
+ * x[1] the first and the second, x[2] the second and the third, and so on for x_pairs times two
+ * words; likewise y. Missing taps are 0, also those behind the last pair. */
 typedef struct
 {
   int x_pairs, y_pairs;
@@ -91,45 +91,46 @@ typedef struct
   uint16_t border[IMAGE_MAX_CHANNELS]; /* the sample beyond a constant border */
 } RowsCodeTaps;
 
-/* What integers of taps are to give. */
+/* Requirements on integer taps. */
 typedef struct
 {
-  int fraction;                     /* bits of results behind the code's */
-  double start[IMAGE_MAX_CHANNELS]; /* that is added, by channel */
-  double most_lost; /* codes, before the last rounding to whole ones */
+  int fraction;                     /* fraction bits of results */
+  double start[IMAGE_MAX_CHANNELS]; /* added to the results, by channel */
+  double most_lost; /* largest error before the final rounding, codes */
 } RowsCodeAim;
 
-/* Of 0.75 codes that are promised, the last rounding takes 0.5. */
+/* Largest error before the final rounding, in codes: the promised bound is 0.75, of which that
+ * rounding takes 0.5. */
 #define ROWS_MOST_LOST 0.24
 
-/* What is worked out once for each of a plan's specs, for channels that are run together. */
+/* The integers for channels that are run together, found once for each spec of a plan. */
 typedef struct
 {
-  unsigned revision; /* of the plan that the rest is of; 0: of none */
+  unsigned revision; /* the plan's, for which the rest was found; 0: none */
   bool hold;         /* whether the integers are exact enough */
   RowsCodeTaps taps;
 } RowsCodes;
 
-/* What a plan keeps. */
+/* State of a plan. */
 typedef struct
 {
   const RowsKernels *kernels;
   Workers *workers;
   RowsPlanar planar;
-  void *taps_x, *taps_y; /* of the plane, as the sums' type */
-  /* A row: of what the sums' samples add up to with the rest, and of sums beyond the
-   * edges. */
+  void *taps_x, *taps_y; /* of the plane, in the type of the sums */
+  /* One row each: offsets that are added to the sums, and sums of samples beyond a constant
+   * border. */
   void *offsets, *outside;
-  int *left, *right; /* which sample stands for each one beyond a row's ends */
+  int *left, *right; /* rows_edge_index() of samples beyond a row's ends */
   size_t sums_bytes, line_bytes;
   uint8_t *sums;  /* a slab, per worker */
-  uint8_t *lines; /* a slab's part of a row with what taps reach, per worker */
+  uint8_t *lines; /* a slab's part of a row and taps' reach, per worker */
   RowsStrip *strips; /* [workers]; NULL: filter_codes() is never called */
   RowsCodes codes[SEPCONV_MAX_CHANNELS]; /* by the first of the channels */
   struct RowsAveragesState *averages;
 } RowsState;
 
-/* One plane's share of a run, or one channel's, handed to the workers. */
+/* Arguments of the workers for one plane, or one of its channels, in one run. */
 typedef struct
 {
   const RowsState *state; /* of the method simd; other methods have their own */
@@ -138,11 +139,11 @@ typedef struct
   int height;
   /* Of the result: rows [top, bottom) and pixels [left, right) are needed. */
   SepconvWindow window;
-  int step;      /* channels: samples from one tap's to the next one's */
+  int step;      /* channels: distance of neighbouring taps in samples */
   int n_samples; /* of a row */
   int slab;      /* samples of a slab or strip, a multiple of ROWS_RUN */
-  int strips;    /* for averages: that samples are divided into */
-  int bands; /* that the rows of a strip which are needed are divided into: rows_band() */
+  int strips;    /* for averages: strips of a row */
+  int bands;     /* of a strip's needed rows: rows_band() */
   const SepconvChannel *channel; /* [step], which share all but addresses */
   const uint8_t *src;
   ptrdiff_t src_stride;
@@ -159,7 +160,7 @@ rows_needed (const RowsJob *job)
   return job->window.bottom - job->window.top;
 }
 
-/* The first row of a band of them, which may be empty; that of the band behind the last one is their
+/* The first row of a band of the needed rows, which may be empty; `band` == bands gives their
  * end. */
 static inline int
 rows_band (const RowsJob *job, int band)
@@ -186,43 +187,47 @@ bool rows_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault);
 /* Filters one plane, or one of its channels. It sets the job's state. */
 typedef void (*RowsFilter) (const SepconvPlan *plan, RowsJob *job);
 
-/* Finds the integers for a job's taps; false: the samples do not suit, or more would be lost. */
+/* Finds integers for a job's taps. Returns false if they do not suit its samples, or if they
+ * would lose more than `aim` allows. */
 bool rows_plan_codes (
     const RowsJob *job, const RowsCodeAim *aim, RowsCodeTaps *codes);
 /* Whether samples are codes of 8 to 12 bits, which 16-bit integers hold. */
 bool rows_has_codes (const SepconvChannel *channel);
-/* Finds what stands for samples beyond a constant border, as they would lie in memory; false:
- * they are no codes. */
+/* Finds the raw samples beyond a constant border, by channel; 0 for other borders. Returns
+ * false if one of them is not a code. */
 bool rows_border_codes (
     const RowsJob *job, uint16_t border[IMAGE_MAX_CHANNELS]);
-/* Divides a job of codes into strips and bands, of which so many rows each are kept beside those
- * of STRIP_LINES, and runs it. */
+/* Divides a job of codes into strips and bands, and runs it. `lines`: rows that a strip keeps
+ * in the cache, beside STRIP_LINES. */
 void rows_run_codes (
     RowsJob *job, int lines, Workers *workers, WorkersJob filter, void *user);
 
-/* How many channels, from one that is a plane's first on, are a row of samples at even distances, and enough of
- * them filtered for the others to be filtered in vain: all of the plane's, or one. */
+/* Returns how many channels are filtered as one row of samples, from a plane's first channel
+ * on: all of the plane's, if they lie at equal distances and filtering the unwanted ones, too,
+ * costs less than separating the others; else 1. */
 int rows_even_channels (const SepconvPlan *plan, int first);
 
-/* Calls `filter` for each plane that has channels to be filtered, or for each channel where the
- * plane's do not lie at even distances; copies the others. Results may be in the planes of `planar`, until
- * rows_planar_scatter(). Returns false and sets `fault`, and writes nothing, if there is no memory for those. */
+/* Calls `filter` for each plane with channels to be filtered, or for each of its channels if
+ * rows_even_channels() is 1; copies the others. Results may lie in the planes of `planar` until
+ * rows_planar_scatter(). Returns false, sets `fault` and writes nothing if there is no memory
+ * for these planes. */
 bool rows_run_planes (const SepconvPlan *plan, const SepconvPart *part,
     RowsPlanar *planar, Workers *workers, RowsFilter filter, Fault *fault);
 
-/* What stands for the sample that is `i` from a row's first one: which one does, or -1
- * less the channel whose border value is meant. */
+/* Index in a row of the sample that stands for sample i, which may lie beyond the row's ends;
+ * -1 - channel if that channel's border value does. */
 int rows_edge_index (const RowsJob *job, int i);
 
 /* How many of a job's channels are filtered. */
 int rows_count_filtered (const RowsJob *job);
 
-/* Copies the samples of rows [first, last) that belong to channels that are not filtered,
- * the n from `begin` on. Best right after the others of those rows were written, while both rows are near. */
+/* Copies the unfiltered channels of n samples from `begin` on, in rows [first, last). Best
+ * called right after the other channels of these rows were written, while both rows are in the
+ * cache. */
 void rows_copy_kept (const RowsJob *job, int first, int last, int begin, int n);
 
-/* Asks for what lies at an address, to come as near as the second-level cache: where many rows
- * are read side by side, a processor does not ask ahead by itself. */
+/* Prefetches a cache line to the second-level cache: where many rows are read side by side,
+ * processors do not prefetch by themselves. */
 #define ROWS_CACHE_LINE 64
 static inline void
 rows_prefetch (const uint8_t *at)
@@ -230,10 +235,10 @@ rows_prefetch (const uint8_t *at)
   __builtin_prefetch (at, 0, 2);
 }
 
-/* Rows that are asked for before they are read, where rows are read one after the other. */
+/* How many rows ahead to prefetch where rows are read one after the other. */
 #define ROWS_AHEAD 8
 
-/* Asks for the samples of [first, last) that row y has, or if there is no such row the last one. */
+/* Prefetches samples [first, last) of row y; of the last row if y is below it. */
 static inline void
 rows_prefetch_row (const RowsJob *job, int y, int first, int last)
 {
@@ -246,7 +251,7 @@ rows_prefetch_row (const RowsJob *job, int y, int first, int last)
     rows_prefetch (row + i);
 }
 
-/* Stores n raw samples, of a run or less. */
+/* Stores n <= ROWS_RUN raw samples. */
 static inline void
 rows_store_run (uint8_t *row, const int raw[ROWS_RUN], int bytes, int n)
 {

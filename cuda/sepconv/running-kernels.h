@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* running-kernels: the inner loops of running.h for the instruction set that the including
- * file is compiled for. It defines RUNNING_KERNELS, the name of the RunningKernels. Loops over
- * RUNNING_BLOCK samples have a constant length, so that the compiler takes whole vectors. */
+/* running-kernels: the inner loops of running.h for the instruction set that the including file
+ * is compiled for. That file defines RUNNING_KERNELS, the name of the RunningKernels. Loops
+ * over RUNNING_BLOCK samples have a constant length, so that the compiler takes whole vectors. */
 #include "running.h"
 
 #include "border.h"
@@ -25,7 +25,7 @@ read_code (const uint8_t *row, ptrdiff_t i, const int bytes, const int shift)
   return image_read_raw (row + i * bytes, bytes) >> shift;
 }
 
-/* Calls f (arguments..., bytes, shift), with constants for these where samples are common. */
+/* Calls f (arguments..., bytes, shift); bytes and shift are constants for common samples. */
 #define WITH_LAYOUT(rows, f, ...) \
   do { \
     const int bytes_ = (rows)->channel->sample_bytes; \
@@ -38,7 +38,7 @@ read_code (const uint8_t *row, ptrdiff_t i, const int bytes, const int shift)
       f (__VA_ARGS__, 2, shift_); \
   } while (0)
 
-/* Adds bytes that lie next to each other, as many as fill whole vectors; returns how many. */
+/* Adds adjacent bytes, as many as fill whole vectors; returns how many. */
 INLINE int
 add_bytes (int32_t *line, const uint8_t *row, int n)
 {
@@ -176,7 +176,7 @@ begin_line (const RowsJob *rows, int32_t *line, int value)
     line[i] = value;
 }
 
-/* Sums the window of row y. Rows that it has several times, beyond a border, are added once. */
+/* Sums the window of row y. A row that the border repeats is added once, multiplied. */
 static void
 sum_window (const RunningJob *job, const RunningMemory *memory, int y)
 {
@@ -205,7 +205,7 @@ sum_window (const RunningJob *job, const RunningMemory *memory, int y)
   }
 }
 
-/* The line of one row, or of two together. */
+/* Makes the line of one row, or of the sum of two; `too` may be NULL. */
 static void
 take_rows (const RunningJob *job, int32_t *line, const uint8_t *row,
     const uint8_t *too)
@@ -218,7 +218,7 @@ take_rows (const RunningJob *job, int32_t *line, const uint8_t *row,
     add_row (job->rows, line, too, 1);
 }
 
-/* The lines of the rows under the first and the last tap, for row y. */
+/* Makes the lines of the rows under the first and the last tap, for row y. */
 static void
 take_ends (const RunningJob *job, const RunningMemory *memory, int y)
 {
@@ -256,8 +256,8 @@ take_ends (const RunningJob *job, const RunningMemory *memory, int y)
 #undef REAL
 #undef NAME
 
-/* Clears lines beyond the row's ends: samples of a constant border are 0, and sums of what lies
- * behind them are not stored. */
+/* Clears lines beyond the row's ends: samples of a constant border are 0, and sums of samples
+ * behind a row's end are not stored. */
 static void
 clear_ends (const RunningJob *job, const RunningMemory *memory)
 {
@@ -293,8 +293,8 @@ filter_row (const RunningJob *job, const RunningMemory *memory, int y)
   rows_copy_kept (rows, y, y + 1, 0, rows->n_samples);
 }
 
-/* Prepares what a row's sums are added to; `inside`: the weight of its taps of y inside the
- * image. */
+/* Prepares the values to which a row's sums are added. `inside`: the weight of its taps of y
+ * inside the image. */
 static void
 take_addends (const RunningJob *job, const RunningMemory *memory, double inside)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The running sums of running-kernels.h for one type: the includer defines SUM, SIGNED, REAL and
- * NAME(), and VECTORS where they are those of running-vectors.h.
+/* running-sums: the running sums of running-kernels.h for one type: the including file defines
+ * SUM, SIGNED, REAL and NAME(), and VECTORS if running-vectors.h has functions for this type.
  *
  * clang-format does not see that NAME (x) (...) is one function. */
 /* clang-format off */
@@ -15,8 +15,8 @@ NAME (take_addends) (const RunningJob *job, void *addends, double inside)
     to[i] = (REAL) (spec->base[i] - spec->outside[i] * inside);
 }
 
-/* The running sums before pixel 0, of the channels in turn: of all pixels of its window but the
- * last. */
+/* Sets `sums` to the running sums before pixel 0, for the channels in turn: each sums all
+ * pixels of its window but the last. */
 INLINE void
 NAME (begin_sums) (SUM *sums, const int32_t *line, int n, const int step)
 {
@@ -35,7 +35,8 @@ NAME (begin_sums) (SUM *sums, const int32_t *line, int n, const int step)
     sums[k] = total[k % step];
 }
 
-/* The running sums of a block. sums: those before it, of the channels in turn. */
+/* Writes the running sums of a block. `sums`: the running sums before the block, for the
+ * channels in turn; sum_few_pixels() does without them, the others update them. */
 #if defined VECTORS && defined LANES
 INLINE void
 NAME (sum_block) (SUM *to, const int32_t *line, int reach, SUM *sums,
@@ -63,8 +64,8 @@ NAME (sum_block) (SUM *to, const int32_t *line, int reach, SUM *sums,
 }
 #endif
 
-/* Adds what a block of a line weighs to `from`. ends: whether its first and last samples
- * differ. */
+/* values = from + the weighted sums of a block of a line. `ends`: whether the first and the
+ * last sample of a sum have weights of their own. */
 INLINE void
 NAME (add_line) (REAL *values, const REAL *from, const SUM *sums,
     const int32_t *line, int reach, const RunningWeights *weight,
@@ -82,7 +83,8 @@ NAME (add_line) (REAL *values, const REAL *from, const SUM *sums,
   }
 }
 
-/* Cuts values off to codes, which rounds them, as 0.5 is in the addends; clamps and stores. */
+/* Truncates values to codes, which rounds them, since the addends contain 0.5; clamps and
+ * stores them. */
 #if defined VECTORS && defined PACK_LONGS
 INLINE Lanes
 pack_shorts (const float *values, int top, int shift)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* running-vectors: the vector instructions that running sums take, for the instruction set that
- * the including file is compiled for: LANES 32-bit sums, of interleaved channels in turn. Where
- * there are none, LANES is not defined. */
+ * the including file is compiled for. A vector has LANES 32-bit sums, of interleaved channels
+ * in turn. LANES is not defined for instruction sets without vectors. */
 
 #if defined __AVX512BW__
 #define LANES 16
@@ -14,7 +14,7 @@ typedef __m512i Lanes;
 #define LOAD_BYTES(p) \
   _mm512_cvtepu8_epi32 (_mm_loadu_si128 ((const __m128i *) (p)))
 
-/* Moves lanes up by a number of them, and zeros to the lowest. */
+/* Moves lanes up by `by` and fills the lowest ones with zeros. */
 INLINE Lanes
 move_up (Lanes a, const int by)
 {
@@ -25,7 +25,8 @@ move_up (Lanes a, const int by)
       _mm512_sub_epi32 (lane, _mm512_set1_epi32 (by)), a);
 }
 
-/* The last pixel, again and again, as it goes on in the next vector. */
+/* Repeats the samples of the last pixel in the order in which the channels go on in the next
+ * vector. */
 INLINE Lanes
 repeat_last (Lanes a, const int channels)
 {
@@ -47,7 +48,8 @@ repeat_last (Lanes a, const int channels)
 #define SPREAD_SHORT(x) _mm512_set1_epi16 ((short) (x))
 #define SHIFT_SHORTS(a, count) _mm512_sll_epi16 (a, count)
 #define CUT_OFF(p) _mm512_cvttps_epi32 (_mm512_loadu_ps (p))
-/* The order in which two packed vectors, or two pairs of them, lie in the lanes of 128 bits. */
+/* Instructions pack within lanes of 128 bits: these restore the order of two packed vectors,
+ * and of two pairs of them. */
 #define ORDER_SHORTS(a) \
   _mm512_permutexvar_epi64 (_mm512_setr_epi64 (0, 2, 4, 6, 1, 3, 5, 7), a)
 #define ORDER_BYTES(a) \
@@ -154,7 +156,7 @@ sum_few_pixels (uint32_t *to, const int32_t *line, int reach, const int step)
   }
 }
 
-/* The running sums of each channel within a vector. */
+/* Prefix sums of each channel within a vector. */
 INLINE Lanes
 sum_lanes (Lanes a, const int channels)
 {
@@ -163,7 +165,8 @@ sum_lanes (Lanes a, const int channels)
   return a;
 }
 
-/* The running sums of a block. sums: those before it. */
+/* Writes the running sums of a block. `sums`: those before the block; they become those at its
+ * end. */
 INLINE void
 sum_running (uint32_t *to, const int32_t *line, int reach, uint32_t *sums,
     const int step)
@@ -175,8 +178,8 @@ sum_running (uint32_t *to, const int32_t *line, int reach, uint32_t *sums,
         sum_lanes (SUB (LOAD (line + i + reach), LOAD (line + i - step)), step);
 
     STORE (to + i, ADD (before, sum));
-    /* A vector waits for no more than an addition of the one before it, where their channels
-     * are the same. */
+    /* If all vectors begin with the same channel, a vector waits for only one addition of the
+     * vector before it. */
     before = LANES % step == 0 ? ADD (before, repeat_last (sum, step))
                                : repeat_last (ADD (before, sum), step);
   }

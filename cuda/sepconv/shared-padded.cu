@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* shared-padded: `shared` with blocks narrower than a warp, and rows of shared
- * memory padded to suit.
+/* shared-padded: `shared` with blocks narrower than a warp, and padded rows of shared memory.
  *
- * In a block of 16 x 16 a warp is two rows of 16 threads. Its accesses go to 16
- * neighbours of one row of the window and to 16 of the next, one pitch further:
- * with a pitch of 96 words, a multiple of the 32 banks, they would meet in the
- * same 16 banks and take two turns. The second row must begin at the bank after
- * the last one of the first: the pitch is to be block_width more than a multiple
- * of 32,
+ * In a block of 16 x 16 a warp is two rows of 16 threads. Its accesses go to 16 neighbours of
+ * one row of the window and to 16 of the next, one pitch further: with a pitch of 96 words, a
+ * multiple of the 32 banks, they would hit the same 16 banks, a two-way bank conflict. The
+ * second row must begin at the bank after the last one of the first: the pitch must be
+ * block_width more than a multiple of 32,
  *
  *   32 * n = row + (32 - block_width) + padding,  pitch = row + padding
  *
- * for the smallest padding >= 0. Invariant: with that pitch the 32 / block_width
- * rows of a warp fill all banks once, for every block_width that divides 32, in
- * both passes and for loads as for sums. It needs no padding for blocks as wide
- * as a warp, whose pitch does not matter, nor in the column pass, whose rows are
- * block_width words long. */
+ * for the smallest padding >= 0. Invariant: with that pitch the 32 / block_width rows of a warp
+ * fill all banks once, for every block_width that divides 32, in both passes, for loads and for
+ * sums. No padding is needed for blocks as wide as a warp, whose pitch does not matter, nor in
+ * the column pass, whose rows are block_width words long. */
 #include "window.cuh"
 
 #define BANKS 32

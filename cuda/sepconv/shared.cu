@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* shared: a tile and its halo in shared memory, row by row.
  *
- * What neighbours have in common is loaded and converted once a block instead of
- * once a tap, and each tap is fetched once for several sums.
+ * Samples that neighbouring results share are loaded and converted once a block instead of once
+ * a tap, and each tap is fetched once for several sums.
  *
- * A row of threads is a warp: 32 neighbours of one row in both passes, for loads
- * and for sums. Whatever the rows' length, their words lie in 32 different banks:
- * no access has a conflict. */
+ * A row of threads is a warp: 32 neighbours of one row in both passes, for loads and for sums.
+ * Whatever the pitch, their words lie in 32 different banks: there are no bank conflicts. */
 #include "window.cuh"
 
 struct Shared

@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* short-march: a block's way down its strip where kernels are short. A thread has some neighbouring
- * bytes of each row, and what it needs of rows above in registers: nothing but the source's bytes
- * goes through shared memory.
+/* short-march: how a block goes down its strip where kernels are short. A thread has some
+ * neighbouring bytes of each row, and keeps in registers all that it needs of the rows above:
+ * only the source's bytes go through shared memory.
  *
- * The arithmetic is a struct S with these constants, in bytes where nothing else is said:
+ * The arithmetic is a struct S with these constants, in bytes unless noted:
  *
  *   PIXEL   of a pixel
- *   OWN     that a thread has of a row: 8 or 16
- *   TILE    that a block has of a row: short_tile_bytes()
- *   REACH   that a block's window begins left of these: short_reach_bytes()
+ *   OWN     of a row, for each thread: 8 or 16
+ *   TILE    of a row, for each block: short_tile_bytes()
+ *   REACH   from the beginning of a block's window to its tile: short_reach_bytes()
  *   PITCH   of a row of a stage: short_pitch()
- *   ROWS    of a stage
- *   ABOVE   rows that the window begins above its result, and ends below it
- *   KEEPS   whether channels that are not filtered are left to the writer
+ *   ROWS    rows of a stage
+ *   ABOVE   rows of the window above its result, and as many below
+ *   KEEPS   whether the writer handles channels that are not filtered
  *
- * and these functions: begin (plane, first_byte), before all rows, where first_byte is the thread's
- * first one of a tile; take_row<COMPLETES> (own, value), for each row of the window, whose bytes from
- * REACH before the thread's on lie at `own`. Where a row COMPLETES one of the result, ABOVE rows above
- * it, `value` becomes the thread's bytes of that. */
+ * and these functions. begin (plane, first_byte) comes before all rows; first_byte is the
+ * thread's first byte of a tile. take_row<COMPLETES> (own, value) comes for each row of the
+ * window, whose bytes lie at `own`, from REACH before the thread's first byte on. If a row
+ * COMPLETES the result that lies ABOVE rows above it, `value` becomes the thread's bytes of
+ * this result. */
 #pragma once
 
 #include "strip-reader.cuh"
 #include "strip-writer.cuh"
 
-/* Stages where copies are waited for, not made in the background. */
+/* Stages on GPUs without asynchronous copies. */
 #define SHORT_WAITED_STAGES 2
 
-/* Bytes that windows begin at multiples of: whole chunks and whole pixels. */
+/* Windows begin at multiples of this many bytes: whole chunks and whole pixels. */
 static constexpr int
 short_window_unit (int pixel)
 {
@@ -46,7 +47,7 @@ short_reach_bytes (int above, int pixel)
   return strip_round_up (above * pixel, short_window_unit (pixel));
 }
 
-/* Rows of a stage: fewer of more bytes, to fit the 48 KB that every GPU has. */
+/* Rows of a stage: the more bytes a thread has, the fewer, to fit the 48 KB of every GPU. */
 static constexpr int
 short_rows (int own)
 {
@@ -59,7 +60,7 @@ short_pitch (int own, int above, int pixel)
   return short_tile_bytes (own, pixel) + 2 * short_reach_bytes (above, pixel);
 }
 
-/* The shared memory that a block has on a GPU of this capability. */
+/* Bytes of shared memory of a block on a GPU of this capability. */
 static inline int
 short_shared (int capability, int own, int above, int pixel)
 {
@@ -70,7 +71,7 @@ short_shared (int capability, int own, int above, int pixel)
   return stages * short_rows (own) * short_pitch (own, above, pixel);
 }
 
-/* Writes the first n bytes of 16, wherever they are to lie. */
+/* Writes the first n of 16 bytes, at any alignment. */
 static __device__ __noinline__ void
 short_write_part (uint8_t *to, int n, uint2 low, uint2 high)
 {
@@ -96,9 +97,9 @@ template <int OWN, bool KEEPS> struct ShortWriter
 {
   uint8_t *to; /* of the next row */
   ptrdiff_t stride;
-  int at;      /* byte of the row; row_bytes or more: nowhere */
+  int at;      /* first byte in the row; row_bytes or more: writes nothing */
   bool mine;   /* some bytes are in the image */
-  bool direct; /* all of them, at once */
+  bool direct; /* all of them are, and one store writes them */
 
   __device__ __forceinline__ void
   begin (const StripPlane &plane, int y, int byte)
@@ -118,7 +119,7 @@ template <int OWN, bool KEEPS> struct ShortWriter
     to += rows * stride;
   }
 
-  /* Row y, if it is the place's. */
+  /* Writes row y if it is `inside` the place. */
   __device__ __forceinline__ void
   write (const StripPlane &plane, int y, bool inside,
       const uint2 (&value)[OWN / 8])
@@ -144,7 +145,8 @@ template <int OWN, bool KEEPS> struct ShortWriter
   }
 };
 
-/* Frame has a border, an order and the blocks that run at once; Plane a StripPlane. */
+/* Frame has `border`, `order` and `early`, the number of blocks that run at once; Plane has
+ * `strip`, a StripPlane. */
 template <typename S, typename Frame, typename Plane>
 __device__ __forceinline__ void
 march_short (const Frame &frame, const Plane &plane, const StripPlace &place,
@@ -156,22 +158,22 @@ march_short (const Frame &frame, const Plane &plane, const StripPlace &place,
 #else
   constexpr int STAGES = SHORT_WAITED_STAGES;
 #endif
-  /* With stages enough, one is filled a step before it is taken, so that one barrier
+  /* With enough stages, one is filled a step before its rows are taken, so that one barrier
    * serves both. */
   constexpr int EARLY = STAGES > 2 ? 1 : 0;
   constexpr int OWNERS = S::TILE / S::OWN;
   constexpr StripStage size = { S::ROWS, S::PITCH / 16, S::PITCH };
-  /* Threads without samples take those of the last. */
+  /* Threads without samples repeat the last thread that has some. */
   const int own = OWNERS < STRIP_THREADS ? min ((int) threadIdx.x, OWNERS - 1)
                                          : (int) threadIdx.x;
-  /* Warps right of the image only bring rows. */
+  /* Warps right of the image only load rows. */
   const bool idle =
       place.column * S::TILE + (int) threadIdx.x / 32 * 32 * S::OWN
       >= plane.strip.row_bytes;
   const int x0 = (place.column * S::TILE - S::REACH) / S::PIXEL;
   const int rows = place.last - place.first;
   const int steps = (rows + 2 * S::ABOVE + S::ROWS - 1) / S::ROWS;
-  int y = place.first - S::ABOVE; /* of the window */
+  int y = place.first - S::ABOVE; /* of the window: the stage's first row */
   StripReader<S::PIXEL> reader;
   ShortWriter<S::OWN, S::KEEPS> writer;
   S strip;
@@ -197,7 +199,8 @@ march_short (const Frame &frame, const Plane &plane, const StripPlace &place,
   for (int step = 0; step < steps; step++) {
     const int ahead = step + STAGES - 1;
     uint8_t *const stage = shared + step % STAGES * S::ROWS * S::PITCH;
-    /* Of the result, from the place's first. */
+    /* Row of the result that the stage's first row completes, counted from the place's first
+     * row. */
     const int row = step * S::ROWS - 2 * S::ABOVE;
 
     if (reader.fills)
@@ -218,8 +221,7 @@ march_short (const Frame &frame, const Plane &plane, const StripPlace &place,
     if (idle)
       continue;
 
-      /* Two rows at a time, so that what is kept of rows moves less often. Of those above the
-     * result, too, there is an even number. */
+      /* Two rows at a time, so that rows in registers move less often; 2 * ABOVE is even, too. */
 #pragma unroll 1
     for (int r = 0; r < min (S::ROWS, rows - row); r += 2) {
       const uint8_t *const two = stage + r * S::PITCH + own * S::OWN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* simd: the processor's vector units, of the best instruction set that it has. Samples of up to
- * 12 bits are filtered by 16-bit averages or products where those are exact enough, all else by
- * sums of floats or doubles. */
+/* simd: the processor's vector units, with the best instruction set that it has. Samples of up
+ * to 12 bits are filtered by 16-bit averages or products where those are exact enough, all
+ * others by sums of floats or doubles. */
 #define ROWS_KERNELS simd_kernels_baseline
 #include "rows-kernels.h"
 
@@ -27,8 +27,9 @@ simd_prepare (SepconvPlan *plan, Fault *fault)
   return rows_prepare (plan, kernels[isa_best ()], fault);
 }
 
-/* The taps of an axis that take as long if samples are not smoothed, where `part` of each tap and `more` do if
- * they are: as for a long gaussian of bytes. The jump may be that of short taps of the other axis. */
+/* The cost of an axis, as a number of taps of unsmoothed samples. n taps that may be fitted to
+ * smoothed samples, as those of a long gaussian of bytes, cost as much as more + part * n such
+ * taps. A large jump does not count if the other axis has few taps: it may be that axis's. */
 static double
 taps_of_axis (const SepconvWork *work, double taps, double other, double part,
     double more)
@@ -41,10 +42,10 @@ taps_of_axis (const SepconvWork *work, double taps, double other, double part,
       : taps;
 }
 
-/* Picoseconds a sample with two threads, where samples deeper than 12 bits are summed as floats. Baseline
- * and AVX2 are measured with 8, 10 and 16 bits. AVX-512's integers are older figures. What floats and
- * smoothed samples take, and multirate-simd, are from a newer machine, by their ratios to
- * the others. */
+/* Picoseconds a sample with two threads; samples deeper than 12 bits are summed as floats.
+ * Baseline and AVX2 are measured with 8, 10 and 16 bits; AVX-512's integers are older figures.
+ * The figures of floats, of smoothed samples and of multirate-simd are from a newer machine, by
+ * their ratios to the others. */
 static double
 simd_cost (const SepconvWork *work)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* split: methods for pixels that another method cannot read as they lie, or slowly: three channels, or luma and chroma
- * that share a row, as RGB and YUY2 have. One kernel splits a frame into a memory for each plane, whose samples
- * follow each other; the other method, the inner one, filters these, and another kernel merges the results. Both read
- * and write each sample once, so that the frame crosses the memory three times instead of once.
+/* split: methods for pixels that another method cannot read in place, or only slowly: three
+ * channels as in RGB, or luma and chroma in one row as in YUY2. One kernel splits a frame into
+ * one memory a plane, with adjacent samples; the other method, the inner one, filters these
+ * planes, and another kernel merges the results. Both kernels read and write each sample once,
+ * so that the frame crosses the memory three times instead of once.
  *
- * A row consists of units: the bytes that its pattern repeats after, 3 of RGB and 4 of YUY2. A thread moves a
- * group of them, by words where it can. Planes of three channels get a fourth one, of zeros, which is not filtered.
+ * A row consists of units, the period of its pattern of bytes: 3 bytes of RGB, 4 of YUY2. A
+ * thread moves a group of units, by words where it can. Planes of three channels get a fourth
+ * channel of zeros, which is not filtered.
  *
- * Frames that follow each other share what lies between, and so do not overlap. */
+ * Successive frames share the memory of the planes, and so do not overlap. */
 #pragma once
 
 #include "../divide.h"
@@ -19,29 +21,29 @@
 #include <string.h>
 #include <type_traits>
 
-/* Bytes of a unit, at most: four samples of two bytes. */
+/* Most bytes of a unit: four samples of two bytes. */
 #define SPLIT_MOST_UNIT 8
-/* Planes begin, and rows follow each other, at multiples of so many bytes. */
+/* Alignment in bytes of planes and of rows. */
 #define SPLIT_ALIGNMENT 256
 #define SPLIT_THREADS 128
 /* Units of a thread. */
 #define SPLIT_GROUP 4
 #define SPLIT_MOST_ROWS 65535
 
-/* Units that are moved by words. */
+/* How units are moved. */
 enum SplitKind
 {
   SPLIT_ANY,   /* by samples */
-  SPLIT_PAIRS, /* samples of two planes in turns, two of each, as YUY2 has them */
-  SPLIT_THREES /* the bytes of a pixel of three, in order, of one plane */
+  SPLIT_PAIRS, /* by words: samples of two planes in turn, two each: YUY2 */
+  SPLIT_THREES /* by words: pixels of three bytes, in order, of one plane */
 };
 
-/* Where a sample of a unit goes. */
+/* Position of a sample of a unit, in the frame and in its plane. */
 struct SplitSample
 {
-  int plane, pixel; /* of those that the unit has of the plane */
-  int offset; /* bytes from where the unit begins; -1: it is zero, and has no place there */
-  int at; /* and from where the unit's samples of the plane begin */
+  int plane, pixel; /* pixel: among the unit's pixels of the plane */
+  int offset;       /* bytes in the unit; -1: a zero, which is not there */
+  int at;           /* bytes in the unit's part of the plane */
 };
 
 /* The parameter of a launch. */
@@ -52,10 +54,10 @@ struct SplitFrame
   int unit;          /* bytes */
   int units, height; /* of a row; rows */
   int n_samples;     /* of a unit */
-  int whole_units;   /* whose pixels are all there */
+  int whole_units;   /* without missing pixels */
   SplitKind kind;
-  /* Of SPLIT_PAIRS: the planes of the first and of the second sample, and whether their own two are in reverse
-   * order. */
+  /* For SPLIT_PAIRS: the planes of the even and of the odd samples of a unit, and whether a
+   * plane's two samples are in reverse order. */
   int first, second;
   bool first_reversed, second_reversed;
   SplitSample sample[SPLIT_MOST_UNIT + 1];
@@ -73,12 +75,12 @@ struct SplitState
   SplitFrame frame;     /* without addresses and height */
   Image source, result; /* one memory a plane */
   uint8_t *memory;      /* of both; device */
-  SepconvPlan
-      plan; /* what the inner method runs: of the same taps, for those images */
-  unsigned adopted; /* revision of the plan that it is of; 0: none */
+  SepconvPlan plan;     /* the inner method's: same taps, for these images */
+  unsigned adopted;     /* the outer plan's revision in `plan`; 0: none */
 };
 
-/* Adds the samples of a plane to the units; false: they do not fit, or bytes belong to two. */
+/* Adds the samples of a plane to the units. Returns false if they do not fit, or if a byte
+ * belongs to two samples. */
 static bool
 add_plane (SplitFrame *frame, const ImagePlane *plane, int p, unsigned *taken)
 {
@@ -114,7 +116,7 @@ add_plane (SplitFrame *frame, const ImagePlane *plane, int p, unsigned *taken)
   return true;
 }
 
-/* What the words of a frame are, if they may be moved as such: alignment is another matter. */
+/* Finds how units may be moved if the frame's alignment allows it. */
 static SplitKind
 kind_of (SplitFrame *frame, int bytes)
 {
@@ -141,8 +143,8 @@ kind_of (SplitFrame *frame, int bytes)
   return SPLIT_PAIRS;
 }
 
-/* How a layout is split, and the layout of what that makes; false: there is nothing to split, or its rows
- * have no pattern of units whose bytes all belong to samples. */
+/* Finds how a layout is split, and the layout of the resulting planes. Returns false if there
+ * is nothing to split, or if rows do not consist of units whose bytes all belong to samples. */
 static bool
 split_layout (const Image *layout, SplitFrame *frame, Image *to)
 {
@@ -193,7 +195,7 @@ copy_sample (uint8_t *to, const uint8_t *from)
     *to = *from;
 }
 
-/* A unit, sample by sample. */
+/* Moves a unit, sample by sample. */
 template <int BYTES, bool MERGES>
 static __device__ __forceinline__ void
 move_unit (const SplitFrame &frame, uint8_t *row, int y, int unit)
@@ -216,7 +218,7 @@ move_unit (const SplitFrame &frame, uint8_t *row, int y, int unit)
   }
 }
 
-/* The samples of a word, two for each unit, in reverse order within their unit. */
+/* Swaps the two samples of each unit in a word if `reversed`. */
 template <int BYTES>
 static __device__ __forceinline__ uint32_t
 reverse (uint32_t word, bool reversed)
@@ -224,8 +226,8 @@ reverse (uint32_t word, bool reversed)
   return !reversed ? word : __byte_perm (word, 0, BYTES == 1 ? 0x2301 : 0x1032);
 }
 
-/* SPLIT_GROUP units of SPLIT_PAIRS, a vector of words for each BYTES: the even samples are of one plane, the odd ones
- * of another. */
+/* Moves SPLIT_GROUP units of SPLIT_PAIRS, BYTES vectors of words: the even samples belong to
+ * one plane, the odd ones to another. */
 template <int BYTES, bool MERGES>
 static __device__ __forceinline__ void
 move_pairs (const SplitFrame &frame, uint8_t *row, int y, int unit)
@@ -275,7 +277,7 @@ move_pairs (const SplitFrame &frame, uint8_t *row, int y, int unit)
   }
 }
 
-/* SPLIT_GROUP pixels of three bytes, which are four with a zero in their plane. */
+/* Moves SPLIT_GROUP pixels of three bytes, which have a fourth byte of zero in their plane. */
 template <bool MERGES>
 static __device__ __forceinline__ void
 move_threes (const SplitFrame &frame, uint8_t *row, int y, int unit)
@@ -334,7 +336,7 @@ move_samples (const SplitState *state, const ImageMemory *frame_memory,
   frame.data = frame_memory->data;
   frame.stride = frame_memory->stride;
   frame.height = frame_memory->height;
-  /* Vectors of pairs are of 16 bytes, those of three bytes are words. */
+  /* SPLIT_PAIRS moves vectors of 16 bytes, SPLIT_THREES words of 4 bytes. */
   if (!image_is_aligned (
           frame.data, frame.stride, frame.kind == SPLIT_PAIRS ? 16 : 4))
     frame.kind = SPLIT_ANY;
@@ -353,7 +355,7 @@ done:
   return ok;
 }
 
-/* Has the inner plan compute what the plan does. */
+/* Brings the inner plan up to date with the plan. */
 static void
 adopt (SepconvPlan *plan, SplitState *state)
 {
@@ -384,7 +386,7 @@ adopt (SepconvPlan *plan, SplitState *state)
   state->adopted = plan->revision;
 }
 
-/* An image of the state with so many rows: a run may have fewer than the plan. */
+/* An image of the state with `height` rows: a run may have fewer than the plan. */
 static Image
 of_height (const Image *image, int height)
 {
@@ -410,7 +412,7 @@ template <const SepconvMethodOps &INNER> struct Split
     return INNER.supports == NULL || INNER.supports (spec, &inner, why);
   }
 
-  /* What the inner method takes of the planes, and the two kernels for each sample. */
+  /* The time of the inner method for the planes, and of the two kernels for each sample. */
   static double
   cost (const SepconvWork *work)
   {
@@ -434,7 +436,7 @@ template <const SepconvMethodOps &INNER> struct Split
     plan->state = state;
     if (state == NULL)
       return fault_set (fault, FAULT_NO_SPACE, "Out of memory for the filter.");
-    /* It can be split: supports(). */
+    /* Does not fail: supports() accepted the layout. */
     (void) split_layout (&plan->layout, &state->frame, &state->plan.layout);
     bytes =
         image_pack (&state->plan.layout, SPLIT_ALIGNMENT, NULL, &state->source);

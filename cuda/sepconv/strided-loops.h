@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The loops of strided.h. The includer defines STRIDED_LOOPS, and is compiled for an instruction set.
+/* strided-loops: the loops of strided.h for the instruction set that the including file is
+ * compiled for. That file defines STRIDED_LOOPS, the name of the StridedLoops.
  *
- * A sample and what lies between it and the next one are a unit, an unsigned integer whose lowest bits are the sample.
- * The last sample of a row may have no unit: it is copied alone.
+ * A unit is a sample and the bytes up to the next one: an unsigned integer whose lowest bits
+ * are the sample. The last sample of a row may have no complete unit: it is copied alone.
  *
- * Compilers make vectors of integers half as wide in a few instructions, and of a quarter one by one: there, units are
- * halved twice. */
+ * Compilers convert vectors to integers half as wide in a few instructions, but to a quarter of
+ * the width one by one: such units are halved twice. */
 #include "strided.h"
 
 #include <string.h>
@@ -19,11 +20,12 @@
 #define STRIDED_VECTOR 16
 #endif
 
-/* Units that are halved twice, at a time. */
+/* Units that are halved twice at a time. */
 #define STRIDED_BLOCK 64
 
-/* Defines, for the bits N of a unit and H half as many: to make n units half as wide; to make them twice as wide; and
- * the same, but with the bits of `others` as they are there. A last vector begins within the one before it. */
+/* Defines two functions for units of N bits and half units of H = N / 2 bits. strided_narrowN()
+ * makes n units half as wide; strided_insertN() makes n half units twice as wide and keeps the
+ * destination's bits in `others`. The last vector overlaps the one before it. */
 #define STRIDED_UNITS(H, N) \
   enum \
   { \
@@ -80,7 +82,7 @@ STRIDED_UNITS (32, 64)
 
 #undef STRIDED_UNITS
 
-/* Whether samples have units of two or four times their length, which is `times`. */
+/* Whether samples have units of `times` their length, two or four. */
 static inline int
 strided_has_units (int bytes, ptrdiff_t distance, int times)
 {

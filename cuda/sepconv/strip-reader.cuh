@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* strip-reader: the source's rows of a strip, as stages in shared memory.
+/* strip-reader: loads the source's rows of a strip, as stages in shared memory.
  *
- * The rows come through a ring of stages, as bytes as they lie in the source: pixels
- * outside the image are put in there, so that the arithmetic knows no borders. Rows at
- * multiples of 16 bytes are copied as such, in the background where the GPU can
- * (capability 8.0). */
+ * The rows go through a ring of stages, as the bytes of the source. Pixels outside the image
+ * are filled in there, so that the arithmetic needs no borders. Rows at multiples of 16 bytes
+ * are copied by chunks of 16 bytes, asynchronously where the GPU can (capability 8.0). */
 #pragma once
 
 #include "strip.cuh"
@@ -28,7 +27,7 @@ strip_commit ()
   copy_async_commit ();
 }
 
-/* Waits until no more than N groups of this thread are under way. */
+/* Waits until at most N groups of this thread are in flight. */
 template <int N>
 __device__ __forceinline__ void
 strip_wait ()
@@ -60,7 +59,7 @@ strip_wait ()
 
 #endif
 
-/* Puts a stage in whose first pixel is (x0, y0), pixel by pixel. */
+/* Fills a stage whose first pixel is (x0, y0), pixel by pixel. */
 static __device__ __noinline__ void
 strip_gather (const StripPlane &plane, SepconvBorder border, int x0, int y0,
     uint8_t *stage, StripStage size)
@@ -88,17 +87,17 @@ strip_wraps_chunks (SepconvBorder border, int row_bytes)
   return border == SEPCONV_WRAP && row_bytes % 16 == 0;
 }
 
-/* Starts to load a stage whose first row is y0, where some rows lie outside, or chunks
- * are cut or wrapped. `from` is this lane's first chunk of the warp's first row, byte
- * `first` of it. All by value: to read from a plane in here takes longer than the
- * copies. */
+/* Starts to load a stage whose first row is y0, where some rows lie outside the image, or
+ * chunks are cut or wrapped. `from` is this lane's first chunk of the warp's first row, at byte
+ * `first` of the row. All arguments are by value: to read from a plane here takes longer than
+ * the copies. */
 static __device__ __noinline__ void
 strip_load_edge (const uint8_t *from, ptrdiff_t stride, int height,
     int row_bytes, SepconvBorder border, int first, int y0, uint8_t *stage,
     StripStage size)
 {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  /* How far below `from` the warp's rows are in the image: a lane finds that for each. */
+  /* How far below `from` the image has each of the warp's rows: a lane finds it for each row. */
   const int y = y0 + warp + min (lane * STRIP_WARPS, size.rows - STRIP_WARPS);
   const int below = max (border_index (y, height, border), 0) - y0 - warp;
   const int wrapped = strip_wraps_chunks (border, row_bytes) ? row_bytes : 0;
@@ -138,8 +137,8 @@ strip_copy_pixel (uint8_t *to, const uint8_t *from)
     strip_copy_bytes (to, from, PIXEL);
 }
 
-/* Which pixels of a window, n wide from x0 on, lie outside the image and count for a
- * result: some from `first` on, and then some from `right` on. */
+/* The pixels of a window, n wide from x0 on, that lie outside the image and that results depend
+ * on: [first, left) and [right, last). */
 struct StripOutside
 {
   int first, left, right, last;
@@ -159,7 +158,7 @@ struct StripOutside
     return left - first + last - right;
   }
 
-  /* Where the k-th of them is. */
+  /* Where the k-th of these pixels is. */
   __device__ __forceinline__ int
   at (int k) const
   {
@@ -167,7 +166,7 @@ struct StripOutside
   }
 };
 
-/* Puts the constant border into the rows of a stage that lie outside the image. */
+/* Fills the rows of a stage that lie outside the image with the constant border. */
 __device__ __forceinline__ void
 strip_color_rows (
     const StripPlane &plane, int y0, uint8_t *stage, StripStage size)
@@ -181,9 +180,8 @@ strip_color_rows (
             make_uint4 (two.x, two.y, two.x, two.y);
 }
 
-/* Puts in what lies outside the image, of a stage that has been loaded and whose first
- * pixel is (x0, y0), as far as results depend on it. The whole block; a barrier must
- * come before and after. */
+/* Fills the pixels outside the image that results depend on, of a loaded stage whose first
+ * pixel is (x0, y0). The whole block calls this, with a barrier before and after. */
 template <int PIXEL>
 static __device__ __noinline__ void
 strip_fill (const StripPlane &plane, SepconvBorder border, int x0, int y0,
@@ -193,7 +191,7 @@ strip_fill (const StripPlane &plane, SepconvBorder border, int x0, int y0,
   const int n = size.chunks * 16 / PIXEL;
   StripOutside outside (plane, x0, n);
 
-  /* Rows outside are constant through and through. */
+  /* Rows outside the image have the border's colour everywhere. */
   if (border == SEPCONV_CONSTANT && (y0 < 0 || y0 + size.rows > plane.height)) {
     if constexpr (COLORS_ROWS)
       strip_color_rows (plane, y0, stage, size);
@@ -221,8 +219,8 @@ strip_fill (const StripPlane &plane, SepconvBorder border, int x0, int y0,
   }
 }
 
-/* Whether what lies left and right of the image is whole chunks of the border's colour: no
- * load touches those. */
+/* Whether the pixels left and right of the image are whole chunks of the constant border's
+ * colour, which no load touches. */
 __device__ __forceinline__ bool
 strip_can_color_sides (const StripPlane &plane, SepconvBorder border)
 {
@@ -230,8 +228,8 @@ strip_can_color_sides (const StripPlane &plane, SepconvBorder border)
       && plane.row_bytes % 16 == 0;
 }
 
-/* Puts these in, once for all stages, if they are such chunks. The first pixel of each row is
- * x0; `size` has the rows of all stages. The whole block; a barrier must come after. */
+/* Fills these chunks, if there are any, once for all stages. The first pixel of each row is x0;
+ * `size` has the rows of all stages. The whole block calls this, with a barrier after. */
 template <int PIXEL>
 static __device__ __noinline__ void
 strip_color_sides (
@@ -247,8 +245,9 @@ strip_color_sides (
           stages + r * size.pitch + outside.at (k) * PIXEL, plane.border);
 }
 
-/* Puts one pixel outside in, of all rows of a stage; `which` is where it lies in a row
- * and, above 16 bits, its mirror image. A warp takes every STRIP_WARPS-th row. */
+/* Fills one pixel outside the image, in all rows of a stage. The low 16 bits of `which` are its
+ * byte offset in a row, the bits above those of its mirror image; negative: there is none. A
+ * warp takes every STRIP_WARPS-th row. */
 template <int PIXEL>
 __device__ __forceinline__ void
 strip_mirror_pixel (int which, uint8_t *stage, StripStage size)
@@ -262,7 +261,7 @@ strip_mirror_pixel (int which, uint8_t *stage, StripStage size)
           row + r * size.pitch + (which >> 16));
 }
 
-/* Which for pixel p of a window from x0 on, whose mirror image is in the window too. */
+/* `which` for pixel p of a window from x0 on; its mirror image must be in the window, too. */
 template <int PIXEL>
 __device__ __forceinline__ int
 strip_mirror_of (const StripPlane &plane, SepconvBorder border, int x0, int p)
@@ -271,9 +270,8 @@ strip_mirror_of (const StripPlane &plane, SepconvBorder border, int x0, int p)
       | (border_index (x0 + p, plane.width, border) - x0) * PIXEL << 16;
 }
 
-/* Puts in what lies outside the image left and right, from the k-th pixel of a row on,
- * where all mirror images are in the stage. The whole block; a barrier must come before
- * and after. */
+/* Fills the pixels left and right of the image, from the k-th one of a row on; all mirror
+ * images must be in the stage. The whole block calls this, with a barrier before and after. */
 template <int PIXEL>
 static __device__ __noinline__ void
 strip_mirror (const StripPlane &plane, SepconvBorder border, int x0, int k,
@@ -287,9 +285,9 @@ strip_mirror (const StripPlane &plane, SepconvBorder border, int x0, int k,
         size);
 }
 
-/* Loads the stages of a strip, each below the one before. A function that is called
- * would make the whole strip keep its registers elsewhere: what happens at every step
- * of a strip at the side is inline, for MIRRORS pixels outside of a lane. */
+/* Loads the stages of a strip, each below the one before. A function that is not inline would
+ * force the whole strip to other registers: all that happens at every step of a strip at the
+ * side is inline, for up to MIRRORS pixels outside the image a lane. */
 template <int PIXEL, int MIRRORS = 1> struct StripReader
 {
   const uint8_t *from; /* this thread's first chunk of the next stage */
@@ -297,17 +295,17 @@ template <int PIXEL, int MIRRORS = 1> struct StripReader
   int y;         /* the next stage's first row */
   int first;     /* byte of a row that `from` is */
   int row_bytes; /* of the plane */
-  bool whole;    /* the block's chunks are whole ones, or wholly outside */
+  bool whole;    /* each chunk of the block is whole, or wholly outside */
   bool sides;    /* pixels left or right of the image are left to fill() */
-  bool mirrored; /* each of them is one of the stage's */
-  bool fills;    /* some stages have something to put in */
-  bool many;     /* a lane has more than MIRRORS pixels outside */
-  /* The first of them, as strip_mirror_of() has them; or -1. */
+  bool mirrored; /* their mirror images are all in the stage */
+  bool fills;    /* some stages need fill() */
+  bool many;     /* a lane has more than MIRRORS outside pixels */
+  /* strip_mirror_of() of this lane's first pixels outside the image; -1: none. */
   int mirror[MIRRORS];
 
-  /* For stages whose first pixel is (x0, y0) and so on; x0 is at a multiple of 16
-   * bytes. `colored`: with a constant border, strip_color_sides() was called, and nothing
-   * else is put into the stages. */
+  /* Begins with the stage whose first pixel is (x0, y0); x0 is at a multiple of 16 bytes.
+   * `colored`: with a constant border, strip_color_sides() was called, and nothing else is
+   * written to the stages. */
   __device__ __forceinline__ void
   begin (const StripPlane &plane, SepconvBorder border, int x0, int y0,
       StripStage size, bool colored = false)
@@ -324,7 +322,7 @@ template <int PIXEL, int MIRRORS = 1> struct StripReader
         && !(colored && strip_can_color_sides (plane, border));
     if (sides && strip_wraps_chunks (border, row_bytes)
         && x0 >= -plane.width && x0 + n <= 2 * plane.width)
-      whole = sides = false; /* as strip_load_edge() loads them */
+      whole = sides = false; /* strip_load_edge() loads them */
     mirrored = border != SEPCONV_CONSTANT && border != SEPCONV_WRAP
         && plane.width > plane.margin && x0 + n > plane.margin
         && x0 < plane.width - plane.margin;
@@ -348,13 +346,13 @@ template <int PIXEL, int MIRRORS = 1> struct StripReader
     }
   }
 
-  /* What gpu_await_previous() is for. Until then, the first n stages' part of the source
-   * comes as near as it may, for the launch's first `early` blocks: others find nothing
-   * to wait for. The whole block, before the first load(). */
+  /* Calls gpu_await_previous(). Before, the launch's first `early` blocks prefetch the source
+   * of their first n stages to the L2; other blocks find nothing to wait for. The whole block
+   * calls this, before the first load(). */
   __device__ __forceinline__ void
   await (const StripPlane &plane, int early, int n, StripStage size) const
   {
-    /* Of a row, however they lie. */
+    /* Cache lines of a row at any alignment. */
     const int lines = size.chunks / (GPU_PREFETCH_BYTES / 16) + 1;
     const int left = first - 16 * (int) (threadIdx.x % 32);
     const int all = (int) blockIdx.x < early ? n * size.rows * lines : 0;
@@ -370,8 +368,8 @@ template <int PIXEL, int MIRRORS = 1> struct StripReader
     gpu_await_previous ();
   }
 
-  /* Starts to load the next stage. What lies outside the image is left to fill(). The
-   * whole block. */
+  /* Starts to load the next stage. Pixels outside the image are left to fill(). The whole block
+   * calls this. */
   __device__ __forceinline__ void
   load (const StripPlane &plane, SepconvBorder border, uint8_t *stage,
       StripStage size)
@@ -387,7 +385,7 @@ template <int PIXEL, int MIRRORS = 1> struct StripReader
     skip (size);
   }
 
-  /* Past the next stage. */
+  /* Skips the next stage. */
   __device__ __forceinline__ void
   skip (StripStage size)
   {
@@ -395,7 +393,7 @@ template <int PIXEL, int MIRRORS = 1> struct StripReader
     from += size.rows * stride;
   }
 
-  /* The copies of a block that is whole, where all rows are in the image. */
+  /* Copies the next stage of a block that is `whole`, where all rows are in the image. */
   __device__ __forceinline__ void
   copy (uint8_t *stage, StripStage size) const
   {
@@ -412,14 +410,14 @@ template <int PIXEL, int MIRRORS = 1> struct StripReader
               to + r * size.pitch + 16 * c, from + r * stride + 16 * c, 16);
   }
 
-  /* Whether fill_mirrors() puts in all, if anything, where all rows are in the image. */
+  /* Whether fill_mirrors() fills all that there is to fill where all rows are in the image. */
   __device__ __forceinline__ bool
   fills_simply () const
   {
     return !sides || (mirrored && !many);
   }
 
-  /* Puts in what `mirror` tells of, of all rows of a stage. */
+  /* Fills the pixels of `mirror` in all rows of a stage. */
   __device__ __forceinline__ void
   fill_mirrors (uint8_t *stage, StripStage size) const
   {
@@ -428,8 +426,8 @@ template <int PIXEL, int MIRRORS = 1> struct StripReader
       strip_mirror_pixel<PIXEL> (mirror[i], stage, size);
   }
 
-  /* Puts in what load() left out of the stage that begins with row y0, if `fills`. The
-   * whole block; a barrier must come before and after. */
+  /* Fills the pixels that load() left out of the stage that begins with row y0, if `fills`. The
+   * whole block calls this, with a barrier before and after. */
   __device__ __forceinline__ void
   fill (const StripPlane &plane, SepconvBorder border, int y0, uint8_t *stage,
       StripStage size) const

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* strip-writer: rows of a strip on their way into the image: results from shared memory,
- * with the channels that are not filtered from the source, or the source's as they are. */
+/* strip-writer: writes rows of a strip to the image: results from shared memory, with the
+ * unfiltered channels of the source, or the source's rows unchanged. */
 #pragma once
 
 #include "strip.cuh"
@@ -8,7 +8,7 @@
 
 #include "../histo/tally.cuh"
 
-/* Eight bytes of the source's row, of which those before row_bytes exist. */
+/* Eight bytes from byte `at` of a source row; bytes from row_bytes on are 0. */
 __device__ __forceinline__ uint2
 strip_read (const StripPlane &plane, const uint8_t *row, int at)
 {
@@ -22,8 +22,7 @@ strip_read (const StripPlane &plane, const uint8_t *row, int at)
   return value;
 }
 
-/* The eight bytes at byte `at` of a row, with those of the source that are not to be
- * filtered. */
+/* The eight bytes at byte `at` of a row: `value`, with unfiltered channels taken from `from`. */
 __device__ __forceinline__ uint2
 strip_keep (const StripPlane &plane, int at, uint2 value, uint2 from)
 {
@@ -33,8 +32,8 @@ strip_keep (const StripPlane &plane, int at, uint2 value, uint2 from)
       (value.y & ~keep[1]) | (from.y & keep[1]));
 }
 
-/* Writes eight bytes at byte `at` of row y, a multiple of 8; what is not to be filtered
- * is taken from the source. */
+/* Writes eight bytes at byte `at`, a multiple of 8, of row y; unfiltered channels are taken
+ * from the source. */
 static __device__ __noinline__ void
 strip_write_edge (const StripPlane &plane, int y, int at, uint2 value)
 {
@@ -67,9 +66,9 @@ strip_write (const StripPlane &plane, int y, int at, uint2 value)
     *to = value;
 }
 
-/* Sixteen bytes of a result as they lie in shared memory: together, or, of pixels of
- * four bytes that are APART, the first bytes of the pixels, then the second ones and so
- * on, each APART after those before. */
+/* Sixteen bytes of a result in shared memory. With APART 0 they are adjacent. Else they are
+ * four pixels of four bytes: first come the first bytes of all pixels, APART bytes further on
+ * the second ones, and so on. */
 template <int APART>
 __device__ __forceinline__ uint4
 strip_result (const uint8_t *from)
@@ -94,8 +93,8 @@ strip_result (const uint8_t *from)
   }
 }
 
-/* Writes 16 bytes at byte `at` of every `step`-th row in [y, last), as far as they are the
- * plane's; they lie at `from` and so on, `pitch` apart. */
+/* Writes 16 bytes at byte `at`, or as many as the row still has, of every `step`-th row from y
+ * on and before `last`. Their sources are `pitch` bytes apart from `from` on. */
 template <int APART>
 static __device__ __noinline__ void
 strip_write_rows (const StripPlane &plane, int y, int last, int step, int at,
@@ -119,7 +118,7 @@ strip_write_rows (const StripPlane &plane, int y, int last, int step, int at,
   }
 }
 
-/* Counts what strip_write_rows() has written, of pixels of C bytes. */
+/* Counts the bytes that strip_write_rows() has written; pixels have C bytes. */
 template <int C>
 static __device__ __noinline__ void
 strip_count_rows (const StripPlane &plane, int y, int last, int step, int at,
@@ -135,9 +134,9 @@ strip_count_rows (const StripPlane &plane, int y, int last, int step, int at,
   }
 }
 
-/* Writes the results of a block, STRIP_ROWS rows of CHUNKS times 16 bytes at a time,
- * each below the ones before. They lie as strip_result() takes them. What it writes is
- * counted if COUNTED, the bytes of a pixel then, is not 0. */
+/* Writes the results of a block, STRIP_ROWS rows of CHUNKS times 16 bytes at a time, each below
+ * the ones before, from the layout of strip_result(). If COUNTED is not 0, it is the bytes of a
+ * pixel, and the written bytes are counted. */
 template <int CHUNKS, int PITCH, int APART, int COUNTED> struct StripWriter
 {
   static constexpr int ROWS = STRIP_THREADS / CHUNKS; /* written at once */
@@ -148,10 +147,10 @@ template <int CHUNKS, int PITCH, int APART, int COUNTED> struct StripWriter
   ptrdiff_t stride;
   int at;     /* byte of the row that `to` is */
   bool whole; /* chunks are aligned, and whole or wholly outside */
-  bool mine;  /* this thread's are in the image */
+  bool mine;  /* this thread's bytes are in the image */
   TallyLane<COUNTED> tally; /* begun by the caller */
 
-  /* For rows from y on and from byte `byte` on, a multiple of 16. */
+  /* Begins at row y and at byte `byte` of rows, a multiple of 16. */
   __device__ __forceinline__ void
   begin (const StripPlane &plane, int y, int byte)
   {
@@ -163,7 +162,7 @@ template <int CHUNKS, int PITCH, int APART, int COUNTED> struct StripWriter
     mine = at < plane.row_bytes;
   }
 
-  /* This thread's part of what lies at `rows`. */
+  /* Where this thread's part of the results at `rows` begins. */
   static __device__ __forceinline__ const uint8_t *
   part_of (const uint8_t *rows)
   {
@@ -171,8 +170,8 @@ template <int CHUNKS, int PITCH, int APART, int COUNTED> struct StripWriter
         + (APART == 0 ? 16 : 4) * (threadIdx.x % CHUNKS);
   }
 
-  /* Writes the rows that lie at `rows`, row y and below, all of the place, of a block
-   * that is whole and whose plane keeps some of the source's channels. */
+  /* Writes STRIP_ROWS rows from y on, whose results lie at `rows`. All rows belong to the
+   * place, the block is `whole`, and its plane keeps some of the source's channels. */
   __device__ __forceinline__ void
   write_kept (const StripPlane &plane, const uint8_t *rows, int y)
   {
@@ -197,11 +196,11 @@ template <int CHUNKS, int PITCH, int APART, int COUNTED> struct StripWriter
     to += STRIP_ROWS * stride;
   }
 
-  /* The same where the plane keeps none. */
+  /* The same if the plane keeps no channel of the source. */
   __device__ __forceinline__ void
   write_whole (const uint8_t *rows)
   {
-    /* Loads wait for what was counted before them. */
+    /* All loads come first: they would wait for counting that comes before them. */
     constexpr int AT_ONCE = COUNTED > 0 ? STRIP_ROWS / ROWS : 1;
     const uint8_t *from = part_of (rows);
     uint4 value[AT_ONCE];
@@ -222,7 +221,7 @@ template <int CHUNKS, int PITCH, int APART, int COUNTED> struct StripWriter
     to += STRIP_ROWS * stride;
   }
 
-  /* The same of any block, as far as the rows are in [first, last). */
+  /* The same for any block; writes only rows in [first, last). */
   __device__ __forceinline__ void
   write (
       const StripPlane &plane, const uint8_t *rows, int y, int first, int last)
@@ -250,8 +249,8 @@ template <int CHUNKS, int PITCH, int APART, int COUNTED> struct StripWriter
   }
 };
 
-/* In the launch's order, copies bytes [first, last) of the place's rows; first is a
- * multiple of 16. */
+/* Copies bytes [first, last) of the place's rows, after the kernels before if `order` says so;
+ * first is a multiple of 16. */
 __device__ __forceinline__ void
 strip_copy (GpuOrder order, const StripPlane &plane, const StripPlace &place,
     int first, int last)

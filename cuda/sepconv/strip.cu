@@ -6,26 +6,27 @@
 #include <math.h>
 #include <string.h>
 
-/* Fitted to times on an H200. Blocks that run all at once take no less time than so much
- * of the most that can, */
+/* All figures are fitted to times on an H200. Blocks that all run at once take at least as long
+ * as this share of the most blocks that can run at once. */
 #define LEAST_LOAD 0.95
-/* and more than their share, since multiprocessors differ, which further blocks even
- * out. */
+/* They also take this much longer than on equal multiprocessors: further blocks would even out
+ * the differences. */
 #define UNEVEN 1.05
-/* What those take more than as many turns of blocks, in turns. */
+/* Extra time where blocks run in several turns, in turns. */
 #define LAST_TURN 0.1
-/* Blocks at the sides, where pixels outside are put in, take so much longer: their
+/* Blocks at the sides, which fill in pixels outside the image, take this much longer: their
  * strips may be lower by an eighth, in whole units. */
 #define SIDE_FACTOR 1.08
-/* Beside other launches, what blocks leave idle is used by others, so that the work counts
- * and not who ends last: strips are as high as can be. But the blocks are no fewer than so
- * much of those that run at once, and so many a multiprocessor: few launches are to fill a
- * GPU, and one alone not to take too long. */
+/* When launches overlap, other launches use what a launch's blocks leave idle: the total work
+ * counts, not the end of the last block, and strips are as high as possible. Two lower limits
+ * for the number of blocks: a share of the blocks that run at once, so that few launches fill a
+ * GPU, and blocks for each multiprocessor, so that one launch alone does not take too long. */
 #define LEAST_LOAD_BESIDE 0.4
 #define LEAST_BLOCKS_BESIDE 0.8
-/* The same of blocks that count: the fewer, the less is added at their ends. */
+/* LEAST_LOAD_BESIDE for blocks that count: the fewer blocks, the fewer counters they add at
+ * their ends. */
 #define LEAST_LOAD_COUNTING 0.3
-/* Rows whose time a strip takes to begin, and per row that it sums above its own. */
+/* Time, in rows, that a strip takes to begin, and for each row that it sums above its own. */
 #define BEGIN_ROWS (0.5 * STRIP_ROWS)
 #define ABOVE_ROWS 0.6
 
@@ -45,7 +46,7 @@ strip_border_is_code (const SepconvPlan *plan, const SepconvChannel *channel)
   return plan->border != SEPCONV_CONSTANT || border == floor (border);
 }
 
-/* The bits that belong to channels that are not filtered. */
+/* Sets the bits of an unfiltered channel in plane->keep. */
 static void
 mark_kept (StripPlane *plane, int channel)
 {
@@ -58,7 +59,7 @@ mark_kept (StripPlane *plane, int channel)
       keep[i] = 0xff;
 }
 
-/* Of all pixels in plane->border. */
+/* Sets the sample of a channel in all pixels of plane->border. */
 static void
 put_border (StripPlane *plane, int channel, int sample)
 {
@@ -104,7 +105,7 @@ strip_describe (
     put_border (plane, c,
         (int) (channel[c].border + channel[c].center) << layout->shift);
   }
-  /* A plane of none is copied as it is. */
+  /* A plane without filtered channels is copied as a whole. */
   if (!plane->filter)
     plane->keeps = false;
 }
@@ -134,7 +135,7 @@ count_strips (int rows, int strip_rows)
   return (rows + strip_rows - 1) / strip_rows;
 }
 
-/* Lays out strips of so many rows, fewer at the sides; returns the blocks. */
+/* Lays out strips of strip_rows rows, at the sides of side_rows; returns the number of blocks. */
 static int
 set_strips (
     StripPlane *const *planes, int n_planes, int strip_rows, int side_rows)
@@ -156,15 +157,15 @@ set_strips (
   return blocks;
 }
 
-/* About the time of columns as high as `rows`, in rows of one block, when each strip takes
- * `begin` rows' time more. */
+/* Approximate time of columns of `rows` rows, in rows of one block; each strip takes the time
+ * of `begin` rows more. */
 static double
 work_of_columns (int columns, int rows, int strip_rows, double begin)
 {
   return columns * (rows + count_strips (rows, strip_rows) * begin);
 }
 
-/* The same of all planes as set_strips() has laid them out. */
+/* The same for all planes, as set_strips() has laid them out. */
 static double
 work_of_strips (StripPlane *const *planes, int n_planes, double begin)
 {
@@ -182,7 +183,7 @@ work_of_strips (StripPlane *const *planes, int n_planes, double begin)
   return work;
 }
 
-/* Lays out strips as set_strips() does; returns about the time that they take, in rows of
+/* Lays out strips as set_strips() does; returns the approximate time that they take, in rows of
  * one block on each multiprocessor. */
 static double
 cost_of_strips (StripPlane *const *planes, int n_planes, int strip_rows,
@@ -217,7 +218,7 @@ find_heights (StripPlane *const *planes, StripHeights *heights)
 
   for (int p = 0; p < task->n_planes; p++)
     rows = max (rows, task->rows[p]);
-  /* A strip for all rows, two, and so on. */
+  /* Tries one strip for all rows, two strips, and so on, down to strips of one unit. */
   for (int n = 1; height != unit; n++) {
     const int last = height;
     int side[2];

@@ -17,26 +17,26 @@
 #define STRIP_WARPS 4
 #define STRIP_THREADS (32 * STRIP_WARPS)
 #define STRIP_ROWS 16
-/* Rows on their way: enough for the latency of memory with a few blocks. */
+/* Stages in flight: enough for the latency of memory with a few blocks. */
 #define STRIP_STAGES 4
 
-/* What is copied of a row repeats after so many times eight bytes, whatever the size of
- * a pixel. */
+/* The pattern of unfiltered bytes in a row repeats after this many times eight bytes, whatever
+ * the size of a pixel. */
 #define STRIP_KEEP 3
 
-/* First what a block needs first: kernels get this as constants, which come in lines of
- * 64 bytes. */
+/* Members are in the order in which a block needs them: kernels get this as constants, which
+ * come in lines of 64 bytes. */
 struct StripPlane
 {
   int first_block; /* of the launch */
   int columns;     /* blocks side by side */
   int strip_rows;  /* rows of one strip, a multiple of StripLoad's unit */
-  int sides;       /* columns, the first and the last, that have other strips */
-  int side_blocks; /* theirs, which come first */
+  int sides;       /* first and last column, which have other strips */
+  int side_blocks; /* blocks of the sides, which come before all others */
   int side_rows;
   ImageRows result;
   int width, height; /* pixels, rows of the source */
-  int row_bytes;     /* that are the plane's */
+  int row_bytes;     /* of a row that belong to the plane */
   const uint8_t *src;
   ptrdiff_t src_stride;
   int margin;  /* pixels left and right of the image that results depend on */
@@ -48,13 +48,13 @@ struct StripPlane
   uint8_t *dst;
   ptrdiff_t dst_stride;
   int channels, sample_bytes, shift, max_code;
-  uint32_t keep[STRIP_KEEP][2]; /* of 24 bytes, the bits that are copied */
-  /* A pixel outside, for SEPCONV_CONSTANT, and the same again as often as there is room. */
+  uint32_t keep[STRIP_KEEP][2]; /* 24 bytes: mask of unfiltered bits */
+  /* The pixel outside the image for SEPCONV_CONSTANT, repeated as often as there is room. */
   alignas (8) uint8_t border[8];
 };
 
-/* The size of a stage: `chunks` times 16 bytes of each row, rows `pitch` bytes apart;
- * whole pixels. Of rows a multiple of STRIP_WARPS, and up to STRIP_ROWS. */
+/* The size of a stage: rows of `chunks` times 16 bytes, `pitch` bytes apart, which are whole
+ * pixels. `rows` is a multiple of STRIP_WARPS, and at most STRIP_ROWS. */
 struct StripStage
 {
   int rows, chunks, pitch;
@@ -73,7 +73,7 @@ strip_pitch (int chunks)
   return 16 * (chunks | 1);
 }
 
-/* Which part of a plane a block has. */
+/* The part of a plane that a block has. */
 struct StripPlace
 {
   int column;
@@ -103,7 +103,7 @@ strip_place (const StripPlane &plane)
   return place;
 }
 
-/* Which plane of a frame the block is of. */
+/* The index of the plane that the block belongs to. */
 template <typename Frame>
 __device__ __forceinline__ int
 strip_find_plane (const Frame &frame)
@@ -123,7 +123,7 @@ strip_copy_bytes (uint8_t *to, const uint8_t *from, int n)
     to[i] = from[i];
 }
 
-/* Whether a plane is packed; `why` says that it is not. */
+/* Whether a plane is packed; if not, sets `why`. */
 bool strip_is_packed (const ImagePlane *plane, Fault *why);
 
 /* Whether plane p of a plan is filtered. */
@@ -133,15 +133,16 @@ strip_filters (const SepconvPlan *plan, int p)
   return plan->taps[p].x.n > 0;
 }
 
-/* Whether what lies outside is a code, where that is constant: StripPlane has codes. */
+/* Whether a constant border has a whole number for a code, as StripPlane needs it; true for
+ * other borders. */
 bool strip_border_is_code (
     const SepconvPlan *plan, const SepconvChannel *channel);
 
-/* Fills in all but how a launch is divided. */
+/* Fills in all members but those that strip_lay_out() sets, and `columns`. */
 void strip_describe (
     const SepconvPlan *plan, const SepconvPart *part, int p, StripPlane *plane);
 
-/* How many blocks of a kernel run on a multiprocessor at once, as found last. */
+/* Blocks of a kernel that run on a multiprocessor at once, as found last. */
 struct StripOccupancy
 {
   const void *kernel;
@@ -149,15 +150,15 @@ struct StripOccupancy
   int blocks;
 };
 
-/* Finds it for another kernel or other bytes of shared memory. */
+/* Updates `last` if the kernel or its bytes of shared memory are others. */
 bool strip_occupancy (
     StripOccupancy *last, const void *kernel, int shared, Fault *fault);
 
-/* What the time of a launch depends on. */
+/* The parameters of a launch on which its time depends. */
 struct StripLoad
 {
   GpuOrder order;
-  int counts;    /* whether a block adds what it has counted at its end */
+  int counts;    /* whether blocks count, and add the counts at their ends */
   int above;     /* rows that a strip sums above those of its result */
   int unit;      /* rows that strips are multiples of; 0: STRIP_ROWS */
   int most_rows; /* of a strip, at least the unit; 0: any */
@@ -165,7 +166,7 @@ struct StripLoad
   int multiprocessors;
 };
 
-/* What the heights of strips depend on: nothing but integers, to be compared as bytes. */
+/* All that the heights of strips depend on: only integers, since memcmp() compares it. */
 struct StripTask
 {
   StripLoad load;
@@ -173,7 +174,7 @@ struct StripTask
   int columns[IMAGE_MAX_PLANES], rows[IMAGE_MAX_PLANES];
 };
 
-/* The heights that were found last, and what for. Starts zeroed. */
+/* The heights that were found last, and for which task. Must start zeroed. */
 struct StripHeights
 {
   StripTask task;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tensor-counting: where the march of a block counts its results on the way, or nowhere. */
+/* tensor-counting: how the march of a block counts its results on the way, if it does. */
 #pragma once
 
 #include "tensor-frame.cuh"
 
-/* Whether a launch counts its result, and when: when it is written, or before, when it is
- * put where it is written from, which takes less time but not every frame. */
+/* Whether and when a launch counts its result: when it is written to the image, or earlier,
+ * when it is put into shared memory for writing. The latter takes less time, but does not
+ * suit every frame. */
 enum Counting
 {
   COUNT_NOT,
@@ -14,7 +15,7 @@ enum Counting
   N_COUNTINGS
 };
 
-/* Bytes of shared memory that a block has for it. */
+/* Bytes of shared memory that a block has for its counters. */
 static __host__ __device__ constexpr int
 counting_bytes (Counting when)
 {
@@ -23,21 +24,22 @@ counting_bytes (Counting when)
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* Takes the results of a thread, of pixels of C channels. The march sets its members before
+/* Counts the results of a thread, pixels of C channels. The march sets its members before
  * it begins. */
 template <Counting WHEN, int C> struct CountingSink
 {
   static constexpr bool COUNTS = WHEN != COUNT_NOT;
-  /* Channels of what is counted when it is written, by the StripWriter, and when it is put;
-   * 0: that is not. */
+  /* Channels that are counted when results are written, by the StripWriter, and when they
+   * are put; 0: none. */
   static constexpr int WRITTEN = WHEN == COUNT_WRITTEN ? C : 0;
   static constexpr int PUT = WHEN == COUNT_PUT ? C : 0;
 
-  unsigned turns;     /* for tally_end(); 0 until see_turns() */
-  TallyLane<PUT> put; /* of what is put */
-  uint32_t *counters; /* the block's, in shared memory, if it COUNTS */
+  unsigned turns;     /* for end(); 0 until see_turns() */
+  TallyLane<PUT> put; /* counts what is put */
+  uint32_t *counters; /* the block's, in shared memory; used if COUNTS */
 
-  /* By all threads of the block, before anything is counted. A barrier must follow. */
+  /* All threads of the block call this before anything is counted. A barrier must
+   * follow. */
   __device__ __forceinline__ void
   clear ()
   {
@@ -45,14 +47,14 @@ template <Counting WHEN, int C> struct CountingSink
       tally_clear<STRIP_THREADS> (counters);
   }
 
-  /* What a thread puts: a word of whole pixels. */
+  /* Counts a word of whole pixels that a thread puts. */
   __device__ __forceinline__ void
   count_put (uint32_t bytes) const
   {
     put.count (bytes);
   }
 
-  /* Undoes that n times. */
+  /* Undoes count_put() n times. */
   __device__ __forceinline__ void
   take_away (uint32_t bytes, uint32_t n) const
   {
@@ -60,7 +62,7 @@ template <Counting WHEN, int C> struct CountingSink
       put.take_away (bytes, n);
   }
 
-  /* A little before the end, to be known by then. */
+  /* Loads the turn a little before end(), so that it has arrived by then. */
   __device__ __forceinline__ void
   see_turns (const HistoTally &tally)
   {
@@ -68,7 +70,7 @@ template <Counting WHEN, int C> struct CountingSink
       turns = *tally.turns;
   }
 
-  /* The last that the block does, all its threads, if it COUNTS. `turns`: the sink's. */
+  /* The last call of a block that COUNTS, by all its threads. `turns`: the sink's. */
   static __device__ __forceinline__ void
   end (const HistoTally &tally, const TensorPlane &plane, unsigned turns,
       const uint32_t *counters)

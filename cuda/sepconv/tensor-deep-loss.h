@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tensor-deep-loss: taps as sums of two halves, for samples that are such sums, and what their products
- * lose on tensor cores. Plain C, to be checked as mathematics.
+/* tensor-deep-loss: taps as sums of two FP16 values, for samples that are such sums too, and the
+ * error of their products on tensor cores. Plain C, so that tests can check the mathematics.
  *
- * A sample of `depth` bits is an upper part, its TENSOR_UPPER_BITS highest bits or all, and a lower one; a
- * tap is an upper half and a lower one. Three products of them are summed: upper by upper in a sum
- * of its own, which is large, and the other two in a small one.
+ * A sample of `depth` bits is the sum of an upper part, its TENSOR_UPPER_BITS highest bits (all
+ * bits if it has no more), and a lower part. A tap is the sum of an upper and a lower FP16 value.
+ * Three of their four products are summed: upper * upper in a large sum of its own, the other two
+ * in a small sum.
  *
- * The large sum loses nothing. An upper part of a sample is a multiple of u = 2^(depth - 11), and an
- * upper half of a tap one of 2^-bits. With samples up to 2^(depth - 1) away from their centre, and
- * taps whose sizes add up to less than 2^(e + 1), no sum has more than 24 bits if 2^-bits u is at
- * least 2^(depth - 1 + e - 23): bits = TENSOR_DEEP_BITS - e. Nor is any product cut off then: see
- * tensor-loss.h.
+ * The large sum loses nothing. The upper part of a sample is a multiple of u = 2^(depth - 11), and
+ * the upper part of a tap is a multiple of 2^-bits. With samples up to 2^(depth - 1) away from
+ * their center, and taps whose sizes add up to less than 2^(e + 1), no sum has more than 24 bits if
+ * 2^-bits u is at least 2^(depth - 1 + e - 23): bits = TENSOR_DEEP_BITS - e. Nor is any product
+ * truncated then: see tensor-loss.h.
  *
- * Integers up to 2047, taken as the bits of halves, are those integers times 2^-24: samples enter as
- * codes times 2^(shift - 24), sums along x are codes times 2^-TENSOR_DEEP_Y, and results are codes. */
+ * The bits of an integer up to 2047, taken as FP16, are that integer times 2^-24. So samples enter
+ * as codes times 2^(shift - 24), sums along x are codes times 2^-TENSOR_DEEP_Y, and results are
+ * codes. */
 #pragma once
 
 #include "tensor-loss.h"
@@ -25,22 +27,22 @@
 #define TENSOR_DEEP_X 14
 #define TENSOR_DEEP_Y 10
 
-/* How taps are split: the upper half is a multiple of 2^-bits, the lower one what is left, rounded
- * when it has been multiplied by 2^exponent, as both are for the products. */
+/* How taps are split: the upper part is a multiple of 2^-bits; the lower part is the rest, rounded
+ * after the multiplication by 2^exponent. Both parts enter products multiplied by 2^exponent. */
 typedef struct
 {
   int bits, exponent;
 } TensorDeepTaps;
 
-/* Of n taps, with which sums have up to `gain` times the size of samples, a finite number. */
+/* The split of n taps. `gain`, a finite number: the most by which sums are larger than samples. */
 static inline TensorDeepTaps
 tensor_deep_taps (int n, double gain, int exponent)
 {
   TensorDeepTaps as = { TENSOR_DEEP_BITS, exponent };
   int e = 0;
 
-  /* Upper halves, and upper parts of sums, may be larger than the whole by half of what they are
-   * multiples of, and so much larger is a start at most. */
+  /* The upper part of a tap or a sum may be larger than the whole by half of its unit, and a start
+   * value exceeds its exact value by at most as much. */
   while (gain * (1.0 + 0x1p-9) + ldexp ((double) n, e - TENSOR_DEEP_BITS)
       >= ldexp (2.0, e))
     e++;
@@ -48,8 +50,8 @@ tensor_deep_taps (int n, double gain, int exponent)
   return as;
 }
 
-/* Those along x of samples that lie `shift` bits up, and along y. `x`, `y`: the sums of the sizes of
- * the taps of each axis. */
+/* The split of taps along x, for samples that lie `shift` bits up, and along y. `x`, `y`: the sum
+ * of the sizes of the taps of each axis. */
 static inline TensorDeepTaps
 tensor_deep_taps_x (int n, double x, int shift)
 {
@@ -62,15 +64,15 @@ tensor_deep_taps_y (int n, double x, double y)
   return tensor_deep_taps (n, x * y, TENSOR_DEEP_Y);
 }
 
-/* The unit of the upper parts of samples of `depth` bits, in codes. Of samples with no more bits than
- * upper parts have, lower parts are 0. */
+/* The unit of the upper parts of samples of `depth` bits, in codes. Samples with no more bits than
+ * an upper part have a lower part of 0. */
 static inline double
 tensor_deep_unit (int depth)
 {
   return ldexp (1.0, depth > TENSOR_UPPER_BITS ? depth - TENSOR_UPPER_BITS : 0);
 }
 
-/* The half nearest to a number that halves reach. */
+/* The FP16 value nearest to a number within the range of FP16. */
 static inline double
 tensor_nearest_half (double number)
 {
@@ -93,7 +95,7 @@ tensor_split_deep (
 /* Sums over taps. */
 typedef struct
 {
-  double upper, lower, rest; /* sizes of both halves, and of what they leave */
+  double upper, lower, rest; /* sums of sizes of both parts, and of the rest */
   double most_upper, most_lower; /* the largest of each */
   double sum_upper, sum_lower;   /* with their signs */
 } TensorDeepSums;
@@ -113,8 +115,8 @@ tensor_deep_add (TensorDeepSums *sums, double tap, const TensorDeepTaps *as)
   sums->most_lower = fmax (sums->most_lower, fabs (lower));
 }
 
-/* What rounding to 24 bits loses in numbers up to `largest`, in units: none where all are multiples
- * of a `grain` that is no smaller. 0: there is none. */
+/* Error of rounding numbers up to `largest` to 24 bits: a unit of the last place, or 0 where all
+ * numbers are multiples of a `grain` that is no smaller than the unit. grain 0: there is none. */
 static inline double
 tensor_grain_loss (double largest, double grain)
 {
@@ -123,9 +125,10 @@ tensor_grain_loss (double largest, double grain)
   return grain > 0.0 && grain >= unit ? 0.0 : unit;
 }
 
-/* What the small sum loses over n taps, where the upper parts of samples are up to `upper` and the
- * lower ones up to `lower`, and the least normal half is worth `least` in the same unit: products of
- * smaller ones are aligned as if they had its size. All products are multiples of `grain`, if not 0. */
+/* Upper bound of the error of the small sum over n taps. `upper`, `lower`: the largest upper and
+ * lower part of a sample. `least`: the smallest normal FP16 value, in the same unit; products of
+ * smaller values are aligned as if they had that size. `grain`: all products are its multiples; or
+ * 0. */
 static inline double
 tensor_deep_small_loss (const TensorDeepSums *taps, int n, double upper,
     double lower, double least, int steps, double grain)
@@ -134,15 +137,14 @@ tensor_deep_small_loss (const TensorDeepSums *taps, int n, double upper,
   const double product = fmax (taps->most_upper * fmax (lower, least),
       taps->most_lower * fmax (upper, least));
 
-  /* Two products of each tap lose half a unit each, and each step makes two additions of
-   * both. */
+  /* Each tap's two products lose half a unit each, and each step makes two additions for both. */
   return tensor_grain_loss (fmax (sum, product), grain)
       * (0.5 * 2.0 * n + 2.0 * 2.0 * steps);
 }
 
-/* What large sums along x of samples of `depth` bits start with: it takes the centre off, and adds
- * what is left out of the products in the mean. It is a multiple of what their products are, and a
- * float. */
+/* The start value of large sums along x, for samples of `depth` bits: it subtracts the center, and
+ * adds the mean of the product that is left out. It is a multiple of the unit of the summed
+ * products, and fits a float. */
 static inline float
 tensor_deep_start (
     const TensorDeepSums *sums, const TensorDeepTaps *as, int depth)

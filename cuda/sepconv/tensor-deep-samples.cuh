@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tensor-deep-samples: samples of more than 10 bits, as sums of two halves, which no single half
- * holds, and of fewer where sums between the passes are to be as exact: how a warp takes them apart for
- * products, and how it puts results out.
+/* tensor-deep-samples: how a warp splits samples of more than 10 bits into two FP16 values for
+ * products, and how it stores results. Shallower samples are split too, where sums between the
+ * passes must be as exact.
  *
- * A sample is the sum of an upper part, its 11 highest bits or all, and a lower one, the others. Both are
- * halves almost without arithmetic: the bits of an integer up to 2047, taken as a half, are that
- * integer times 2^-24. A tap is a sum of two halves as well. Of the four products of a tap and a
- * sample three are summed; of what both lower parts would add, the mean is in the start of sums.
- * Upper by upper is summed without any loss, beside the small other two: tensor-deep-loss.h.
+ * A sample is the sum of an upper part, its 11 highest bits or all, and a lower part, the other
+ * bits. Both become FP16 almost without arithmetic: the bits of an integer up to 2047, taken as
+ * FP16, are that integer times 2^-24. A tap is a sum of two FP16 values as well. Three of the four
+ * products of a tap and a sample are summed; of the fourth, lower * lower, the mean is in the start
+ * value of the sums. Upper * upper is summed without any loss, apart from the other two, which are
+ * small: tensor-deep-loss.h.
  *
- * Between the passes, a sum becomes two halves again: the multiple of a sample's upper unit that is
- * nearest, and what is left. */
+ * Between the passes, a sum is split into two FP16 values again: the nearest multiple of a sample's
+ * upper unit, and the rest. */
 #pragma once
 
 #include "tensor.cuh"
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* The parts of taps, of samples, and of sums between the passes. */
+/* Index of the parts of taps, of samples, and of sums between the passes. */
 enum
 {
   UPPER,
   LOWER
 };
 
-/* Adds what 16 taps, in two parts, and as many samples make to the large and the small sum.
- * Of sample[part], the right factors of the first and the last 8. */
+/* Adds the products of 16 taps and 16 samples, both in two parts, to the large and the small sum.
+ * sample[part] has the right factors of the first and the last 8 samples. */
 __device__ __forceinline__ void
 deep_multiply_add (float (&large)[4], float (&small)[4], const uint4 &upper,
     const uint4 &lower, const uint32_t (&sample)[2][2])
@@ -35,21 +36,19 @@ deep_multiply_add (float (&large)[4], float (&small)[4], const uint4 &upper,
   multiply_matrices_add (small, lower, sample[UPPER][0], sample[UPPER][1]);
 }
 
-/* S: Shape, or what has the same names for the sizes of a kernel. */
+/* S: Shape, or a struct with the same names for the sizes of a kernel. */
 template <typename S> struct DeepSamples
 {
   static constexpr int C = S::OWN; /* the warp's channels */
 
-  /* Of each channel two samples among the first and two among the last 8 pixels of a block, as
-   * they lie in memory. */
+  /* Raw samples of each channel: two of the first 8 pixels of a block, and two of the last 8. */
   typedef uint32_t Samples[C][2];
 
-  /* Right factors of 16 pixels: of the upper and the lower 8 rows, of each channel the upper
-   * and the lower part, for the first and the last 8 pixels. */
+  /* Right factors of 16 pixels: [upper or lower 8 rows][channel][part][first or last 8 pixels]. */
   typedef uint32_t Factors[2][C][2][2];
 
   const TensorDeepPlane *deep;
-  int pair; /* that the warp has of the places, if PAIRED */
+  int pair; /* the warp's pair of places, if PAIRED */
   int shift;
 
   __device__ __forceinline__ void
@@ -60,7 +59,7 @@ template <typename S> struct DeepSamples
     shift = sample_shift;
   }
 
-  /* The parts of two samples. */
+  /* Splits two samples into their parts. */
   __device__ __forceinline__ void
   take_apart (uint32_t two, uint32_t &upper, uint32_t &lower) const
   {
@@ -80,7 +79,7 @@ template <typename S> struct DeepSamples
     code[1] = __uint_as_float (__byte_perm (codes, 0x4b00, 0x5432)) - 0x1p23f;
   }
 
-  /* Two sums as the sums of two halves. */
+  /* Splits two sums into their FP16 parts. */
   __device__ __forceinline__ void
   split_sums (float a, float b, uint32_t &upper, uint32_t &lower) const
   {
@@ -91,7 +90,7 @@ template <typename S> struct DeepSamples
     lower = pack_halves (a - upper_a, b - upper_b);
   }
 
-  /* From the chunks of a row's block, of which the lane has words. */
+  /* From the chunks of one row of a block, of which the lane has one word each. */
   static __device__ __forceinline__ void
   split_chunks (const uint32_t *chunk, Samples &two)
   {
@@ -120,7 +119,7 @@ template <typename S> struct DeepSamples
       }
   }
 
-  /* From a row's block, of which the lane has two pixels in each half. */
+  /* From one row of a block, of which the lane has two pixels in each half. */
   __device__ __forceinline__ void
   read_pixels (const uint8_t *at, Samples &two) const
   {
@@ -141,7 +140,7 @@ template <typename S> struct DeepSamples
     }
   }
 
-  /* The factors of a window's block b. */
+  /* Loads the factors of block b of a window. */
   __device__ __forceinline__ void
   load_block (const uint8_t *window, int b, Factors &factors) const
   {
@@ -169,8 +168,8 @@ template <typename S> struct DeepSamples
           factors[i / 2 % 2][i / 4][LOWER][i % 2]);
   }
 
-  /* Moves the sums of a tile's last 16 KS rows up and puts those of 16 rows behind them: rows[k] has
-   * of each part the right factors for pixels 0 to 7 (low, high) and 8 to 15. */
+  /* Moves a tile's sums, of the last 16 KS rows, up by 16 rows and appends the sums of 16 new rows.
+   * rows[k][part] has the right factors for pixels 0 to 7 (low, high) and for pixels 8 to 15. */
   template <int KS>
   __device__ __forceinline__ void
   push_rows (uint32_t (&rows)[KS][2][4], const float (&large)[2][4],
@@ -191,7 +190,7 @@ template <typename S> struct DeepSamples
     }
   }
 
-  /* Of 16 rows, the factors for the first or the last 8 pixels. */
+  /* The factors of 16 rows for the first or the last 8 pixels. */
   static __device__ __forceinline__ void
   rows_of (const uint32_t (&rows)[2][4], int half, uint32_t (&factors)[2][2])
   {
@@ -200,11 +199,11 @@ template <typename S> struct DeepSamples
       factors[i / 2][i % 2] = rows[i / 2][2 * half + i % 2];
   }
 
-  /* Pixels: of one half of a row's block. */
+  /* Writes the pixels of one half of a block's row. */
   __device__ __forceinline__ void
   write_pixels (const Samples &two, int half, uint8_t *to) const
   {
-    uint32_t part[2][C / 2]; /* of both pixels, two places each */
+    uint32_t part[2][C / 2]; /* [pixel][pair of places] */
 
 #pragma unroll
     for (int k = 0; k < C / 2; k++) {
@@ -223,8 +222,8 @@ template <typename S> struct DeepSamples
               __byte_perm (part[1][0], part[1][1], deep->out[1]));
   }
 
-  /* Puts the warp's results of 16 rows to `out`, this lane's part of them: make (r, j, two) finds
-   * the samples of block j in the upper or the lower 8 rows. */
+  /* Puts the warp's results of 16 rows to `out`, this lane's part of the block's results.
+   * make (r, j, two) computes the samples of block j in the upper (r = 0) or lower 8 rows. */
   template <typename Make>
   __device__ __forceinline__ void
   put_rows (uint8_t *out, const Make &make) const

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tensor-deep: tensor-strip's arithmetic for samples of more than 10 bits, which are sums of two
- * halves: tensor-deep-samples.cuh. */
+/* tensor-deep: the arithmetic of tensor-strip.cuh for deep samples, which are sums of two FP16
+ * values: tensor-deep-samples.cuh. */
 #pragma once
 
 #include "tensor-deep-samples.cuh"
@@ -8,7 +8,8 @@
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* S: its Shape, DEEP. Functions of the same name do what those of Strip do. */
+/* S: its Shape, with DEEP set. Functions have the contracts of those of Strip with the same
+ * names. */
 template <typename S> struct DeepStrip
 {
   static constexpr int KS = S::KS, PARTS = S::PARTS;
@@ -16,14 +17,14 @@ template <typename S> struct DeepStrip
   static_assert (S::DEEP && S::BYTES == 2 && PARTS == 2 && !S::SPLIT,
       "taps and samples have two parts, and a warp one, two or four channels");
 
-  /* Of each tile: for the upper and the lower 8 rows, or the left and the right 8 pixels. */
+  /* Of each tile, for the upper and the lower 8 rows, or for the left and the right 8 pixels. */
   typedef float Sums[S::TILES][2][4];
   DeepSamples<S> samples;
   const float *offset; /* of the results, by the warp's places */
   Fragments<KS * PARTS, true> x[S::SETS], y[S::SETS];
   Starts<S::SETS, true> sums_start;
-  /* Sums between the passes, of the last 16 KS rows: of each part the right factors for
-   * pixels 0 to 7 (low, high) and 8 to 15. */
+  /* Sums between the passes, of the last 16 KS rows: for each part, the right factors for pixels
+   * 0 to 7 (low, high) and for pixels 8 to 15. */
   uint32_t rows[S::TILES][KS][2][4];
   float most;
 
@@ -110,7 +111,7 @@ template <typename S> struct DeepStrip
       samples.push_rows (rows[i], large[i], small[i]);
   }
 
-  /* The code of a result. The low 16 bits count. */
+  /* The code of a result, in the low 16 bits; the others are to be ignored. */
   __device__ __forceinline__ uint32_t
   code_of (float sum, int place) const
   {

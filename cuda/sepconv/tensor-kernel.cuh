@@ -11,8 +11,9 @@
 #define MAY_COUNT false
 #endif
 
-/* FOUR: of planes of four channels, which want other registers than the others. COUNTS:
- * the result, of which it then is all, on the way; empty where no launch MAY_COUNT. */
+/* FOUR: for planes of four channels, which need other numbers of registers than the
+ * others. COUNTS: whether and when the result, which then is a whole image, is counted on
+ * the way; the kernel is empty where no launch MAY_COUNT. */
 template <int KS, int PARTS, int BYTES, bool FOUR, bool WIDE, Counting COUNTS,
     bool DEEP>
 static __global__ void
@@ -50,24 +51,25 @@ __launch_bounds__ (STRIP_THREADS, blocks_at_once (KS, BYTES, FOUR, WIDE, DEEP))
 #endif
 }
 
-/* Of shared memory, what a block can have on all GPUs of INSTRUCTIONS_CAPABILITY, and what
- * it takes beside its own. */
+/* Bytes of shared memory: the most that a block can have on every GPU of
+ * INSTRUCTIONS_CAPABILITY, and the bytes that each block takes beside its own. */
 #define LEAST_SHARED (99 * 1024)
 #define SHARED_OF_SYSTEM 1024
 
 struct Variant
 {
-  /* NULL where there is none. Those that count have TALLY_SHARED_BYTES more. */
+  /* By counting mode; NULL: there is none. Kernels that count need TALLY_SHARED_BYTES
+   * more. */
   void (*kernel[N_COUNTINGS]) (TensorFrame);
   int steps, parts, sample_bytes;
-  bool four;       /* channels in all planes; else one or two in each */
-  bool wide, deep; /* as Shape is */
-  int shared;      /* bytes of a block */
-  int pixels[IMAGE_MAX_CHANNELS + 1]; /* of a block, by channels; or 0 */
+  bool four;       /* whether planes have four channels; else one or two */
+  bool wide, deep; /* as Shape has them */
+  int shared;      /* bytes per block */
+  int pixels[IMAGE_MAX_CHANNELS + 1]; /* per block, by channels; or 0 */
 };
 
-/* Only the most usual ones count: bytes, and taps that take no second part; where launches
- * overlap, since they gain nothing in order. */
+/* Only the most common variants can count: samples of bytes, and taps that need no second
+ * part; and only launches that overlap, since launches in order gain nothing. */
 template <int KS, int PARTS, int BYTES, bool FOUR, bool WIDE, Counting COUNTS>
 static constexpr auto
 counting_kernel () -> void (*) (TensorFrame)
@@ -123,8 +125,8 @@ deep_variant_of_four ()
   return variant_of_four<KS, 2, false, true> ();
 }
 
-/* In the order of steps and parts, and wide ones first. Samples of two bytes always have
- * taps in two parts: 10 bits need them. */
+/* Ordered by parts, then by steps, wide ones before the others: the first that suits is taken.
+ * Taps for samples of two bytes always have two parts: 10 bits need them. */
 static const Variant variants[] = {
   variant<2, 1, 1> (),
   variant<3, 1, 1> (),

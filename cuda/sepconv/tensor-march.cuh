@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tensor-march: a block's way down its strip: stages of its window come in, and the rows that
- * they complete go out. */
+/* tensor-march: the loop of a block down its strip: stages of its window are loaded, and the
+ * rows that they complete are written. */
 #pragma once
 
 #include "strip-reader.cuh"
@@ -9,7 +9,7 @@
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* The arithmetic of the warps of a Shape. */
+/* Selects the arithmetic of the warps of a Shape. */
 template <typename S, bool DEEP = S::DEEP> struct Arithmetic
 {
   typedef Strip<S> Type;
@@ -20,23 +20,23 @@ template <typename S> struct Arithmetic<S, true>
   typedef DeepStrip<S> Type;
 };
 
-/* S: its Shape; Sink: its CountingSink. A step takes a stage of the window in and puts out
- * the rows that this completes, which are written a step later. */
+/* S: its Shape; Sink: its CountingSink. A step takes in one stage of the window and puts the
+ * rows that this completes into shared memory, from where they are written one step later. */
 template <typename S, typename Sink> struct March
 {
   static constexpr int KS = S::KS;
   static constexpr StripStage SIZE = { STRIP_ROWS, S::CHUNKS, S::PITCH };
   static constexpr int AHEAD =
-      S::STAGES - 1; /* that are loaded before one is taken */
+      S::STAGES - 1; /* stages that are loaded before one is taken */
 
   const TensorPlane &plane;
   SepconvBorder border;
   uint8_t *shared, *outs;
-  uint8_t *out;          /* the lane's part of those */
-  const uint8_t *window; /* its part of a stage */
+  uint8_t *out;          /* the lane's part of `outs` */
+  const uint8_t *window; /* the lane's part of a stage */
   StripPlace place;
   int x, y, start, steps;
-  /* As many pixels as taps reach to a side. */
+  /* Mirrors per lane for as many pixels as taps reach to one side. */
   StripReader<S::PIXEL, (TENSOR_STEP / 2 * (KS - 1) + 31) / 32> reader;
   StripWriter<S::OUT_CHUNKS, S::OUT_PITCH, S::APART, Sink::WRITTEN> writer;
   typename Arithmetic<S>::Type strip;
@@ -48,7 +48,7 @@ template <typename S, typename Sink> struct March
   {
     outs = shared + S::STAGES * S::STAGE_BYTES;
 
-    /* Nothing is put there before the first barrier. */
+    /* Nothing is put into `outs` before the first barrier. */
     const int thread = thread_by (outs);
     const int lane = thread % TENSOR_LANES;
     const int warp = thread / TENSOR_LANES;
@@ -64,16 +64,16 @@ template <typename S, typename Sink> struct March
                         : lane % 16 * S::PITCH + 16 * (lane / 16));
     place = strip_place (plane.strip);
     x = place.column * S::PIXELS;
-    /* Which row is which of a matrix must not depend on how a frame is cut: sums are
-     * rounded by it. */
+    /* The matrix row of an image row must not depend on how a frame is cut into parts, since
+     * the rounding of sums depends on it. */
     start = place.first / STRIP_ROWS * STRIP_ROWS;
     steps = (place.last - start + STRIP_ROWS - 1) / STRIP_ROWS + KS - 1;
     y = start - plane.above;
   }
 
-  /* The thread's number. What is found from it is found anew wherever registers are short,
-   * unless it could have changed: where that is dear, it is read from `unused`, of shared
-   * memory. */
+  /* The thread's index. Where registers are short, the compiler computes values derived from
+   * threadIdx again each time, unless the index could have changed. Where that is expensive,
+   * the index is read back from `unused`, a piece of shared memory. */
   static __device__ __forceinline__ int
   thread_by (uint8_t *unused)
   {
@@ -87,14 +87,15 @@ template <typename S, typename Sink> struct March
     return *own;
   }
 
-  /* Where a step's stage begins: lean steps begin with the first or third. */
+  /* Byte offset of a step's stage; + KS, so that lean steps begin with the first or the third
+   * stage. */
   static __device__ __forceinline__ int
   stage_of (int step)
   {
     return (step + KS) % S::STAGES * S::STAGE_BYTES;
   }
 
-  /* Which of the two buffers has the rows that a step puts out. */
+  /* Byte offset of the buffer, one of two, for the rows that a step puts. */
   static __device__ __forceinline__ int
   out_of (int step)
   {
@@ -108,7 +109,8 @@ template <typename S, typename Sink> struct March
       strip_color_sides<S::PIXEL> (plane.strip, x - plane.reach, shared,
           StripStage{ S::STAGES * STRIP_ROWS, S::CHUNKS, S::PITCH });
     reader.begin (plane.strip, border, x - plane.reach, y, SIZE, true);
-    /* Fragments came by a copy, which is not overtaken. */
+    /* Before reader.await(): fragments were uploaded by a copy, which an early launch does
+     * not overtake. */
     strip.fetch (
         plane, (uint4 *) (outs + 2 * S::OUT_BYTES), threadIdx.x % TENSOR_LANES);
     if (frame.order == GPU_AFTER_KERNELS)
@@ -129,22 +131,23 @@ template <typename S, typename Sink> struct March
         strip.put_zeros ();
   }
 
-  /* Whether all that the warp puts is beyond the rows' ends. */
+  /* Whether everything that the warp puts lies beyond the ends of the rows. */
   __device__ __forceinline__ bool
   is_outside () const
   {
-    /* Not x, which would keep a register for it all the way. */
+    /* Not `x`, which would occupy a register all the way. */
     return strip_place (plane.strip).column * S::PIXELS
         + S::WARP_PIXELS * ((int) threadIdx.x / TENSOR_LANES)
         >= plane.strip.width;
   }
 
-  /* Takes away what has been counted of pixels outside the image: where a warp is, all, which
-   * are zeros; else the rows of the last step that are not the place's. */
+  /* Removes from the counters the pixels outside the image: all pixels of a warp that is
+   * outside, which are zeros; else the rows of the last step that are below the block's
+   * part. */
   __device__ __forceinline__ void
   take_away ()
   {
-    constexpr int WORDS = 2 * S::WARP_CHUNKS; /* that a lane puts in a step */
+    constexpr int WORDS = 2 * S::WARP_CHUNKS; /* per lane and step */
     const int lane = threadIdx.x % TENSOR_LANES, row = lane / 4;
     const int rows = (place.last - start) % STRIP_ROWS;
     const uint8_t *const own = outs
@@ -166,7 +169,7 @@ template <typename S, typename Sink> struct March
             1);
   }
 
-  /* The rows that all warps put into the other buffer a step before. */
+  /* Writes the rows that all warps have put into the other buffer one step before. */
   __device__ __forceinline__ void
   write_before (int step)
   {
@@ -175,9 +178,9 @@ template <typename S, typename Sink> struct March
           start + (step - KS) * STRIP_ROWS, place.first, place.last);
   }
 
-  /* FIRST: of the steps that complete no rows, where those are apart. Otherwise it may be
-   * any step; whether it completes rows is written out twice, as with a name for it the
-   * kernel of 33 taps spills registers. */
+  /* FIRST: a step that completes no rows, where such steps have a loop of their own.
+   * Otherwise it may be any step. The test whether it completes rows is written twice on
+   * purpose: with a variable for it, the kernel of 33 taps spills registers. */
   template <bool FIRST>
   __device__ __forceinline__ void
   take (int step)
@@ -206,7 +209,7 @@ template <typename S, typename Sink> struct March
     }
   }
 
-  /* take() for the steps that complete no rows. Returns the one after them. */
+  /* take() for the steps that complete no rows. Returns the step after them. */
   __device__ __forceinline__ int
   take_first ()
   {
@@ -222,15 +225,16 @@ template <typename S, typename Sink> struct March
     return step;
   }
 
-  /* The first step that may be lean: those before write nothing, or parts of rows. */
+  /* The first step that may be lean: those before write nothing, or only some of their
+   * rows. */
   __device__ __forceinline__ int
   first_lean () const
   {
     return start < place.first ? KS + 2 : KS;
   }
 
-  /* Whether a block's steps are lean as long as all rows are the place's and the
-   * image's. */
+  /* Whether a block's steps are lean while all their rows belong to the block's part and the
+   * image. */
   __device__ __forceinline__ bool
   is_lean () const
   {
@@ -238,8 +242,9 @@ template <typename S, typename Sink> struct March
         && !plane.strip.keeps;
   }
 
-  /* take() for most steps of most blocks, with nothing to find out, and two at a time:
-   * the places of the stages are constants then. Returns the first step that is left. */
+  /* take() for most steps of most blocks: it tests almost nothing, and takes two steps at a
+   * time, so that the offsets of the stages are constants. Returns the first step that is
+   * left. */
   __device__ __forceinline__ int
   take_lean (int step)
   {
@@ -300,8 +305,8 @@ template <typename S, typename Sink> struct March
   }
 };
 
-/* Makes the block's part of the result. `counters`: in shared memory, if the Sink COUNTS.
- * Returns the sink's `turns`. */
+/* Computes the block's part of the result. `counters`: in shared memory, used if the Sink
+ * COUNTS. Returns the sink's `turns`. */
 template <typename S, typename Sink>
 __device__ __forceinline__ unsigned
 march (const TensorFrame &frame, const TensorPlane &plane, uint8_t *shared,
@@ -309,7 +314,8 @@ march (const TensorFrame &frame, const TensorPlane &plane, uint8_t *shared,
 {
   March<S, Sink> way (plane, frame.border, shared);
 
-  /* In a function of the sink, or in another order, these make some kernels spill more. */
+  /* In a function of the sink, or in another order, these lines make some kernels spill
+   * more. */
   if constexpr (Sink::COUNTS)
     way.sink.counters = counters;
   way.writer.tally.begin (counters, plane.skipped);

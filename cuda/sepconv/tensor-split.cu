@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tensor-split: `tensor` for RGB and YUY2, whose pixels it cannot read as they lie. */
+/* tensor-split: `tensor` for RGB and YUY2, whose pixels its kernels cannot read in
+ * place. */
 #include "split.cuh"
 #include "instructions.cuh"
 

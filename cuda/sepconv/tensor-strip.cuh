@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* tensor-strip: the arithmetic of a warp: both passes, chained through registers, from the
- * bytes of its window to those of its result.
+ * bytes of its window to the bytes of its result.
  *
  * The row pass computes, for 16 pixels along x and 8 rows,
  *
  *   sums [16 x][8 y] = taps [16 x][16 KS pixels] * pixels [16 KS pixels][8 y]
  *
- * and leaves two rows of one x in each register pair: packed to halves, that is the
- * right factor of the column pass, with no exchange between lanes:
+ * and leaves two rows of one x in each register pair. Packed to FP16, these are the right
+ * factor of the column pass, without any exchange between lanes:
  *
  *   result [16 y][8 x] = taps [16 y][16 KS rows] * sums [16 KS rows][8 x]
  *
- * A warp has TILES tiles of 16 pixels of one channel side by side and marches down;
- * the sums of the last 16 KS rows stay in its registers. Pixels come as bytes from
- * shared memory in the layout of ldmatrix, and leave through it as bytes: which
- * pixel has which row or column of the matrices is chosen so that the bytes of one
- * register are those that lie together in memory (tensor_pixel_of()). */
+ * A warp has TILES tiles of 16 pixels of one channel side by side, and marches down; the
+ * sums of the last 16 KS rows stay in its registers. Pixels are loaded from shared memory as
+ * bytes, in the layout of ldmatrix, and results are stored to it as bytes. The order of
+ * pixels in the rows and columns of the matrices is such that the bytes of one register lie
+ * together in memory (tensor_pixel_of()). */
 #pragma once
 
 #include "tensor-frame.cuh"
@@ -23,17 +23,16 @@
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* What the sums of N channels start with, four registers each, as a product takes it.
- * What the compiler can find again, it puts there anew for each product: so they are
- * read from shared memory, and those that are KEPT only once, as if they could have
- * changed. */
+/* Start values of the sums of N channels, each as the four registers of a product. The
+ * compiler would recompute values that it can derive again before each product. So they are
+ * read from shared memory; KEPT ones only once, by volatile loads. */
 template <int N, bool KEPT> struct Starts
 {
   const float *at;
   float start[KEPT ? N : 1][4];
 
-  /* Those of n channels and `more`, of which the warp's are the N from `first` on. A barrier
-   * must follow, and then load(). */
+  /* Stores the start values of n channels, each plus `more`, to shared memory; the warp's N
+   * begin with channel `first`. A barrier must follow, and then load(). */
   __device__ __forceinline__ void
   put (const float *from, int n, float more, float *shared, int first)
   {
@@ -55,7 +54,7 @@ template <int N, bool KEPT> struct Starts
           start[c][i] = ((const volatile float *) at)[4 * c + i];
   }
 
-  /* With the same for all, if they are KEPT. */
+  /* Replaces all start values by one; they must be KEPT. */
   __device__ __forceinline__ void
   replace (float value)
   {
@@ -76,7 +75,7 @@ template <int N, bool KEPT> struct Starts
   }
 };
 
-/* The fragments of one axis: in registers, or in shared memory if they are many. */
+/* The fragments of one axis: in registers, or, if there are many, in shared memory. */
 template <int N, bool SHARED> struct Fragments
 {
   uint4 fragment[N];
@@ -100,7 +99,7 @@ template <int N> struct Fragments<N, true>
 {
   const uint4 *at;
 
-  /* In the background, in the group of copies that is begun. */
+  /* Starts asynchronous copies, in the group that is not committed yet. */
   __device__ __forceinline__ void
   load (const uint4 *from, uint4 *shared, int lane)
   {
@@ -126,22 +125,22 @@ template <typename S> struct Strip
 
   Fragments<S::PX * PARTS, S::X_SHARED> x[S::OWN_SETS];
   Fragments<KS * PARTS, true> y[S::OWN_SETS];
-  /* Sums between the passes, of the last 16 KS rows: of each tile and 16 rows the
-   * right factors for pixels 0 to 7 (low, high) and 8 to 15. */
+  /* Sums between the passes, of the last 16 KS rows: for each tile and 16 rows, the right
+   * factors for pixels 0 to 7 (low, high) and for pixels 8 to 15. */
   uint32_t rows[S::TILES][KS][4];
   Starts<S::OWN_SETS, S::OWN <= 2> sums_start;
   Starts<S::OWN, S::KEEPS_STARTS> result_start;
   int shift, max_code;
   TensorSelectors channel; /* the warp's, if SPLIT */
 
-  /* The fragments of the warp's channel c. */
+  /* Index of the set of fragments for the warp's channel c. */
   static __device__ __forceinline__ constexpr int
   set_of (int c)
   {
     return S::OWN_SETS == 2 && c == C - 1 ? 1 : 0;
   }
 
-  /* Starts to load what all steps need, to be there with the first stage. */
+  /* Starts to load the data that all steps need; it arrives with the first stage. */
   __device__ __forceinline__ void
   fetch (const TensorPlane &plane, uint4 *fragments, int lane)
   {
@@ -159,7 +158,7 @@ template <typename S> struct Strip
       y[i % S::OWN_SETS].load (from + AXIS_FRAGMENTS, fragments, lane);
       fragments += S::Y_FRAGMENTS;
     }
-    /* All warps have brought all sets to shared memory; each has one. */
+    /* Each warp uses one set; all warps together have loaded all sets to shared memory. */
     if constexpr (S::SPLIT) {
       const int others =
           (S::SETS - 1 - set) * (S::X_FRAGMENTS + S::Y_FRAGMENTS);
@@ -186,7 +185,7 @@ template <typename S> struct Strip
         rows[i][k / 4][k % 4] = 0;
   }
 
-  /* After a barrier. */
+  /* A barrier must come before. */
   __device__ __forceinline__ void
   load_starts ()
   {
@@ -194,7 +193,7 @@ template <typename S> struct Strip
     result_start.load ();
   }
 
-  /* From now on: whatever is added to it, the result is below zero. */
+  /* From now on, results are zero: the start value keeps each sum below zero. */
   __device__ __forceinline__ void
   put_zeros ()
   {
@@ -211,7 +210,7 @@ template <typename S> struct Strip
         result_start.get (i % S::OWN, result[i][k]);
   }
 
-  /* Adds to 16 rows of the result what rows[][at] do with the q-th step of taps. */
+  /* Adds the products of rows[][at] with the q-th step of taps to 16 rows of the result. */
   __device__ __forceinline__ void
   add_rows (float (&result)[S::TILES][2][4], int q, int at) const
   {
@@ -231,8 +230,8 @@ template <typename S> struct Strip
     }
   }
 
-  /* Adds to the sums of 16 pixels what the products of a chunk of 16 and the k-th taps are;
-   * of FOLDED windows. */
+  /* Adds the products of a chunk of 16 pixels with the k-th step of taps to the sums of 16
+   * pixels, in FOLDED windows. */
   __device__ __forceinline__ void
   add_chunk (float (&sums)[4], uint32_t chunk, int k) const
   {
@@ -245,9 +244,10 @@ template <typename S> struct Strip
           sums, x[0].get (k * PARTS + part), low[0], high[0]);
   }
 
-  /* sum_window() of FOLDED windows. Taps 0 are for what lies on both sides of the chunk in
-   * the middle: the left lanes have the first 8 pixels of a chunk, which they take from the
-   * one on the right; the other lanes take the last 8 of the one on the left. */
+  /* sum_window() for FOLDED windows. The taps of step 0 are for the pixels on both sides of
+   * the middle chunk: lanes of the left half hold the first 8 pixels of a chunk, and take
+   * them from the chunk on the right; the other lanes take the last 8 pixels of the chunk on
+   * the left. */
   __device__ __forceinline__ void
   sum_folded (const uint8_t *window, float (&sums)[S::TILES][2][4]) const
   {
@@ -269,7 +269,7 @@ template <typename S> struct Strip
       }
   }
 
-  /* Has 16 rows of sums for the last of `rows`. */
+  /* Moves `rows` up by one place, and makes 16 rows of sums the last one. */
   __device__ __forceinline__ void
   take_sums (const float (&sums)[S::TILES][2][4])
   {
@@ -288,8 +288,8 @@ template <typename S> struct Strip
             sums[i][k % 2][k / 2 * 2], sums[i][k % 2][k / 2 * 2 + 1]);
   }
 
-  /* Sums 16 rows of the window, of which `window` is this lane's part. Where it ADDS, it
-   * also adds to the result what `rows` do that stay. */
+  /* Sums 16 rows of the window; `window` is this lane's part. If it ADDS, it also adds the
+   * products of those `rows` to the result that stay after this step. */
   template <bool ADDS>
   __device__ __forceinline__ void
   sum_window (const TensorOrder &order, const uint8_t *window,
@@ -297,7 +297,7 @@ template <typename S> struct Strip
   {
     constexpr int N = S::BLOCKS + S::KX - 1;
     uint32_t chunk[2][S::BLOCK_CHUNKS]; /* of the upper and the lower 8 rows */
-    uint32_t spare[2] = {};             /* of the next block of one chunk */
+    uint32_t spare[2] = {};             /* next block, if it is one chunk */
 
 #pragma unroll
     for (int b = 0; b < N; b++) {
@@ -351,7 +351,7 @@ template <typename S> struct Strip
     }
   }
 
-  /* The same, and has the sums for the last of `rows`. */
+  /* The same; then take_sums(). */
   template <bool ADDS>
   __device__ __forceinline__ void
   sum_rows (const TensorOrder &order, const uint8_t *window,
@@ -371,8 +371,8 @@ template <typename S> struct Strip
     take_sums (sums);
   }
 
-  /* Puts 16 rows of the result to `out`, this lane's part of the block's, and has them
-   * counted. */
+  /* Puts 16 rows of the result to `out`, this lane's part of the block's result, and counts
+   * them. */
   template <typename Sink>
   __device__ __forceinline__ void
   put_rows (const float (&result)[S::TILES][2][4], const TensorOrder &order,
@@ -410,7 +410,7 @@ template <typename S> struct Strip
       }
   }
 
-  /* Takes in 16 rows that complete none of the result, or not yet. */
+  /* Takes in 16 rows of the window without completing any of the result. */
   __device__ __forceinline__ void
   take_rows (const TensorOrder &order, const uint8_t *window)
   {
@@ -419,7 +419,7 @@ template <typename S> struct Strip
     sum_rows<false> (order, window, none);
   }
 
-  /* put_rows() for the 16 that are completed. */
+  /* Computes the 16 completed rows of the result, and puts them. */
   template <typename Sink>
   __device__ __forceinline__ void
   complete_rows (const TensorOrder &order, uint8_t *out, const Sink &sink) const
@@ -433,7 +433,7 @@ template <typename S> struct Strip
     put_rows (result, order, out, sink);
   }
 
-  /* Both. */
+  /* take_rows() and then complete_rows(). */
   template <typename Sink>
   __device__ __forceinline__ void
   take_and_complete (const TensorOrder &order, const uint8_t *window,

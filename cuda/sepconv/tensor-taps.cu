@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Taps as a plan has them: factor * 2^exponent * tap. */
+/* Taps as a plan has them, made from a spec's: factor * 2^exponent * tap. */
 struct ScaledTaps
 {
   const Taps *taps;
@@ -28,12 +28,12 @@ next_half (double *rest)
   return half;
 }
 
-/* Taps as `parts` halves, and what they lose by that. */
+/* Taps as sums of `parts` FP16 values each, and the error of that. */
 struct Rounded
 {
   double norm;  /* sum |tap| */
-  double error; /* sum |tap - its halves| */
-  /* Of each tap: the sum of the sizes of its halves, and how many are not zero. */
+  double error; /* sum |tap - its FP16 parts| */
+  /* For each tap: the sum of the sizes of its FP16 parts, and how many of them are not zero. */
   double size[TAPS_MAX];
   int halves[TAPS_MAX];
 };
@@ -58,8 +58,8 @@ round_taps (const ScaledTaps &scaled, int parts, Rounded *rounded)
   }
 }
 
-/* The largest error of rounding numbers up to `largest` to halves: half a unit of
- * their last place, but just above a power of two there is not far to fall. */
+/* The largest error of rounding numbers up to `largest` to FP16: half a unit of their last place;
+ * less where `largest` is just above a power of two, since the unit below that is half as large. */
 static double
 half_error (double largest)
 {
@@ -70,9 +70,9 @@ half_error (double largest)
   return fmax (0.25 * unit, fmin (0.5 * unit, above));
 }
 
-/* What the sums of a row lose. They start with what takes 1024 and the centre off all
- * samples: a tap whose product has been added leaves the centre of it at most, and one whose
- * product has not, both. */
+/* Upper bound of the error of row sums. They start with the value that subtracts 1024 and the
+ * center from all samples: to the size of a sum, a tap adds 1024 plus the center until its product
+ * is added, and from then on at most the center. */
 static double
 row_loss (const Rounded &x, int n, double center, int steps, int parts)
 {
@@ -82,7 +82,7 @@ row_loss (const Rounded &x, int n, double center, int steps, int parts)
   return tensor_pass_loss (&pass);
 }
 
-/* What the sums of a column lose, of sums of rows up to `sums`. */
+/* Upper bound of the error of column sums, from row sums up to `sums`. */
 static double
 column_loss (
     const Rounded &y, int n, double sums, double offset, int steps, int parts)
@@ -93,8 +93,8 @@ column_loss (
   return tensor_pass_loss (&pass);
 }
 
-/* Whether all sums with these taps are halves as they are: multiples of a power of two, with no more
- * bits than a half has. */
+/* Whether FP16 holds all sums with these taps exactly: they are multiples of a power of two, with
+ * no more bits than FP16 has. */
 static bool
 sums_are_halves (const ScaledTaps &scaled, double norm, double center)
 {
@@ -114,8 +114,8 @@ sums_are_halves (const ScaledTaps &scaled, double norm, double center)
   return false;
 }
 
-/* An upper bound of the error in code values before the last rounding, for offsets up
- * to `offset` and passes of `steps`. */
+/* An upper bound of the error in code values before the last rounding, for offsets up to `offset`
+ * and passes of `steps`. `exact`: FP16 holds the row sums exactly. */
 static double
 error_bound (const ImagePlane *shape, const ScaledTaps &tx,
     const ScaledTaps &ty, double offset, int steps, int parts, bool exact)
@@ -138,7 +138,7 @@ error_bound (const ImagePlane *shape, const ScaledTaps &tx,
       + column_loss (y, ty.taps->n, sums, offset, steps, parts);
 }
 
-/* Of taps as a spec has them; a plan's are not scaled. */
+/* TensorDeepSums of a spec's taps, scaled, or of a plan's, which need no scale. */
 static TensorDeepSums
 deep_sums (const ScaledTaps &scaled, const TensorDeepTaps &as)
 {
@@ -159,7 +159,8 @@ norm_of_taps (const ScaledTaps &scaled)
   return norm;
 }
 
-/* The largest power of two that all taps are multiples of, if upper halves hold them; else 0. */
+/* The largest power of two that all taps are multiples of; 0 if their upper FP16 parts alone do not
+ * hold them. */
 static double
 grain_of_taps (const ScaledTaps &scaled, const TensorDeepSums &sums)
 {
@@ -179,8 +180,8 @@ grain_of_taps (const ScaledTaps &scaled, const TensorDeepSums &sums)
   return 0.0;
 }
 
-/* What the sums of a row lose, in codes. Where they lose nothing, `grain` is what all are multiples
- * of, else 0. */
+/* Upper bound of the error of row sums, in codes. `grain` becomes a number that all sums are
+ * multiples of if they lose nothing, else 0. */
 static double
 deep_row_loss (const ImagePlane *shape, const ScaledTaps &scaled, double norm,
     int steps, double *grain)
@@ -193,15 +194,16 @@ deep_row_loss (const ImagePlane *shape, const ScaledTaps &scaled, double norm,
   const double taps = grain_of_taps (scaled, sums);
   double loss;
 
-  /* The lower part of a sample is from 0 to unit - 1, and what its mean would add with lower halves
-   * of taps is in the start, which is rounded. So is the sum of both sums. */
+  /* The lower part of a sample is from 0 to unit - 1. The product of its mean with the lower parts
+   * of taps is in the start value, which is rounded; so is the total of the large and the small
+   * sum. */
   loss = center * sums.rest + 0.5 * (unit - 1.0) * sums.lower
       + tensor_deep_small_loss (&sums, n, 2.0 * center, unit - 1.0,
           ldexp (1024.0, -shape->shift), steps, taps)
       + 0.5 * tensor_grain_loss (center * (norm + sums.lower), taps);
   if (sums.lower > 0.0)
     loss += 0.5 * ldexp (unit, -as.bits);
-  /* The lower half of a sum is rounded if it has more bits than a half. */
+  /* The lower FP16 part of a sum is rounded if it has more bits than FP16. */
   if (!(taps >= ldexp (unit, -11) && taps >= ldexp (1.0, TENSOR_DEEP_Y - 24)))
     loss +=
         ldexp (half_error (ldexp (0.5 * unit, -TENSOR_DEEP_Y)), TENSOR_DEEP_Y);
@@ -209,7 +211,8 @@ deep_row_loss (const ImagePlane *shape, const ScaledTaps &scaled, double norm,
   return loss;
 }
 
-/* What those of a column lose, of sums of rows up to `rows`, multiples of `grain`. */
+/* Upper bound of the error of column sums, from row sums up to `rows` that are multiples of
+ * `grain`. */
 static double
 deep_column_loss (const ImagePlane *shape, const ScaledTaps &scaled,
     const TensorDeepTaps &as, double norm, double rows, int steps, double grain)
@@ -224,7 +227,8 @@ deep_column_loss (const ImagePlane *shape, const ScaledTaps &scaled,
       + tensor_grain_loss (rows * (norm + sums.lower), products);
 }
 
-/* error_bound() of deep samples, but for what is added to the sums. `sum`: what those are up to. */
+/* error_bound() for deep samples, without an offset. `sum` becomes an upper bound of the size of
+ * the sums. */
 static double
 deep_error_bound (const ImagePlane *shape, const ScaledTaps &tx,
     const ScaledTaps &ty, int steps, double *sum)
@@ -244,8 +248,7 @@ deep_error_bound (const ImagePlane *shape, const ScaledTaps &tx,
       + deep_column_loss (shape, ty, as_y, y_norm, rows, steps, grain);
 }
 
-/* What it is with an offset, which is added in single precision to results as parts of the largest
- * code. */
+/* The same with an offset, which is added in FP32 to results as fractions of the largest code. */
 static double
 deep_result_bound (const ImagePlane *shape, const ScaledTaps &x,
     const ScaledTaps &y, double offset, int steps)
@@ -262,7 +265,7 @@ tensor_allowed_error (int depth)
   return depth > 12 ? 0.49 : depth > TENSOR_HALF_DEPTH ? 0.24 : 0.25;
 }
 
-/* The halves that a tap needs, or 0 and `why`. */
+/* Number of FP16 values that a tap needs; 0, with the reason in `why`, if two are too few. */
 static int
 parts_of_plane (const ImagePlane *shape, const ScaledTaps &x,
     const ScaledTaps &y, double offset, int steps, Fault *why)
@@ -306,7 +309,7 @@ tensor_deep_error_bound (const ImagePlane *shape, const Taps *x, const Taps *y,
       shape, ScaledTaps{ x, 1.0, 0 }, ScaledTaps{ y, 1.0, 0 }, steps, sum);
 }
 
-/* What a pass loses of values up to `largest` that are sums of two halves. */
+/* Upper bound of the error of a pass over values up to `largest` that are FP16 hi/lo splits. */
 static double
 split_loss (const Taps *taps, double largest, int steps)
 {
@@ -320,8 +323,8 @@ split_loss (const Taps *taps, double largest, int steps)
     low += fabs (next_half (&left));
     rest += fabs (left);
   }
-  /* Sums before and after the products that have no low half. Of each tap come two products, and
-   * then one; each step makes two additions of each of them. */
+  /* Bounds of the sums before and after the products hi * hi. Each tap makes two products with a
+   * low factor, and then one without; each step makes two additions for each of these products. */
   before = high * low_value + low * largest;
   after = before + high * largest;
   return low * low_value + rest * largest
@@ -340,7 +343,7 @@ tensor_split_error_bound (
   sums = center * x_norm + lost;
   if (!(sums < 65504.0 && y_norm < 2.0))
     return INFINITY;
-  /* The low half of a sum is as large as what the high one is off by. */
+  /* The low part of a split sum is as large as the error of its high part. */
   lost += half_error (half_error (sums));
   /* The offset is added last. */
   return lost * y_norm + split_loss (y, sums, steps)
@@ -353,7 +356,7 @@ tensor_is_deep (const Image *layout)
   return layout->plane[0].depth > TENSOR_HALF_DEPTH;
 }
 
-/* `deep`: whether samples may be sums of two halves. */
+/* `deep`: whether samples may be sums of two FP16 values. */
 static bool
 supports_format (const Image *layout, bool deep, Fault *why)
 {
@@ -396,8 +399,8 @@ sum_of_taps (const ScaledTaps &scaled)
   return sum;
 }
 
-/* The largest offset of a plan's channels, as method.h has them, and a little more, lest a
- * rounding make the plan's own larger. */
+/* The largest offset of a plan's channels, as method.h defines it, and a little more, so that
+ * rounding cannot make the plan's own offset larger. */
 static double
 largest_offset (const SepconvSpec *spec, const Image *layout, int p,
     const ScaledTaps &x, const ScaledTaps &y)
@@ -488,7 +491,7 @@ tensor_pixel_of (int i, int channels, int sample_bytes)
 
 typedef __half TapHalves[TENSOR_MAX_PARTS][TAPS_MAX];
 
-/* The parts of taps [0, n), as halves. */
+/* Splits each tap into `parts` FP16 values. */
 static void
 split_taps (const Taps *taps, int parts, TapHalves half)
 {
@@ -500,7 +503,7 @@ split_taps (const Taps *taps, int parts, TapHalves half)
   }
 }
 
-/* Writes what tensor_write_fragments() does, of n taps. */
+/* tensor_write_fragments() for n taps that are split already. */
 static void
 write_halves (const TapHalves half, int n, int first, int steps, int parts,
     const int *result, const int *window, uint4 *to)
@@ -606,7 +609,7 @@ tensor_describe_deep (const ImagePlane *shape, int first)
   deep.upper_mask = upper_mask * 0x00010001u;
   deep.upper_factor = tensor_half_bits (ldexp (1.0, deep.shift)) * 0x00010001u;
   deep.lower_mask = lower_mask * 0x00010001u;
-  /* In numbers around this one, a float's last bit is worth the unit of upper halves. */
+  /* The last bit of a float of this size is worth the unit of the upper FP16 part. */
   deep.round_upper = (float) ldexp (1.5, 23 + lower - TENSOR_DEEP_Y);
   deep.unit = (float) (1.0 / image_full_code (shape));
   for (int i = 0; i < 2; i++) {

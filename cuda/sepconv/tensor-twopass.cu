@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tensor-twopass: two kernels on tensor cores with halves between them, for kernels so
- * long that the sums of their rows do not fit the registers.
+/* tensor-twopass: two kernels on tensor cores with FP16 sums between them, for kernels so
+ * long that the registers do not hold the sums of their rows.
  *
- * Both kernels march: a warp has tiles of 16 results, each 16 further along the pass
- * than the one before, and takes 16 samples a step. The step's samples are the right
- * factor for all tiles, with the taps of this step for the first tile, those of the
- * step before for the second, and so on: a step loads one matrix of taps, and the
- * others roll on in registers (RollingTaps).
+ * In both passes a warp marches: it has tiles of 16 results, each 16 further along the
+ * pass than the one before, and takes 16 samples a step. The samples of a step are the
+ * right factor for all tiles: with the taps of this step for the first tile, the taps of
+ * the step before for the second, and so on. So a step loads one matrix of taps, and the
+ * others roll on through registers (RollingTaps).
  *
- * Row pass: the window of a block lies in shared memory, as bytes, borders put in
- * (strip-reader.cuh). Its sums are kept as halves [row quad][sample][4 rows], where sample
- * counts all channels of all pixels: the four rows of a quad are the low and the high
- * half of one column of a right factor, and want to be neighbours in registers.
+ * Row pass: the window of a block lies in shared memory, as bytes, with its borders filled
+ * in (strip-reader.cuh). The sums are stored as FP16 in the order [row quad][sample][4
+ * rows], where `sample` counts all channels of all pixels. The four rows of a quad are the
+ * low and the high register of one column of a right factor, so they are stored side by
+ * side.
  *
- * Column pass: the right factors are those sums as they are, and the channel of a
- * sample does not matter. A lane loads four samples of a quad, one for each of
- * COLUMN_GROUPS products, and ends with eight neighbouring samples of the result.
- * Quads begin at rows that are multiples of four; where a window does not, it begins
- * earlier, and its taps later.
+ * Column pass: the right factors are these sums as they are; the channel of a sample does
+ * not matter. A lane loads four samples of a quad, one for each of COLUMN_GROUPS products,
+ * and ends with eight neighbouring samples of the result. Quads begin at rows that are
+ * multiples of four; where a window does not, it begins earlier, with zero taps.
  *
  * A frame is always whole: the row pass reads each row once. */
 #include "tensor.cuh"
@@ -33,27 +33,28 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MAX_STEPS 67 /* 1042 taps, and 15 pixels that windows begin early */
+#define MAX_STEPS 67 /* 1042 taps and up to 15 pixels before them */
 #define QUAD 4       /* rows */
-/* Tiles that a warp marches with, of all channels: taps of two parts take twice the
- * registers and the time. */
+/* Tiles of a warp, of all channels together: taps of two parts take twice the registers
+ * and twice the time. */
 #define TILES(parts) (8 / (parts))
 #define COLUMN_GROUPS 4
-/* What a warp of the column pass finishes. */
+/* Samples and rows of the result that a warp of the column pass computes. */
 #define COLUMN_SAMPLES (8 * COLUMN_GROUPS)
 #define COLUMN_ROWS(parts) (TILES (parts) * TENSOR_STEP)
 
-/* The fragments of one plane: for x and then y, [step][part][lane]. */
+/* The fragments of one plane: those of x, then those of y, each [step][part][lane]. */
 #define PLANE_FRAGMENTS (2 * MAX_STEPS * TENSOR_MAX_PARTS * TENSOR_LANES)
 
 struct PassPlane
 {
-  StripPlane strip; /* the place of its blocks is that of the pass */
-  int reach;        /* pixels that a window begins left of its result */
-  int above;        /* rows that it begins above, whole quads */
-  float sums_start; /* takes 1024 and the centre off */
-  /* Of samples 0 to 3: the offset, and the sum of a row outside in
-   * both halves. */
+  StripPlane strip; /* its blocks are those of the pass */
+  int reach;        /* pixels from a window's start to its result */
+  int above;        /* rows from a window's start to its result, whole quads */
+  /* Start of row sums: subtracts 1024 and the center from each sample. */
+  float sums_start;
+  /* For samples 0 to 3 of four: the offset, and the row sum of a row outside the image, in
+   * both halves of a word. */
   float result_start[IMAGE_MAX_CHANNELS];
   uint32_t outside[IMAGE_MAX_CHANNELS];
   int x_steps, y_steps;
@@ -69,14 +70,14 @@ struct PassFrame
   PassPlane plane[IMAGE_MAX_PLANES];
 };
 
-/* Pixels of the result that a block of the row pass has. */
+/* Pixels of the result of a block of the row pass. */
 static __host__ __device__ constexpr int
 row_pixels (int parts, int channels)
 {
   return STRIP_WARPS * (TILES (parts) / channels) * TENSOR_STEP;
 }
 
-/* 16 bytes of a row of its window. */
+/* Chunks of 16 bytes in a row of that block's window. */
 static __host__ __device__ constexpr int
 row_chunks (int parts, int channels, int sample_bytes, int steps)
 {
@@ -92,7 +93,8 @@ struct StepRange
   int first, last;
 };
 
-/* The taps of N steps, the latest first, and the next ones on their way. */
+/* The taps of the last N steps, the latest first, and those of the next step, which are
+ * being loaded. */
 template <int N, int PARTS> struct RollingTaps
 {
   const uint4 *from;
@@ -135,14 +137,14 @@ template <int N, int PARTS> struct RollingTaps
     fetch (step + 1);
   }
 
-  /* Whether tile i of n has taps in a step. */
+  /* Whether tile i, of n, has taps in a step. */
   __device__ __forceinline__ bool
   concerns (int step, int i, int n) const
   {
     return i < n && step >= i && step - i < steps;
   }
 
-  /* The steps in which all tiles have. */
+  /* The steps in which all N tiles have taps; none if there are fewer tiles. */
   __device__ __forceinline__ StepRange
   full_steps (int n) const
   {
@@ -150,9 +152,9 @@ template <int N, int PARTS> struct RollingTaps
   }
 };
 
-/* Takes all steps of `n` tiles. The plain ones, somewhere between, have no conditions.
- * Four of them are unrolled: then rolling is mostly a change of names, and the compiler
- * does not yet load so far ahead that registers run out. */
+/* Takes all steps of `n` tiles. Plain steps, somewhere in the middle, test no conditions.
+ * Four of them are unrolled: then rolling is mostly a renaming of registers, and the
+ * compiler does not yet load so far ahead that registers run out. */
 template <typename Pass>
 __device__ __forceinline__ void
 march (Pass *pass, int n)
@@ -172,9 +174,9 @@ march (Pass *pass, int n)
     pass->template take<false> (step, n);
 }
 
-/* Which row of a stage is row i of the upper or lower matrix that ldmatrix loads. A
- * lane's two columns of both are the rows of a quad, in an order such that the rows of
- * a matrix lie in different banks: rows i and i + 8 of a stage do not. */
+/* The row of a stage that is row i of the upper or lower matrix of ldmatrix. A lane's two
+ * columns of both matrices are the four rows of a quad, in an order that puts the rows of
+ * a matrix into different banks: rows i and i + 8 of a stage share their banks. */
 static __device__ __forceinline__ int
 row_of_matrix (int i, int lower)
 {
@@ -183,15 +185,15 @@ row_of_matrix (int i, int lower)
   return quad * QUAD + (quad / 2 ^ lower) * 2 + i % 2;
 }
 
-/* Of one warp: 16 rows of N blocks of 16 pixels. */
+/* The row pass of one warp: 16 rows of N blocks of 16 pixels. */
 template <int PARTS, int BYTES, int C> struct RowPass
 {
   static constexpr int N = TILES (PARTS) / C;
-  static constexpr int CHUNKS = C * BYTES; /* of 16 bytes, of 16 pixels */
+  static constexpr int CHUNKS = C * BYTES; /* 16 bytes each, of 16 pixels */
 
   RollingTaps<N, PARTS> rolling;
   float sums[N][C][2][4]; /* [block][channel][matrix] */
-  const uint8_t *window;  /* what the lane tells ldmatrix */
+  const uint8_t *window;  /* the lane's address for ldmatrix */
   int shift;
 
   __device__ __forceinline__ void
@@ -213,7 +215,7 @@ template <int PARTS, int BYTES, int C> struct RowPass
     return rolling.full_steps (n);
   }
 
-  /* The right factors of 16 pixels: their codes as halves. */
+  /* The right factors of 16 pixels: FP16 values of their codes. */
   __device__ __forceinline__ void
   load (int step, uint32_t (&low)[2][C], uint32_t (&high)[2][C]) const
   {
@@ -258,7 +260,7 @@ template <int PARTS, int BYTES, int C> struct RowPass
   {
 #pragma unroll
     for (int i = 0; i < N; i++) {
-      uint2 quad[2][C]; /* of the pixels of rows g and g + 8 of the matrices */
+      uint2 quad[2][C]; /* pixels of rows g and g + 8 of the matrices */
 
       if (i >= n)
         break;
@@ -271,7 +273,8 @@ template <int PARTS, int BYTES, int C> struct RowPass
     }
   }
 
-  /* Half of the lanes have the upper two rows of a quad in the lower matrix. */
+  /* Half of the lanes have the upper two rows of a quad in the lower matrix:
+   * row_of_matrix(). */
   static __device__ __forceinline__ uint2
   pack_quad (const float (&from)[2][4], int k, bool swapped)
   {
@@ -313,7 +316,7 @@ sum_rows (const PassPlane &plane, SepconvBorder border, uint8_t *window)
   const int x = place.column * row_pixels (PARTS, C), x0 = x - plane.reach;
   const int chunks = row_chunks (PARTS, C, BYTES, plane.x_steps);
   const StripStage size = { STRIP_ROWS, chunks, strip_pitch (chunks) };
-  const int first = warp * Pass::N; /* of the block's blocks of 16 pixels */
+  const int first = warp * Pass::N; /* the warp's first block of 16 pixels */
   const int left = plane.pitch / C - x - first * TENSOR_STEP;
   const int n = min ((left + TENSOR_STEP - 1) / TENSOR_STEP, Pass::N);
   StripReader<C * BYTES> reader;
@@ -342,8 +345,8 @@ sum_rows (const PassPlane &plane, SepconvBorder border, uint8_t *window)
       lane, n);
 }
 
-/* The sums of two samples in row y, each in both halves of a word. `odd`: they are
- * samples 2 and 3 of four. */
+/* The sums of two samples in row y, each in both halves of a word. `odd`: samples 2 and 3
+ * of four instead of 0 and 1. */
 static __device__ __forceinline__ uint2
 load_row (const PassPlane &plane, SepconvBorder border, const uint2 *sums,
     int y, int odd)
@@ -360,7 +363,7 @@ load_row (const PassPlane &plane, SepconvBorder border, const uint2 *sums,
       __byte_perm (from & 2 ? quads.w : quads.z, 0, half));
 }
 
-/* Quads of two samples, of the rows from y on, of which some lie outside. */
+/* Quads of two samples, of four rows from y on, some of which lie outside the image. */
 static __device__ __noinline__ uint4
 load_quads_outside (const PassPlane &plane, SepconvBorder border,
     const uint2 *sums, int y, int odd)
@@ -386,11 +389,11 @@ write_codes (const StripPlane &plane, int y, int at, uint2 codes)
     strip_write (plane, y, at, codes);
 }
 
-/* Of one warp: N times 16 rows of COLUMN_SAMPLES samples. */
+/* The column pass of one warp: N times 16 rows of COLUMN_SAMPLES samples. */
 template <int PARTS, int BYTES> struct ColumnPass
 {
   static constexpr int N = TILES (PARTS);
-  static constexpr int AHEAD = 2; /* steps whose samples are on their way */
+  static constexpr int AHEAD = 2; /* steps whose samples are being loaded */
 
   const PassPlane &plane;
   SepconvBorder border;
@@ -399,7 +402,7 @@ template <int PARTS, int BYTES> struct ColumnPass
   uint4 quads[AHEAD][2];
   const uint2 *sums; /* the lane's samples in row quad 0 */
   int first;         /* row of the window */
-  int last;          /* step */
+  int last;          /* one past the last step */
 
   __device__ __forceinline__
   ColumnPass (const PassPlane &of, SepconvBorder with)
@@ -407,9 +410,9 @@ template <int PARTS, int BYTES> struct ColumnPass
   {
   }
 
-  /* For rows from y on and samples from s on, both of the result, and n tiles. Of
-   * eight neighbouring samples, the lanes of two g load two each and then the next two
-   * each: these are the columns that one lane has of the products. */
+  /* For n tiles of the result from row y and sample s on. Of eight neighbouring samples,
+   * the lanes of two neighbouring g load two each, and then the next two each: these are
+   * the columns of the products that one lane has. */
   __device__ __forceinline__ void
   begin (int y, int s, int n, int lane)
   {
@@ -430,7 +433,7 @@ template <int PARTS, int BYTES> struct ColumnPass
     }
   }
 
-  /* Those that also load rows that all lie inside the image. */
+  /* The full steps whose loads touch only rows inside the image. */
   __device__ __forceinline__ StepRange
   plain_steps (int n) const
   {
@@ -496,7 +499,7 @@ template <int PARTS, int BYTES> struct ColumnPass
       }
   }
 
-  /* Eight samples of each row that the lane has, from sample s on. */
+  /* Stores eight samples, from sample s on, of each row that the lane has. */
   __device__ __forceinline__ void
   store (int y, int s, int n, int lane) const
   {
@@ -524,7 +527,7 @@ template <int PARTS, int BYTES> struct ColumnPass
     }
   }
 
-  /* The codes of four samples of row g or, `lower`, g + 8 of tile i. */
+  /* The codes of four samples of row g of tile i, or of row g + 8 if `lower`. */
   __device__ __forceinline__ void
   join_four (int i, int q, int lower, uint32_t (&code)[BYTES]) const
   {
@@ -545,8 +548,8 @@ sum_columns (const PassPlane &plane, SepconvBorder border)
   const int lane = threadIdx.x % TENSOR_LANES;
   const int warp = threadIdx.x / TENSOR_LANES;
   const int height = plane.strip.height;
-  /* Warps go down a column before the next: those of a block share what the cache
-   * has of their windows. */
+  /* Tasks go down a column before the next one, so that the warps of a block share the
+   * cached part of their windows. */
   const int strips = (height + COLUMN_ROWS (PARTS) - 1) / COLUMN_ROWS (PARTS);
   const int task = (blockIdx.x - plane.strip.first_block) * STRIP_WARPS + warp;
   const int y = task % strips * COLUMN_ROWS (PARTS);
@@ -604,7 +607,7 @@ struct PassVariant
   int parts, sample_bytes;
 };
 
-/* Samples of two bytes always have taps in two parts: 10 bits need them. */
+/* Taps for samples of two bytes always have two parts: 10 bits need them. */
 static const PassVariant variants[] = {
   { tensor_rows<1, 1>, tensor_columns<1, 1>, 1, 1 },
   { tensor_rows<2, 1>, tensor_columns<2, 1>, 2, 1 },
@@ -616,7 +619,7 @@ static const PassVariant variants[] = {
 struct PassState
 {
   Staging fragments;
-  unsigned revision; /* of the plan that the rest is of */
+  unsigned revision; /* the plan's revision that the rest belongs to */
   const PassVariant *variant;
   uint2 *sums; /* of all planes */
   struct
@@ -625,11 +628,11 @@ struct PassState
     double taps_sum; /* along x */
     float sums_start;
     int x_steps, y_steps;
-    int fragments; /* where they begin */
+    int fragments; /* index of the first one */
   } plane[IMAGE_MAX_PLANES];
 };
 
-/* Pixels that windows begin left of their result: whole 16 bytes. */
+/* Pixels from a window's start to its result: whole chunks of 16 bytes. */
 static int
 reach_of_taps (const ImagePlane *shape, int nx)
 {
@@ -643,7 +646,7 @@ row_steps (const ImagePlane *shape, int nx)
   return tensor_steps_of_taps (nx + reach_of_taps (shape, nx) - nx / 2);
 }
 
-/* Rows that they begin above it: whole quads. */
+/* Rows from a window's start to its result: whole quads. */
 static int
 above_of_taps (int ny)
 {
@@ -670,7 +673,8 @@ tensor_twopass_supports (
       spec, layout, steps_of_plane, MAX_STEPS, false, why);
 }
 
-/* Whole blocks of the row pass, and groups of samples of the column pass. */
+/* Samples from one row quad to the next: whole blocks of the row pass, and whole groups of
+ * the column pass. */
 static int
 pitch_of_plane (const ImagePlane *shape)
 {
@@ -680,7 +684,7 @@ pitch_of_plane (const ImagePlane *shape)
       shape->width * shape->channels, max (block, COLUMN_SAMPLES));
 }
 
-/* Quads of a plane, whose rows come in 16. */
+/* Quads of a plane; its number of rows is rounded up to a multiple of 16. */
 static size_t
 quads_of_plane (const SepconvPlan *plan, int p)
 {
@@ -690,7 +694,8 @@ quads_of_plane (const SepconvPlan *plan, int p)
       * (size_t) (strip_round_up (rows, STRIP_ROWS) / QUAD);
 }
 
-/* What the plan's taps need; tensor_twopass_supports() found that there is one. */
+/* The variant for the plan's taps; tensor_twopass_supports() made sure that there is
+ * one. */
 static const PassVariant *
 choose_variant (const SepconvPlan *plan)
 {
@@ -703,14 +708,14 @@ choose_variant (const SepconvPlan *plan)
   return NULL;
 }
 
-/* A value in both halves of a word. */
+/* A value as FP16, in both halves of a word. */
 static uint32_t
 two_halves (double value)
 {
   return tensor_half_bits (value) * 0x10001u;
 }
 
-/* Writes the fragments of a plane, and returns how many. */
+/* Writes the fragments of a plane, and returns how many there are. */
 static int
 write_plane (const SepconvPlan *plan, int p, uint4 *to)
 {
@@ -723,7 +728,7 @@ write_plane (const SepconvPlan *plan, int p, uint4 *to)
   int rows[TENSOR_STEP], quads[TENSOR_STEP];
 
   for (int i = 0; i < TENSOR_STEP; i++) {
-    /* So that a lane stores two neighbouring samples at once. */
+    /* In this order, a lane stores two neighbouring samples at once. */
     result[i] = shape->channels == 1 ? i % 8 * 2 + i / 8 : i;
     window[i] =
         tensor_pixel_of (i, shape->channels, image_sample_bytes (shape));
@@ -767,7 +772,7 @@ upload (SepconvPlan *plan, GpuStream stream, Fault *fault)
   return true;
 }
 
-/* All but the blocks of a pass. */
+/* Fills in everything but the division into blocks, which depends on the pass. */
 static void
 describe (
     const SepconvPlan *plan, const SepconvPart *part, int p, PassPlane *plane)
@@ -828,7 +833,7 @@ count_row_blocks (PassFrame *frame, int parts, int *shared)
   return blocks;
 }
 
-/* Of the column pass, in which planes are copied too. */
+/* Places the blocks of the column pass, which also copies planes. */
 static int
 count_column_blocks (PassFrame *frame, int parts)
 {
@@ -881,7 +886,7 @@ done:
   return ok;
 }
 
-/* The largest window that a kernel can be asked for. */
+/* The shared memory for the largest window of a kernel, in bytes. */
 static int
 largest_shared (int parts, int sample_bytes)
 {
@@ -942,7 +947,7 @@ tensor_twopass_release (SepconvPlan *plan)
   free (state);
 }
 
-/* Each pass takes the steps that its own axis needs. */
+/* Unlike in `tensor`, each pass takes only the steps that its own axis needs. */
 static double
 tensor_twopass_cost (const SepconvWork *work)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tensor: both passes on tensor cores, in one kernel, chained through registers. This is
- * its host side: the choice of a variant, its taps, and launches. The arithmetic is in
- * tensor-strip.cuh, and what a block does around it in tensor-march.cuh. */
+/* tensor: both passes on tensor cores in one kernel, chained through registers. This file is the
+ * host side: it chooses a variant, uploads taps and launches. tensor-strip.cuh has the
+ * arithmetic, tensor-march.cuh the loop of a block. */
 #include "tensor-kernel.cuh"
 
 #include "../gpu-check.h"
@@ -10,19 +10,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Samples of a whole frame, for each multiprocessor, with which wide ones begin to pay:
- * as found on an H200. */
+/* Wide variants pay off from so many samples of a whole frame per multiprocessor on: measured on
+ * an H200. */
 #define WIDE_SAMPLES 9e4
 
 struct TensorState
 {
   Staging fragments;
-  unsigned revision; /* of the plan that the fragments are of */
-  unsigned chosen;   /* that the variant is of */
+  unsigned revision; /* the plan's revision that the fragments belong to */
+  unsigned chosen;   /* the same for the variant */
   const Variant *variant;
-  /* Of its kernels; no blocks: there is none. */
+  /* Of the variant's kernels; 0 blocks: the variant has no such kernel. */
   StripOccupancy occupancy[N_COUNTINGS];
-  StripHeights heights[2]; /* and of launches that count */
+  StripHeights heights[2]; /* [1]: of launches that count */
   struct
   {
     int reach;
@@ -30,12 +30,12 @@ struct TensorState
   } plane[IMAGE_MAX_PLANES];
 };
 
-/* Pixels that the windows of a plane with n taps along x begin left of the result:
- * both begin at multiples of 16 bytes. */
+/* Pixels that the windows of a plane with n taps along x begin left of the result: windows and
+ * results both begin at multiples of 16 bytes. */
 static int
 reach_of_plane (const ImagePlane *layout, int n)
 {
-  /* Not none for a single tap: see Shape::FOLDED. */
+  /* Not 0, even for a single tap: see Shape::FOLDED. */
   return strip_round_up (max (n / 2, 1), 16 / layout->pixel_stride);
 }
 
@@ -51,7 +51,7 @@ steps_of_plane (const ImagePlane *layout, int nx, int ny)
   return max (x_steps_of_plane (layout, nx), tensor_steps_of_taps (ny));
 }
 
-/* Those of the variant that a plane takes, which are more along x at times. */
+/* Steps of the variant that a plane needs, for which steps_along_x() may give more along x. */
 static int
 variant_steps_of_plane (const ImagePlane *layout, int nx, int ny)
 {
@@ -70,8 +70,9 @@ tensor_supports (const SepconvSpec *spec, const Image *layout, Fault *why)
       spec, layout, steps_of_plane, MAX_STEPS, true, why);
 }
 
-/* Whether a multiprocessor has shared memory for two blocks of a variant, as wide ones are
- * for. It has that much more than one block can have as the system takes for one. */
+/* Whether a multiprocessor has shared memory for two blocks of a variant, which wide variants
+ * are made for. Each block takes SHARED_OF_SYSTEM more than its own; a multiprocessor has that
+ * much more than gpu_shared_memory(), the most of one block. */
 static bool
 has_room_for (const SepconvPlan *plan, const Variant *variant)
 {
@@ -79,7 +80,7 @@ has_room_for (const SepconvPlan *plan, const Variant *variant)
       <= (int) gpu_shared_memory (plan->gpu);
 }
 
-/* What the plan's taps need; tensor_supports() found that there is one. */
+/* The variant for the plan's taps; tensor_supports() made sure that there is one. */
 static const Variant *
 choose_variant (const SepconvPlan *plan)
 {
@@ -111,9 +112,9 @@ choose_variant (const SepconvPlan *plan)
   return NULL;
 }
 
-/* The channel that stays as it is where that is one of four, and is so with fragments
- * of its own; else -1. Where there are more, where samples have bits beside their code, or where
- * warps have two channels each, they are taken from the source again. */
+/* The channel that is copied by fragments of its own, where it is the only copied one of four;
+ * else -1. Copied channels are read from the source again where there are several, where samples
+ * have bits beside their code, or where warps have two channels each. */
 static int
 kept_channel (const SepconvPlan *plan, int p)
 {
@@ -190,7 +191,7 @@ write_plane (const SepconvPlan *plan, int p, uint4 *to)
   }
 }
 
-/* Of each plane: where one has four channels, there is no other. */
+/* Fragments of each plane; a plane of four channels is the only one of its image. */
 static int
 plane_fragments (const SepconvPlan *plan)
 {
@@ -236,7 +237,7 @@ choose (SepconvPlan *plan, Fault *fault)
   return true;
 }
 
-/* Whether to count is worth it: if as many blocks run at once. */
+/* Whether a kernel that counts is worth it: if no fewer blocks of it run at once. */
 static bool
 has_kernel (const TensorState *state, Counting counting)
 {
@@ -254,7 +255,7 @@ tensor_counts (SepconvPlan *plan, const HistoPlan *histo)
       || (plan->layout.plane[0].channels > TALLY_CHANNELS
           && histo->n_channels > TALLY_CHANNELS))
     return false;
-  /* Planes that are copied are not looked at. */
+  /* Samples of copied planes are not counted on the way. */
   for (int i = 0; i < histo->n_channels; i++)
     if (histo->channel[i].depth != 8
         || plan->taps[histo->channel[i].plane].x.n == 0)
@@ -294,7 +295,7 @@ describe (
   const Variant *variant = state->variant;
   const int channels = plan->layout.plane[p].channels;
   const int kept = kept_channel (plan, p);
-  /* What is kept has the last place in arithmetic. */
+  /* The channel that is copied has the last place in arithmetic. */
   const int first = (kept + 1) % channels;
   const SepconvChannel *channel = sepconv_plane_channels (plan, p);
 
@@ -331,8 +332,8 @@ describe (
       / variant->pixels[plane->strip.channels];
 }
 
-/* What counts the result, and whose blocks add to which of the sums, once the launch is
- * divided into so many. */
+/* Describes how the result is counted: for each counter, how many of the launch's `blocks` add
+ * to its sums. */
 static void
 describe_tally (const SepconvPart *part, int blocks, TensorFrame *frame)
 {
@@ -349,8 +350,8 @@ describe_tally (const SepconvPart *part, int blocks, TensorFrame *frame)
   }
 }
 
-/* How a launch counts that does: when results are put, if all are written that a block puts,
- * but for what March::take_away() knows. */
+/* Where a launch that counts does so: when results are put into shared memory, if a block writes
+ * all results that it puts, except those that March::take_away() corrects. */
 static Counting
 counting_of (const TensorState *state, const TensorFrame *frame)
 {
@@ -404,7 +405,7 @@ tensor_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
   blocks = strip_lay_out (
       planes, frame.n_planes, &load, &state->heights[load.counts]);
   if (part->histo != NULL) {
-    /* Of no rows, the histogram is empty. */
+    /* Without rows, the histogram is empty. */
     if (blocks == 0)
       return part->histo->method->ops->run (part->histo, part->dst,
           part->counted, part->stream, part->order, fault);
@@ -461,7 +462,7 @@ tensor_release (SepconvPlan *plan)
   free (state);
 }
 
-/* The steps of the variant that so many taps take. */
+/* The fewest steps of a variant that holds so many taps. */
 static int
 steps_of_variant (int taps)
 {
@@ -474,7 +475,7 @@ steps_of_variant (int taps)
   return steps;
 }
 
-/* tensor_cost() of deep samples, with k steps and s million of them. */
+/* tensor_cost() for deep samples, with k steps and s million samples. */
 static double
 deep_cost (const SepconvWork *work, double k, double s)
 {
@@ -487,7 +488,7 @@ deep_cost (const SepconvWork *work, double k, double s)
       : 0.5 + 1.68 * k + s * (1.293 + 0.096 * k + 0.0414 * k * k);
 }
 
-/* One variant takes all planes and both axes: that of the longest. */
+/* One variant computes all planes and both axes: the variant for the longest axis. */
 static double
 tensor_cost (const SepconvWork *work)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tensor: what the methods share that run on tensor cores.
+/* tensor: the common part of the methods on tensor cores.
  *
- * A pass over TENSOR_STEP neighbours is a product with a banded Toeplitz matrix of
- * taps, cut into steps of 16 x 16:
+ * For 16 neighbouring results, a pass is a product with a banded Toeplitz matrix of taps, cut into
+ * steps of 16 x 16 (TENSOR_STEP):
  *
  *   results [16] = sum over k of taps_k [16][16] * samples_k [16]
  *
- * for 8 columns or rows of the image at a time. The matrices taps_k are the same all
- * over a plane: the host writes them as fragments, in the order of the lanes.
+ * One product covers 8 columns or rows of the image. The matrices taps_k are the same for a whole
+ * plane: the host writes them as fragments, in lane order.
  *
- * A code v of up to 10 bits enters as the half 1024 + v, its bits 0x6400 | v, without arithmetic; the
- * start value of the sums takes 1024 and the centre off again. Taps are halves, or
- * sums of two halves (parts) where one is too coarse. Accumulators are single
- * precision, sums between the passes are halves: tensor_supports_spec() bounds the
- * error. Deeper codes are sums of two halves: tensor-deep-samples.cuh. */
+ * A code v of up to 10 bits becomes the FP16 value 1024 + v without arithmetic: as FP16, the bits
+ * 0x6400 | v are that value. The start value of the sums subtracts 1024 and the center again. A tap
+ * is one FP16 value, or the sum of two (its parts) where one is too coarse. Accumulators are FP32;
+ * sums between the passes are FP16: tensor_supports_spec() bounds the error. Deeper codes are sums
+ * of two FP16 values: tensor-deep-samples.cuh. */
 #pragma once
 
 #include "method.h"
@@ -28,17 +28,19 @@
 #define TENSOR_MAX_PARTS 2
 #define TENSOR_LANES 32
 
-/* Two samples of two bytes are shifted as one number: with ten bits from here on, what
- * comes down from the upper one lies above the lower one's code. */
+/* Largest shift of codes in samples of two bytes. Two such samples are shifted right as one word:
+ * with a shift of at most 6, the bits that leave the upper sample arrive at bit 10 or above of the
+ * lower one, above its code. */
 #define TENSOR_MAX_SHIFT 6
 
-/* Added to results that become halves: those are integers from here to twice as much. */
+/* Added to results that become FP16: from 1024 to 2048, the FP16 values are the integers. */
 #define TENSOR_ABOVE 1024
 
-/* The products in a row that a pass over a plane takes, the larger of both axes. */
+/* Number of steps that a pass over a plane takes, for the longer one of its axes; nx and ny are the
+ * numbers of taps. */
 typedef int (*TensorSteps) (const ImagePlane *shape, int nx, int ny);
 
-/* The bits of the half nearest to a value. */
+/* The bits of the FP16 value nearest to `value`. */
 static inline uint32_t
 tensor_half_bits (double value)
 {
@@ -49,98 +51,103 @@ tensor_half_bits (double value)
   return bits;
 }
 
-/* The steps of a window that begins with the first of n taps. */
+/* Number of steps for n taps, where the window begins with the first tap of its first result. */
 static inline int
 tensor_steps_of_taps (int n)
 {
   return (n + TENSOR_STEP - 1 + TENSOR_STEP - 1) / TENSOR_STEP;
 }
 
-/* The most bits of a sample that is one half. */
+/* Most bits of a sample that one FP16 value holds. */
 #define TENSOR_HALF_DEPTH 10
 
-/* Whether the layout's samples are deep: have more bits, and must be sums of two halves. Others of two
- * bytes may be, too, if one half is too coarse for what is summed. */
+/* Whether the layout's samples are deep: they have more than TENSOR_HALF_DEPTH bits, so that each
+ * is a sum of two FP16 values. Kernels may treat shallower samples of two bytes as deep, too, where
+ * one FP16 value is too coarse for the sums. */
 bool tensor_is_deep (const Image *layout);
 
-/* Whether halves hold the spec's taps and samples, when no plane takes more than
- * `most` steps; `deep`: samples may be deep, as sums of two halves. */
+/* Whether FP16 taps and samples are accurate enough for the spec, and no plane takes more than
+ * `most` steps; if not, `why` has the reason. `deep`: whether deep samples are allowed. */
 bool tensor_supports_spec (const SepconvSpec *spec, const Image *layout,
     TensorSteps steps, int most, bool deep, Fault *why);
-/* The halves that a tap needs in the plan's planes, whose spec is supported. */
+/* Number of FP16 values that each tap needs, the most over the plan's planes; the plan's spec must
+ * be supported. */
 int tensor_parts (const SepconvPlan *plan, TensorSteps steps);
 
-/* An upper bound of the error of one term in code values before the last rounding, where sums along y
- * are in range of `offset` and what the term adds. Sums of rows that are exact as halves, as
- * those of small integers are, lose nothing. */
+/* An upper bound of the error of one term, in code values before the last rounding. `offset`: upper
+ * bound of everything else that the sums along y contain. Row sums that FP16 holds exactly, such as
+ * sums of small integers, lose nothing. */
 double tensor_error_bound (const ImagePlane *shape, const Taps *x,
     const Taps *y, double offset, int steps, int parts);
 
-/* The same where values up to `center` are sums of two halves, as taps are, and the products of both
- * low halves are left out. Of the others all are added that have a low half before those that have
- * none. What the row's pass makes becomes two halves again. */
+/* The same where samples, of sizes up to `center`, and taps are FP16 hi/lo splits, and the product
+ * lo * lo is left out. Products with a lo factor are added before the products hi * hi. The row
+ * pass's result is split again. */
 double tensor_split_error_bound (
     const Taps *x, const Taps *y, double center, double offset, int steps);
 
-/* The same of deep samples, with taps along x whose sizes add up to less than 2, and nothing added to
- * the sums. `sum`: what those are up to. */
+/* The same for deep samples, where the sizes of the taps along x add up to less than 2, and nothing
+ * is added to the sums. Writes to `sum` an upper bound of the size of the sums. */
 double tensor_deep_error_bound (const ImagePlane *shape, const Taps *x,
     const Taps *y, int steps, double *sum);
-/* What results of a depth may be off by before they are rounded. */
+/* The largest error that results of a depth may have before they are rounded, in code values. */
 double tensor_allowed_error (int depth);
 
-/* Which of 16 neighbouring pixels has row or column i of a matrix, when the bytes of
- * one register are those that lie together in memory. */
+/* Which of 16 neighbouring pixels is row or column i of a matrix, chosen so that the bytes of one
+ * register lie together in memory. */
 int tensor_pixel_of (int i, int channels, int sample_bytes);
-/* Writes the fragments of one axis, [step][part][lane]. `first` is the tap that pixel
- * 0 of the window has for pixel 0 of the result, at most 0; row i of a matrix is pixel
- * result[i], column i pixel window[i] of 16. */
+/* Writes the fragments of one axis, [step][part][lane]. Row i of a matrix is pixel result[i],
+ * column i is pixel window[i] of 16. `first`, at most 0, is the index of the tap by which pixel 0
+ * of the result weights pixel 0 of the window. */
 void tensor_write_fragments (const Taps *taps, int first, int steps, int parts,
     const int *result, const int *window, uint4 *to);
-/* Those of windows of three steps, of whose outer steps only the nearer halves have taps: the
- * first and the third step as one, each pixel's from the step that it is of, then the second. */
+/* The same for windows of three steps, whose outer steps have taps only in the halves next to the
+ * middle step. It writes two steps: first the two outer ones folded into one, in which each pixel
+ * has the tap of the outer step that it comes from, then the middle one. */
 void tensor_write_folded (const Taps *taps, int first, int parts,
     const int *result, const int *window, uint4 *to);
-/* tensor_write_fragments() of taps of deep samples. */
+/* tensor_write_fragments() for deep samples; `as` says how taps are split. */
 void tensor_write_deep (const Taps *taps, const TensorDeepTaps *as, int first,
     int steps, const int *result, const int *window, uint4 *to);
-/* tensor_deep_start() of a plane. */
+/* tensor_deep_start() for these taps and the plane's depth. */
 float tensor_deep_start_of (
     const Taps *taps, const TensorDeepTaps *as, const ImagePlane *shape);
 
-/* What the samples of a plane are taken apart by, and results put together, where they are
- * sums of two halves: see tensor-deep-samples.cuh. */
+/* How samples of a plane are split into two FP16 values, and how results are packed: see
+ * tensor-deep-samples.cuh. */
 struct TensorDeepPlane
 {
-  /* Of two samples in a word: the upper bits of both codes, after a shift, and what those are
-   * multiplied by, as halves; the lower bits in their place. */
+  /* For two samples in a word. The upper bits of both codes, as FP16: (word >> shift & upper_mask)
+   * times upper_factor. The lower bits stay in place: word & lower_mask. */
   int shift;
   uint32_t upper_mask, upper_factor, lower_mask;
-  /* Added to sums and taken off again, it leaves the upper half of each. */
+  /* Added to a sum and subtracted again, it leaves the upper FP16 part of the sum. */
   float round_upper;
-  float unit; /* of results: 1 / max_code */
-  /* Selectors of __byte_perm(): a pixel of four channels in the order of their places, and
-   * the way back. */
+  float unit; /* factor of results: 1 / max_code */
+  /* Selectors of __byte_perm() for a pixel of four channels: `in` puts the channels into the order
+   * of their places in arithmetic, `out` puts them back. */
   uint32_t in[2], out[2];
 };
 
-/* Of a plane's samples; those of four channels have places in the order from `first` on. */
+/* Fills in a TensorDeepPlane. The places of four channels begin with channel `first` and go
+ * round. */
 TensorDeepPlane tensor_describe_deep (const ImagePlane *shape, int first);
 
-/* What taps add up to as halves. */
+/* The sum of the taps, each rounded to `parts` FP16 values. */
 double tensor_sum_of_taps (const Taps *taps, int parts);
-/* The start value of sums with these taps. */
+/* The start value of row sums with these taps: it subtracts 1024 and the center from each
+ * sample. */
 float tensor_sums_start (const Taps *taps, int parts, const ImagePlane *shape);
 
-/* Which of a pixel's four channels has which place in arithmetic, as the selectors of
- * __byte_perm(): `in` takes the bytes of places 0 and 1, 2 and 3 from two pixels, `out`
- * puts those of one pixel back. */
+/* The places that a pixel's four channels have in arithmetic, as selectors of __byte_perm(): `in`
+ * takes the bytes of places 0 and 1, and of 2 and 3, from two pixels; `out` puts the bytes of one
+ * pixel back into channel order. */
 struct TensorOrder
 {
   uint32_t in[2], out;
 };
 
-/* The channels in turn, from `first` on and round. */
+/* The places of four channels begin with channel `first` and go round. */
 static __host__ __device__ constexpr TensorOrder
 tensor_order (int first = 0)
 {
@@ -156,7 +163,7 @@ tensor_order (int first = 0)
   return order;
 }
 
-/* The channel that has a place. */
+/* The channel at a place. */
 static __host__ __device__ constexpr int
 tensor_channel (const TensorOrder &order, int place)
 {
@@ -169,21 +176,21 @@ static_assert (tensor_order ().in[0] == 0x5140
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* Bytes a and b of a register, or of two, as the halves 1024 + byte. */
+/* Operand of __byte_perm() with the high bytes that make FP16 values 1024 + byte of two bytes. */
 #define HALVES_OF_BYTES 0x64646464u
 
-/* Where two codes are in a register. */
+/* Mask of two 10-bit codes in a register. */
 #define CODES 0x03ff03ffu
 
-/* The codes of two samples of two bytes as the halves 1024 + code. */
+/* Two samples of two bytes as FP16 values 1024 + code. */
 __device__ __forceinline__ uint32_t
 halves_of_codes (uint32_t samples, int shift)
 {
   return ((samples >> shift) & CODES) | 0x64006400u;
 }
 
-/* Loads this lane's part of chunk i of 16 rows, and of the one after it: chunk[0] is of the
- * upper 8 rows, chunk[1] of the lower. */
+/* Loads this lane's part of chunks i and i + 1 of 16 rows: chunk[0] gets the upper 8 rows, chunk[1]
+ * the lower 8. */
 template <int N>
 __device__ __forceinline__ void
 load_two_chunks (uint32_t (&chunk)[2][N], int i, const uint8_t *at)
@@ -197,7 +204,7 @@ load_two_chunks (uint32_t (&chunk)[2][N], int i, const uint8_t *at)
   chunk[1][i + 1] = m[3];
 }
 
-/* The same of chunk i alone. */
+/* The same for chunk i alone. */
 template <int N>
 __device__ __forceinline__ void
 load_one_chunk (uint32_t (&chunk)[2][N], int i, const uint8_t *at)
@@ -209,8 +216,8 @@ load_one_chunk (uint32_t (&chunk)[2][N], int i, const uint8_t *at)
   chunk[1][i] = m[1];
 }
 
-/* The right factors of one block of 16 pixels, for each channel, from the chunks
- * that this lane has of 8 rows. */
+/* The right factors (B fragments) of one block of 16 pixels, for each channel, from this lane's
+ * part of the chunks of 8 rows. */
 template <int BYTES, int C>
 __device__ __forceinline__ void
 split_channels (const uint32_t *chunk, int shift, uint32_t (&low)[C],
@@ -253,8 +260,8 @@ split_channels (const uint32_t *chunk, int shift, uint32_t (&low)[C],
   }
 }
 
-/* The same for one of four channels, as selectors of __byte_perm(): one for the first of
- * two pixels, and one for the second with what that gave. */
+/* The same for a single one of four channels, by two selectors of __byte_perm(): `first` makes an
+ * FP16 value of the first of two pixels, `second` adds the second pixel to that register. */
 struct TensorSelectors
 {
   uint32_t first, second;
@@ -280,8 +287,9 @@ struct TensorSelectors
   }
 };
 
-/* What results are to begin with beside their offset. PACKS, here and below: single bytes
- * are packed from floats, if there is an instruction for that, and not by way of halves. */
+/* The bias that results have beside their offset. It is 0 where single bytes are packed from floats
+ * directly, else TENSOR_ABOVE. PACKS, here and below: bytes are packed directly if the GPU has an
+ * instruction for that, not by way of FP16. */
 template <int BYTES, bool PACKS>
 __device__ __forceinline__ constexpr float
 tensor_above ()
@@ -289,7 +297,7 @@ tensor_above ()
   return BYTES == 1 && PACKS && PACKS_BYTES ? 0.0f : TENSOR_ABOVE;
 }
 
-/* The four results that lie together of one channel, or the one of four, as bytes. */
+/* Packs four results into the bytes of a word: neighbours of one channel, or whole pixels. */
 template <bool PACKS>
 __device__ __forceinline__ uint32_t
 join_bytes (float a, float b, float c, float d)
@@ -304,9 +312,10 @@ join_bytes (float a, float b, float c, float d)
   }
 }
 
-/* The other way: the chunks that this lane has of 8 rows of one block's results, each
- * tensor_above() more than its code; result[channel][0..1] being rows or columns 2t, 2t + 1
- * of the matrix, [2..3] those 8 further. `max_code` is of samples of two bytes. */
+/* The inverse of split_channels(): this lane's part of the chunks of 8 rows of one block's results.
+ * Each result is its code plus tensor_above(). result[channel][0..1] are two neighbouring rows or
+ * columns of the matrix, from 2t on (t as in instructions.cuh), and [2..3] are 8 further.
+ * `max_code` is used for samples of two bytes only. */
 template <int BYTES, int C, bool PACKS>
 __device__ __forceinline__ void
 join_channels (const float (&result)[C][4], int shift, int max_code,

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* terms-combine: what a sample's terms make, on the GPU: combine.h has the formulas. Real is
- * float or double. */
+/* terms-combine: combines the terms of a sample, on the GPU: combine.h has the formulas. Real
+ * is float or double. */
 #pragma once
 
 #include "twopass.cuh"
 
 #include <math.h>
 
-/* What the combinations of a frame have in common. */
+/* The constants of a frame's combinations. */
 template <typename Real> struct TermsCombination
 {
   SepconvCombine combine;
   Real scale, amount;
 };
 
-/* What differs by channel, as SepconvChannel has it. */
+/* The constants of a channel, as in SepconvChannel. */
 template <typename Real> struct TermsLevels
 {
   Real zero_offset, term_offset[2], threshold;
@@ -32,7 +32,7 @@ terms_root (double value)
   return sqrt (value);
 }
 
-/* Of a whole turn, from 0 to 1. CUDA's atan2f() is off by at most 3 units in the last place, a
+/* The angle of (x, y) in turns, from 0 to 1. CUDA's atan2f() is off by at most 3 ulp, a
  * hundredth of a 16-bit code here. */
 __device__ __forceinline__ float
 terms_turns (float y, float x)
@@ -50,8 +50,8 @@ terms_turns (double y, double x)
   return turns < 0.0 ? turns + 1.0 : turns;
 }
 
-/* The code of a sample. `level` is the sample less the center, for UNSHARP; `sum` the sums of
- * its terms over such levels, those of SUM added up in the first. */
+/* The code of a result. `level` is the sample minus the center, for UNSHARP; sum0 and sum1 are
+ * the sums of the terms over such levels, for SUM all added up in sum0. */
 template <typename Real>
 __device__ __forceinline__ int
 terms_code (const TermsCombination<Real> &how, const TermsLevels<Real> &levels,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* terms-deep: terms-strip's arithmetic for samples of two bytes as sums of two
- * halves: tensor-deep-samples.cuh. What becomes of the terms is single precision. */
+/* terms-deep: the arithmetic of terms-strip.cuh for samples of two bytes as sums of two FP16
+ * values: tensor-deep-samples.cuh. Terms are combined in FP32. */
 #pragma once
 
 #include "tensor-deep-samples.cuh"
@@ -8,7 +8,8 @@
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* S: its TermsShape, DEEP. Functions of the same name do what those of TermsStrip do. */
+/* S: its TermsShape, with DEEP set. Functions have the contracts of those of TermsStrip with
+ * the same names. */
 template <typename S> struct TermsDeepStrip
 {
   static constexpr int KS = S::KS, PARTS = S::PARTS, TERMS = S::TERMS;
@@ -17,7 +18,8 @@ template <typename S> struct TermsDeepStrip
       "taps and samples have two parts");
 
   typedef DeepSamples<S> Deep;
-  /* Of each tile: for the upper and the lower 8 rows, or the left and the right 8 pixels. */
+  /* Of each tile, for the upper and the lower 8 rows, or for the left and the right 8
+   * pixels. */
   typedef float Sums[S::TILES][2][4];
 
   const TermsTensorFrame &frame;
@@ -26,10 +28,10 @@ template <typename S> struct TermsDeepStrip
   Fragments<S::X_FRAGMENTS, true> x;
   Fragments<S::Y_FRAGMENTS, true> y;
   Starts<TERMS, true> sums_start;
-  /* As DeepStrip has them, of each term. */
+  /* As in DeepStrip, for each term. */
   uint32_t rows[TERMS][S::TILES][KS][2][4];
-  uint32_t keep[C]; /* of two samples of a channel, the bits that are copied */
-  /* What codes and terms are multiplied by, for results as parts of the largest code. */
+  uint32_t keep[C]; /* mask of copied bits, in two samples */
+  /* Factors of codes and of terms, for results as fractions of the largest code. */
   float weight, amount;
 
   __device__ __forceinline__
@@ -38,7 +40,7 @@ template <typename S> struct TermsDeepStrip
   {
   }
 
-  /* Of the warp's channel c, the plane's. */
+  /* The plane's channel that is the warp's channel c. */
   __device__ __forceinline__ int
   channel_of (int c) const
   {
@@ -75,8 +77,8 @@ template <typename S> struct TermsDeepStrip
     sums_start.load ();
   }
 
-  /* Adds the products of a block of 16 pixels, block j's with the k-th taps, to those of every
-   * term. */
+  /* Adds the products of a block of 16 pixels with the k-th step of taps to the sums of block
+   * j, for each term. */
   __device__ __forceinline__ void
   add_block (Sums (&large)[TERMS], Sums (&small)[TERMS],
       const typename Deep::Factors &factors, int j, int k) const
@@ -120,7 +122,7 @@ template <typename S> struct TermsDeepStrip
         samples.push_rows (rows[t][i], large[t][i], small[t][i]);
   }
 
-  /* The sums of a term's columns. */
+  /* Column sums of term t. */
   __device__ __forceinline__ void
   sum_columns (int t, Sums &sum) const
   {
@@ -149,7 +151,8 @@ template <typename S> struct TermsDeepStrip
       sum[i / 8][i / 4 % 2][i % 4] += small[i / 8][i / 4 % 2][i % 4];
   }
 
-  /* Sums that differ only in the results' mode are one. */
+  /* Column sums of all terms; where a result needs one sum only, those of both terms are added
+   * up. */
   __device__ __forceinline__ void
   sum_terms (Sums (&sum)[S::SUMS]) const
   {
@@ -166,7 +169,7 @@ template <typename S> struct TermsDeepStrip
     }
   }
 
-  /* The samples of a row's block, of which `at` is the lane's part. */
+  /* The samples of one row of a block; `at` is the lane's part. */
   __device__ __forceinline__ void
   read_samples (const uint8_t *at, typename Deep::Samples &two) const
   {
@@ -182,8 +185,8 @@ template <typename S> struct TermsDeepStrip
     }
   }
 
-  /* A result of the warp's channel c, from the sums of its terms, its own code and what its
-   * terms begin with, as a part of the largest code. */
+  /* A result of the warp's channel c, as a fraction of the largest code, from the sums of its
+   * terms, the code of its sample, and the start values of its terms. */
   __device__ __forceinline__ float
   combine (float sum0, float sum1, float code, const float *start, int c) const
   {
@@ -208,7 +211,7 @@ template <typename S> struct TermsDeepStrip
     }
   }
 
-  /* The code of an angle. A whole turn is 0 again, in the bits that max_code has. */
+  /* The code of an angle, not rounded. A whole turn becomes 0 by the mask of max_code. */
   __device__ __forceinline__ float
   direction (float sum0, float sum1, const float *start, int c) const
   {
@@ -220,7 +223,7 @@ template <typename S> struct TermsDeepStrip
     return x == 0.0f && y == 0.0f ? plane.offset[channel_of (c)] : turns;
   }
 
-  /* The code of a result. The low 16 bits count, of angles as many as max_code has. */
+  /* The code of a result, in the low 16 bits; of an angle only the bits of max_code count. */
   __device__ __forceinline__ uint32_t
   code_of (float sum0, float sum1, float code, int c) const
   {

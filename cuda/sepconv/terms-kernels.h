@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Bytes of a vector. Wider ones than the instruction set has would be kept in memory. */
+/* Bytes of a vector. The compiler would keep vectors wider than the instruction set's in
+ * memory. */
 #if defined __AVX512BW__
 #define VECTOR_BYTES 64
 #elif defined __AVX2__
@@ -16,7 +17,7 @@
 #else
 #define VECTOR_BYTES 16
 #endif
-/* Vectors of sums that there are registers for, twice. */
+/* Vectors of sums at a time: there are registers for twice as many. */
 #define AT_ONCE 4
 
 #define SUM float

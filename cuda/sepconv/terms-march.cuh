@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* terms-march: a block's way down its strip in terms-tensor, and the kernel. A step takes a stage
- * of the window in and puts out the rows that this completes, which are written a step later. */
+/* terms-march: the loop of a block down its strip in terms-tensor, and the kernel. A step takes
+ * in one stage of the window and puts the rows that this completes into shared memory, from where
+ * they are written one step later. */
 #pragma once
 
 #include "strip-reader.cuh"
@@ -9,7 +10,7 @@
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* The arithmetic of the warps of a TermsShape. */
+/* Selects the arithmetic of the warps of a TermsShape. */
 template <typename S, bool DEEP = S::DEEP> struct TermsArithmetic
 {
   typedef TermsStrip<S> Type;
@@ -31,9 +32,10 @@ template <typename S> struct TermsMarch
   const TermsTensorFrame &frame;
   const TermsTensorPlane &plane;
   uint8_t *shared, *outs;
-  uint8_t *out; /* the lane's part of those */
-  int window;   /* its part of a stage */
-  int sample; /* where its sample is in the row of a stage, from the stage's first row on */
+  uint8_t *out; /* the lane's part of `outs` */
+  int window;   /* the lane's part of a stage */
+  /* Byte offset of the lane's sample in a stage, if it lies in the stage's first row. */
+  int sample;
   StripPlace place;
   int x, y, start, steps;
   StripReader<S::PIXEL> reader;
@@ -63,8 +65,8 @@ template <typename S> struct TermsMarch
     }
     place = strip_place (plane.strip);
     x = place.column * S::PIXELS;
-    /* Which row is which of a matrix must not depend on how a frame is cut: sums are
-     * rounded by it. */
+    /* The matrix row of an image row must not depend on how a frame is cut into parts, since the
+     * rounding of sums depends on it. */
     start = place.first / STRIP_ROWS * STRIP_ROWS;
     steps = (place.last - start + STRIP_ROWS - 1) / STRIP_ROWS + KS - 1;
     y = start - ABOVE;
@@ -76,8 +78,8 @@ template <typename S> struct TermsMarch
     return shared + step % S::STAGES * S::STAGE_BYTES;
   }
 
-  /* The samples of the rows that a step completes: with KS 2 they lie half in its stage and
-   * half in the one before, with KS 3 all in the one before. */
+  /* The samples of the rows that a step completes. With KS 2, half of them lie in the step's
+   * stage and half in the one before; with KS 3, all lie in the one before. */
   __device__ __forceinline__ TermsCenter
   center_of (int step) const
   {
@@ -89,7 +91,7 @@ template <typename S> struct TermsMarch
       return { { before, before + 8 * S::PITCH } };
   }
 
-  /* The rows that all warps put into the other buffer a step before. */
+  /* Writes the rows that all warps have put into the other buffer one step before. */
   __device__ __forceinline__ void
   write_before (int step)
   {
@@ -105,7 +107,8 @@ template <typename S> struct TermsMarch
       strip_color_sides<S::PIXEL> (plane.strip, x - plane.reach, shared,
           StripStage{ S::STAGES * STRIP_ROWS, S::CHUNKS, S::PITCH });
     reader.begin (plane.strip, frame.border, x - plane.reach, y, SIZE, true);
-    /* Fragments came by a copy, which is not overtaken. */
+    /* Before reader.await(): fragments were uploaded by a copy, which an early launch does not
+     * overtake. */
     strip.begin (
         (uint4 *) (outs + 2 * S::OUT_BYTES), threadIdx.x % TENSOR_LANES);
     if (frame.order == GPU_AFTER_KERNELS)
@@ -142,15 +145,17 @@ template <typename S> struct TermsMarch
       strip.complete_rows (center_of (step), out + step % 2 * S::OUT_BYTES);
   }
 
-  /* Whether a block's steps are lean as long as all rows are the place's and the image's. */
+  /* Whether a block's steps are lean while all their rows belong to the block's part and the
+   * image. */
   __device__ __forceinline__ bool
   is_lean () const
   {
     return reader.whole && reader.fills_simply () && writer.whole;
   }
 
-  /* take() for most steps of most blocks, with nothing to find out, and some at a time: sums move
-   * up from register to register only after all of them. Returns the first step that is left. */
+  /* take() for most steps of most blocks: it tests almost nothing, and takes several steps at a
+   * time, since sums are copied up from register to register only after all of them. Returns the
+   * first step that is left. */
   __device__ __forceinline__ int
   take_lean (int step)
   {
@@ -185,7 +190,7 @@ template <typename S> struct TermsMarch
   __device__ __forceinline__ void
   run ()
   {
-    /* Those before write nothing, or parts of rows. */
+    /* Steps before it write nothing, or only some of their rows. */
     const int first_lean = start < place.first ? KS + 1 : KS;
 
     begin ();
@@ -226,7 +231,7 @@ terms_march (const TermsTensorFrame &frame, const TermsTensorPlane &plane,
 #endif
 }
 
-/* FOUR: of planes of four channels, of which there is one; else of one or two. */
+/* FOUR: for a plane of four channels, the only one; else for planes of one or two channels. */
 template <int KS, int PARTS, int BYTES, bool FOUR, TermsMode MODE, bool DEEP>
 static __global__ void
 __launch_bounds__ (STRIP_THREADS, terms_blocks_at_once (FOUR, MODE, DEEP))
@@ -264,6 +269,6 @@ terms_variant ()
     { 0, S1::PIXELS, S2::PIXELS, 0, S4::PIXELS } };
 }
 
-/* Those for samples as sums of two halves. */
+/* The variants for deep samples, sums of two FP16 values. */
 #define TERMS_N_DEEP 20
 extern const TermsTensorVariant terms_deep_variants[TERMS_N_DEEP];

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* terms-passes: any number of terms and taps, any layout, in two kernels. The row pass writes
- * the sums of each term, planar, into a buffer of the plan; the column pass sums the columns
- * of one term after the other and combines them in registers. Blocks, tiles and banks are
- * those of `shared`. Real is double where single precision would not do. */
+/* terms-passes: any number of terms and taps, and any layout, in two kernels. The row pass
+ * writes the sums of each term, planar, into a buffer of the plan. The column pass sums the
+ * columns of one term after the other and combines them in registers. Blocks, tiles and banks
+ * are as in the method `shared`. Real is double where single precision is not accurate
+ * enough. */
 #pragma once
 
 #include "terms-combine.cuh"
 #include "window.cuh"
 
-/* Taps and sums of a plane's terms lie one after the other. */
+/* The taps, and the sums, of a plane's terms lie one after the other. */
 template <typename Real> struct TermsPlane
 {
   int n_terms;
@@ -44,7 +45,7 @@ template <typename Real> struct TermsWindows
   };
 };
 
-/* Makes the channel the same channel of term t, after the one before. */
+/* Sets the channel to its term t, after it was at the term before. */
 template <typename Real>
 __device__ __forceinline__ void
 terms_enter (
@@ -162,7 +163,7 @@ terms_describe_levels (const SepconvChannel *channel)
     (Real) channel->threshold };
 }
 
-/* Queues both passes over a part. The plan's state is a TwopassState. */
+/* Queues both passes over a part. The plan's state must derive from TwopassState. */
 template <typename Real>
 static bool
 terms_run_passes (SepconvPlan *plan, const SepconvPart *part, Fault *fault)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The way of terms-kernels.h for samples of up to 12 bits: terms are 16-bit integers from
- * rows-lines.h, which are combined as TermsCodes has it. */
+/* The kernels of terms-kernels.h for samples of up to 12 bits: terms are 16-bit integers from
+ * rows-lines.h, combined by the formulas of TermsCodes. */
 #include "rows-lines.h"
 
 typedef int16_t Shorts __attribute__ ((vector_size (VECTOR_BYTES)));
 typedef float Floats __attribute__ ((vector_size (VECTOR_BYTES)));
 
-/* The lower and the upper samples of two vectors, side by side: whole pixels of 1, 2 or 4
- * channels. ADD_PRODUCTS() takes them, and PACK() puts what it makes of both in order again. */
+/* Interleaves the samples of two vectors, from the lower or the upper half of each 128 bits:
+ * whole pixels of 1, 2 or 4 channels. ADD_PRODUCTS() takes such pairs, and PACK() restores the
+ * order of samples. */
 #if VECTOR_BYTES == 64
 #define PAIR_LOW(a, b) _mm512_unpacklo_epi16 (a, b)
 #define PAIR_HIGH(a, b) _mm512_unpackhi_epi16 (a, b)
@@ -33,7 +34,7 @@ typedef float Floats __attribute__ ((vector_size (VECTOR_BYTES)));
 #define PATTERN(p) _mm_loadu_si128 ((const __m128i *) (p))
 #endif
 
-/* SHORTS samples. */
+/* Loads SHORTS samples. */
 static inline Ints
 load_codes (const uint8_t *at, const SepconvChannel *channel)
 {
@@ -95,7 +96,7 @@ sum_of_pixels (const TermsCodes *codes, Ints a, Ints b)
   return (Ints) (((Shorts) a + (Shorts) b) >> codes->fraction);
 }
 
-/* The strips of all terms, one in front of the other. */
+/* The strips of all terms over the same samples. */
 typedef struct
 {
   const TermsJob *job;
@@ -103,8 +104,8 @@ typedef struct
   Strip term[TERMS_MAX_CODED];
 } Strips;
 
-/* Writes n vectors of samples, an even constant number, the first one `i` samples from the
- * strip's, of row j of those whose lines there are. */
+/* Writes n vectors of samples of the row whose lines have index j. The first sample is sample
+ * `i` of the strip; n is an even constant. */
 static inline __attribute__ ((always_inline)) void
 write_pixels (const Strips *strips, int j, int i, const uint8_t *from,
     uint8_t *to, const SepconvCombine combine, const int n)
@@ -128,7 +129,7 @@ write_pixels (const Strips *strips, int j, int i, const uint8_t *from,
   store_pixels (channel, to, pixels[0], n);
 }
 
-/* Copies samples [i, n) of a row to where they are read in the order of the terms' samples. */
+/* Copies samples [i, n) of a row into the order that the terms' samples have. */
 static void
 copy_row (const RowsJob *rows, uint8_t *to, const uint8_t *row, int i, int n)
 {
@@ -140,7 +141,7 @@ copy_row (const RowsJob *rows, uint8_t *to, const uint8_t *row, int i, int n)
     memcpy (to + i * bytes, row + i * bytes, (size_t) ((n - i) * bytes));
 }
 
-/* Writes row y of the result, row j of those whose lines there are. */
+/* Writes row y of the result, from the lines of index j. */
 static inline __attribute__ ((always_inline)) void
 write_row_of (const Strips *strips, int y, int j, const SepconvCombine combine)
 {

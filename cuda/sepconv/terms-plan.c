@@ -1,33 +1,36 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* When the terms of terms-simd are 16-bit integers, and which. */
+/* terms-plan: decides whether the terms of terms-simd may be 16-bit integers, and finds
+ * these. */
 #include "terms-rows.h"
 
 #include <math.h>
 
-/* Numbers that are shorts with the fraction stay below this, with room for rounding. */
+/* Largest number, with its fractional bits, that is stored as a short; the rest is room for
+ * rounding. */
 #define MOST_SHORT 32700.0
 #define MOST_FRACTION 7
 #define MOST_FACTOR_BITS 14
-/* Beside the threshold a difference may be off by as much as any value, less some for safety. */
+/* A difference compared with the threshold may be off as much as any value, less a safety
+ * margin. */
 #define MOST_BESIDE_THRESHOLD 0.24
 
-/* What is added to a term's sum over codes less the center. */
+/* The constant that is added to the sum of term t over codes minus the center. */
 static double
 term_addend (const TermsJob *job, int t, int c)
 {
   const SepconvChannel *channel = &job->rows.channel[c];
 
   switch (job->combine) {
-    case SEPCONV_UNSHARP: /* less what the difference takes from it */
+    case SEPCONV_UNSHARP: /* the difference subtracts the term */
       return channel->term_offset[t] - channel->zero_offset;
     case SEPCONV_MAGNITUDE:
       return channel->term_offset[t];
-    default: /* the last shift cuts off */
+    default: /* the last shift truncates */
       return t == 0 ? channel->offset + 0.5 : 0.0;
   }
 }
 
-/* The greatest that a term can be in codes, with what is added to it. */
+/* The largest size of a term in codes, including its constant. */
 static double
 largest_term (const TermsJob *job, int t)
 {
@@ -50,8 +53,7 @@ largest_result (const TermsJob *job)
   return most;
 }
 
-/* The most bits behind the code's with which numbers up to `most` are shorts; < 0: there are
- * none. */
+/* The most fractional bits with which numbers up to `most` fit shorts; < 0: there are none. */
 static int
 fraction_for (double most)
 {
@@ -69,8 +71,8 @@ plan_term (TermsCodes *codes, const TermsJob *job, int t, double most_lost)
 
   for (int c = 0; c < job->rows.step; c++)
     aim.start[c] = term_addend (job, t, c);
-  /* What will be cut off after a sum is cut off here, too: rounded twice, results would be too
-   * large in the mean. */
+  /* The sum of both terms is truncated later, so this term is truncated, too: rounded twice,
+   * results would be too large on average. */
   if (job->combine == SEPCONV_SUM && t == 0)
     for (int c = 0; c < job->rows.step; c++)
       aim.start[c] -= ldexp (0.5, -aim.fraction);
@@ -93,8 +95,8 @@ plan_sum (TermsCodes *codes, const TermsJob *job)
   return true;
 }
 
-/* Finds `keep`, `sharpen` and what they are added to; returns what they lose, in codes.
- * `difference`: the greatest there is. */
+/* Finds the factors `keep` and `sharpen` and the constants of the result; returns their error,
+ * in codes. `difference`: the largest one. */
 static double
 plan_factors (TermsCodes *codes, const TermsJob *job, double difference)
 {
@@ -152,7 +154,7 @@ plan_magnitude (TermsCodes *codes, const TermsJob *job)
       ROWS_MOST_LOST / (sqrt (2.0) * fmax (job->y_factor, 1e-3));
 
   codes->fraction = fraction_for (most);
-  /* The result is to fit an integer. */
+  /* The result must fit a 32-bit integer. */
   if (codes->fraction < 1
       || !(largest_result (job) + 1.5 * most * job->y_factor < 0x1p30))
     return false;
@@ -163,8 +165,9 @@ plan_magnitude (TermsCodes *codes, const TermsJob *job)
       && plan_term (codes, job, 1, allowed);
 }
 
-/* Three channels do not fit the patterns: theirs must be the same, and their bytes lie next to
- * each other, unless nothing but terms is looked at. */
+/* Three channels do not fit the patterns of four. They suit only if all constants of the result
+ * are equal and samples are bytes next to each other, or if the combination is SUM, which uses
+ * terms alone. */
 static bool
 suits_pattern (const TermsJob *job)
 {

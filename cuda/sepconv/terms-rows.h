@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* terms-rows: what the instruction sets of the method terms-simd share.
+/* terms-rows: declarations that the instruction sets of the method terms-simd share.
  *
- * Worker threads share a plane by strips of columns, and by bands of rows. A strip is marched
- * down: each row is taken apart once, each term's taps of x make a line of sums of it, and the
- * lines under a window along y are kept. From these each term's taps of y make what is combined
- * with the row's own samples, and stored. */
+ * Worker threads share a plane by strips of columns, and by bands of rows. A worker marches
+ * down a strip: it unpacks each row once, computes a line of sums with each term's taps of x,
+ * and keeps the lines under a window along y. From these, each term's taps of y give the values
+ * that are combined with the row's own samples, and stored. */
 #pragma once
 
 #include "rows-averages.h"
 
-/* What the combination adds to the terms of a sample, by channel, in turn: as many as a run of
- * samples that begins with any channel needs. */
+/* Constants that the combination adds, by channel, repeated: enough for a run of samples that
+ * begins with any channel. */
 #define TERMS_ADDENDS (ROWS_RUN + IMAGE_MAX_CHANNELS)
 typedef struct
 {
-  /* To the result; instead of an angle that there is none of. */
+  /* Added to the result; for DIRECTION, the result where there is no angle. */
   double result[TERMS_ADDENDS];
-  /* To the difference of the sample from the term; to each term of a gradient. */
+  /* Added to the difference of the sample from the term, or to each term of a gradient. */
   double term[2][TERMS_ADDENDS];
 } TermsAddends;
 
-/* So many terms are integers, of samples of up to 12 bits. */
+/* Most terms that may be integers, of samples of up to 12 bits. */
 #define TERMS_MAX_CODED 2
-/* Samples of 128 bits of sums: whole pixels of 1, 2 or 4 channels. */
+/* Samples whose sums fill 128 bits: whole pixels of 1, 2 or 4 channels. */
 #define TERMS_PATTERN 4
 
 /* Terms as 16-bit integers with fractional bits, and how they are combined:
@@ -32,10 +32,10 @@ typedef struct
  *              in = (code - center) << fraction, difference = in - term 0
  *   MAGNITUDE  result + factor * sqrt (term 0 squared + term 1 squared)
  *
- * The terms' own starts hold all that is added to them. */
+ * The start values of the terms include all constants that are added to them. */
 typedef struct
 {
-  unsigned revision; /* of the plan that the rest is of; 0: of none */
+  unsigned revision; /* the plan's revision that the rest belongs to; 0: none */
   bool hold;         /* whether the integers are exact enough */
   RowsCodeTaps taps[TERMS_MAX_CODED];
   int fraction;
@@ -50,11 +50,11 @@ typedef struct
 typedef struct
 {
   RowsStrip term[TERMS_MAX_CODED];
-  uint8_t in[2
-      * ROWS_LINE]; /* of a row of the frame, in the order of the terms' samples */
+  /* Samples of a row of the frame, in the order of the terms' samples. */
+  uint8_t in[2 * ROWS_LINE];
 } TermsStrips;
 
-/* One plane's share of a run, or one channel's, with `wide` sums of doubles. */
+/* The job of one plane of a run, or of one channel. `wide`: sums are doubles. */
 typedef struct
 {
   RowsJob rows;
@@ -62,30 +62,32 @@ typedef struct
   bool wide;
   int n_terms;
   const SepconvPlaneTaps *term[TAPS_MAX_TERMS];
-  /* Of MAGNITUDE: what the taps of y are multiplied by, and their sums' root, 1 or -1. */
+  /* For MAGNITUDE: the factor of the taps of y, and the sign of the root, 1 or -1. */
   double y_factor, sign;
-  /* Of UNSHARP: what the sample and what its difference are multiplied by. */
+  /* For UNSHARP: the factors of the sample and of its difference from the term. */
   double keep, sharpen;
-  /* Samples of a line, and rows of a window, beside those of the result. */
+  /* Samples of a line, and rows of a window, beyond those of the result. */
   int before, after, above, below;
-  /* Of which sums are kept: under a window, or if this has more than the picture, all. */
+  /* Number of rows whose sums are kept: those of a window, or, if the picture has no more
+   * (`whole`), all. */
   int lines;
   bool whole;
-  const int *
-      edges; /* what stands for `before` samples to the left, then for `after` */
+  /* rows_edge_index() of the `before` samples, then of the `after` */
+  const int *edges;
   TermsAddends *addends;
   uint8_t *memory;     /* of the workers */
   size_t worker_bytes; /* of each */
-  /* For filter_codes(): each term's rows, whose states hold edges alone. */
+  /* For filter_codes(): each term's rows; their states have only the edges. */
   const TermsCodes *codes;
   RowsJob coded[TERMS_MAX_CODED];
   TermsStrips *strips; /* of the workers */
 } TermsJob;
 
-/* Finds the integers for a job whose terms they may be; false: floats are to compute it. */
+/* Finds the integers of a job's terms; false: they are not exact enough, so that floats must
+ * compute the job. */
 bool terms_plan_codes (TermsCodes *codes, const TermsJob *job);
 
-/* Where a worker's memory for a job has what; bytes, multiples of 64. */
+/* Byte offsets of the parts of a worker's memory for a job, multiples of 64. */
 typedef struct
 {
   size_t taps, line, sums, table, end;
@@ -120,10 +122,10 @@ terms_layout (const TermsJob *job)
   return at;
 }
 
-/* Each is a WorkersJob, whose items are bands of strips. */
+/* The kernels of one instruction set. Each is a WorkersJob whose items are bands of strips. */
 typedef struct
 {
   WorkersJob filter_float, filter_double;
   WorkersJob filter_codes; /* NULL: there is none */
-  const RowsAveragesKernels *averages; /* of UNSHARP; NULL: there are none */
+  const RowsAveragesKernels *averages; /* for UNSHARP; NULL: none */
 } TermsKernels;

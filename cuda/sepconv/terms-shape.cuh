@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* terms-shape: the sizes of each variant of terms-tensor's kernel: its tiles, its window and its
- * shared memory. Names are those of tensor-shape.cuh. */
+ * shared memory. Names have the meaning that they have in tensor-shape.cuh. */
 #pragma once
 
 #include "tensor-shape.cuh"
@@ -20,7 +20,7 @@ terms_tiles (int steps, int parts, int channels, TermsMode mode, bool deep)
   return 2;
 }
 
-/* Blocks at once with the registers for that. FOUR: channels. */
+/* Blocks on a multiprocessor at once with the registers for that. FOUR: four channels. */
 static constexpr int
 terms_blocks_at_once (bool four, TermsMode mode, bool deep)
 {
@@ -46,7 +46,7 @@ struct TermsShape
   static constexpr int KX = steps_along_x (KS, PIXEL);
   static constexpr bool FOLDED = KX > KS;
   static constexpr int PX = FOLDED ? 2 : KX;
-  /* Two warps have two of four channels each of the same pixels. */
+  /* Two warps share the same pixels, with two of four channels each. */
   static constexpr bool PAIRED = DEEP && C == 4;
   static constexpr int OWN = PAIRED ? 2 : C; /* channels of a warp */
   static constexpr int WARPS_OF_PIXEL = PAIRED ? 2 : 1;
@@ -63,14 +63,14 @@ struct TermsShape
   static_assert (!BY_PIXELS || (CHUNKS % 8 == 0 && OUT_CHUNKS % 8 == 0),
       "the pitch is an odd multiple of 64 bytes");
   static constexpr int PIXELS = OUT_BLOCKS * TENSOR_STEP;
-  /* Stages, and how many are loaded before one is taken: about as many bytes with few tiles as with
-   * many. The stage before the one that is taken stays, for the samples. */
+  /* Stages, and how many are loaded before one is taken: about the same number of bytes with few
+   * tiles as with many. The stage before the one that is taken is kept, for the samples. */
   static constexpr int STAGES = BY_PIXELS ? 4 : 8;
   static constexpr int AHEAD = BY_PIXELS ? 2 : TILES == 4 ? 4 : 6;
   static_assert (AHEAD + 2 <= STAGES, "one is loaded, and two are read");
   static constexpr int STAGE_BYTES = STRIP_ROWS * PITCH;
   static constexpr int OUT_BYTES = STRIP_ROWS * OUT_PITCH;
-  /* Tiles whose results are in registers at a time, and the chunks that they are. */
+  /* Tiles whose results are in registers at a time, and the number of chunks that these are. */
   static constexpr int GROUP =
       C == 4 || (TERMS == 1 && TILES == 4 && BYTES == 1) ? 4 : 2;
   static constexpr int PUT_CHUNKS = DEEP ? WARP_CHUNKS : GROUP * BYTES;
@@ -81,10 +81,10 @@ struct TermsShape
   static constexpr bool X_SHARED = DEEP || TERMS * PX * PARTS > 4;
   static constexpr int X_FRAGMENTS = TERMS * PX * PARTS;
   static constexpr int Y_FRAGMENTS = TERMS * KS * PARTS;
-  /* Starts are kept in registers. */
+  /* Whether starts of results are kept in registers. */
   static constexpr bool KEEPS_STARTS = SUMS * C <= 2;
   static constexpr int STARTS =
-      TERMS + SUMS * C + 1; /* and the threshold and the amount */
+      TERMS + SUMS * C + 1; /* + 1: threshold and amount */
   static constexpr int SHARED = STAGES * STAGE_BYTES + 2 * OUT_BYTES
       + (((X_SHARED ? X_FRAGMENTS : 0) + Y_FRAGMENTS) * TENSOR_LANES + STARTS)
           * (int) sizeof (uint4);

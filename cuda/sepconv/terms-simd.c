@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* terms-simd: several separable kernels at once, summed or combined with the picture, by the
  * processor's vector units: terms-rows.h has the order of the steps. Sums are floats, or doubles
- * where those do not hold; or, of samples of up to 12 bits, 16-bit integers where those do. */
+ * where floats are not accurate enough; for samples of up to 12 bits they are 16-bit integers where
+ * these are accurate enough. */
 #define TERMS_KERNELS terms_kernels_baseline
 #include "terms-kernels.h"
 
@@ -22,20 +23,20 @@ static const TermsKernels *const kernels[ISA_N] = {
 #endif
 };
 
-/* The sums that are kept of a strip are to stay in the nearest cache, unless that makes it
+/* The sums that are kept of a strip should fit the first-level cache, unless the strip would be
  * narrower than a run. */
 #define SUMS_BYTES (24 * 1024)
 #define MAX_SLAB_RUNS 8
-/* Parts of a plane for each worker, so that none waits long for the others; and rows of each for
- * each row of a window that two of them sum. */
+/* Parts of a plane per worker, so that no worker waits long for the others; and the fewest rows of
+ * a band per row of a window, since two neighbouring bands both sum the rows of a window. */
 #define PARTS_EACH 4
 #define BAND_WINDOWS 8
-/* Samples times taps, with some for reading and writing a sample, below which waking a thread
+/* Samples times taps, plus TAPS_OF_SAMPLE for reading and writing each, below which waking a thread
  * takes longer than it saves. */
 #define LEAST_SHARED 2000000
 #define TAPS_OF_SAMPLE 16
 
-/* What the memory of a plan is large enough for. */
+/* The sizes that the memory of a plan has. */
 typedef struct
 {
   size_t worker_bytes, edges;
@@ -46,20 +47,19 @@ typedef struct
   const TermsKernels *kernels;
   Workers *workers;
   RowsPlanar planar;
-  unsigned revision; /* of the plan that there is memory for; 0: of none */
-  unsigned shape;    /* likewise */
+  unsigned revision; /* the plan's revision with memory; 0: none */
+  unsigned shape;    /* the same for its shape */
   Sizes sizes;
   uint8_t *memory;
   int *edges;
   TermsAddends addends;
   RowsState edges_of[TERMS_MAX_CODED];    /* of a job's terms */
-  TermsCodes codes[SEPCONV_MAX_CHANNELS]; /* by the first of the channels */
-  TermsStrips
-      *strips; /* [workers_count()]; NULL: there are no kernels for codes */
+  TermsCodes codes[SEPCONV_MAX_CHANNELS]; /* by the first of a job's channels */
+  TermsStrips *strips; /* [workers_count()]; NULL: no kernels for codes */
   struct RowsAveragesState averages;
 } State;
 
-/* Finds how far the terms reach. */
+/* Finds how far the terms reach in each direction. */
 static void
 find_reach (TermsJob *job)
 {
@@ -77,8 +77,8 @@ find_reach (TermsJob *job)
     job->lines = job->rows.height;
 }
 
-/* Divides the plane into strips and bands for so many parts. Strips are as wide for lower
- * pictures as for one of the plan's height, so that their memory is not larger. */
+/* Divides the plane into strips and bands for `parts`. The width of strips follows from the height
+ * of the plan's plane even for lower pictures, so that these need no more memory. */
 static void
 divide (TermsJob *job, const SepconvPlan *plan, int parts)
 {
@@ -114,7 +114,7 @@ count_parts (const TermsJob *job, const State *state)
       : PARTS_EACH * workers_count (state->workers);
 }
 
-/* What a plane's share of a run, or one channel's, is but for addresses. */
+/* The job of a plane, or of one channel, without its addresses. */
 static TermsJob
 plan_job (const SepconvPlan *plan, const RowsJob *rows)
 {
@@ -134,7 +134,7 @@ plan_job (const SepconvPlan *plan, const RowsJob *rows)
   return job;
 }
 
-/* What is added for a channel: see combine.h. */
+/* Fills in the constants of each channel: see combine.h. */
 static void
 fill_addends (TermsAddends *addends, const TermsJob *job)
 {
@@ -153,7 +153,7 @@ fill_addends (TermsAddends *addends, const TermsJob *job)
   }
 }
 
-/* Lets a job's terms be integers, if they are exact enough. */
+/* Sets up a job for integer terms; returns whether these are exact enough. */
 static bool
 take_codes (TermsJob *job, const SepconvPlan *plan)
 {
@@ -183,8 +183,8 @@ take_codes (TermsJob *job, const SepconvPlan *plan)
   return codes->hold;
 }
 
-/* Codes by which the difference of a sample from a blur whose taps sum to 1, and the sum with the
- * sample, are off. */
+/* Error in codes of the difference of a sample from its blur, and of the sum of sample and
+ * difference, where the blur's taps are taken to sum to 1. */
 static double
 sharpen_offset (const RowsJob *rows)
 {
@@ -202,8 +202,8 @@ sharpen_offset (const RowsJob *rows)
   return offset;
 }
 
-/* The integers by which a blur is taken away from the picture; NULL: another way is faster, or they
- * are not exact enough. */
+/* The integers for subtracting a blur from the picture; NULL: another way is faster, or they are
+ * not exact enough. */
 static const RowsAverages *
 find_averages (const SepconvPlan *plan, RowsJob *rows)
 {
@@ -287,13 +287,13 @@ grow (State *state, Sizes need, Fault *fault)
         "Out of memory: %zu MiB for the filter's intermediate sums.",
         bytes >> 20);
   }
-  /* What lies behind lines' ends is summed, and thrown away. */
+  /* Values beyond the ends of lines are summed, too, and the results discarded. */
   memset (state->memory, 0, bytes);
   state->sizes = need;
   return true;
 }
 
-/* Raises sizes to those that a plane's channels need together, or one by one. */
+/* Raises sizes to what a plane's channels need, together or one by one. */
 static void
 add_sizes (Sizes *sizes, const SepconvPlan *plan, int p, int step)
 {
@@ -309,7 +309,7 @@ add_sizes (Sizes *sizes, const SepconvPlan *plan, int p, int step)
   sizes->edges = max_size (sizes->edges, (size_t) (job.before + job.after + 1));
 }
 
-/* Makes memory that lasts for the plan's taps, if they are new. */
+/* Makes enough memory for the plan's taps, if they are new. */
 static bool
 adopt_taps (SepconvPlan *plan, Fault *fault)
 {
@@ -363,7 +363,7 @@ terms_release (SepconvPlan *plan)
   free (state);
 }
 
-/* Makes memory for terms that are integers, if these taps or later ones may have any. */
+/* Makes memory for integer terms, if the terms of these taps or of later ones may be integers. */
 static bool
 make_strips (State *state, const SepconvPlan *plan, Fault *fault)
 {
@@ -377,7 +377,7 @@ make_strips (State *state, const SepconvPlan *plan, Fault *fault)
   if (state->strips == NULL)
     return fault_set (fault, FAULT_NO_SPACE,
         "Out of memory: %zu MiB for the filter's lines.", bytes >> 20);
-  /* What lies behind a line's end is read, and thrown away. */
+  /* Values beyond the end of a line are read, too, and the results discarded. */
   for (int i = 0; i < n; i++) {
     memset (state->strips[i].in, 0, sizeof state->strips[i].in);
     for (int t = 0; t < plan->most_terms; t++)
@@ -404,8 +404,8 @@ terms_prepare (SepconvPlan *plan, Fault *fault)
       && make_strips (state, plan, fault) && adopt_taps (plan, fault);
 }
 
-/* More than simd's with any instruction set, since that is nearly always faster where it can do the work.
- * All else is left to this: only reference could do it, too. */
+/* Higher than the cost of `simd` with any instruction set, since that is nearly always faster where
+ * it can do the work. This method gets the rest, which only `reference` could do, too. */
 static double
 terms_cost (const SepconvWork *work)
 {

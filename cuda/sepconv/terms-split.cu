@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* terms-split: `terms` for RGB and YUY2, whose pixels its kernels on tensor cores cannot read as they lie. */
+/* terms-split: `terms` for RGB and YUY2, whose pixels its kernels on tensor cores cannot read in
+ * place. */
 #include "split.cuh"
 #include "instructions.cuh"
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* terms-strip: the arithmetic of a warp of terms-tensor: the passes of tensor-strip.cuh for each
- * term, and what becomes of their sums and of the sample itself.
+ * term, and the combination of their sums with the sample itself.
  *
- * The sample lies in the same stage as the window, or in the one before. A lane's four bytes of it
- * are those of the lane's four results. SHARPEN adds them by one more product,
+ * The sample lies in the same stage as the window, or in the one before. The four bytes of it that
+ * a lane reads belong to the lane's four results. SHARPEN adds the sample by one more product,
  *
  *   result [16 y][8 x] += samples [16 y][8 x] * weight [8 x][8 x]
  *
- * with a diagonal matrix: the weight is two halves, one below the other. */
+ * with a diagonal matrix. The weight is an FP16 hi/lo split; the two parts lie one below the other
+ * in the 16 rows of the right factor. */
 #pragma once
 
 #include "terms-combine.cuh"
@@ -17,7 +18,7 @@
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* Where a lane's sample of its results lies: of the upper and of the lower 8 rows. */
+/* Where the samples of a lane's results lie, for the upper and the lower 8 rows. */
 struct TermsCenter
 {
   const uint8_t *row[2];
@@ -28,7 +29,7 @@ template <typename S> struct TermsStrip
 {
   static constexpr int KS = S::KS, PARTS = S::PARTS;
   static constexpr int BYTES = S::BYTES, C = S::C;
-  /* What results are to have beside their code. */
+  /* Bias of results beside their code. */
   static constexpr float ABOVE = tensor_above<BYTES, true> ();
 
   const TermsTensorFrame &frame;
@@ -37,10 +38,10 @@ template <typename S> struct TermsStrip
   Fragments<S::Y_FRAGMENTS, true> y;
   /* Sums between the passes, of the last 16 KS rows, as Strip has them. */
   uint32_t rows[S::TERMS][S::TILES][KS][4];
-  uint32_t weight[2]; /* the lane's part of the matrix */
+  uint32_t weight[2]; /* the lane's part of the diagonal matrix */
   Starts<S::TERMS, true> sums_start;
   Starts<S::SUMS * C, S::KEEPS_STARTS> result_start;
-  float threshold, amount; /* of SHARPEN_ABOVE */
+  float threshold, amount; /* for SHARPEN_ABOVE */
 
   __device__ __forceinline__
   TermsStrip (const TermsTensorFrame &frame, const TermsTensorPlane &plane)
@@ -48,7 +49,7 @@ template <typename S> struct TermsStrip
   {
   }
 
-  /* Starts to load what all steps need, to be there with the first stage. */
+  /* Starts to load the data that all steps need; it arrives with the first stage. */
   __device__ __forceinline__ void
   begin (uint4 *fragments, int lane)
   {
@@ -80,18 +81,18 @@ template <typename S> struct TermsStrip
           rows[t][i][k / 4][k % 4] = 0;
   }
 
-  /* After a barrier. */
+  /* A barrier must come before. */
   __device__ __forceinline__ void
   load_starts ()
   {
     sums_start.load ();
     result_start.load ();
-    /* As if they could have changed, lest they be read from the parameters each time. */
+    /* Volatile, or the compiler would read them from the parameters each time. */
     threshold = ((const volatile float *) result_start.at)[4 * S::SUMS * C];
     amount = ((const volatile float *) result_start.at)[4 * S::SUMS * C + 1];
   }
 
-  /* Adds the products of 16 pixels of each channel with the k-th taps of every term. */
+  /* Adds the products of 16 pixels of each channel with the k-th step of taps of each term. */
   __device__ __forceinline__ void
   add_pixels (float (&sums)[S::TERMS][S::TILES][4], const uint32_t *chunk,
       int block, int k) const
@@ -109,7 +110,7 @@ template <typename S> struct TermsStrip
               x.get ((t * S::PX + k) * PARTS + part), low[c], high[c]);
   }
 
-  /* Sums 8 rows of the window. */
+  /* Row sums of 8 rows of the window. */
   __device__ __forceinline__ void
   sum_window (const uint32_t *chunk, float (&sums)[S::TERMS][S::TILES][4]) const
   {
@@ -135,7 +136,7 @@ template <typename S> struct TermsStrip
     }
   }
 
-  /* Takes in 16 rows of the window, of which `window` is this lane's part. */
+  /* Takes in 16 rows of the window; `window` is this lane's part. */
   __device__ __forceinline__ void
   take_rows (const uint8_t *window)
   {
@@ -198,7 +199,7 @@ template <typename S> struct TermsStrip
       }
   }
 
-  /* The samples of a block of 16 pixels, times the weight. */
+  /* Adds the samples of a block of 16 pixels, times the weight. */
   __device__ __forceinline__ void
   add_samples (Results &result, int block, const uint32_t *upper,
       const uint32_t *lower) const
@@ -224,7 +225,7 @@ template <typename S> struct TermsStrip
     return ABOVE != 0.0f ? plane.offset[c] + ABOVE : plane.offset[c];
   }
 
-  /* A result from the sums of its terms and its sample. */
+  /* A result, from the sums of its terms and the code of its sample. */
   __device__ __forceinline__ float
   combine (float sum0, float sum1, uint32_t code, int c) const
   {
@@ -234,13 +235,14 @@ template <typename S> struct TermsStrip
           last_offset (c));
     } else if constexpr (S::MODE == TERMS_ANGLE) {
       const float whole = (float) (plane.strip.max_code + 1);
-      /* Rounded to an integer: an instruction for that takes four times as long. */
+      /* Rounds to an integer by two additions: the instruction for that takes four times as
+       * long. */
       const float turn =
           __fmaf_rn (whole, quick_turns<false> (sum1, sum0), 0x1p23f) - 0x1p23f;
 
       if (sum0 == 0.0f && sum1 == 0.0f)
         return last_offset (c);
-      /* A whole turn is 0 again. */
+      /* A whole turn is code 0. */
       return (turn == whole ? 0.0f : turn) + ABOVE;
     } else if constexpr (S::MODE == TERMS_SHARPEN_ABOVE) {
       const float difference = (float) code - sum0;
@@ -254,7 +256,7 @@ template <typename S> struct TermsStrip
     }
   }
 
-  /* The code of sample i in memory's order of those that lie in `word` and the words after it. */
+  /* The code of sample i, in memory order, of those in `word` and the words after it. */
   __device__ __forceinline__ uint32_t
   code_of (const uint32_t *word, int i) const
   {
@@ -264,8 +266,8 @@ template <typename S> struct TermsStrip
       return (word[i / 2] >> i % 2 * 16 & 0xffff) >> plane.strip.shift;
   }
 
-  /* Puts the results of a group of tiles, the first of which is `first`, to `out`, this lane's
-   * part of the block's. */
+  /* Puts the results of a group of tiles to `out`, this lane's part of the block's results;
+   * `first` is the group's first tile. */
   __device__ __forceinline__ void
   put_group (int first, const TermsCenter &center, uint8_t *out) const
   {
@@ -318,7 +320,7 @@ template <typename S> struct TermsStrip
       }
   }
 
-  /* Puts the 16 rows that are completed. */
+  /* Computes and puts the 16 completed rows of the result. */
   __device__ __forceinline__ void
   complete_rows (const TermsCenter &center, uint8_t *out) const
   {

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The passes of terms-kernels.h for one type of sums: the includer defines SUM, NAME() and
- * ROOT(), its square root. Loops over ROWS_RUN samples have a constant length and no branches, so
- * that the compiler takes whole vectors.
+/* terms-sums: the passes of terms-kernels.h for one type of sums: the includer defines SUM,
+ * NAME(), and ROOT(), the square root of a SUM. Loops over ROWS_RUN samples have a constant
+ * length and no branches, so that the compiler vectorizes them.
  *
  * clang-format does not see that NAME (x) (...) is one function. */
 /* clang-format off */
 #include "rows-runs.h"
 
-/* A strip on its way down. */
+/* State of the march down a strip. */
 typedef struct
 {
   const TermsJob *job;
   int begin, n; /* samples of the result */
-  int top;      /* row that the first window is of */
+  int top;      /* row of the first window */
   const SUM *tap_x[TAPS_MAX_TERMS], *tap_y[TAPS_MAX_TERMS];
   SUM *line;
-  SUM *sums; /* of each term in turn, `lines` of them and one beyond a constant border */
-  size_t term_sums;   /* from a term's to the next one's */
-  const SUM **window; /* of the first term: see find_window() */
+  SUM *sums; /* of each term: `lines` rows, and one beyond a constant border */
+  size_t term_sums;   /* from one term's to the next one's */
+  const SUM **window; /* of the first term: see begin_windows() */
   SUM result[TERMS_ADDENDS], term[2][TERMS_ADDENDS];
 } NAME (Strip);
 
-/* Where the sums of row v of the windows are, from the first one's first row on. */
+/* The sums of row v, counted from the first row of the first window. */
 static SUM *
 NAME (sums_of_row) (const NAME (Strip) *strip, int v)
 {
@@ -34,8 +34,9 @@ NAME (sums_of_row) (const NAME (Strip) *strip, int v)
       + (size_t) (at < 0 ? job->lines : at) * (size_t) job->rows.slab;
 }
 
-/* The window of the first row; those of the others begin one further on each, if all rows'
- * sums are kept, and else one further on, round and round. */
+/* Fills the table of a window's rows. The window of each further row of the result begins one
+ * entry further on: if the sums of all rows are kept, through the whole table; else round and
+ * round in it. */
 static void
 NAME (begin_windows) (NAME (Strip) *strip, int bottom)
 {
@@ -48,7 +49,7 @@ NAME (begin_windows) (NAME (Strip) *strip, int bottom)
     strip->window[v] = NAME (sums_of_row) (strip, v);
 }
 
-/* Sums the taps of x of all terms over one row; y < 0: one beyond a constant border. */
+/* Computes the row sums of all terms for one row; y < 0: for a row beyond a constant border. */
 static void
 NAME (sum_rows) (NAME (Strip) *strip, SUM *sums, int y)
 {
@@ -75,7 +76,7 @@ NAME (sum_rows) (NAME (Strip) *strip, SUM *sums, int y)
   }
 }
 
-/* Sums what the windows of row `y` need and those before it did not. */
+/* Computes the row sums that the windows of row `y` need and those of the rows before did not. */
 static void
 NAME (take_rows) (NAME (Strip) *strip, int y)
 {
@@ -98,7 +99,8 @@ NAME (take_rows) (NAME (Strip) *strip, int y)
         border_index (strip->top - job->above + v, height, job->rows.border));
 }
 
-/* The terms of a run of samples from `x` of the strip on; those of SUM are added up. */
+/* The terms of a run of samples, from sample `x` of the strip on; the terms of SUM are added
+ * up. */
 static void
 NAME (sum_terms) (const NAME (Strip) *strip, const SUM *const *window, int x,
     SUM terms[2][ROWS_RUN])
@@ -121,8 +123,8 @@ NAME (sum_terms) (const NAME (Strip) *strip, const SUM *const *window, int x,
   }
 }
 
-/* From here on: `in` and terms of a run become values of the result. The addends are those of
- * the first sample's channel and of those behind it. */
+/* The combine functions turn `in` and the terms of a run into values of the result. The constants
+ * begin with those of the first sample's channel. */
 static void
 NAME (combine_unsharp) (const TermsJob *job, SUM *values, const SUM *in,
     const SUM *term, const SUM *result, const SUM *addend)
@@ -154,9 +156,9 @@ NAME (combine_magnitude) (const TermsJob *job, SUM *values,
 }
 
 /* The angle in turns is t P(t^2) for t = tan(angle) up to 1/8 of a turn, and mirrored beyond. P
- * is the polynomial of the least greatest error on [0, 1], found by iteratively reweighted least
- * squares (Lawson's algorithm) in double precision; that error is 4e-8 of a turn, and with all
- * roundings to float below 6e-8, which is 0.004 of 65536 codes. */
+ * is the polynomial of least maximum error on [0, 1], found by iteratively reweighted least
+ * squares (Lawson's algorithm) in double precision. That error is 4e-8 of a turn; with all
+ * roundings to float it is below 6e-8, which is 0.004 of 65536 codes. */
 static void
 NAME (combine_direction) (const TermsJob *job, SUM *values,
     SUM terms[2][ROWS_RUN], const SUM *result, const SUM *first,
@@ -167,7 +169,7 @@ NAME (combine_direction) (const TermsJob *job, SUM *values,
     (SUM) -0.0210615173585467, (SUM) 0.012672499752147763,
     (SUM) -0.005348276710278083, (SUM) 0.0010841302143725809 };
   const SUM codes = (SUM) (job->rows.channel->max_code + 1);
-  /* What is rounded up to a whole turn is none. */
+  /* Values that would be rounded up to a whole turn become 0. */
   const SUM last = codes - (SUM) 0.5;
 
   for (int k = 0; k < ROWS_RUN; k++) {
@@ -189,12 +191,13 @@ NAME (combine_direction) (const TermsJob *job, SUM *values,
     turns = y < 0 ? 1 - turns : turns;
     code = turns * codes;
     code = code >= last ? 0 : code;
-    /* The code is 0 where there is no angle. To read `result` there alone would be a branch. */
+    /* The code is 0 where there is no angle. Reading `result` only there would need a branch. */
     values[k] = code + result[k] * (most > 0 ? 0 : (SUM) 1);
   }
 }
 
-/* Writes n samples of the run from `x` of the strip on, of row `to`. */
+/* Writes n samples of the run that begins with sample `x` of the strip; `from` and `to` are its
+ * rows. */
 static void
 NAME (write_run) (const NAME (Strip) *strip, const uint8_t *from, uint8_t *to,
     int x, int n, SUM terms[2][ROWS_RUN])
@@ -252,7 +255,7 @@ NAME (march) (NAME (Strip) *strip, int bottom)
   rows_copy_kept (rows, strip->top, bottom, strip->begin, strip->n);
 }
 
-/* Lays a strip's memory out and fills in what all of its rows need. */
+/* Lays out a strip's memory, and fills in the data that all its rows need. */
 static void
 NAME (begin_strip) (NAME (Strip) *strip, const TermsJob *job, uint8_t *memory)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The kernels of terms-tensor for samples as sums of two halves: apart from the others, as they
- * take as long to compile. */
+/* terms-tensor-deep: the kernels of terms-tensor for samples as sums of two FP16 values: in a
+ * file of their own, as they take as long to compile as all others. */
 #include "terms-march.cuh"
 
 #define VARIANTS_OF(mode) \

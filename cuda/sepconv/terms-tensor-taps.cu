@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The taps of terms-tensor: what a variant loses with those of a plan, their fragments, and what
- * sums start with. */
+/* terms-tensor-taps: the taps of terms-tensor: the error of a variant with a plan's taps, their
+ * fragments, and the start values of sums. */
 #include "tensor-shape.cuh"
 #include "terms-tensor.cuh"
 
 #include <math.h>
 
-/* Of results as parts of the largest code, in single precision. */
+/* Largest scale for deep samples, whose results are fractions of the largest code, in FP32. */
 #define LARGEST_SCALE 1e30
 
-/* The taps along y by which term t of plane p makes its sum: of SHARPEN, what is added to the
- * sample, but for deep samples, whose sums are weighted afterwards. */
+/* The taps along y of term t of plane p. For SHARPEN they include the weight with which the term
+ * is added to the sample, except for deep samples, whose sums are weighted afterwards. */
 static Taps
 y_taps (
     const SepconvPlan *plan, const TermsTensorVariant *variant, int p, int t)
@@ -23,15 +23,15 @@ y_taps (
   return taps;
 }
 
-/* What SHARPEN multiplies a sample by. */
+/* The factor of a sample in SHARPEN. */
 static double
 sample_weight (const SepconvPlan *plan, TermsMode mode)
 {
   return mode == TERMS_SHARPEN ? plan->scale * (1.0 + plan->amount) : 0.0;
 }
 
-/* What sums begin with before 1024 and the center are taken off samples: it makes the sum
- * of a channel a term, or a result. */
+/* The start value of a sum, without the part that subtracts 1024 and the center from samples. It
+ * turns a channel's sum into a term, or into a result. */
 static double
 sum_start (const SepconvPlan *plan, TermsMode mode,
     const SepconvChannel *channel, int sum)
@@ -43,7 +43,7 @@ sum_start (const SepconvPlan *plan, TermsMode mode,
           * ((1.0 + plan->amount) * channel->zero_offset
               - plan->amount * channel->term_offset[0]);
     case TERMS_SHARPEN_ABOVE:
-      /* It is compared with codes. */
+      /* The sum is compared with codes. */
       return channel->term_offset[0] + channel->center - channel->zero_offset;
     case TERMS_ADD:
       return channel->offset;
@@ -52,8 +52,8 @@ sum_start (const SepconvPlan *plan, TermsMode mode,
   }
 }
 
-/* What is added last: of SHARPEN_ABOVE to the code times the scale; of ANGLE the result where
- * there is no direction. */
+/* The constant that is added last. For SHARPEN_ABOVE it is added to the code times the scale;
+ * for ANGLE it is the result where there is no direction. */
 static double
 last_offset (
     const SepconvPlan *plan, TermsMode mode, const SepconvChannel *channel)
@@ -65,7 +65,7 @@ last_offset (
                                     : channel->offset;
 }
 
-/* What an error of a term, as y_taps() make it, counts in the result. */
+/* The factor from an error of a term, with the taps of y_taps(), to the error of the result. */
 static double
 term_weight (const SepconvPlan *plan, const TermsTensorVariant *variant)
 {
@@ -73,7 +73,7 @@ term_weight (const SepconvPlan *plan, const TermsTensorVariant *variant)
     case TERMS_SHARPEN:
       return variant->deep ? fabs (plan->scale * plan->amount) : 1.0;
     case TERMS_SHARPEN_ABOVE:
-      /* The difference that is compared with the threshold counts as it is. */
+      /* The difference is compared with the threshold unweighted. */
       return fmax (1.0, fabs (plan->scale * plan->amount));
     case TERMS_GRADIENT:
       return fabs (plan->scale);
@@ -82,7 +82,7 @@ term_weight (const SepconvPlan *plan, const TermsTensorVariant *variant)
   }
 }
 
-/* An upper bound of what a plane's results lose in single precision after the sums. */
+/* An upper bound of the error of a plane's results from FP32 arithmetic after the sums. */
 static double
 combination_loss (const SepconvPlan *plan, TermsMode mode, int p)
 {
@@ -111,7 +111,7 @@ combination_loss (const SepconvPlan *plan, TermsMode mode, int p)
   return 0x1p-21 * (offset + fabs (plan->scale) * largest);
 }
 
-/* combination_loss() of deep samples. Results beyond the codes need not be exact. */
+/* combination_loss() for deep samples. Results beyond the range of codes need not be exact. */
 static double
 deep_combination_loss (const SepconvPlan *plan, TermsMode mode, int p)
 {
@@ -120,13 +120,13 @@ deep_combination_loss (const SepconvPlan *plan, TermsMode mode, int p)
 
   for (int c = 0; c < plan->layout.plane[p].channels; c++) {
     const SepconvPlaneTaps *term = sepconv_plan_term (plan, p, 0);
-    /* What the blurred sample is, and the difference to it. */
+    /* Largest blurred sample, and largest difference from it. */
     const double blurred = fabs (channel[c].term_offset[0])
         + channel[c].center * taps_norm (&term->x) * taps_norm (&term->y);
     const double difference = 2.0 * channel[c].center + blurred;
     double loss = 2.0 * channel[c].max_code + 4.0 * fabs (channel[c].offset);
 
-    /* Of numbers of these sizes two roundings, and one of each factor. */
+    /* Two roundings of numbers of these sizes, and one of each factor. */
     if (mode == TERMS_SHARPEN || mode == TERMS_SHARPEN_ABOVE)
       loss += 4.0 * fabs (plan->scale)
           * (2.0 * channel[c].center + fabs (plan->amount) * difference);
@@ -137,7 +137,7 @@ deep_combination_loss (const SepconvPlan *plan, TermsMode mode, int p)
   return mode == TERMS_ANGLE ? 0.02 : most;
 }
 
-/* The largest sum_start() of a plane. */
+/* The largest size of sum_start() in a plane. */
 static double
 largest_start (const SepconvPlan *plan, TermsMode mode, int p)
 {
@@ -151,7 +151,7 @@ largest_start (const SepconvPlan *plan, TermsMode mode, int p)
   return largest;
 }
 
-/* plane_loss() of deep samples. */
+/* plane_loss() for deep samples. */
 static double
 deep_plane_loss (
     const SepconvPlan *plan, const TermsTensorVariant *variant, int p)
@@ -159,7 +159,7 @@ deep_plane_loss (
   const double start = largest_start (plan, variant->mode, p);
   double loss = 0.0, sums = 0.0;
 
-  /* Of terms that are all 0, nothing limits the scale. */
+  /* Where all terms are 0, nothing else limits the scale. */
   if (fabs (plan->scale) > LARGEST_SCALE)
     return INFINITY;
   for (int t = 0; t < plan->n_terms[p]; t++) {
@@ -170,14 +170,14 @@ deep_plane_loss (
         &plan->layout.plane[p], &taps->x, &taps->y, variant->steps, &sum);
     sums += sum;
   }
-  /* Starts are rounded, and so is what they or other sums are added to. */
+  /* Start values are rounded, and so are the sums that they or other sums are added to. */
   if (start > 0.0 || variant->mode == TERMS_ADD)
     loss += 0x1p-24 * (sums + 2.0 * start);
   return term_weight (plan, variant) * loss
       + deep_combination_loss (plan, variant->mode, p);
 }
 
-/* An upper bound of what plane p's results are off by before they are rounded. */
+/* An upper bound of the error of plane p's results before they are rounded. */
 static double
 plane_loss (const SepconvPlan *plan, const TermsTensorVariant *variant, int p)
 {
@@ -190,7 +190,7 @@ plane_loss (const SepconvPlan *plan, const TermsTensorVariant *variant, int p)
       (1024.0 + 2.0 * center) * weight + largest_start (plan, mode, p);
   double loss = 0.0, sums = 0.0;
 
-  /* Both of ADD are in one sum. */
+  /* Both terms of ADD are in one sum. */
   for (int t = 0; mode == TERMS_ADD && t < plan->n_terms[p]; t++) {
     const SepconvPlaneTaps *taps = sepconv_plan_term (plan, p, t);
 
@@ -205,7 +205,8 @@ plane_loss (const SepconvPlan *plan, const TermsTensorVariant *variant, int p)
         tensor_error_bound (shape, &taps->x, &y, most, steps, variant->parts);
     sums += center * taps_norm (&taps->x) * taps_norm (&y);
   }
-  /* The sample's products: their weight, and two additions of two products each. */
+  /* The sample's products: the rounding of the weight, and two additions of two products
+   * each. */
   if (weight > 0.0)
     loss += 0x1p-21 * weight * center + 0x1p-20 * (TENSOR_ABOVE + most + sums);
   return term_weight (plan, variant) * loss + combination_loss (plan, mode, p);
@@ -223,8 +224,8 @@ terms_tensor_is_exact (
   return true;
 }
 
-/* Pixels that the windows of a plane begin left of the result: both begin at multiples of 16
- * bytes. */
+/* Pixels that the windows of a plane begin left of their result: windows and results both begin
+ * at multiples of 16 bytes. */
 static int
 reach_of_plane (const SepconvPlan *plan, int p)
 {
@@ -235,7 +236,7 @@ reach_of_plane (const SepconvPlan *plan, int p)
   return strip_round_up (reach, 16 / plan->layout.plane[p].pixel_stride);
 }
 
-/* The fragments of a term's taps along x. */
+/* Writes the fragments of a term's taps along x. */
 static void
 write_x (const TermsTensorVariant *variant, const ImagePlane *shape,
     const Taps *x, int reach, uint4 *to)
@@ -259,7 +260,7 @@ write_x (const TermsTensorVariant *variant, const ImagePlane *shape,
   }
 }
 
-/* And along y, of which `x` are the others. */
+/* Writes the fragments of a term's taps along y; `x` are the same term's taps along x. */
 static void
 write_y (
     const TermsTensorVariant *variant, const Taps *x, const Taps *y, uint4 *to)
@@ -301,7 +302,7 @@ terms_tensor_write_taps (const SepconvPlan *plan,
   }
 }
 
-/* What SHARPEN multiplies samples by, as two halves; returns what they are together. */
+/* Splits the factor of samples in SHARPEN into two FP16 values; returns their sum. */
 static double
 split_weight (double weight, uint32_t half[2])
 {
@@ -313,7 +314,8 @@ split_weight (double weight, uint32_t half[2])
   return high + low;
 }
 
-/* What those of a channel are divided by that are parts of the largest code. */
+/* The divisor of a channel's constants: the largest code if they are added to results that are
+ * fractions of it, else 1. */
 static double
 whole_of (const TermsTensorVariant *variant, const SepconvChannel *channel,
     bool is_result)
@@ -332,7 +334,7 @@ describe_channels (const SepconvPlan *plan, const TermsTensorVariant *variant,
   const double halves = split_weight (weight, plane->weight);
 
   for (int c = 0; c < channels; c++) {
-    /* What is added of the sample, in the middle of its range. */
+    /* The weighted sample's value at the middle of its range. */
     const double middle = variant->deep ? weight * channel[c].center
                                         : halves * (1024.0 + channel[c].center);
 
@@ -352,7 +354,7 @@ describe_channels (const SepconvPlan *plan, const TermsTensorVariant *variant,
   }
 }
 
-/* What sums along x start with. */
+/* The start value of sums along x. */
 static float
 start_of_rows (
     const TermsTensorVariant *variant, const ImagePlane *shape, const Taps *x)

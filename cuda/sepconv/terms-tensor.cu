@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The host side of terms-tensor: which specs it suits, the choice of a variant, and launches. */
+/* terms-tensor: the host side: which specs the method suits, the choice of a variant, and
+ * launches. */
 #include "terms-march.cuh"
 
 #include "../gpu-check.h"
 
 #include <math.h>
 
-/* In the order of steps, and then of parts. Samples of two bytes take two. */
+/* Ordered by parts, and then by steps. Samples of two bytes need taps of two parts. */
 #define VARIANTS_OF(mode) \
   terms_variant<2, 1, 1, false, mode> (), \
       terms_variant<2, 1, 1, true, mode> (), \
@@ -54,7 +55,7 @@ mode_of (const SepconvPlan *plan)
   }
 }
 
-/* Whether the kernels know the layout: as `tensor`. */
+/* Whether the kernels support the layout, as those of `tensor` do. */
 static bool
 suits_layout (const Image *layout)
 {
@@ -73,7 +74,7 @@ suits_layout (const Image *layout)
   return true;
 }
 
-/* Whether borders are codes, and all planes have the terms of the mode. */
+/* Whether constant borders are codes, and all filtered planes have as many terms as the mode. */
 static bool
 suits_planes (const SepconvPlan *plan, TermsMode mode)
 {
@@ -89,7 +90,7 @@ suits_planes (const SepconvPlan *plan, TermsMode mode)
   return true;
 }
 
-/* The steps that the longest axis of all takes, or 0 if these are too many. */
+/* The steps that the longest axis of all planes and terms needs; 0: too many. */
 static int
 steps_of_plan (const SepconvPlan *plan)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* terms-tensor: one or two terms and their combination on tensor cores, in one kernel: of up to
- * 33 taps. terms-strip.cuh has the arithmetic, terms-deep.cuh that of samples as sums of two halves, and
- * terms-march.cuh the kernel; both passes are those of tensor.cuh. */
+/* terms-tensor: one or two terms of up to 33 taps, and their combination, on tensor cores in one
+ * kernel. terms-strip.cuh has the arithmetic, terms-deep.cuh the arithmetic for samples as sums of
+ * two FP16 values, and terms-march.cuh the kernel; both passes are those of tensor.cuh. */
 #pragma once
 
 #include "strip.cuh"
@@ -9,17 +9,17 @@
 
 #include "staging.cuh"
 
-/* What a kernel makes of a plane's terms. */
+/* How a kernel combines a plane's terms. */
 enum TermsMode
 {
-  TERMS_SHARPEN, /* UNSHARP without a threshold: a term, and the sample times a weight */
+  TERMS_SHARPEN,       /* UNSHARP without threshold: term + sample * weight */
   TERMS_SHARPEN_ABOVE, /* UNSHARP with a threshold */
   TERMS_ADD,           /* SUM of two terms */
   TERMS_GRADIENT,      /* MAGNITUDE */
   TERMS_ANGLE,         /* DIRECTION */
 };
 
-/* The terms of a plane, and the sums that a result is made of. */
+/* The number of terms of a plane, and of sums that a result is computed from. */
 static constexpr int
 terms_of_mode (TermsMode mode)
 {
@@ -32,7 +32,7 @@ sums_of_mode (TermsMode mode)
   return mode >= TERMS_GRADIENT ? 2 : 1;
 }
 
-/* Whether sums are results, but for their offset. */
+/* Whether a sum is the result, except for its offset. */
 static constexpr bool
 adds_to_result (TermsMode mode)
 {
@@ -42,12 +42,12 @@ adds_to_result (TermsMode mode)
 #define TERMS_MAX_SUMS 2
 #define TERMS_MAX_STEPS 3 /* 33 taps */
 
-/* Fragments of a plane: [term][step][part][lane] of x, then of y. */
+/* Most fragments of a plane: [term][step][part][lane] of x, then of y. */
 #define TERMS_MAX_FRAGMENTS \
   (2 * TERMS_MAX_SUMS * TERMS_MAX_STEPS * TENSOR_MAX_PARTS * TENSOR_LANES)
 
-/* Rows that a window begins above its result: the row of a result in its window does not depend on the
- * number of taps. */
+/* Rows from the start of a window to its result. They do not depend on the number of taps, but only
+ * on the steps. */
 static constexpr int
 terms_above (int steps)
 {
@@ -56,22 +56,23 @@ terms_above (int steps)
 
 struct TermsTensorPlane
 {
-  int reach; /* pixels that a block's window begins left of its result */
+  int reach; /* pixels from the start of a block's window to its result */
   StripPlane strip;
   const uint4 *fragments;
   float sums_start
-      [TERMS_MAX_SUMS]; /* of each term: takes 1024 and the center off */
-  /* What sums along y begin with: of each sum, its channels. */
+      [TERMS_MAX_SUMS]; /* of each term: subtracts 1024 and the center */
+  /* Start of column sums: [sum][channel]. */
   float start[TERMS_MAX_SUMS * IMAGE_MAX_CHANNELS];
-  /* Of SHARPEN: two halves whose sum weighs the sample. */
+  /* For SHARPEN: the weight of the sample, as the sum of two FP16 values. */
   uint32_t weight[2];
-  /* Of SHARPEN_ABOVE and GRADIENT, added last; of ANGLE, the result where there is none. */
+  /* For SHARPEN_ABOVE and GRADIENT: added last. For ANGLE: the result where there is no
+   * direction. */
   float offset[IMAGE_MAX_CHANNELS];
   float threshold;
-  uint32_t keep; /* bits of each four bytes of a row that are copied */
-  uint32_t kept; /* a bit for each channel that is copied */
-  /* Of samples that are sums of two halves; what is added to results then, by `start` or `offset`, is a
-   * part of the largest code. */
+  uint32_t keep; /* mask of copied bits, for each four bytes of a row */
+  uint32_t kept; /* one bit per channel: it is copied */
+  /* For deep samples, sums of two FP16 values. Constants that are then added to results, `start` or
+   * `offset`, are fractions of the largest code. */
   TensorDeepPlane deep;
 };
 
@@ -81,7 +82,7 @@ struct TermsTensorFrame
   GpuOrder order;
   int early; /* blocks that run at once */
   int n_planes;
-  float scale, amount; /* the latter with the scale in it */
+  float scale, amount; /* `amount` includes the scale */
   TermsTensorPlane plane[IMAGE_MAX_PLANES];
 };
 
@@ -90,43 +91,44 @@ struct TermsTensorVariant
 {
   void (*kernel) (TermsTensorFrame);
   int steps, parts, sample_bytes;
-  bool four; /* channels; else one or two in each plane */
+  bool four; /* four channels; else one or two in each plane */
   TermsMode mode;
-  bool deep;                          /* as TermsShape is */
-  int shared;                         /* bytes of a block */
-  int pixels[IMAGE_MAX_CHANNELS + 1]; /* of a block, by channels; or 0 */
+  bool deep;                          /* as TermsShape has it */
+  int shared;                         /* bytes per block */
+  int pixels[IMAGE_MAX_CHANNELS + 1]; /* per block, by channels; or 0 */
 };
 
-/* What a plan keeps for it; starts zeroed. */
+/* State of a plan for these kernels; must be zeroed at first. */
 struct TermsTensor
 {
   Staging fragments;
-  unsigned chosen;   /* the plan's revision that the variant is of */
-  unsigned revision; /* that the fragments are of */
+  unsigned chosen;   /* the plan's revision that the variant belongs to */
+  unsigned revision; /* the same for the fragments */
   const TermsTensorVariant
       *variant; /* NULL: the plan is not for tensor cores */
   StripOccupancy occupancy;
   StripHeights heights;
 };
 
-/* Allocates what plans of this layout take, if any of their specs can run on tensor cores. */
+/* Allocates what plans of this layout need, if any of their specs can run on tensor cores.
+ * terms_tensor_release() frees it. */
 bool terms_tensor_prepare (
     const SepconvPlan *plan, TermsTensor *tensor, Fault *fault);
 void terms_tensor_release (TermsTensor *tensor);
 
-/* Whether tensor cores keep the promised accuracy for the plan's spec, and take it. */
+/* Whether the kernels support the plan's spec with the promised accuracy. */
 bool terms_tensor_suits (const SepconvPlan *plan, TermsTensor *tensor);
 
-/* Queues a part of a frame of a plan that it suits. */
+/* Queues a part of a frame; terms_tensor_suits() must be true for the plan. */
 bool terms_tensor_run (SepconvPlan *plan, TermsTensor *tensor,
     const SepconvPart *part, Fault *fault);
 
-/* Whether a variant of the plan's mode keeps the accuracy of all planes. */
+/* Whether a variant of the plan's mode has the promised accuracy in all planes. */
 bool terms_tensor_is_exact (
     const SepconvPlan *plan, const TermsTensorVariant *variant);
-/* Writes the fragments of a plane, up to TERMS_MAX_FRAGMENTS. */
+/* Writes the fragments of a plane, at most TERMS_MAX_FRAGMENTS. */
 void terms_tensor_write_taps (const SepconvPlan *plan,
     const TermsTensorVariant *variant, int p, uint4 *to);
-/* Fills in what a plane's arithmetic depends on: all but `strip` and `fragments`. */
+/* Fills in the members that a plane's arithmetic depends on: all except `strip` and `fragments`. */
 void terms_tensor_describe (const SepconvPlan *plan,
     const TermsTensorVariant *variant, int p, TermsTensorPlane *plane);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* terms-three-strip: the arithmetic of a thread of terms-three, for short-march.cuh. A thread keeps sums along x
- * of the rows above the next one, which completes a row of the result:
+/* terms-three-strip: the arithmetic of a thread of terms-three, for short-march.cuh. A thread keeps
+ * the sums along x of the last two rows; the next row completes a row of the result:
  *
- *   of gradients differences D and smoothed sums S, of two rows:
+ *   of gradients, the differences D and the smoothed sums S of two rows:
  *     x = a (D above + D below) + b D       y = S below - S above
- *   of SUM the sums U by the outer rows of the matrix, and M by its middle row:
- *     U above + M + U below, of which the first two are added up before
+ *   of SUM, the sums U with the outer rows of the matrix, and M with its middle row:
+ *     U above + M + U below, of which the first two are already added up
  *
- * Bytes with zeros above them are halves: the subnormal numbers raw * 2^-24. Their sums are exact up
- * to 2048, the integers that 11 bits have. S, U and M have the middle of their ranges taken off. What
- * goes beyond 2048 is rounded by a part in 2^12. [0] and [2] of four bytes are one register, [1] and
- * [3] another, so that two registers of codes become four bytes by one permutation. */
+ * Bytes with zeros above them are FP16 values: the subnormal numbers raw * 2^-24. Their sums are
+ * exact up to 2048, the integers that 11 bits hold; sums beyond 2048 are rounded by a part in 2^12.
+ * S, U and M have the middle of their ranges subtracted. Of four bytes, [0] and [2] are in one
+ * register, [1] and [3] in another, so that one permutation makes four bytes of two registers of
+ * codes. */
 #pragma once
 
 #include "short-march.cuh"
@@ -18,20 +19,21 @@
 #include "terms-three.cuh"
 #include "turns.cuh"
 
-#define OWN_BYTES 16 /* of a row that a thread has */
+#define OWN_BYTES 16 /* of a row, per thread */
 #define OWN_WORDS (OWN_BYTES / 4)
 
-/* What the integers are multiplied by, so that neither sums nor their squares are subnormal. */
+/* Factors of the integers: with them, neither sums nor their squares are subnormal. */
 #define HALF_FACTOR 0x1p12f
 #define FLOAT_FACTOR 0x1p120f
 
-/* What sums of bytes may be, and what bytes have taken off. */
+/* Largest sum of bytes that is exact in FP16, and the middle of the range of bytes. */
 #define HALF_EXACT 2048
 #define BYTE_CENTER 128
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* What both ways have in common: the bytes that a thread has of a row, and what it keeps of them. */
+/* Common part of samples of one byte and of two: the bytes that a thread has of a row, and those of
+ * the row before that it keeps. */
 template <int BYTES, int C> struct ThreeRow
 {
   static constexpr int PIXEL = C * BYTES;
@@ -42,13 +44,13 @@ template <int BYTES, int C> struct ThreeRow
   static constexpr int PITCH = short_pitch (OWN, ABOVE, PIXEL);
   static constexpr int ROWS = short_rows (OWN);
   static constexpr bool KEEPS = false;
-  /* Words of the window left and right of the thread's own. */
+  /* Words of the window on each side of the thread's own. */
   static constexpr int HALO = PIXEL > 4 ? 2 : 1;
   static constexpr int WORDS = HALO + OWN_WORDS + HALO;
 
   float scale, start[C];
   uint32_t middle[OWN_WORDS]; /* the row before, as it lies in memory */
-  uint32_t keep[OWN_WORDS];   /* bits of it that are copied */
+  uint32_t keep[OWN_WORDS];   /* mask of the bits of `middle` that are copied */
 
   __device__ __forceinline__ void
   begin_row (const TermsThreePlane &plane, int first_byte, float more)
@@ -89,7 +91,8 @@ template <int BYTES, int C> struct ThreeRow
     }
   }
 
-  /* Channels that are not filtered come from the row of the result, which is the last one held. */
+  /* Packs the result. Channels that are not filtered are taken from the source row at the place of
+   * the result, which is the last one held. */
   __device__ __forceinline__ void
   put (uint32_t (&result)[OWN_WORDS], uint2 (&value)[OWN_BYTES / 8]) const
   {
@@ -109,19 +112,19 @@ template <int BYTES, int C> struct ThreeRow
   }
 };
 
-/* Two halves. */
+/* Two FP16 values in a register. */
 struct Halves
 {
   typedef uint32_t T;
 
-  /* `value`, which is exact, times what sums are multiplied by. */
+  /* `value`, which FP16 holds exactly, times HALF_FACTOR. */
   static __device__ __forceinline__ T
   factor (int value)
   {
     return pack_halves (value * HALF_FACTOR, value * HALF_FACTOR);
   }
 
-  /* What makes the middle of what bytes times these integers add up to zero. */
+  /* The constant that moves the middle of the range of a row's sum to zero. */
   static __device__ __forceinline__ T
   less (const TermsRow &row)
   {
@@ -156,7 +159,7 @@ struct Halves
   }
 };
 
-/* A float, whose 24 bits hold all sums as they are. */
+/* A float: its 24 bits hold all sums exactly. */
 struct Single
 {
   typedef float T;
@@ -198,13 +201,14 @@ struct Single
   }
 };
 
-/* The integers of a plane, and what is kept of the rows above for SAMPLES of them, or pairs. */
+/* The integers of a plane, and the sums that are kept of the rows above, for SAMPLES samples or
+ * pairs of samples. */
 template <typename N, SepconvCombine KIND, int SAMPLES> struct ThreeSums
 {
   typedef typename N::T T;
 
   T outer[2], middle[2], less[2];
-  /* Of gradients D and S, of two rows; of SUM the first two of a result's parts, and U. */
+  /* For gradients: D and S of two rows. For SUM: first[0] is U above + M, second[0] is U. */
   T first[2][SAMPLES], second[2][SAMPLES];
 
   __device__ __forceinline__ void
@@ -228,7 +232,8 @@ template <typename N, SepconvCombine KIND, int SAMPLES> struct ThreeSums
         middle[i], center, N::multiply_add (outer[i], sides, less[i]));
   }
 
-  /* Takes in samples of the next row and their neighbours; x and y, or x alone, are what that completes. */
+  /* Takes in samples of the next row and their neighbours. Sets x and y (for SUM, only x) of the
+   * row that they complete. */
   __device__ __forceinline__ void
   take (int k, T left, T center, T right, T &x, T &y)
   {
@@ -253,7 +258,8 @@ template <typename N, SepconvCombine KIND, int SAMPLES> struct ThreeSums
   }
 };
 
-/* Bytes, two at a time: pair 2k is bytes 4k and 4k + 2 of the thread's, pair 2k + 1 those after them. */
+/* Samples of one byte, two at a time: pair 2k is bytes 4k and 4k + 2 of the thread's bytes; pair
+ * 2k+1 is bytes 4k + 1 and 4k + 3. */
 template <SepconvCombine KIND, int C> struct ThreeOfBytes : ThreeRow<1, C>
 {
   typedef ThreeRow<1, C> Row;
@@ -275,7 +281,7 @@ template <SepconvCombine KIND, int C> struct ThreeOfBytes : ThreeRow<1, C>
     return i / 2 * 4 + i % 2;
   }
 
-  /* Bytes i and i + 2, from a word left of the thread's own on. */
+  /* Bytes i and i + 2, counted from one word left of the thread's own. */
   static __device__ __forceinline__ uint32_t
   pair_at (const uint32_t (&even)[Row::WORDS],
       const uint32_t (&odd)[Row::WORDS], int i)
@@ -286,7 +292,7 @@ template <SepconvCombine KIND, int C> struct ThreeOfBytes : ThreeRow<1, C>
                      : __byte_perm (from[i / 4], from[i / 4 + 1], 0x5432);
   }
 
-  /* Codes of two bytes, the first of which is byte i of the thread's. */
+  /* Codes of two results, the first of which is byte i of the thread's bytes. */
   __device__ __forceinline__ uint32_t
   codes_of (uint32_t x, uint32_t y, int i) const
   {
@@ -302,7 +308,7 @@ template <SepconvCombine KIND, int C> struct ThreeOfBytes : ThreeRow<1, C>
       for (int k = 0; k < 2; k++)
         value[k] = __fmaf_rn (256.0f,
             quick_turns_or<false> (across[k], value[k], start[k]), 1024.0f);
-      /* The lowest byte of 1024 and a code is the code; of a whole turn it is 0. */
+      /* The lowest byte of 1024 + code is the code; for a whole turn it is 0. */
       return pack_halves (value[0], value[1]);
     }
     if (KIND == SEPCONV_MAGNITUDE)
@@ -371,12 +377,12 @@ template <SepconvCombine KIND, int C> struct ThreeOfWords : ThreeRow<2, C>
     shift = plane.strip.shift;
   }
 
-  /* The code of a sample in the low bits, of which only those of `full` count. */
+  /* The code of a result in the low bits; only the bits of `full` count. */
   __device__ __forceinline__ uint32_t
   code_from (float x, float y, float start) const
   {
     if constexpr (KIND == SEPCONV_DIRECTION)
-      /* A whole turn is 0 again. */
+      /* A whole turn is code 0. */
       return __float_as_uint (__fmaf_rn (
                  full + 1.0f, quick_turns_or<true> (y, x, start), 0x1p23f))
           & (uint32_t) full;

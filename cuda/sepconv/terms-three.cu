@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The kernels of terms-three, and their host side: which specs they suit, and launches. */
+/* terms-three: the kernels and their host side: which specs they suit, and launches. */
 #include "terms-three-strip.cuh"
 
 #include "../gpu-check.h"
 
 #include <math.h>
 
-/* Blocks on a multiprocessor that a launch beside others counts on, but for DIRECTION: with fewer, whose
- * strips are higher, fewer rows are summed twice. */
+/* Blocks on a multiprocessor for which a launch that overlaps others is divided, except for
+ * DIRECTION: fewer blocks have higher strips, so that fewer rows are summed twice. */
 #define MOST_BESIDE 2
 
-/* How large the integers may be, and how large the least of them. */
+/* Largest ratio of the integers, and most that the least integer may be. */
 #define MOST_INTEGER 32
 #define MOST_LEAST_INTEGER 4
-/* Of results, to stay within single precision. */
+/* Largest factor of results, to stay within FP32. */
 #define LARGEST_FACTOR 1e20
 
 template <int BYTES, SepconvCombine KIND, int C>
@@ -65,27 +65,28 @@ kernel_of_kind (SepconvCombine kind)
                                   : three_strips<BYTES, SEPCONV_DIRECTION>;
 }
 
-/* Whether taps are -d, 0, d; or [a b a]. */
+/* Whether taps are [-d 0 d]. */
 static bool
 is_difference (const Taps *taps)
 {
   return taps->n == 3 && taps->tap[1] == 0.0 && taps->tap[0] == -taps->tap[2];
 }
 
+/* Whether taps are [a b a], or a single one. */
 static bool
 is_mirrored (const Taps *taps)
 {
   return taps->n == 1 || (taps->n == 3 && taps->tap[0] == taps->tap[2]);
 }
 
-/* Tap i of three, of which a single one is the middle one. */
+/* Tap i of three; a single tap is the middle one. */
 static double
 tap_of (const Taps *taps, int i)
 {
   return taps->n == 3 ? taps->tap[i] : i == 1 ? taps->tap[0] : 0.0;
 }
 
-/* Rows as TermsThreePlane has them, of numbers that need not be integers. */
+/* The rows of TermsThreePlane, as numbers that need not be integers. */
 struct ThreeRows
 {
   double outer[2], middle[2];
@@ -124,7 +125,7 @@ rows_of_sum (const SepconvPlan *plan, int p, ThreeRows *rows)
   return true;
 }
 
-/* Whether value is a multiple of unit, but for how both were rounded. */
+/* Whether value is a multiple of unit, apart from the rounding of both. */
 static bool
 divide_evenly (double value, double unit, int *times)
 {
@@ -134,7 +135,7 @@ divide_evenly (double value, double unit, int *times)
   return fabs (n - *times) < 1e-9;
 }
 
-/* Finds integers of which the numbers are multiples by one unit. */
+/* Finds integers and one unit, such that the numbers are the integers times the unit. */
 static bool
 find_integers (const ThreeRows *from, TermsRow (&row)[2], double *unit)
 {
@@ -164,7 +165,7 @@ find_integers (const ThreeRows *from, TermsRow (&row)[2], double *unit)
   return false;
 }
 
-/* What sums of bytes along x are between, less the middle of that: so they are at each step. */
+/* The range of sums of bytes along x, less the middle of that range; all partial sums are in it. */
 static void
 range_of_row (TermsRow row, int *least, int *most)
 {
@@ -176,7 +177,8 @@ range_of_row (TermsRow row, int *least, int *most)
   *most = max (outer, 0) + max (middle, 0) - less;
 }
 
-/* Whether sums of bytes are exact as long as they are not beyond HALF_EXACT themselves. */
+/* Whether FP16 sums of bytes are exact wherever they are within HALF_EXACT themselves: none of
+ * their partial sums is beyond it. */
 static bool
 halves_hold (const SepconvPlan *plan, const TermsRow (&row)[2])
 {
@@ -187,11 +189,11 @@ halves_hold (const SepconvPlan *plan, const TermsRow (&row)[2])
   if (plan->combine != SEPCONV_SUM)
     return least[1] >= -HALF_EXACT && most[1] <= HALF_EXACT
         && abs (2 * UINT8_MAX * row[0].outer) <= HALF_EXACT;
-  /* Both include 0, so that this holds for either, too. */
+  /* Both ranges include 0, so each of them is within the limits, too. */
   return least[0] + least[1] >= -HALF_EXACT && most[0] + most[1] <= HALF_EXACT;
 }
 
-/* An upper bound of what results of a channel lose before they are rounded. */
+/* An upper bound of the error of a channel's results before they are rounded. */
 static double
 loss_of (const SepconvPlan *plan, const TermsThree *three, int p,
     const SepconvChannel *channel)
@@ -201,18 +203,19 @@ loss_of (const SepconvPlan *plan, const TermsThree *three, int p,
   const double result = channel->max_code + fabs (channel->offset);
   double parts;
 
-  /* A term and its square lose two parts of 2^12 of a root, or of 2^24, and what follows less. */
+  /* A term and its square lose two parts of 2^12 of a root (of samples of two bytes: of 2^24), and
+   * the rest of the arithmetic less. */
   if (plan->combine != SEPCONV_SUM)
     return (bytes ? 0x1p-11 : 0x1p-20) * result;
-  /* Factors are rounded, and what they make of sums. */
+  /* Factors are rounded, and so are their products with sums. */
   parts = three->unit[p] * channel->max_code
       * (2 * abs (row[0].outer) + abs (row[0].middle) + 4 * abs (row[1].outer)
           + 2 * abs (row[1].middle));
   return (bytes ? 0x1p-12 : 0.0) * result + 0x1p-22 * (result + parts);
 }
 
-/* What the sums by integers, or the root of their squares, are to be multiplied by: the scale of SUM is in
- * its taps. */
+/* The factor of sums by integers, or of the root of their squares. The scale of SUM is in its
+ * taps. */
 static double
 factor_of (const SepconvPlan *plan, const TermsThree *three, int p)
 {
@@ -220,7 +223,7 @@ factor_of (const SepconvPlan *plan, const TermsThree *three, int p)
                                       : plan->scale * three->unit[p];
 }
 
-/* Whether plane p has such terms, and results are exact enough. */
+/* Whether plane p has terms of this kind, and its results are exact enough. */
 static bool
 plane_suits (const SepconvPlan *plan, TermsThree *three, int p)
 {
@@ -278,8 +281,8 @@ terms_three_suits (const SepconvPlan *plan, TermsThree *three)
   return three->suits;
 }
 
-/* What sums or roots are multiplied by to become results: codes of bytes, parts of the largest code of
- * others. */
+/* The factor that makes results of sums or roots: codes for samples of one byte, else fractions of
+ * the largest code. */
 static double
 scale_of_sums (const SepconvPlan *plan, const TermsThree *three, int p)
 {
@@ -292,7 +295,7 @@ scale_of_sums (const SepconvPlan *plan, const TermsThree *three, int p)
           / image_full_code (layout);
 }
 
-/* What is added to that. Sums of bytes are already without their middle. */
+/* The constant that is then added. The middle of sums of bytes is already subtracted. */
 static double
 offset_of_sums (const SepconvPlan *plan, const TermsThree *three, int p,
     const SepconvChannel *channel)

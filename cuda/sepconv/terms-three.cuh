@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* terms-three: two terms of three taps each, in one kernel, that are small integers times a factor:
+/* terms-three: two terms of three taps each that are small integers times a factor, in one kernel:
  *
- *   MAGNITUDE and DIRECTION of gradients, as Sobel's, Scharr's and Prewitt's kernels make them:
+ *   MAGNITUDE and DIRECTION of gradients, such as the kernels of Sobel, Scharr and Prewitt:
  *   [-1 0 1] along one axis, [a b a] along the other
  *
- *   SUM, where the matrix that both are together is the same upside down and from right to left, as the
- *   laplacian's
+ *   SUM, where the matrix of both terms together is symmetric upside down and from right to left,
+ *   such as the laplacian's
  *
- * Bytes are summed in half precision, two at a time, samples of two bytes in single precision. */
+ * Samples of one byte are summed in FP16, two at a time; samples of two bytes in FP32. */
 #pragma once
 
 #include "strip.cuh"
 
-/* [outer middle outer]: integers. */
+/* The integers [outer middle outer]. */
 struct TermsRow
 {
   int outer, middle;
@@ -21,12 +21,13 @@ struct TermsRow
 struct TermsThreePlane
 {
   StripPlane strip;
-  /* Of gradients [a b a] of the term that is a difference along x, and of the one along y, with the sign of
-   * the difference; of SUM the matrix's middle row, and the ones above and below. */
+  /* For gradients: [a b a] of the term that is a difference along x, and of the one along y, both
+   * with the sign of the difference. For SUM: the middle row of the matrix, and the rows above and
+   * below. */
   TermsRow row[2];
-  float scale; /* what sums or roots of them are multiplied by */
-  /* Added to that, in codes of bytes and parts of the largest code of others; or of DIRECTION the
-   * result where there is none, as a part of a turn. */
+  float scale; /* factor of their sums or roots */
+  /* Added to that, in codes for samples of one byte, else in fractions of the largest code. For
+   * DIRECTION: the result where there is none, as a fraction of a turn. */
   float offset[IMAGE_MAX_CHANNELS];
   uint32_t mask; /* of the significant bits of two samples */
 };
@@ -40,20 +41,20 @@ struct TermsThreeFrame
   TermsThreePlane plane[IMAGE_MAX_PLANES];
 };
 
-/* What a plan keeps for it; starts zeroed. */
+/* State of a plan for these kernels; must be zeroed at first. */
 struct TermsThree
 {
-  unsigned chosen; /* the plan's revision that `suits` is of */
+  unsigned chosen; /* the plan's revision that `suits` belongs to */
   bool suits;
   TermsRow row[IMAGE_MAX_PLANES][2];
-  double unit[IMAGE_MAX_PLANES]; /* what the integers are multiplied by */
+  double unit[IMAGE_MAX_PLANES]; /* factor of the integers */
   StripOccupancy occupancy;
   StripHeights heights;
 };
 
-/* Whether the kernels keep the promised accuracy for the plan's spec. */
+/* Whether the kernels suit the plan's spec, with the promised accuracy. */
 bool terms_three_suits (const SepconvPlan *plan, TermsThree *three);
 
-/* Queues a part of a frame of a plan that they suit. */
+/* Queues a part of a frame; terms_three_suits() must be true for the plan. */
 bool terms_three_run (const SepconvPlan *plan, TermsThree *three,
     const SepconvPart *part, Fault *fault);

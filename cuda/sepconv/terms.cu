@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* terms: every spec: one term or several, and all their combinations. Gradients and sums of three taps have a
- * kernel of their own (terms-three.cuh), one or two terms of up to 33 taps go through one kernel on tensor
- * cores (terms-tensor.cuh), all else through two passes (terms-passes.cuh). */
+/* terms: every spec: one term or several, and all their combinations. Gradients and sums of three
+ * taps have a kernel of their own (terms-three.cuh). One or two terms of up to 33 taps are one
+ * kernel on tensor cores (terms-tensor.cuh). Everything else takes two passes
+ * (terms-passes.cuh). */
 #include "terms-passes.cuh"
 #include "terms-tensor.cuh"
 #include "terms-three.cuh"
 
 #include <float.h>
 
-/* Terms that are as large or as small as this beside the picture's levels, or larger and
- * smaller, keep their squares within single precision. */
+/* Limits of the size of terms, relative to the picture's levels, within which their squares stay in
+ * the range of FP32. */
 #define LARGEST_TERM 1e12
 #define SMALLEST_TERM 1e-12
 
-/* Whether single precision keeps the promised accuracy, and does not overflow. The y taps of
- * SUM have the scale in them, and with that the limits of its gain. Beside terms that are all zero,
- * nothing limits the scale of the others. */
+/* Whether FP32 has the promised accuracy and does not overflow. The y taps of SUM include the
+ * scale, so the limits of its gain limit the scale, too. For other combinations, terms that are all
+ * zero put no limit on the scale, so it is tested by itself. */
 static bool
 float_suits (const SepconvPlan *plan)
 {
@@ -71,7 +72,7 @@ terms_release (SepconvPlan *plan)
   twopass_release (plan);
 }
 
-/* Whether the kernels of terms-three most likely suit it. */
+/* Whether the kernels of terms-three most likely suit the work. */
 static bool
 has_three_taps (const SepconvWork *work)
 {
@@ -91,9 +92,9 @@ three_cost (const SepconvWork *work)
   return 4.5 + work->samples * ((two ? 1.1 : 0.7) + more);
 }
 
-/* On tensor cores more than `tensor` takes of as many taps, since single kernels are better left to
- * that, and for each sum of a second term a part more. In two passes: what `shared` takes, whose passes these are, and that sums of further terms are
- * written and read, too. */
+/* On tensor cores: more than the cost of `tensor` for as many taps, since single kernels are better
+ * left to `tensor`, and a share more for each further term. In two passes: 1.5 times the cost of
+ * `shared`, whose passes these are, and the time to write and read the sums of further terms. */
 static double
 terms_cost (const SepconvWork *work)
 {

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* texture: `global` with its samples fetched by the texture units.
  *
- * The units work out addresses, widen samples to 32 bits and, in some cases, give
- * the sample for coordinates outside of the image, so that a tap costs neither
- * the border's test nor a conversion:
+ * The units compute addresses, widen samples to 32 bits and, in some cases, supply the
+ * sample for coordinates outside the image, so that a tap costs neither a border test
+ * nor a conversion:
  *
- *   border       who finds the sample
+ *   border       source of the sample
  *   replicate    the unit (address mode clamp)
  *   constant     the unit where the value is 0 (border), else the kernel
- *   wrap,        the kernel: the unit's modes for them take normalized
+ *   wrap,        the kernel: the unit's modes for them need normalized
  *   reflect      coordinates, x / width, which are rounded before they are used
  *   reflect-101  the kernel: there is no such mode
  *
- * Coordinates are not normalized and sampling is by point, so that fetches are
- * exact. A texel is a pixel where that is 1, 2 or 4 samples without a gap, and
- * starts the row; else it is a sample, the texture is as wide as the row, and
- * the border is left to the kernel. Sums are read by plain loads.
+ * Coordinates are not normalized and sampling is by point, so that fetches are exact. A
+ * texel is a pixel where the pixel has 1, 2 or 4 samples without a gap and begins at
+ * the start of the row; otherwise it is a sample, the texture is as wide as the row,
+ * and the kernel computes the border. Sums are read by plain loads.
  *
- * A texture is bound to an address, which has to be aligned. Frames that are
- * not, or that are on the host, are copied on the stream first; all others are
- * read where they are. The textures made for them are kept, since the addresses
- * of a ring or a pool come back. */
+ * A texture is bound to an aligned address. Frames at other addresses, or in host
+ * memory, are first copied on the stream; all others are read in place. The textures
+ * made for them are kept, since the addresses of a ring or a pool come back. */
 #include "pointwise.cuh"
 
 #define TEXTURES 64
@@ -35,7 +34,7 @@ struct Texture
   enum cudaTextureAddressMode mode;
   cudaTextureObject_t object;
   GpuEvent used;          /* after the last kernel that fetches from it */
-  unsigned long last_run; /* that asked for it */
+  unsigned long last_run; /* the last run that used it */
 };
 
 struct TextureState : TwopassState
@@ -47,13 +46,13 @@ struct TextureState : TwopassState
   unsigned long runs;
 };
 
-/* Where the row pass finds a channel. */
+/* Where the row pass fetches a channel. */
 struct TextureChannel
 {
   cudaTextureObject_t object;
   int first, step; /* texels */
   int component;   /* of a texel */
-  bool has_border; /* fetches outside give what the border has there */
+  bool has_border; /* fetches outside the image give the border */
 };
 
 template <typename RealType>
@@ -86,7 +85,7 @@ struct TextureAccess : MemoryAccess<RealType, PlainLoad>
   }
 };
 
-/* Samples of a texel. */
+/* Number of samples of a texel. */
 static int
 texel_samples (const ImagePlane *plane)
 {
@@ -151,13 +150,13 @@ destroy_texture (Texture *texture)
 {
   if (texture->made
       && cudaDestroyTextureObject (texture->object) != cudaSuccess)
-    (void) cudaGetLastError (); /* it is lost; the next call is not to blame */
+    (void) cudaGetLastError (); /* cleared, or the next call would report it */
   texture->made = false;
 }
 
-/* The texture of plane p over rows that are where `memory` says; NULL and a fault
- * if it cannot be made. The one that was not used for longest makes room: most
- * likely it was finished with long ago, and waiting for that takes no time. */
+/* The texture of plane p in rows at `memory`; NULL and a fault if it cannot be made. It
+ * replaces the texture that was not used for longest: most likely its last use ended
+ * long ago, so that waiting for that takes no time. */
 static Texture *
 find_texture (SepconvPlan *plan, int p, const ImageMemory *memory,
     enum cudaTextureAddressMode mode, Fault *fault)
@@ -193,8 +192,9 @@ find_texture (SepconvPlan *plan, int p, const ImageMemory *memory,
   return texture;
 }
 
-/* Says in `from` where to fetch memory m, after copying its fresh rows if need
- * be. The copy is one for all frames: they follow each other on one stream. */
+/* Sets `from` to the memory from which memory m is fetched, after copying its fresh
+ * rows if necessary. All frames share one copy: they follow each other on one
+ * stream. */
 static bool
 place_memory (SepconvPlan *plan, const SepconvPart *part, int m,
     ImageMemory *from, Fault *fault)
@@ -226,7 +226,7 @@ done:
   return ok;
 }
 
-/* Whether plane p has something to fetch in this part. */
+/* Whether plane p has samples to fetch in this part. */
 static bool
 is_fetched (const SepconvPlan *plan, const SepconvPart *part, int p)
 {
@@ -235,8 +235,8 @@ is_fetched (const SepconvPlan *plan, const SepconvPart *part, int p)
   return plan->taps[p].x.n > 0 && fresh.first < fresh.last;
 }
 
-/* The address mode that makes the unit give what the border has in all channels
- * of plane p; false if there is none. */
+/* Finds the address mode in which the unit supplies the border in all channels of plane
+ * p; false if there is none. */
 static bool
 border_mode (const SepconvPlan *plan, int p, enum cudaTextureAddressMode *mode)
 {
@@ -276,8 +276,8 @@ describe_source (const SepconvPlan *plan, const SepconvChannel *channel,
   return source;
 }
 
-/* Copies what has to be, and fills `source` of the channels that are filtered and
- * `texture` of their planes; NULL for planes without anything to fetch. */
+/* Copies frames where necessary. Fills `source` of the channels that are filtered, and
+ * `texture` of their planes; NULL for planes without samples to fetch. */
 static bool
 bind_textures (SepconvPlan *plan, const SepconvPart *part,
     TextureChannel *source, Texture **texture, Fault *fault)
@@ -340,7 +340,7 @@ texture_run (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
                            : run<double> (plan, part, fault);
 }
 
-/* Asks the device for its limits, and checks that the layout keeps within. */
+/* Queries the device's limits, and checks the layout against them. */
 static bool
 query_limits (const SepconvPlan *plan, TextureState *state, Fault *fault)
 {
@@ -379,7 +379,7 @@ done:
   return ok;
 }
 
-/* Lays `aligned` out in memory of its own. */
+/* Allocates memory for copies of frames, and lays `aligned` out in it. */
 static bool
 make_copy (const SepconvPlan *plan, TextureState *state, Fault *fault)
 {

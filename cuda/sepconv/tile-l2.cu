@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* tile-l2: the tile in shared memory, without its halo.
  *
- * A neighbour inside of the tile comes from shared memory; one outside is loaded
- * from global memory, where it is expected in a cache: the block beside has
- * loaded it for its own tile. In exchange a block loads each sample once, one a
- * thread, and needs no shared memory for a halo, however long the kernel. The
- * price is a branch a tap, and that a halo longer than the tile makes most taps
- * global loads.
+ * A neighbour inside the tile is read from shared memory. A neighbour outside is loaded
+ * from global memory and should be in a cache, since the adjacent block has loaded it
+ * for its own tile. In return, a block loads each sample once, one per thread, and
+ * needs no shared memory for a halo, however long the kernel. The price is a branch per
+ * tap; and with a halo longer than the tile, most taps are global loads.
  *
- * A row of threads is a warp: 32 neighbours of one row of the tile, in 32
- * different banks; no access has a conflict. */
+ * A row of threads is a warp: it reads 32 neighbours in one row of the tile, in 32
+ * different banks, so that no access has a bank conflict. */
 #include "twopass.cuh"
 
 #define TILE 32

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* transposed: `shared` with its window stored column by column, kept to be
- * compared with it.
+/* transposed: `shared` with its window stored column by column, kept for comparison.
  *
- * The work is the same to the last addition; only the neighbours x and x + 1 of a
- * row lie a whole column apart. In the row pass columns are 8 words long, so the
- * 32 threads of a warp find their words in 4 banks and take 8 turns; in the
- * column pass they are 96 long, a multiple of the 32 banks, so all words lie in
- * one bank and take 32 turns. That is the price of an index order that looks
- * innocent, and what the layouts of `shared` and `shared-padded` avoid. */
+ * The work is the same to the last addition; only the neighbours x and x + 1 of a row
+ * lie a whole column apart. In the row pass columns are 8 words long, so the 32 threads
+ * of a warp find their words in 4 banks: an 8-way bank conflict. In the column pass
+ * they are 96 words long, a multiple of the 32 banks, so all words lie in one bank: a
+ * 32-way conflict. This is the price of an index order that looks innocent; the layouts
+ * of `shared` and `shared-padded` avoid it. */
 #include "window.cuh"
 
 struct Transposed

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* turns: angles as parts of a whole turn. */
+/* turns: angles in turns, fractions of 360 degrees. */
 #pragma once
 
 #include "instructions.cuh"
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * INSTRUCTIONS_CAPABILITY
 
-/* The angle of (x, y), of a whole turn, from 0 to 1: as terms_turns(), but off by up to 4e-6, which is
- * 0.004 codes of 10 bits, or if it is FINE by 1e-7, 0.007 codes of 16 bits. Up to an eighth of a turn it
- * is a polynomial of the slope, which has the values of the arc tangent at the Chebyshev nodes of the
+/* The angle of (x, y) in turns, from 0 to 1. Unlike terms_turns(), it is off by at most 4e-6, which
+ * is 0.004 codes of 10 bits, or if FINE by 1e-7, which is 0.007 codes of 16 bits. Up to 1/8 of a
+ * turn it is a polynomial of the slope, equal to the arc tangent at the Chebyshev nodes of the
  * slope's square. */
 template <bool FINE>
 __device__ __forceinline__ float
@@ -41,7 +41,7 @@ quick_turns (float y, float x)
   return y < 0.0f ? 1.0f - turns : turns;
 }
 
-/* The same, or `none` where both are 0. */
+/* The same, or `none` where x and y are both 0. */
 template <bool FINE>
 __device__ __forceinline__ float
 quick_turns_or (float y, float x, float none)

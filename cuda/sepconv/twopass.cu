@@ -73,8 +73,8 @@ done:
   return ok;
 }
 
-/* A plan that first meets taps that need double sums outgrows its buffer, once, and so does
- * one that began without; cudaFree() waits for the frames that still use it. */
+/* The buffer is too small once: for the first taps that need double sums, or in a plan that
+ * was prepared without sums. cudaFree() waits for the frames that still use it. */
 static bool
 reserve_sums (TwopassState *state, size_t bytes, Fault *fault)
 {
@@ -180,7 +180,7 @@ describe_channel (const SepconvPlan *plan, const SepconvChannel *channel,
   return out;
 }
 
-/* One for each sample and term. */
+/* Number of sums: one for each sample and term. */
 static size_t
 sums_of_channel (
     const SepconvPlan *plan, const SepconvChannel *channel, const Image *src)

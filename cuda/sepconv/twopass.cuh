@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* twopass: what the CUDA methods that run a row pass and a column pass share.
+/* twopass: the common part of the CUDA methods that run a row pass and a column pass.
  *
- * The row pass writes sums of every filtered channel, planar, into a buffer of
- * the plan; the column pass reads them and writes codes. Each pass is one launch
- * for all channels of the frame: blockIdx.z is the channel, and blocks outside
- * a smaller channel leave at once. Taps travel with the stream into a buffer of
- * the plan, so that frames in flight keep the taps they were submitted with. */
+ * The row pass writes sums of every filtered channel, planar, into a buffer of the plan;
+ * the column pass reads them and writes codes. Each pass is one launch for all channels of
+ * the frame: blockIdx.z is the channel, and blocks outside a smaller channel return at
+ * once. Taps are copied on the stream into a buffer of the plan, so that frames in flight
+ * keep the taps that they were submitted with. */
 #pragma once
 
 #include "method.h"
@@ -18,13 +18,13 @@
 struct TwopassState
 {
   Staging taps;
-  unsigned revision; /* of the plan, in `taps` */
+  unsigned revision; /* the plan's revision in `taps` */
   bool taps_in_float;
   void *sums; /* device */
   size_t sums_bytes;
 };
 
-/* What a kernel needs to know of a channel; Real is float or double. */
+/* A channel as a kernel needs it; Real is float or double. */
 template <typename Real> struct TwopassChannel
 {
   const uint8_t *src;
@@ -36,7 +36,8 @@ template <typename Real> struct TwopassChannel
   ImageRows result; /* rows to finish */
   int sample_bytes, shift, max_code;
   bool filter;
-  int nx, ny; /* of the first term; the others' taps and sums lie behind its own */
+  /* Taps of the first term; the taps and sums of further terms follow its own. */
+  int nx, ny;
   const Real *tx, *ty;
   Real *sums; /* [height][width] */
   Real center, offset;
@@ -53,7 +54,8 @@ struct TwopassFrame
   TwopassChannel<Real> channel[Channels];
 };
 
-/* The extent of the launches: the largest channel, and how many there are. */
+/* The extent of the launches: the size of the largest channel, and the number of
+ * channels. */
 struct TwopassExtent
 {
   int width, channels;
@@ -74,25 +76,26 @@ template <typename Frame> struct TwopassPasses
 };
 
 bool twopass_prepare (SepconvPlan *plan, Fault *fault);
-/* For a method that keeps more: `bytes` of a struct derived from TwopassState,
- * zeroed but for the base. */
+/* For a method with more state: `bytes` is the size of a struct derived from TwopassState,
+ * which is zeroed except for its base. */
 bool twopass_prepare_state (SepconvPlan *plan, size_t bytes, Fault *fault);
-/* The same for a method that may do without sums: their buffer comes with the first run
+/* The same for a method that may need no sums: their buffer is allocated by the first run
  * that has some. */
 bool twopass_prepare_taps (SepconvPlan *plan, size_t bytes, Fault *fault);
 void twopass_release (SepconvPlan *plan);
 
-/* For methods whose time grows with the taps of both passes: by `a_tap` picoseconds a
- * sample for one more along both axes. */
+/* Cost of a method whose time grows with the taps of both passes: by `a_tap` picoseconds a
+ * sample for one more tap along both axes. */
 double twopass_cost (const SepconvWork *work, double a_tap);
 
-/* Queues new taps if the plan has them, sees to the sums' buffer, and fills
- * `frame` for one run. */
+/* Uploads the plan's taps if they are new, makes sure that the buffer for sums is large
+ * enough, and fills `frame` and `extent` for one run. */
 template <typename Real>
 bool twopass_begin (SepconvPlan *plan, const SepconvPart *part,
     TwopassFrame<Real> *frame, TwopassExtent *extent, Fault *fault);
 
-/* True if the kernel can run here; loads it, so that no frame waits for that. */
+/* True if the kernel can run on this GPU. Loads the kernel, so that no frame waits for
+ * that. */
 bool twopass_load_kernel (const void *kernel, Fault *fault);
 
 template <typename Frame>
@@ -103,11 +106,11 @@ twopass_load (const TwopassPasses<Frame> &passes, Fault *fault)
       && twopass_load_kernel ((const void *) passes.columns.kernel, fault);
 }
 
-/* What a grid has at most along y. */
+/* Most blocks of a grid along y. */
 #define TWOPASS_GRID_Y 65535
 
-/* Queues one pass over the rows of `rows` of every channel, of which the longest has n, in
- * as many grids as that takes. */
+/* Queues one pass over the rows `rows` of every channel; `n` is the largest number of
+ * rows. It takes as many grids as necessary. */
 template <typename Frame>
 static bool
 twopass_launch_pass (const TwopassPass<Frame> &pass, Frame frame, int n,
@@ -148,7 +151,7 @@ twopass_launch (const TwopassPasses<Frame> &passes, const Frame &frame,
           &Channel::result, extent, stream, fault);
 }
 
-/* A whole run, for methods whose frame needs nothing more filled in. */
+/* A whole run, for methods whose frame has no further members to fill in. */
 template <typename Frame>
 static bool
 twopass_run (const TwopassPasses<Frame> &passes, SepconvPlan *plan,
@@ -235,7 +238,7 @@ sum_products (int n, const Add &add)
   return sum;
 }
 
-/* Sample x of row y, less the center; x may lie outside. */
+/* Sample x of a row, minus the center; x may lie outside the image. */
 template <typename Load = PlainLoad, typename Real>
 __device__ __forceinline__ Real
 load_sample (const TwopassChannel<Real> &channel, const uint8_t *row, int x,
@@ -250,7 +253,7 @@ load_sample (const TwopassChannel<Real> &channel, const uint8_t *row, int x,
       - channel.center;
 }
 
-/* Sum of column x in row y; y may lie outside. */
+/* Sum of column x in row y; y may lie outside the image. */
 template <typename Load = PlainLoad, typename Real>
 __device__ __forceinline__ Real
 load_sum (

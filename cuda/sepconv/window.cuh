@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* window: the methods that keep a tile and its halo in shared memory.
  *
- * The halo of a long kernel does not fit, so the taps are walked in blocks of
- * SEPCONV_SUM_BLOCK: for each, the block of threads loads the part of the window
- * that these taps weigh, as floats, and adds the products to sums in registers.
- * Shared memory is the same for 3 taps and for 4097.
+ * The halo of a long kernel does not fit, so the taps are taken in blocks of
+ * SEPCONV_SUM_BLOCK: for each such block, the threads load the part of the window that
+ * these taps weight, as floats, and add the products to sums in registers. The size of
+ * shared memory is the same for 3 taps and for 4097.
  *
- * The methods differ in the shape of a block and in where a sample lies in shared
- * memory, hence in its bank. A Method says:
+ * Methods differ in the shape of a block of threads, and in the place of a sample in
+ * shared memory, hence in its bank. A Method has these members:
  *
  *   block_width, block_height   threads
- *   row_outputs      that a thread of the row pass sums, block_width apart
- *   column_outputs   of the column pass, block_height apart
+ *   row_outputs      sums per thread of the row pass, block_width apart
+ *   column_outputs   sums per thread of the column pass, block_height apart
  *   Window<Width, Height>       at (x, y) is a sample of the window */
 #pragma once
 
 #include "twopass.cuh"
 
-/* Sums this block's part of a channel's rows. The whole block, inside the channel. */
+/* Sums this block's part of a channel's rows. All threads of the block must call it, and
+ * the block must have a part of the channel. */
 template <typename Method, typename Real>
 __device__ __forceinline__ void
 window_sum_rows (const TwopassChannel<Real> &channel, SepconvBorder border)
@@ -75,8 +76,9 @@ window_sum_rows (const TwopassChannel<Real> &channel, SepconvBorder border)
     }
 }
 
-/* Sums this block's part of a channel's columns: of column x of the picture, and of rows
- * block_height apart. The whole block, inside the channel. */
+/* Sums this block's part of a channel's columns; the thread's sums are of one column of
+ * the picture, and of rows block_height apart. All threads of the block must call it,
+ * and the block must have a part of the channel. */
 template <typename Method, typename Real>
 __device__ __forceinline__ void
 window_sum_columns (const TwopassChannel<Real> &channel, SepconvBorder border,
@@ -140,7 +142,7 @@ window_copy_columns (const TwopassChannel<Real> &channel)
       copy_sample (channel, x, y);
 }
 
-/* Whether the block has any part of the row pass, or of the column pass. */
+/* Whether the block has a part of the channel in the row pass, or in the column pass. */
 template <typename Method, typename Real>
 __device__ __forceinline__ bool
 window_has_rows (const TwopassChannel<Real> &channel)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* write-part: how kernels that write 16 bytes at a time end a row that is not a multiple of that. */
+/* write-part: the end of a row that is no multiple of 16 bytes, in kernels that write 16 bytes at a
+ * time. */
 #pragma once
 
 #include <stdint.h>
 
-/* Writes the first n bytes of 16, up to 15, to a multiple of 16 bytes. */
+/* Writes the first n of 16 bytes, n < 16, to an address that is a multiple of 16. */
 __device__ __forceinline__ void
 write_part (uint8_t *to, int n, uint4 value)
 {

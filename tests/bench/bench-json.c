@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define MAX_DEPTH 8
-/* What lies deeper than the rows of a table shares their line. */
+/* Values deeper than the rows of a table share the row's line. */
 #define ROW_DEPTH 2
 
 struct BenchJson
@@ -78,7 +78,7 @@ new_line (BenchJson *json)
     fputc (' ', json->file);
 }
 
-/* What stands before a value. */
+/* Writes the separator and the key that precede a value. */
 static void
 begin_value (BenchJson *json, const char *key)
 {

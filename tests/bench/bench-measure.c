@@ -8,8 +8,8 @@
 #include <time.h>
 
 #define MAX_WINDOWS 9
-/* Streams that issue frames in groups complete them so: windows hold whole
- * groups of 1, 2, 3, 4 or 6. */
+/* Window lengths are a multiple of this, so that windows hold whole groups of 1, 2, 3,
+ * 4 or 6 frames, for streams that issue and complete frames in groups. */
 #define GROUP 12
 
 double

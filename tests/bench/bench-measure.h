@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bench-measure: clocks, and what to say of many measurements of one thing. */
+/* bench-measure: clocks, and statistics over repeated measurements. */
 #pragma once
 
-/* Of a monotonic clock. */
+/* The time of a monotonic clock, in nanoseconds. */
 double bench_now_ns (void);
-/* Returns at once if that has passed. */
+/* Sleeps until that time of bench_now_ns(); returns at once if it has passed. */
 void bench_sleep_until (double ns);
 
-/* What this process has used so far. */
+/* Resources that this process has used so far. */
 typedef struct
 {
   double cpu_ns; /* user and system, all threads */
@@ -16,8 +16,8 @@ typedef struct
 
 BenchUsage bench_usage (void);
 
-/* Before each frame that is to be alone, for when the last one is long through: what
- * then has to be woken is. */
+/* Pause before each lone frame: the frame before has long left by then, so that the
+ * time of a lone frame includes the wake-up of sleeping threads. */
 #define BENCH_LONE_PAUSE_US 300
 
 typedef struct
@@ -27,11 +27,11 @@ typedef struct
 
 void bench_sort (double *values, int n);
 
-/* Sorts the n >= 1 values. */
+/* Sorts the values in place. n >= 1. */
 BenchSpread bench_spread (double *values, int n);
 
-/* Nanoseconds an item of a steady stream, from the times at which each of its n
- * items was complete. The first and the last `trim` items, where the stream fills
- * and empties, are left out; the rest is cut into windows, whose means are
- * spread. n >= 2 * trim + 2. */
+/* Nanoseconds per item of a steady stream, from the completion times of its n items.
+ * Leaves out the first and the last `trim` items, where the stream fills and drains;
+ * cuts the rest into windows and returns the spread of their means. n >= 2 * trim +
+ * 2. */
 BenchSpread bench_interval (const double *stamps, int n, int trim);

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Measures cudasepconv as a pipeline sees it.
+/* Measures cudasepconv in pipelines.
  *
  *   bench-pipeline [--quick] [--backend cuda|cpu] [--only PART] [--json FILE]
  *       [--picture FORMAT WIDTH HEIGHT] [--link FILE | --duplex-gbps UP DOWN]
  *       [--soak [N]] [--seed N] [--devices N]
  *
- *   throughput  frames a second, CPU time, and a lone frame's way through the
- *               element between bare pads
- *   device      the same of frames that stay in the GPU's memory, beside what the
- *               kernel alone allows: 1 / the mean compute-time of its statistics
- *   ratio       whole pipelines with and without it
- *   regions     frames of which small regions are covered, in place and not
- *   start       how long the first frame takes, in a new process and after a stop
- *   streams     1 to 64 elements at once, in one process and in several: all together as
- *               fast as they go, then each at 60 frames a second; runs only if named
- *   soak        N frames (100000) through everything that can happen
+ *   throughput  frames a second, CPU time, and the latency of a lone frame,
+ *               between bare pads
+ *   device      the same for frames in GPU memory, compared with the limit of the
+ *               kernel alone: 1 / the mean compute-time of its statistics
+ *   ratio       whole pipelines with and without the element
+ *   regions     frames with small covered regions, in place and not
+ *   start       time to the first frame, in a new process and after a stop
+ *   streams     1 to 64 elements at once, in one process and in several: first at
+ *               full speed, then at 60 frames a second each; runs only if named
+ *   soak        N frames (100000) through all kinds of operations
  *
- * --soak alone runs only the soak; without it, the others but streams. --picture gives throughput,
- * device and regions one picture instead of theirs. --link takes what bench-transfer --json
- * wrote, for the share of the bus that is used and for lone frames in series. --devices
- * has the streams of `streams` take GPUs 0 to N - 1 in turn. The exit status is 1 when
+ * --soak alone runs only the soak; without it, all other parts but streams run. --picture replaces
+ * the pictures of throughput, device and regions by one picture. --link reads the output of
+ * bench-transfer --json, for the used share of the bus and for lone frames in series. With
+ * --devices the streams of `streams` take GPUs 0 to N - 1 in turn. The exit status is 1 when
  * something failed, and 77 when nothing could be run. */
 #include "bench-pipeline.h"
 
@@ -31,7 +31,7 @@
 #include <string.h>
 
 #define SOAK_FRAMES_DEFAULT 100000
-/* Meson's. */
+/* Exit status that Meson takes for a skipped test. */
 #define STATUS_SKIPPED 77
 
 typedef struct
@@ -95,7 +95,7 @@ bench_each_picture (PipelineBench *bench, const gchar *backend,
   }
 }
 
-/* Whether a part is to be run on a backend. */
+/* Whether the options select a part on a backend. */
 static gboolean
 wants (const PipelineBench *bench, const gchar *part, const gchar *on)
 {
@@ -149,7 +149,7 @@ take_link (Program *program, int argc, char **argv, int *i)
   return TRUE;
 }
 
-/* GPUs for the part that has several streams. */
+/* Parses the number of GPUs for `streams`. */
 static gboolean
 take_devices (PipelineBench *bench, const char *number)
 {
@@ -248,7 +248,7 @@ run_backend (PipelineBench *bench, const gchar *backend)
   }
 }
 
-/* The elements open the GPU by themselves. */
+/* Opens the GPU only for the header; the elements open it by themselves. */
 static void
 write_header (BenchJson *json)
 {
@@ -278,7 +278,7 @@ run (PipelineBench *bench)
   bench_json_end (bench->json);
 }
 
-/* Opens what the options name; FALSE and a message if that cannot be. */
+/* Opens the files that the options name. Prints a message and returns FALSE on failure. */
 static gboolean
 prepare (Program *program)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Measures ways to take frames to the GPU, through a filter and back, against
- * what the bus does in the same run.
+/* Measures ways of upload, filter and download, compared with the bus rates of the same
+ * run.
  *
  *   bench-transfer [--quick] [--size MB] [--json FILE]
  *
- * Per frame size: the link, a table of schemes, and how long a lone frame takes.
- * --size takes the frame size nearest to MB megabytes only. Exit status 77: no
- * GPU. */
+ * For each frame size: the bus, a table of schemes, and the latency of a lone frame.
+ * --size takes only the frame size nearest to MB megabytes. Exit status 77: no GPU. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,18 +35,18 @@ enum
   N_KINDS = sizeof kinds / sizeof kinds[0]
 };
 
-/* Of those, what --quick measures. */
+/* The kinds that --quick measures. */
 static const bool quick_kinds[N_KINDS] = { [2] = true, [4] = true, [5] = true };
 
-/* Seconds a row of a table is measured for, after its warm-up. */
+/* Seconds of measurement for each row of a table, after its warm-up. */
 #define ROW_SECONDS 0.2
 #define QUICK_ROW_SECONDS 0.05
 
-/* Frames of the warm-up, and of a stream at least and at most. */
+/* Frames of the warm-up; fewest and most frames of a stream. */
 #define WARM_FRAMES 18
 #define MIN_FRAMES 36
 #define MAX_FRAMES 6000
-/* Where a stream fills and empties. */
+/* Frames left out at either end, where a stream fills and drains. */
 #define TRIM 8
 
 typedef struct
@@ -64,7 +63,7 @@ typedef struct
   BenchJson *json;
   Rig *rig;
   Link link;
-  double bound_ns; /* what the duplex link allows a frame */
+  double bound_ns; /* least time of a frame, by the duplex rates of the bus */
   double *stamps;  /* [MAX_FRAMES] */
   Fault fault;
 } Bench;
@@ -131,7 +130,7 @@ report_link (Bench *bench)
   return true;
 }
 
-/* Whole groups of all the sizes that schemes issue frames in. */
+/* Rounds to whole groups for all group sizes of the schemes. */
 static int
 whole_groups (double frames)
 {
@@ -140,7 +139,7 @@ whole_groups (double frames)
   return n / 12 * 12;
 }
 
-/* Time a frame of a scheme, and CPU time a frame. */
+/* Measures time and CPU time per frame of a scheme. */
 static bool
 measure_scheme (
     Bench *bench, const Scheme *scheme, BenchSpread *interval, double *cpu_ns)
@@ -190,7 +189,7 @@ report_scheme (Bench *bench, const Scheme *scheme, double *median_ns)
   return true;
 }
 
-/* All schemes; tells which of pinned and mapped is faster. */
+/* Measures all schemes, and stores the times of pinned and mapped for comparison. */
 static bool
 report_schemes (Bench *bench, double *pinned_ns, double *mapped_ns)
 {
@@ -236,7 +235,7 @@ report_series (Bench *bench, LatencySeries *series)
   return true;
 }
 
-/* A lone frame through the ring, whole, in slices, and mapped. */
+/* Measures a lone frame through the ring: whole, in slices, and mapped. */
 static bool
 report_latency (Bench *bench, double *pinned_ns, double *mapped_ns)
 {
@@ -311,7 +310,7 @@ report_kind (Bench *bench, const FrameKind *kind)
   return ok;
 }
 
-/* The kind whose frames are nearest to that size. */
+/* Index of the kind whose frame size is nearest to that size. */
 static int
 nearest_kind (double mb)
 {
@@ -365,7 +364,7 @@ parse (int argc, char **argv, Options *options)
   return true;
 }
 
-/* With the GPU open: returns the exit status. */
+/* Runs with the GPU open; returns the exit status. */
 static int
 run (Bench *bench)
 {

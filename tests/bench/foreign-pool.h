@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* foreign-pool: a pool of ordinary memory that an element cannot take for a plain
- * one and replace, as those of sinks with memory of their own. */
+/* foreign-pool: a pool of ordinary memory with a type of its own, like those of sinks
+ * with special memory: an element cannot mistake it for a plain pool and replace it. */
 #pragma once
 
 #include <gst/video/video.h>
@@ -9,5 +9,5 @@
 G_DECLARE_FINAL_TYPE (
     ForeignPool, foreign_pool, FOREIGN, POOL, GstVideoBufferPool)
 
-/* Configured for the caps; not active. */
+/* The pool is configured for the caps, but not active. */
 GstBufferPool *foreign_pool_new (GstCaps *caps, guint size, guint min);

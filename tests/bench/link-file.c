@@ -18,7 +18,7 @@ link_file_clear (LinkFile *file)
   g_array_unref (file->lone);
 }
 
-/* The number of `key` in a row that bench-json wrote on one line. */
+/* Reads the number of `key` in a row, which bench-json has written on one line. */
 static gboolean
 find_number (const gchar *line, const gchar *key, gdouble *value)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* link-file: what bench-transfer found out about the bus. */
+/* link-file: the results of bench-transfer about the bus. */
 #pragma once
 
 #include <glib.h>
@@ -10,13 +10,14 @@ typedef struct
   GArray *lone;  /* of LoneRow */
 } LinkFile;
 
-/* GB/s of pinned memory, both ways at once, for frames of this size. */
+/* Rates of pinned memory with both directions at once, in GB/s, for frames of this
+ * size. */
 typedef struct
 {
   gdouble bytes, up, down;
 } LinkRow;
 
-/* A lone frame up, filtered and down in series. */
+/* Times of a lone frame: upload, filter and download one after the other. */
 typedef struct
 {
   gdouble bytes, series_us;
@@ -25,12 +26,13 @@ typedef struct
 void link_file_init (LinkFile *file);
 void link_file_clear (LinkFile *file);
 
-/* From --json of bench-transfer. */
+/* Reads a file that bench-transfer --json wrote. */
 gboolean link_file_read (LinkFile *file, const gchar *path, GError **error);
-/* One rate for all sizes. */
+/* Sets one rate for all sizes. */
 void link_file_set (LinkFile *file, gdouble up, gdouble down);
 
-/* Nanoseconds that the duplex link allows a frame; 0: not known. */
+/* Least nanoseconds a frame with both directions of the bus in use; 0: not known. */
 gdouble link_file_bound_ns (const LinkFile *file, gdouble bytes);
-/* Nanoseconds of a lone frame in series, where that size was measured; or 0. */
+/* Nanoseconds of a lone frame, all stages one after the other; 0: that size was not
+ * measured. */
 gdouble link_file_series_ns (const LinkFile *file, gdouble bytes);

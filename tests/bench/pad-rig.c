@@ -49,7 +49,7 @@ answer_allocation (const PadRig *rig, GstQuery *query)
   return TRUE;
 }
 
-/* What of `caps`, which is taken, is in this memory. */
+/* The part of `caps`, which is taken, in this memory. */
 static GstCaps *
 in_memory (GstCaps *caps, const gchar *memory)
 {
@@ -75,7 +75,7 @@ on_query (GstPad *pad, GstObject *parent, GstQuery *query)
       return answer_allocation (rig, query);
     case GST_QUERY_DRAIN:
       return TRUE;
-    /* By default a pad without a template takes no more than what it has. */
+    /* The default handler of a pad without a template accepts only its current caps. */
     case GST_QUERY_ACCEPT_CAPS:
       gst_query_set_accept_caps_result (query, TRUE);
       return TRUE;
@@ -120,7 +120,8 @@ pad_rig_apply (GstElement *element, const gchar *settings)
   g_strfreev (pairs);
 }
 
-/* Nobody reads what an element tells but errors: it must not pile up. */
+/* Drops element messages, which nobody reads, so that they do not pile up on the
+ * bus. */
 static GstBusSyncReply
 drop_reports (GstBus *bus, GstMessage *message, gpointer user)
 {
@@ -245,7 +246,7 @@ pad_rig_caps (const gchar *format, gint width, gint height)
       GST_TYPE_FRACTION, 30, 1, NULL);
 }
 
-/* The pool that the element offers, or NULL. */
+/* The pool that the element proposes, or NULL. */
 static GstBufferPool *
 proposed_pool (PadRig *rig, guint *size)
 {

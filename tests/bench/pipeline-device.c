@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Frames that come and go in the GPU's memory: nothing crosses the bus, and the kernel
- * alone should set the pace. */
+/* Frames that arrive and leave in GPU memory: nothing crosses the bus, and the kernel
+ * alone should limit the rate. */
 #include "bench-pipeline.h"
 
 #include <stdio.h>
 
 #include "push-course.h"
 
-/* Of GStreamer's CUDA library, which is not needed here. */
+/* As GStreamer's CUDA library defines it; that library is not needed here. */
 #define GPU_MEMORY "memory:CUDAMemory"
 #define GPU_CONTEXT "gst.cuda.context"
-/* More than the buffers that there are, so that each has been used. */
+/* More frames than there are buffers, so that every buffer has been used. */
 #define WARM_FRAMES (2 * PUSH_COURSE_BUFFERS)
 
 static const BenchPicture pictures[] = {
@@ -42,7 +42,7 @@ typedef struct
 {
   BenchSpread interval;
   BenchUsage each;
-  gdouble compute_ns; /* what the kernel takes for a frame */
+  gdouble compute_ns; /* compute time of a frame */
 } Pace;
 
 static gboolean
@@ -55,7 +55,8 @@ offers_gpu_memory (PadRig *rig, GstCaps *caps)
   return offers;
 }
 
-/* As an application does: the element works in the same context after a stop. */
+/* Keeps the context over a stop, as an application does, so that the element uses it
+ * again. */
 static gboolean
 keep_context (GstElement *element)
 {
@@ -86,8 +87,7 @@ get_stats (GstElement *element, guint64 *up, guint64 *down, guint64 *compute_ns)
   return ok;
 }
 
-/* What went wrong, to be freed, or NULL. `refused` is what it is called when frames
- * do not come through, and the element does not say why. */
+/* Returns the element's error, or else `refused`; the caller frees it. */
 static gchar *
 problem_of (PushCourse *course, const gchar *refused)
 {
@@ -96,7 +96,8 @@ problem_of (PushCourse *course, const gchar *refused)
   return error != NULL ? error : g_strdup (refused);
 }
 
-/* Starts over with frames that have been in use; a problem, to be freed, or NULL. */
+/* Negotiates, and pushes frames until every buffer has been used. Returns a problem,
+ * which the caller frees, or NULL. */
 static gchar *
 begin (PushCourse *course, GstCaps *caps)
 {
@@ -109,8 +110,8 @@ begin (PushCourse *course, GstCaps *caps)
   return NULL;
 }
 
-/* Frames that were there before the kernels were loaded would count for the mean time
- * of a kernel: hence it starts twice. */
+/* Starts twice: the mean kernel time would otherwise include frames that waited while
+ * the kernels were loaded. */
 static gchar *
 begin_warm (PushCourse *course, GstCaps *caps)
 {

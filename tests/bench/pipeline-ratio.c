@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whole pipelines with and without one of the elements, in turns. */
+/* Whole pipelines with and without one of the elements, taking turns. */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include "bench-pipeline.h"
 
@@ -19,7 +19,7 @@ typedef struct
 {
   const gchar *name, *format;
   gint width, height;
-  gint frames, frames_on_cpu; /* a turn */
+  gint frames, frames_on_cpu; /* per turn */
   gboolean in_quick;
 } Picture;
 
@@ -30,25 +30,25 @@ static const Picture pictures[] = {
   { "4K RGBA", "RGBA", 3840, 2160, 12, 6, FALSE },
 };
 
-/* Of videotestsrc: a slow one and the fastest. */
+/* Patterns of videotestsrc: a slow one and the fastest. */
 static const gchar *const patterns[] = { "smpte", "black" };
 
-/* A pipeline that runs when it is its turn: between turns its generator is held before
- * its next frame. */
+/* A pipeline that runs only during its turns: between turns its generator is blocked
+ * before its next frame. */
 typedef struct
 {
   GstElement *pipeline;
   GMutex lock; /* protects all below, from the streaming threads */
   GCond changed;
-  gint allowed, arrived; /* frames of this turn: let go next; at the sink */
-  gint skip;             /* frames at its begin that do not count */
-  gdouble first, last;   /* when frame `skip` and the last arrived */
+  gint allowed, arrived; /* frames of this turn: may still leave; at the sink */
+  gint skip;             /* frames at the begin of a turn, not counted */
+  gdouble first, last;   /* arrival times of frame `skip` and of the last */
   gboolean held, quit;
-  gint core; /* for the generator's thread; -1: any, or it is there */
+  gint core; /* of the generator's thread; -1: any, or already set */
 } Runner;
 
-/* Keeps the calling thread on one core, if it may. On which one it is, and what else runs
- * there or on its other half, makes more of a difference than any element. */
+/* Pins the calling thread to one core if it is allowed to. The core, and the load on it
+ * and on its SMT sibling, matter more than any element. */
 static void
 stay_on_core (gint core)
 {
@@ -59,7 +59,7 @@ stay_on_core (gint core)
   (void) sched_setaffinity (0, sizeof set, &set);
 }
 
-/* On the generator's pad. */
+/* Probe on the generator's pad. */
 static GstPadProbeReturn
 on_departure (GstPad *pad, GstPadProbeInfo *info, gpointer user)
 {
@@ -85,7 +85,7 @@ on_departure (GstPad *pad, GstPadProbeInfo *info, gpointer user)
   return result;
 }
 
-/* On the sink's pad. */
+/* Probe on the sink's pad. */
 static GstPadProbeReturn
 on_arrival (GstPad *pad, GstPadProbeInfo *info, gpointer user)
 {
@@ -137,7 +137,7 @@ runner_start (Runner *runner, const gchar *description, gint core)
       != GST_STATE_CHANGE_FAILURE;
 }
 
-/* Tells of an error, if there was one. */
+/* Prints an error, if there was one. */
 static void
 tell_error (Runner *runner)
 {
@@ -166,8 +166,8 @@ runner_stop (Runner *runner)
   g_mutex_clear (&runner->lock);
 }
 
-/* Time a frame over one turn, from when everything runs to the last. It is over when
- * nothing of this pipeline runs any more. */
+/* Measures the time per frame over one turn, from frame `skip` to the last. Returns when
+ * no thread of this pipeline runs any more. */
 static gboolean
 runner_take_turn (Runner *runner, gint frames, gdouble *ns)
 {
@@ -199,12 +199,12 @@ typedef struct
 {
   gint turns, frames;
   BenchSpread with, without;
-  /* Of neighbouring turns, the median and the quartiles. */
+  /* Ratio over neighbouring turns: median and quartiles. */
   gdouble ratio, ratio_low, ratio_high;
 } Comparison;
 
-/* Both take turns, and which of them comes first does as well. What is made for the first
- * frames does not count. */
+/* The two pipelines take turns, and also alternate in who goes first. The first turn of
+ * each, which allocates resources, does not count. */
 static gboolean
 take_turns (Runner *runner, Comparison *comparison)
 {
@@ -268,7 +268,7 @@ report (PipelineBench *bench, const gchar *backend, const Picture *picture,
   gchar *title = g_strdup_printf (
       "ratio/%s/%s/%s/%s", backend, picture->name, pattern, name);
 
-  /* What computes on the CPU wants all cores. */
+  /* An element that computes on the CPU needs all cores. */
   if (!compare (picture, pattern, middle, cpu ? -1 : sched_getcpu (), &is)) {
     bench_fail (bench, title, "the pipeline does not run");
   } else {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Frames of which small regions are covered: in the frames themselves, and, while somebody holds
- * those, in others; beside the filter of the whole frame. Regions stay where they are, or are those
- * of a detector, which have other places and sizes in each frame. */
+/* Frames with small covered regions, compared with the filter of the whole frame: covered in place,
+ * and in other buffers while somebody holds the frames. Regions are fixed, or come from a detector,
+ * with other places and sizes in each frame. */
 #include "bench-pipeline.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ typedef struct
     HELD,
     FOREIGN,
   } buffers;      /* of the input */
-  gboolean found; /* by a detector */
+  gboolean found; /* reported by a detector */
 } Variant;
 
 #define FACES 8, 116, 108
@@ -66,7 +66,7 @@ typedef struct
   const Variant *variant;
 } Detector;
 
-/* Regions stand in rows of up to ten, each in a cell of its own. */
+/* Regions form rows of up to ten, each in its own cell. */
 static void
 find_cells (const Detector *detector, gint *across, gint *width, gint *height)
 {
@@ -77,7 +77,7 @@ find_cells (const Detector *detector, gint *across, gint *width, gint *height)
   *height = detector->picture->height / ((n + *across - 1) / *across);
 }
 
-/* As launch lines have them: the regions as zones. */
+/* Appends the regions as zones, in launch-line syntax. */
 static void
 append_zones (GString *settings, const Detector *detector)
 {
@@ -110,7 +110,8 @@ make_settings (const gchar *backend, const Detector *detector)
   return g_string_free (settings, FALSE);
 }
 
-/* Half to one and a half times the variant's size, two pixels more or less from frame to frame. */
+/* Half to one and a half times the variant's size, plus 0 to 4 pixels that change from frame to
+ * frame. */
 static guint
 found_size (gint size, gint i, guint frame)
 {

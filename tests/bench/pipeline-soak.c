@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Many small numbered frames through everything that can happen to an element:
- * flushes, new caps and settings, ends of stream at every fill of the ring,
- * answers of downstream, slow sinks, serialized events and queries. */
+/* Sends many small numbered frames through an element, mixed with random operations:
+ * flushes, new caps and settings, end of stream at every fill of the ring, flow returns
+ * of downstream, slow sinks, serialized events and queries. */
 #include "bench-pipeline.h"
 
 #include <signal.h>
@@ -17,15 +17,15 @@
 #define MAX_DEPTH 8
 #define BUFFERS (MAX_DEPTH + 4)
 #define MAX_BURST 12
-/* After so many another filter keeps the device's context. */
+/* After this number of frames, a second filter keeps the device's context. */
 #define FRAMES_BY_ITSELF 2000
-/* An operation that takes longer hangs. */
+/* An operation that takes longer than this hangs. */
 #define HANG_SECONDS 60
-/* Resident memory may grow so much between the two measurements: allocators
- * keep parts of pages in use. */
+/* Allowed growth of resident memory between the two measurements: allocators keep parts
+ * of pages in use. */
 #define RESIDENT_SLACK_KIB (8.0 * 1024)
 #define DEVICE_SLACK_KIB (32.0 * 1024)
-/* The driver opens one now and then; a leak would be one a restart. */
+/* The driver opens a descriptor now and then; a leak would add one per restart. */
 #define DESCRIPTORS_SLACK 4.0
 
 typedef struct
@@ -35,18 +35,18 @@ typedef struct
   GRand *random;
   PadRig rig;
   SoakModel model;
-  guint64 number;     /* of the next frame */
-  guint64 caps_id;    /* of the caps set last */
+  guint64 number;     /* number of the next frame */
+  guint64 caps_id;    /* number of the last caps sent */
   guint depth;        /* ring-depth */
-  gint sink_sleep_us; /* atomic: after each frame, at most */
-  gint flow;          /* atomic: what the sink is to answer next, once */
+  gint sink_sleep_us; /* atomic: longest sleep after a frame */
+  gint flow;          /* atomic: flow return that the sink gives once */
   GstVideoInfo
       sink_info; /* of the caps that came out last; element's threads */
 } Soak;
 
 typedef void (*SoakOperation) (Soak *soak);
 
-/* What a hang shows. */
+/* For the signal handler, which reports a hang. */
 static Soak *watched;
 
 static void
@@ -97,7 +97,7 @@ on_buffer (gpointer owner, GstBuffer *buffer)
   return (GstFlowReturn) flow;
 }
 
-/* Caps are told apart by their frame rate. */
+/* The frame rate identifies the caps. */
 static void
 on_event (gpointer owner, GstEvent *event)
 {
@@ -123,7 +123,7 @@ on_event (gpointer owner, GstEvent *event)
   soak_model_arrived (&soak->model, (SoakItem){ GST_EVENT_TYPE (event), id });
 }
 
-/* What goes in */
+/* Input */
 
 static void
 push_event (Soak *soak, GstEvent *event)
@@ -186,7 +186,7 @@ set_caps (Soak *soak, const gchar *format, gint width, gint height)
   if (!pad_rig_set_caps (&soak->rig, caps, BUFFERS))
     soak_model_problem (
         &soak->model, SOAK_EVENTS, "caps or their pool were refused");
-  /* The allocation query is serialized. */
+  /* The allocation query is serialized: everything before it must have come out. */
   soak_model_expect_empty (&soak->model, SOAK_QUERIES);
   gst_caps_unref (caps);
 }
@@ -203,7 +203,7 @@ change_caps (Soak *soak)
       SOAK_PICTURE_WIDTH + 2 * pick (soak, 0, 40), 2 * pick (soak, 8, 50));
 }
 
-/* Sizes of kernels within SOAK_PICTURE_REACH. */
+/* Settings whose kernels stay within SOAK_PICTURE_REACH. */
 static void
 change_settings (Soak *soak)
 {
@@ -318,7 +318,8 @@ flush_after_a_while (gpointer data)
   return NULL;
 }
 
-/* While the streaming thread pushes, or waits for room in the ring. */
+/* Flushes from another thread while the streaming thread pushes or waits for room in
+ * the ring. */
 static void
 flush_from_elsewhere (Soak *soak)
 {
@@ -338,7 +339,7 @@ flush_from_elsewhere (Soak *soak)
   g_atomic_int_set (&soak->sink_sleep_us, 0);
 }
 
-/* The end, with 0 to ring-depth frames in flight, and another stream. */
+/* EOS with 0 to ring-depth frames in flight, then another stream. */
 static void
 end_of_stream (Soak *soak)
 {
@@ -374,7 +375,8 @@ start_stream (Soak *soak)
   push_event (soak, gst_event_new_stream_start ("bench-soak"));
 }
 
-/* To READY with frames in flight, and again, next to other neighbours. */
+/* Sets the element to READY with frames in flight, and starts it again with other
+ * neighbours. */
 static void
 restart (Soak *soak)
 {
@@ -390,12 +392,12 @@ restart (Soak *soak)
   segment_event (soak);
 }
 
-/* Goes on after downstream answered `flow`, without a restart if that is how it
- * is done. */
+/* Recovers after downstream has returned `flow`: by a restart, or in another way that
+ * the flow return allows. */
 static void
 recover (Soak *soak, GstFlowReturn flow)
 {
-  drain_query (soak); /* what was in flight is gone */
+  drain_query (soak); /* frames in flight are gone now */
   if (flow == GST_FLOW_EOS && pick (soak, 0, 1) == 0) {
     soak_model_reset (&soak->model);
     segment_event (soak);
@@ -418,7 +420,7 @@ downstream_answers (Soak *soak)
   GstFlowReturn flow = GST_FLOW_OK;
 
   g_atomic_int_set (&soak->flow, wanted);
-  /* Those in flight, the one that the answer is for, and one to learn it. */
+  /* Frames in flight, the frame with that flow return, and one push to receive it. */
   for (guint i = 0; i < MAX_DEPTH + 2 && flow == GST_FLOW_OK; i++)
     flow = push_frame (soak);
   if (flow != wanted)
@@ -428,7 +430,7 @@ downstream_answers (Soak *soak)
   recover (soak, wanted);
 }
 
-/* The CPU and back, in mid-stream. */
+/* Switches to the CPU and back in mid-stream. */
 static void
 change_backend (Soak *soak)
 {
@@ -488,7 +490,7 @@ run_until (Soak *soak, guint64 number)
   }
 }
 
-/* Always the same state, so that what it takes can be compared. */
+/* Always measures in the same state, so that the footprints are comparable. */
 static SoakFootprint
 measure (Soak *soak)
 {
@@ -577,9 +579,10 @@ stop_bystander (GstElement *pipeline)
   gst_object_unref (pipeline);
 }
 
-/* Another filter that has started and stays so, as in an application with several:
- * it keeps the device's context, which a restart would else make anew, and that
- * takes longer than a hundred frames. NULL, and a problem, when it cannot. */
+/* Starts a second filter and keeps it running, as in an application with several. It
+ * keeps the device's context; without it each restart would make the context anew,
+ * which takes longer than a hundred frames. Returns NULL and sets a problem on
+ * failure. */
 static GstElement *
 start_bystander (Soak *soak)
 {

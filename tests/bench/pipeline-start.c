@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How long it takes until the first frame is through: the first time in a process, and
- * again after a stop. */
+/* Time until the first frame has come out: for the first start in a process, and after a
+ * stop. */
 #include "bench-pipeline.h"
 
 #include <dlfcn.h>
@@ -9,12 +9,14 @@
 #include "push-course.h"
 
 #define ROUNDS 21
-/* As many as the element asks for; it takes more once frames in flight hold these. */
+/* The number that the element asks for; it acquires more when frames in flight hold
+ * these. */
 #define BUFFERS 2
-/* Processes in which nothing has used the GPU yet; the fastest one counts. */
+/* Number of new processes, in which nothing has used the GPU yet; the fastest one
+ * counts. */
 #define FRESH_PROCESSES 3
 
-/* Tells such a process which of these to measure. */
+/* Environment variable that tells such a process which of the two to measure. */
 #define FRESH_MARK "BENCH_PIPELINE_FRESH"
 #define FRESH_DRIVER "driver"
 #define FRESH_ELEMENT "element"
@@ -31,8 +33,8 @@ typedef struct
   BenchSpread again_ms, stop_ms;
 } Times;
 
-/* What every program pays that uses the GPU: libcuda.so.1, and a context in it. Types and
- * values are those of cuda.h. */
+/* The start-up cost of any program that uses the GPU: loading libcuda.so.1 and making a
+ * context. Types and values are those of cuda.h. */
 static gboolean
 start_driver (void)
 {
@@ -51,7 +53,7 @@ start_driver (void)
       && get (&device, 0) == 0 && retain (&context, device) == 0;
 }
 
-/* From NULL or READY until one frame is through. */
+/* From NULL or READY until one frame has come out. */
 static gboolean
 start_element (PushCourse *course, GstCaps *caps)
 {
@@ -106,8 +108,8 @@ bench_start_fresh (const PipelineBench *bench, gint *status)
   return TRUE;
 }
 
-/* Milliseconds that a new process measures, the least of several; a problem, to be freed,
- * or NULL. */
+/* Runs new processes and stores the shortest of their times in milliseconds. Returns a
+ * problem, which the caller frees, or NULL. */
 static gchar *
 measure_fresh (const gchar *what, const gchar *backend,
     const BenchPicture *picture, gdouble *ms)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Many streams at once, each with an element and threads of its own: first as fast as all
- * of them go, then each as a live source. They are spread over new processes, which begin
- * together and tell by lines of text what they have seen. */
+/* Many streams at once, each with its own element and threads: first at full speed, then each as a
+ * live source. They are spread over new processes, which begin at the same time and report their
+ * figures as lines of text. */
 #include "bench-pipeline.h"
 
 #include <signal.h>
@@ -15,24 +15,24 @@
 #define MAX_STREAMS 64
 #define MAX_PROCESSES 4
 
-/* Until streams run steadily, and for the last frames to come out. */
+/* Time for all streams to run steadily, and for the last frames to come out. */
 #define LEAD_NS 2e8
 #define PAUSE_NS 5e8
-/* As fast as they go, streams run so long, in seconds. Who gets a processor core evens out slowly:
- * of four streams on two cores one was 17 % off the mean over one second, and 5 % over thirty. */
+/* Seconds of the part at full speed. Shares of processor cores even out slowly: of four streams on
+ * two cores one was 17 % off the mean over one second, and 5 % over thirty. */
 #define QUICK_SECONDS 0.2
 #define GPU_SECONDS 1.0
 #define CPU_SECONDS 30.0
-/* The live part is so many times as long, of a second at most. */
+/* Length of the live part, as a multiple of the seconds above, of which at most one counts. */
 #define LIVE_LENGTH 5
 #define LIVE_RATE 60
 #define LIVE_PERIOD_NS (1e9 / LIVE_RATE)
 
-/* Of the mean rate. */
+/* A stream below this share of the mean rate is starved. */
 #define STARVED 0.1
 
-/* Tells such a process how many streams, the number of the first, on how many devices, and for
- * how long: "STREAMS FIRST DEVICES SECONDS". */
+/* Environment variable of such a process: its number of streams, the index of the first stream,
+ * the number of devices, and the seconds: "STREAMS FIRST DEVICES SECONDS". */
 #define CHILD_MARK "BENCH_PIPELINE_STREAMS"
 #define READY "ready\n"
 
@@ -40,7 +40,7 @@ static const BenchPicture pictures[] = {
   { "1080p NV12", "NV12", 1920, 1080, TRUE },
 };
 
-/* --- a process that has streams --- */
+/* --- a child process, which has streams --- */
 
 typedef struct
 {
@@ -52,8 +52,7 @@ typedef struct
   gdouble rate; /* frames a second */
 } Stream;
 
-/* A stream of its own starts when its share of the period has passed: cameras are not in
- * step. */
+/* Streams start at different phases of the frame period: cameras are not in step. */
 static gdouble
 live_start (const Stream *stream)
 {
@@ -105,7 +104,7 @@ open_streams (
   return ok;
 }
 
-/* All streams are in their first part meanwhile. */
+/* Measures while all streams are in their first part. */
 static gdouble
 measure_rates (Stream *stream, guint n)
 {
@@ -161,7 +160,7 @@ run_streams (Stream *stream, guint n)
   return ok;
 }
 
-/* The parent says when to begin. */
+/* The parent sends the time to begin. */
 static gboolean
 await_start (Stream *stream, guint n)
 {
@@ -214,7 +213,7 @@ bench_streams_child (const PipelineBench *bench, gint *status)
   return TRUE;
 }
 
-/* --- the process that has those --- */
+/* --- the parent process --- */
 
 typedef struct
 {
@@ -256,7 +255,8 @@ start_child (const gchar *backend, const BenchPicture *picture, guint streams,
   return ok;
 }
 
-/* Reads what it tells, up to READY or until it ends. A problem, to be freed, or NULL. */
+/* Reads a child's report, up to READY or its end. Returns a problem, which the caller frees, or
+ * NULL. */
 static gchar *
 hear_child (const Child *child, Figures *figures)
 {
@@ -299,7 +299,8 @@ end_child (Child *child)
       && WEXITSTATUS (status) == 0;
 }
 
-/* Once all have their streams open. One that has ended is noticed by what it lacks. */
+/* To be called once all children have their streams open. A child that has died by then is noticed
+ * later by its missing figures. */
 static void
 start_together (const Child *child, const Figures *figures)
 {
@@ -311,7 +312,7 @@ start_together (const Child *child, const Figures *figures)
   }
 }
 
-/* A problem, to be freed, or NULL. */
+/* Returns a problem, which the caller frees, or NULL. */
 static gchar *
 measure (const gchar *backend, const BenchPicture *picture, guint devices,
     gdouble seconds, Figures *figures)
@@ -346,7 +347,7 @@ measure (const gchar *backend, const BenchPicture *picture, guint devices,
   return problem;
 }
 
-/* `latency` is sorted. */
+/* `latency` must be sorted. */
 static gdouble
 percentile (const GArray *latency, gdouble percent)
 {
@@ -375,7 +376,7 @@ total_rate (const GArray *rate)
   return total;
 }
 
-/* `one` is the rate of a stream that is alone, or 0 until that is known. */
+/* `one` is the rate of a single stream, or 0 until that is known. */
 static void
 report (PipelineBench *bench, const gchar *backend, const BenchPicture *picture,
     const Figures *figures, gdouble *one)
@@ -426,7 +427,7 @@ report (PipelineBench *bench, const gchar *backend, const BenchPicture *picture,
   bench_json_end (json);
 }
 
-/* A stream that hardly gets on beside others is a problem, to be freed; NULL: there is none. The
+/* Returns a problem, which the caller frees, if a stream is starved by the others, else NULL. The
  * rates are sorted. */
 static gchar *
 find_starved (const Figures *figures)
@@ -480,7 +481,7 @@ run_picture (
 void
 bench_streams (PipelineBench *bench, const gchar *backend)
 {
-  /* A process that has ended reads nothing, which ends only that. */
+  /* Writing to a process that has ended must fail only that write. */
   signal (SIGPIPE, SIG_IGN);
   for (guint p = 0; p < G_N_ELEMENTS (pictures); p++) {
     const BenchPicture *picture =

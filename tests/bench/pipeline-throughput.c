@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Frames as fast as the element takes them, and one at a time. */
+/* Throughput of frames pushed without pause, and the latency of lone frames. */
 #include "bench-pipeline.h"
 
 #include <stdio.h>
@@ -21,8 +21,8 @@ typedef struct
 {
   const gchar *name, *settings;
   gboolean foreign_in, foreign_out;
-  gboolean on_cpu; /* makes a difference there */
-  gboolean lone;   /* as does a lone frame's time */
+  gboolean on_cpu; /* makes a difference on the CPU, too */
+  gboolean lone;   /* makes a difference for lone frames, too */
 } Variant;
 
 static const Variant variants[] = {

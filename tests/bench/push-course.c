@@ -11,14 +11,14 @@ on_buffer (gpointer owner, GstBuffer *buffer)
   PushCourse *course = owner;
   const gdouble now = bench_now_ns ();
 
-  /* To let go of it takes microseconds of its own. */
+  /* Before the lock and after the time stamp: releasing a buffer takes microseconds. */
   gst_buffer_unref (buffer);
   g_mutex_lock (&course->lock);
   if (course->count < PUSH_COURSE_MAX_FRAMES)
     course->stamps[course->count] = now;
   course->count++;
   course->total++;
-  /* To wake nobody costs a call of the kernel. */
+  /* Signalling costs a system call even if nobody waits. */
   if (course->count == course->awaited)
     g_cond_signal (&course->arrived);
   g_mutex_unlock (&course->lock);
@@ -72,8 +72,8 @@ fill_pool (PushCourse *course)
   return ok;
 }
 
-/* Time stamps are those of a live source: what is done by interval is done as often as
- * it would be there. */
+/* Timestamps are those of a live source, so that work that is done by interval is done
+ * as often as for one. */
 static gboolean
 push_frame (PushCourse *course)
 {
@@ -208,7 +208,8 @@ push_course_begin (PushCourse *course, GstCaps *caps)
       && fill_pool (course);
 }
 
-/* Frames a stream takes about `seconds` for, from the time of a few. */
+/* Chooses the number of frames that take about `seconds`, from the time of a few
+ * frames. */
 static gboolean
 choose_length (
     PushCourse *course, gboolean cpu, gdouble seconds, guint trim, guint *n)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often the threads are counted, and how long before each time. */
+/* Number of times that the threads are counted, and the pause before each. */
 #define THREAD_COUNTS 20
 #define THREAD_COUNT_PAUSE_US (50 * 1000)
 
@@ -32,7 +32,7 @@ count_descriptors (void)
   return n;
 }
 
-/* The driver's management library knows without a context. */
+/* Asks NVML, which needs no context. */
 gdouble
 soak_footprint_device_kib (void)
 {
@@ -65,9 +65,9 @@ soak_footprint_device_kib (void)
   return used;
 }
 
-/* The least of the counts of one second: a thread whose task has ended waits half
- * a second in its GThreadPool for the next one, and only then can be told to end;
- * a thread that leaks never ends. */
+/* The smallest count within a second: after its task a thread waits half a second in
+ * its GThreadPool for the next one, and can only then be stopped. A leaked thread never
+ * ends. */
 static gint
 count_threads (void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* soak-footprint: what this process holds of the machine. */
+/* soak-footprint: the machine's resources that this process holds. */
 #pragma once
 
 #include <glib.h>
@@ -8,9 +8,9 @@ typedef struct
 {
   gdouble resident_kib;
   gint threads, descriptors;
-  gdouble device_kib; /* in use by all; -1: not to be had */
+  gdouble device_kib; /* in use by all processes; -1: not known */
 } SoakFootprint;
 
 SoakFootprint soak_footprint (void);
-/* Its device_kib alone, at once. */
+/* Measures device_kib alone, at once. */
 gdouble soak_footprint_device_kib (void);

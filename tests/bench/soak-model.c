@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* Problems of a kind that are told; all are counted. */
+/* Problems of a kind that are printed; all are counted. */
 #define TOLD 5
 
 void
@@ -28,7 +28,7 @@ item_type (SoakItem item)
                                          : gst_event_type_get_name (item.event);
 }
 
-/* With the lock held. */
+/* To be called with the lock held. */
 static void
 tell (SoakModel *model, SoakKind kind, const gchar *format, va_list args)
 {
@@ -82,7 +82,7 @@ soak_model_expect (SoakModel *model, SoakItem item)
   g_mutex_unlock (&model->lock);
 }
 
-/* The place of an item among those that have not come out, or -1. */
+/* Index of an item among those that have not come out, or -1. */
 static gint
 find (const SoakModel *model, SoakItem item)
 {
@@ -95,7 +95,7 @@ find (const SoakModel *model, SoakItem item)
   return -1;
 }
 
-/* Items up to `end` are missing. */
+/* Counts all items before `end` as missing. */
 static void
 skip_to (SoakModel *model, guint end)
 {

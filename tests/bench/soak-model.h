@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* soak-model: what must come out of an element, in which order, and what did. */
+/* soak-model: the frames and events that must come out of an element, in order,
+ * compared with those that do. */
 #pragma once
 
 #include <gst/gst.h>
@@ -7,14 +8,14 @@
 typedef enum
 {
   SOAK_FRAMES,  /* lost, repeated, out of order, or not what went in */
-  SOAK_EVENTS,  /* the same of events */
-  SOAK_QUERIES, /* serialized ones that overtook something */
-  SOAK_FLOW,    /* pushes that return something else than they should */
-  SOAK_ERRORS,  /* messages that nothing gave cause for */
+  SOAK_EVENTS,  /* the same for events */
+  SOAK_QUERIES, /* serialized queries that overtook something */
+  SOAK_FLOW,    /* pushes with an unexpected flow return */
+  SOAK_ERRORS,  /* error messages without a cause */
   N_SOAK_KINDS
 } SoakKind;
 
-/* A frame, by its number, or an event, by its type and a number. */
+/* A frame, identified by its number, or an event, by its type and a number. */
 typedef struct
 {
   GstEventType event; /* GST_EVENT_UNKNOWN: a frame */
@@ -25,9 +26,9 @@ typedef struct
 {
   GMutex lock;   /* protects all below, from the thread that pushes and those of
                   the element */
-  GArray *items; /* of SoakItem; the first `head` have come out */
+  GArray *items; /* SoakItems; the first `head` have come out */
   guint head;
-  gboolean may_drop; /* items that are missing before others are no loss */
+  gboolean may_drop; /* missing items are no loss */
   const gchar *doing;
   guint64 frames_out, events_out, frames_dropped;
   guint problems[N_SOAK_KINDS];
@@ -36,16 +37,18 @@ typedef struct
 void soak_model_init (SoakModel *model);
 void soak_model_clear (SoakModel *model);
 
-/* What happens now, for messages; static. */
+/* Names the current operation, for messages. The string must be static. */
 void soak_model_doing (SoakModel *model, const gchar *doing);
-/* Before the item is pushed. */
+/* To be called before the item is pushed. */
 void soak_model_expect (SoakModel *model, SoakItem item);
 void soak_model_arrived (SoakModel *model, SoakItem item);
-/* From now on, until the reset, what has not come out may have been dropped. */
+/* From now on until the reset, items that have not come out yet may have been
+ * dropped. */
 void soak_model_may_drop (SoakModel *model);
-/* Nothing that was expected may still come. */
+/* Counts all expected items that have not come out as missing, and expects none of them
+ * any more. */
 void soak_model_reset (SoakModel *model);
-/* Everything must have come out, unless it may have been dropped. */
+/* Expects that everything has come out, unless items may have been dropped. */
 void soak_model_expect_empty (SoakModel *model, SoakKind kind);
 
 void soak_model_problem (SoakModel *model, SoakKind kind, const gchar *format,

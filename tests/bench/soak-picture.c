@@ -7,7 +7,7 @@
 #define BASE 200
 #define FIRST_CODE 16
 #define GREY 128
-/* Of a blur, which rounds. */
+/* Rounding error of a blur. */
 #define TOLERANCE 1
 
 static gint

@@ -8,8 +8,8 @@
 
 #define MAX_FEEDERS 2
 
-/* Each has the sets [first_set, first_set + n_sets) of the rig, no fewer than
- * its ring is deep: a frame's memory is free when its slot is. */
+/* Each feeder has the sets [first_set, first_set + n_sets) of the rig, at least as many
+ * as its ring has slots, so that a frame's memory is free when its slot is. */
 typedef struct
 {
   Rig *rig;
@@ -26,7 +26,7 @@ typedef struct
   pthread_cond_t changed;
   RingSlot *slot[RIG_SETS]; /* submitted, from `taken` to `put`, modulo */
   int put, taken;
-  bool stop; /* nothing more will be put */
+  bool stop; /* no more slots follow */
 } Feeder;
 
 /* A RingCompute, whose user is a SepconvPlan. */
@@ -54,7 +54,7 @@ feeder_frame (const Rig *rig, const Scheme *scheme, int set, SepconvPlan *plan)
   };
 }
 
-/* Passes a submitted slot on; NULL: there will be no more. */
+/* Passes a submitted slot to the waiting thread; NULL: no more slots follow. */
 static void
 put (Feeder *feeder, RingSlot *slot)
 {
@@ -112,7 +112,8 @@ submit_frames (Feeder *feeder, Fault *fault)
         feeder->first_set + i % feeder->n_sets, feeder->plan);
     RingSlot *slot = ring_acquire (feeder->ring);
 
-    /* Nothing is acquired after this slot: its release may come late. */
+    /* On failure the slot stays acquired until the ring is freed: no other slot is
+     * acquired any more. */
     if (!ring_submit (feeder->ring, slot, &frame, fault))
       return false;
     put (feeder, slot);

@@ -5,7 +5,7 @@
 
 #define LANES 3
 
-/* A stream with a plan of its own; frames on it use one set of the rig. */
+/* A stream with its own plan; its frames use one set of the rig. */
 typedef struct
 {
   GpuStream stream;
@@ -76,7 +76,7 @@ issue_kernel (Lane *lane, Fault *fault)
       lane->stream, GPU_AFTER_KERNELS, fault);
 }
 
-/* And marks the frame's end. */
+/* Issues the download, and records the frame's end. */
 static bool
 issue_down (Lane *lane, int turn, Fault *fault)
 {

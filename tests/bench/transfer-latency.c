@@ -25,7 +25,7 @@ typedef struct
   SepconvPlan *plan;
 } Bench;
 
-/* All three stages in one stream, with marks between them where wanted. */
+/* Issues all three stages in one stream, with events between them if asked for. */
 static bool
 issue (Bench *bench, Rig *rig, bool marks, Fault *fault)
 {
@@ -67,7 +67,8 @@ bench_clear (Bench *bench)
   gpu_stream_free (bench->stream);
 }
 
-/* Another sample, after i? Then there has been a pause. */
+/* Returns whether to take another sample after i samples; if so, has paused before
+ * it. */
 static bool
 go_on (int i, double end_ns)
 {

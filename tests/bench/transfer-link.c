@@ -3,7 +3,7 @@
 
 #define SAMPLES 7
 
-/* One way of the bus: a stream, and the events around its copies. */
+/* One direction of the bus: a stream, and the events around its copies. */
 typedef struct
 {
   GpuStream stream;
@@ -29,7 +29,7 @@ lane_clear (Lane *lane)
   gpu_stream_free (lane->stream);
 }
 
-/* The whole frame as one piece, whatever its rows. */
+/* Copies the whole frame as one piece, regardless of its rows. */
 static bool
 copy_flat (const Rig *rig, const Image *dst, const Image *src, GpuCopy kind,
     GpuStream stream, Fault *fault)
@@ -77,7 +77,7 @@ queue_down (
       rig, dst, &rig->device_dst[set], GPU_COPY_DOWN, stream, fault);
 }
 
-/* Times n copies each way: nanoseconds of the device, per lane. */
+/* Times n copies in each direction: nanoseconds on the device, per lane. */
 static bool
 time_copies (Rig *rig, Lane lane[2], const Course *course, int n, double ns[2],
     Fault *fault)
@@ -105,7 +105,7 @@ time_copies (Rig *rig, Lane lane[2], const Course *course, int n, double ns[2],
   return true;
 }
 
-/* Fills the rate of each way that the course goes; `rate` of others may be
+/* Measures the rate of each direction that the course uses; `rate` of the other may be
  * NULL. */
 static bool
 measure (Rig *rig, Lane lane[2], const Course *course, double seconds,
@@ -114,7 +114,7 @@ measure (Rig *rig, Lane lane[2], const Course *course, double seconds,
   double ns[2] = { 1.0, 1.0 }, sample[2][SAMPLES];
   int n = 4;
 
-  /* Warms up, and tells how many copies take the time that there is. */
+  /* Warms up, and estimates the number of copies for the given time. */
   if (!time_copies (rig, lane, course, n, ns, fault)
       || !time_copies (rig, lane, course, n, ns, fault))
     return false;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows on the device, as the ring lays them out; on the host, as GStreamer. */
+/* Row alignment on the device as in the ring, on the host as in GStreamer. */
 #define DEVICE_ALIGNMENT 256
 #define HOST_ALIGNMENT 4
 
@@ -47,7 +47,7 @@ frame_kind_bytes (const FrameKind *kind)
   return image_bytes (&image);
 }
 
-/* All channels but alpha; chroma of NV12 with half the sigma. */
+/* Filters all channels but alpha, and NV12's chroma with half the sigma. */
 static void
 set_spec (Rig *rig)
 {
@@ -63,7 +63,7 @@ set_spec (Rig *rig)
   }
 }
 
-/* xorshift: noise costs the bus what any picture costs. */
+/* xorshift noise: the bus is as fast with noise as with any picture. */
 static void
 fill (uint8_t *memory, size_t bytes)
 {
@@ -87,7 +87,7 @@ pageable_malloc (size_t bytes, Fault *fault)
   if (memory == NULL)
     fault_set (fault, FAULT_NO_SPACE, "Out of memory for frames.");
   else
-    memset (memory, 0, bytes); /* has its pages mapped */
+    memset (memory, 0, bytes); /* maps its pages */
   return memory;
 }
 

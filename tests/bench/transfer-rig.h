@@ -5,7 +5,8 @@
 
 #include "sepconv.h"
 
-/* More than lie in a cache between two uses, and as many as a ring is deep. */
+/* Enough sets that no frame is in a cache when it is used again, and as many as a ring
+ * has slots. */
 #define RIG_SETS 4
 
 typedef struct
@@ -30,14 +31,14 @@ typedef struct
 
 size_t frame_kind_bytes (const FrameKind *kind);
 
-/* The context of `gpu` must be pushed, here and for all below. Source frames
+/* The context of `gpu` must be pushed, here and for all functions below. Source frames
  * hold noise. */
 Rig *rig_new (Gpu *gpu, const FrameKind *kind, Fault *fault);
 void rig_free (Rig *rig);
 
-/* The filter, for one stream. */
+/* Makes a plan of the rig's filter, for one stream. */
 SepconvPlan *rig_plan (Rig *rig, Fault *fault);
 
-/* Whole frames over the bus. */
+/* Copies a whole frame over the bus. */
 bool rig_copy (const Image *dst, const Image *src, GpuCopy kind,
     GpuStream stream, Fault *fault);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* transfer-schemes: the ways to take frames up, through a filter and down that
- * bench-transfer compares. */
+/* transfer-schemes: the ways of upload, filter and download that bench-transfer
+ * compares. */
 #pragma once
 
 #include "transfer-rig.h"
@@ -9,7 +9,7 @@
 
 typedef struct Scheme Scheme;
 
-/* Streams n frames and notes when each was complete, in order. */
+/* Streams n frames and stores the time at which each was complete, in order. */
 typedef bool (*SchemeRun) (
     Rig *rig, const Scheme *scheme, int n, double *stamps, Fault *fault);
 
@@ -18,8 +18,8 @@ struct Scheme
   const char *name;
   const char *description;
   SchemeRun run;
-  int in_flight; /* frames, at most, of each feeder */
-  int feeders;   /* threads that submit, each to a ring of its own */
+  int in_flight; /* at most, for each feeder */
+  int feeders;   /* submitting threads, each with its own ring */
   int slices;
   RingTransfer transfer;
   bool pageable; /* frames lie in ordinary memory */

@@ -46,13 +46,13 @@ typedef struct
 {
   unsigned variants;
   gboolean list;
-  char **names;       /* of whole tests, or what they begin with; NULL: all */
-  GPtrArray *skipped; /* whole names */
-  int part, parts;    /* every parts-th test that is meant, from this on */
-  int meant;          /* so far */
+  char **names;       /* full names of tests, or prefixes; NULL: all */
+  GPtrArray *skipped; /* full names */
+  int part, parts;    /* run every parts-th selected test, from this one on */
+  int meant;          /* selected so far */
 } Choice;
 
-/* Those that a test may end with, and what its failure then says. */
+/* Signals that may end a test, and the text of its failure. */
 static const struct
 {
   int number;
@@ -127,7 +127,7 @@ print_totals (void)
   fflush (stdout);
 }
 
-/* Without stdio, whose locks the test may have left taken. */
+/* Not with stdio, whose locks the test may still hold. */
 static void
 report_signal (int number)
 {
@@ -149,14 +149,14 @@ report_signal (int number)
   }
 }
 
-/* A test that hangs or crashes takes the process with it, but neither its name
- * nor the tests behind it. */
+/* A test that hangs or crashes ends the process; its name is reported all the same, and
+ * the tests after it still run. */
 static void
 on_fatal_signal (int number)
 {
   static atomic_flag ending = ATOMIC_FLAG_INIT;
 
-  /* Other threads that crash meanwhile belong to the same failure. */
+  /* Other threads that crash in the meantime belong to the same failure. */
   while (atomic_flag_test_and_set (&ending))
     pause ();
   report_signal (number);
@@ -172,7 +172,7 @@ catch_signal (int number)
 {
   struct sigaction action;
 
-  /* A sanitizer that has one installed already knows more. */
+  /* A sanitizer that has installed a handler reports more. */
   if (sigaction (number, NULL, &action) == 0 && action.sa_handler == SIG_DFL) {
     memset (&action, 0, sizeof action);
     action.sa_handler = on_fatal_signal;
@@ -196,19 +196,19 @@ test_patience (void)
   return time_limit () * GST_SECOND / 2;
 }
 
-/* What GST_START_TEST and GST_END_TEST would make of it, in pedantic C. */
+/* The equivalent of GST_START_TEST and GST_END_TEST in pedantic C. */
 static void
 run_test (int index)
 {
   (void) index;
-  /* libcheck has put its own in place, which kills the whole process group. */
+  /* libcheck has installed a handler that kills the whole process group. */
   signal (SIGALRM, on_fatal_signal);
   tcase_fn_start (now.test->name, __FILE__, __LINE__);
   now.test->run ();
   gst_task_cleanup_all ();
 }
 
-/* Runs the test that `now` names in this process; returns what went wrong, or
+/* Runs the test of `now` in this process; returns a description of the failure, or
  * NULL. */
 static char *
 run_here (void)
@@ -245,8 +245,8 @@ probe_device (void)
   device_usable = filter_cuda_is_usable ();
 }
 
-/* Asked once, as a test of its own: gst-check works only within tests. A probe
- * that fails counts as a device, so that the tests tell what is wrong. */
+/* Probed once, as a test of its own, since gst-check works only within tests. A probe
+ * that fails counts as a device, so that the tests report the problem. */
 static gboolean
 device_is_usable (void)
 {
@@ -265,11 +265,11 @@ device_is_usable (void)
   return device_usable;
 }
 
-/* Set in a process that run_without_device() has started: it runs the test
- * itself, whatever it finds. */
+/* Set in a process that run_without_device() has started: it runs the test itself in any
+ * case. */
 #define CHILD_MARK "ELEMENTS_WITHOUT_DEVICE"
 
-/* The same in a process that sees no CUDA device. */
+/* Runs the test in a process that sees no CUDA device. */
 static char *
 run_without_device (const char *program)
 {
@@ -300,8 +300,8 @@ skip (int variant, const Test *test, const char *why)
   now.tally.skipped++;
 }
 
-/* The threads of a failed test may still run: gst_task_cleanup_all() would wait for them
- * after the next test. The tests behind it get a process of their own. */
+/* The threads of a failed test may still run, and gst_task_cleanup_all() would wait for
+ * them after the next test. The remaining tests therefore run in a new process. */
 static void
 go_on_in_another_process (void)
 {
@@ -310,7 +310,8 @@ go_on_in_another_process (void)
   restart_run ();
 }
 
-/* What begins now fails, and is behind, if it takes the process with it. */
+/* If this test ends the process, it counts as failed, and the next process continues
+ * after it. */
 static void
 count_as_failed_if_ended (void)
 {
@@ -366,7 +367,7 @@ is_named (const Choice *choice, const Test *test)
   return FALSE;
 }
 
-/* To be called once for each test and variant, in their order. */
+/* Whether to run this test and variant. To be called once for each, in their order. */
 static gboolean
 is_chosen (Choice *choice, const Test *test, Variant variant)
 {
@@ -400,7 +401,7 @@ run_variant (Choice *choice, int variant, const char *program)
   }
 }
 
-/* "2/3": the second of three. */
+/* Parses "2/3": the second of three parts. */
 static gboolean
 parse_part (const char *text, Choice *choice)
 {
@@ -449,14 +450,13 @@ int
 main (int argc, char **argv)
 {
   Choice choice;
-  int argc_for_gst = 1; /* GStreamer refuses options that are not its own */
+  int argc_for_gst = 1; /* without the options, which GStreamer would refuse */
 
   restart_init (&argc, argv, &now.tally);
   now.done_before = now.tally.passed + now.tally.failed + now.tally.skipped;
-  /* Whole lines at once, so that the process that takes over has none to print
-   * again and none is lost. */
+  /* Line buffered, so that at a restart no line is printed twice or lost. */
   setvbuf (stdout, NULL, _IOLBF, BUFSIZ);
-  /* For a run by hand; the build's own environment comes first. */
+  /* For runs by hand; a value from the build system takes precedence. */
   g_setenv ("GST_PLUGIN_PATH", PLUGIN_DIR, FALSE);
   if (!parse_arguments (argc, argv, &choice)) {
     fprintf (stderr,

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* elements-main: the list of tests, how they are chosen, run and reported.
+/* elements-main: the list of tests, and how they are chosen, run and reported.
  *
- * A test is a function that returns if it passes and calls expect() if it might
- * not. Each runs in the variants that it needs:
+ * A test is a function that returns if it passes and calls expect() where it may fail. Each
+ * runs in the variants that it needs:
  *
  *   variant   runs
  *   any       once; the test does not filter
  *   cpu       once, with backend=cpu
- *   cuda      once, with backend=cuda; skipped by name where that has no device
- *   bare      once, where no CUDA device can be seen: on a machine with one, in
- *             a process of its own from which it is hidden
+ *   cuda      once, with backend=cuda; skipped by name where there is no CUDA device
+ *   bare      once, where no CUDA device is visible; on a machine with one, in
+ *             a process of its own from which the device is hidden
  *
- * One that fails, crashes, or takes longer than CK_DEFAULT_TIMEOUT seconds, fails alone:
- * the program starts anew and goes on behind it. */
+ * A test that fails, crashes, or takes longer than CK_DEFAULT_TIMEOUT seconds does not stop
+ * the others: the program starts itself anew and continues with the next test. */
 #pragma once
 
 #include <gst/check/gstcheck.h>
@@ -33,7 +33,7 @@ typedef struct
   unsigned variants;
 } Test;
 
-/* One table a file, ended by a row without a name. */
+/* One table per file; the last row has no name. */
 extern const Test tests_control[], tests_errors[], tests_fallback[],
     tests_faults[], tests_flight[], tests_flight_events[], tests_flight_flow[],
     tests_flight_settings[], tests_flight_soak[], tests_flight_states[],
@@ -48,28 +48,28 @@ extern const Test tests_control[], tests_errors[], tests_fallback[],
     tests_regions_in_place[], tests_removal[], tests_restart[],
     tests_stats[], tests_stress[], tests_templates[], tests_terms[];
 
-/* The variant that is running, as a value of the property backend. */
+/* The variant that is running, as a value of the property `backend`. */
 const char *test_backend (void);
 gboolean test_on_cuda (void);
 
-/* How long a pipeline may take to its end: half of the seconds of CK_DEFAULT_TIMEOUT, which a
- * test may take, or of 120. */
+/* Time limit for a pipeline to reach its end: half of CK_DEFAULT_TIMEOUT, which is the limit
+ * of a test in seconds, or half of 120 if that is not set. */
 GstClockTime test_patience (void);
 
-/* Says that this machine cannot run the test, and why (static); it then returns. */
+/* Reports that this machine cannot run the test, and why (a static string); the test then has
+ * to return. */
 void test_skip (const char *why);
 
-/* What is being tried just now (format, size, settings): printed with a failure
- * and with a crash. Replaces what was said before. */
+/* Sets the current attempt (format, size, settings), which is printed with a failure and with
+ * a crash. Replaces the text before. */
 void test_context (const char *format, ...) G_GNUC_PRINTF (1, 2);
 
-/* Ends the test. Only for the thread that runs it: other threads leave word for
- * that one. */
+/* Ends the test. To be called only on the thread that runs the test; other threads pass their
+ * failures to that thread. */
 void test_fail (const char *file, int line, const char *condition,
     const char *format, ...) G_GNUC_PRINTF (4, 5) G_GNUC_NORETURN;
 
-/* expect (condition, format, ...): what should hold, and what to print if it
- * does not. */
+/* expect (condition, format, ...): ends the test with this text if the condition is false. */
 #define expect(condition, ...) \
   do { \
     if (!(condition)) \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* fault-fixture: the fault points of the emulated GPU, found by their names, since the
- * suite runs over real drivers, too. See emulated-faults.h. */
+/* fault-fixture: the fault points of the emulated GPU (see emulated-faults.h), looked
+ * up by name at run time, since the suite also runs with real drivers. */
 #pragma once
 
 #include "emulated-faults.h"
@@ -15,5 +15,5 @@ typedef struct
   void (*most_memory) (size_t *device, size_t *pinned);
 } FaultPoints;
 
-/* NULL: the driver is not the emulated one. It must be loaded. */
+/* Returns NULL when the driver is not the emulated one. The driver must be loaded. */
 const FaultPoints *fault_points (void);

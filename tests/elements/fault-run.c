@@ -150,7 +150,8 @@ fault_run_new (const char *description)
   return run;
 }
 
-/* Whoever hangs gets no further: the signal names the test and its context. */
+/* A hung process cannot continue: the signal's handler prints the test and its
+ * context. */
 void
 fault_run_play (FaultRun *run)
 {
@@ -179,7 +180,7 @@ fault_run_end (FaultRun *run)
   gst_bus_set_sync_handler (run->bus, NULL, NULL, NULL);
   gst_object_unref (run->bus);
   gst_object_unref (run->pipeline);
-  /* Threads of GStreamer's pool may be about to release what they ran for. */
+  /* Threads of GStreamer's pool may be about to release objects that they ran for. */
   for (int i = 0; i < 200 && g_atomic_int_get (&run->alive) != 0; i++)
     g_usleep (10000);
   expect (g_atomic_int_get (&run->alive) == 0,

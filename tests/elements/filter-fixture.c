@@ -106,7 +106,7 @@ settings_apply (GstElement *element, const char *settings)
   g_strfreev (pairs);
 }
 
-/* The name that settings begin with, to be freed. */
+/* The element name at the start of settings; the caller frees it. */
 static char *
 element_name (const char *settings)
 {
@@ -297,8 +297,8 @@ filter_caps (Filter *filter, GstCaps *caps)
   if (!gst_pad_has_current_caps (sink))
     gst_harness_push_event (harness, gst_event_new_stream_start ("elements"));
   gst_harness_push_event (harness, gst_event_new_caps (caps));
-  /* Pushing a sticky event tells nothing: it stays for later. A pad keeps the
-   * caps that it took. */
+  /* The return value of pushing a sticky event is useless: the event is stored for
+   * later. A pad has caps only after it accepted them. */
   current = gst_pad_get_current_caps (sink);
   accepted = current && gst_caps_is_strictly_equal (current, caps);
   gst_caps_replace (&current, NULL);
@@ -317,7 +317,7 @@ filter_process (Filter *filter, GstBuffer *in)
   GstBuffer *out;
 
   expect (flow == GST_FLOW_OK, "pushing gave %s", gst_flow_get_name (flow));
-  /* A harness waits for a minute. */
+  /* A harness waits at most one minute. */
   do
     out = gst_harness_pull (filter->harness);
   while (out == NULL && g_get_monotonic_time () < end);
@@ -435,7 +435,7 @@ message_parse (GstMessage *message, GError **error, char **debug)
     gst_message_parse_warning (message, error, debug);
 }
 
-/* "error <text> | <debug>" of an error or warning message. */
+/* Formats an error or warning message as "error <text> | <debug>". */
 static char *
 message_text (GstMessage *message, GError **error, char **debug)
 {
@@ -444,7 +444,7 @@ message_text (GstMessage *message, GError **error, char **debug)
       (*error)->message, *debug ? *debug : "-");
 }
 
-/* All errors and warnings that have arrived, a line each. */
+/* All errors and warnings that have arrived, one per line. */
 static char *
 drain_texts (Filter *filter, int *n)
 {
@@ -486,7 +486,7 @@ filter_expect_error (Filter *filter, GQuark domain, int code)
       "domain %s code %d instead of %s %d: %s",
       g_quark_to_string (error->domain), error->code,
       g_quark_to_string (domain), code, text);
-  /* A sentence, and more for who looks for the cause. */
+  /* A sentence for the user, and details of the cause. */
   expect (strlen (error->message) > 15 && strchr (error->message, ' '),
       "not a sentence: %s", text);
   expect (debug && *debug, "no debug text: %s", text);
@@ -507,7 +507,7 @@ filter_expect_silence (Filter *filter)
   g_free (texts);
 }
 
-/* The nick of a value that has one of its own. */
+/* The nick of an enum or flags value. */
 static char *
 flags_nick (GParamSpec *spec, guint flags)
 {
@@ -538,7 +538,7 @@ filter_get (Filter *filter, const char *property)
   return text;
 }
 
-/* TRUE when the bus has an error that says there is no device. */
+/* Whether the bus has an error that says that there is no device. */
 static gboolean
 says_not_found (Filter *filter)
 {

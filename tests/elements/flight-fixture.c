@@ -5,7 +5,7 @@
 
 struct Task
 {
-  GMutex lock; /* of the rest, for both threads */
+  GMutex lock; /* protects the rest, from both threads */
   GCond changed;
   gpointer (*run) (gpointer);
   gpointer user, result;
@@ -202,7 +202,7 @@ flight_expect_log (Flight *flight, const char *want)
   char *log;
 
   g_mutex_lock (&flight->lock);
-  /* Events among frames come when it is their turn. */
+  /* Events among frames arrive only when it is their turn. */
   while (strlen (flight->log->str) < strlen (want)
       && g_cond_wait_until (&flight->changed, &flight->lock, end))
     continue;
@@ -299,7 +299,7 @@ flight_pool (Flight *flight)
   return pool;
 }
 
-/* Whole rows: gst_video_frame_copy() leaves out the last V of odd YUY2. */
+/* Copies whole rows: gst_video_frame_copy() omits the last V of YUY2 with odd width. */
 static void
 copy_rows (const GstVideoFrame *to, const GstVideoFrame *from)
 {

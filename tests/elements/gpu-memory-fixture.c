@@ -146,14 +146,15 @@ stream_of (GstBuffer *buffer)
       : NULL;
 }
 
-/* From one row of a plane to the next, in bytes. */
+/* The pitch of a plane, in bytes. */
 static gsize
 row_distance (const GstVideoFrame *frame, guint plane)
 {
   return (gsize) ABS (GST_VIDEO_FRAME_PLANE_STRIDE (frame, plane));
 }
 
-/* The part of a row that pixels lie in, in bytes; all of a group that is half used. */
+/* Bytes of a row that hold pixels, including all of a group that is used only in
+ * part. */
 static gsize
 row_bytes (const GstVideoInfo *info, guint plane)
 {
@@ -179,9 +180,8 @@ plane_rows (const GstVideoInfo *info, guint plane)
   return (guint) GST_VIDEO_INFO_COMP_HEIGHT (info, components[0]);
 }
 
-/* A plane of a frame on the host as it is to lie in the GPU's memory, at the distance of
- * rows that it has there: what lies behind the pixels of a row is not zero, as it may be
- * anything. */
+/* A copy of a plane on the host with the pitch that it has in GPU memory. The padding is
+ * not zero, since it may be anything. */
 static guint8 *
 plane_staged (const GstVideoFrame *frame, guint plane, gsize distance)
 {
@@ -197,9 +197,9 @@ plane_staged (const GstVideoFrame *frame, guint plane, gsize distance)
   return staged;
 }
 
-/* Copies all planes between a buffer on the host and one on the GPU, on the stream
- * that the latter belongs to. The library's own copies, when host code maps its
- * memory, leave out a part of planes of odd heights before 1.24. */
+/* Copies all planes between a buffer on the host and one on the GPU, on the stream of
+ * the GPU memory. The library's own copies, which mapping for the CPU makes, omit a part
+ * of planes of odd heights before 1.24. */
 static void
 copy_planes (
     GstBuffer *host, GstBuffer *gpu, const GstVideoInfo *info, gboolean up)
@@ -231,7 +231,7 @@ copy_planes (
     copy.dstPitch = up ? distance : row_distance (&here, p);
     expect (CuMemcpy2DAsync (&copy, stream) == CUDA_SUCCESS,
         "plane %u cannot be copied", p);
-    g_free (staged); /* the driver has taken what is not pinned */
+    g_free (staged); /* the driver has already read pageable memory */
   }
   expect (
       (up && stream != NULL) || CuStreamSynchronize (stream) == CUDA_SUCCESS,

@@ -117,7 +117,7 @@ component_name (const GstVideoInfo *info, guint c)
   return GST_VIDEO_INFO_IS_RGB (info) ? rgb[c] : yuv[c];
 }
 
-/* Whether one of the words joined by '+' is this one or "all". */
+/* Whether one of the words joined by '+' is `word` or "all". */
 static gboolean
 names_plane (const char *planes, const char *word)
 {
@@ -129,7 +129,7 @@ names_plane (const char *planes, const char *word)
   return named;
 }
 
-/* RGB is of one piece: only "color" as a whole selects it. */
+/* RGB cannot be split: only "color" selects it, as a whole. */
 static gboolean
 is_counted (const GstVideoInfo *info, guint c, const char *settings)
 {
@@ -176,8 +176,8 @@ wanted_bins (const char *settings)
   return (guint) setting_number (settings, "bins", 256);
 }
 
-/* Takes the samples of a component out of the counters that they are said to be
- * in; NULL or what is wrong. */
+/* Subtracts the samples of a component from its bins; returns NULL or a description of
+ * the difference. */
 static char *
 take_away (guint64 *counts, guint bins, GstBuffer *picture,
     const GstVideoInfo *info, guint c)
@@ -203,7 +203,8 @@ take_away (guint64 *counts, guint bins, GstBuffer *picture,
   return problem;
 }
 
-/* One component that is said to be `name`, with counters of its own to spoil. */
+/* Checks one component, whose reported name must be `name`, on a copy of its
+ * counters. */
 static char *
 compare_component (const char *name, guint depth, guint64 *counts, guint bins,
     GstBuffer *picture, const GstVideoInfo *info, guint c, const char *settings)
@@ -222,7 +223,7 @@ compare_component (const char *name, guint depth, guint64 *counts, guint bins,
   return problem;
 }
 
-/* A problem with the picture and the settings that it is about. */
+/* Adds the picture and the settings to a problem's description. */
 static char *
 in_full (char *problem, const GstVideoInfo *info, const char *settings)
 {
@@ -328,9 +329,9 @@ typedef struct
   double black, white; /* of the nominal range */
 } Samples;
 
-/* The nominal range by ITU-R BT.601 and BT.709: Y', R', G', B' of `depth` bits go
- * from 16 to 235, chroma from 16 to 240, both times 2^(depth - 8); of full range,
- * from 0 to all ones, where chroma reaches as far to both sides of its zero. */
+/* The nominal range by ITU-R BT.601 and BT.709. Limited range, for `depth` bits: 16 to
+ * 235 for Y', R', G', B', 16 to 240 for chroma, both times 2^(depth - 8). Full range: 0
+ * to all ones; chroma extends equally far on both sides of its zero. */
 static void
 nominal_range (const GstVideoInfo *info, guint c, double *black, double *white)
 {
@@ -352,7 +353,7 @@ nominal_range (const GstVideoInfo *info, guint c, double *black, double *white)
   }
 }
 
-/* By going through all codes: the middle of those in the same bin as each. */
+/* The centre of each code's bin, found by going through all codes of the bin. */
 static double *
 bin_centers (guint depth, guint bins)
 {
@@ -416,7 +417,8 @@ deviation_of (const Samples *samples)
   return sqrt (sum / (double) samples->n);
 }
 
-/* The lowest that at least so many hundredths of the samples do not exceed. */
+/* The lowest sample such that at least `hundredths` % of all samples are not above
+ * it. */
 static double
 quantile_of (const Samples *samples, gsize hundredths)
 {
@@ -440,7 +442,7 @@ entropy_of (const Samples *samples)
   return entropy;
 }
 
-/* The share of the samples up to this level (sign 1), or from it on (sign -1). */
+/* The share of samples at or below this level (sign 1), or at or above it (sign -1). */
 static double
 share_beyond (const Samples *samples, double level, int sign)
 {
@@ -479,7 +481,7 @@ compare_numbers (
   for (guint r = 0; r < G_N_ELEMENTS (rows); r++) {
     const double got = histo_number (component, rows[r].name);
 
-    /* Sums of many samples in another order. */
+    /* The sums add many samples in another order. */
     if (fabs (got - rows[r].want) > 1e-9 * (1.0 + fabs (rows[r].want)))
       return g_strdup_printf ("%s has a %s of %.12g instead of %.12g",
           gst_structure_get_string (component, "name"), rows[r].name, got,
@@ -488,7 +490,7 @@ compare_numbers (
   return NULL;
 }
 
-/* The share of a component in the brightness of a frame. */
+/* The weight of a component in the brightness of a frame. */
 static double
 brightness_weight (const GstVideoInfo *info, guint c)
 {

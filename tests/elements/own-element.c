@@ -5,8 +5,8 @@
 #include <gst/cudasepconv/gstcudaframefilter.h>
 #include <string.h>
 
-/* The calls of the driver that it takes, whose headers a build without CUDA does not have.
- * An address in pinned host memory is one of the GPU, too. */
+/* The driver calls that the elements use; a build without CUDA does not have the driver's
+ * headers. An address of pinned host memory is a GPU address, too. */
 typedef unsigned long long DeviceAddress;
 
 static struct
@@ -32,7 +32,7 @@ typedef struct
 
   /* Owned by the streaming thread. */
   guint mark_now;
-  guint8 *first; /* of the frame in each slot; pinned on a GPU */
+  guint8 *first; /* first byte of each slot's frame; pinned on a GPU */
   guint slots;
 } OwnElement;
 
@@ -294,7 +294,7 @@ own_element_init (OwnElement *self)
   self->mark = 3;
 }
 
-/* A subclass that differs in `change`, a statement on its class. */
+/* Defines a subclass that differs by `change`, a statement on its class. */
 #define SUBCLASS(Type, type, change) \
   typedef OwnElement Type; \
   typedef OwnElementClass Type##Class; \
@@ -334,7 +334,7 @@ own_element_register (void)
     { "owncpu", own_cpu_get_type },
     { "ownnothing", own_nothing_get_type },
   };
-  /* Where there is no driver, no context is ever current, and none of them is called. */
+  /* Without a driver no context is ever current, and none of these is called. */
   void *library = dlopen ("libcuda.so.1", RTLD_NOW);
 
   if (library != NULL) {

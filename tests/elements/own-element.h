@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* own-element: elements of this program on GstCudaFrameFilter, as other projects make them.
+/* own-element: elements of this test program that derive from GstCudaFrameFilter, as other
+ * projects' elements do.
  *
  *   ownelement   computes on the GPU and the CPU
  *   ownfields    the same, each field of an interlaced frame apart
@@ -7,8 +8,9 @@
  *   owncpu       computes on the CPU only
  *   ownnothing   computes on neither
  *
- * They copy each row, and put OWN_VALUE into its first `mark` bytes. For each frame that is computed
- * they post a message `own` with the frame's slot, and first, the first byte of the input. */
+ * They copy each row, and write OWN_VALUE into its first `mark` bytes. For each computed frame they
+ * post a message `own` with the frame's slot index, and with `first`, the first byte of the
+ * input. */
 #pragma once
 
 #include "elements-main.h"

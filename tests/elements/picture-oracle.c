@@ -16,13 +16,13 @@ typedef struct
 {
   guint8 *data; /* sample (0, 0) */
   int stride, pixel_stride, width, height;
-  GstVideoFormat packed; /* whose samples are no whole bytes; or UNKNOWN */
-  gboolean high_first;   /* a sample's higher byte comes first */
+  GstVideoFormat packed; /* format with bit-packed samples, or UNKNOWN */
+  gboolean high_first;   /* the more significant byte of a sample comes first */
   int index;
   int depth, shift;
   int sub_x, sub_y;
   int kind;      /* LUMA, CHROMA, ALPHA; COLOR in RGB */
-  double zero;   /* level that is black or colourless; 0 in grey and RGB */
+  double zero;   /* level of black or of no colour; 0 in grey and RGB */
   double border; /* border-color in codes */
 } Component;
 
@@ -44,8 +44,7 @@ component_kind (const GstVideoFormatInfo *format, int c)
   return c == 0 ? LUMA : CHROMA;
 }
 
-/* border-color as a code of the component, after the definition of the caps'
- * matrix and range. */
+/* border-color as a code of the component, by the definition of the caps' matrix and range. */
 static double
 border_code (const GstVideoInfo *info, int c, int kind, int depth, guint32 argb)
 {
@@ -70,8 +69,8 @@ border_code (const GstVideoInfo *info, int c, int kind, int depth, guint32 argb)
   return (limited ? 224.0 * step : full) * difference + 128.0 * step;
 }
 
-/* Where the components of packed YUV in the high bits of 16 begin, which GStreamer's table of formats
- * has wrong; NULL: this format is another. */
+/* Component offsets of packed YUV in the high bits of 16-bit words, which are wrong in GStreamer's
+ * table of formats; NULL for all other formats. */
 static const int *
 high_offsets (const GstVideoInfo *info)
 {
@@ -107,7 +106,7 @@ picture_shift (const GstVideoInfo *info)
       : (int) GST_VIDEO_FORMAT_INFO_SHIFT (info->finfo, 0);
 }
 
-/* Returns the format if its samples are packed without regard to bytes. */
+/* Returns the format if its samples are packed across byte boundaries. */
 static GstVideoFormat
 packed_format (const GstVideoInfo *info)
 {
@@ -157,8 +156,8 @@ component_of (const GstVideoFrame *frame, int c, guint32 argb)
     .index = c,
   };
 
-  /* GStreamer's table has V of P010, P012 and P016 one byte behind U, where the
-   * formats have it one sample of two bytes behind. */
+  /* GStreamer's table has V of P010, P012 and P016 one byte after U; the formats have it one
+   * two-byte sample after U. */
   if (offset % 2 == 1 && r.depth > 8)
     offset++;
   if (high_offsets (&frame->info) != NULL)
@@ -181,15 +180,15 @@ sample_address (const Component *c, int x, int y)
   return c->data + (gssize) y * c->stride + (gssize) x * c->pixel_stride;
 }
 
-/* The bit of a row that a packed sample begins with. */
+/* Index of the first bit of a packed sample in its row. */
 static int
 packed_bit (const Component *c, int x)
 {
   static const int yuv[] = { 10, 0, 20, 30 }, rgb[] = { 0, 10, 20, 30 },
                    bgr[] = { 20, 10, 0, 30 }, from_high[] = { 2, 12, 22 };
-  /* Of U Y V Y. */
+  /* Order U Y V Y. */
   const int i = c->index == 0 ? 2 * x + 1 : 4 * x + 2 * (c->index - 1);
-  /* Of Y Y, or of U V. */
+  /* Order Y Y, or U V. */
   const int in_plane = c->index == 0 ? x : 2 * x + c->index - 1;
 
   switch (c->packed) {
@@ -214,7 +213,8 @@ packed_bit (const Component *c, int x)
   }
 }
 
-/* The one or two bytes that hold a packed sample, and how far it lies above their lowest bit. */
+/* Address of the one or two bytes that hold a packed sample; *shift is the position of its lowest
+ * bit in them. */
 static guint8 *
 packed_bytes (const Component *c, int x, int y, int *n, int *shift)
 {
@@ -348,7 +348,7 @@ taps_convolved (TapRow a, const double b[3])
   return r;
 }
 
-/* [q, 1-2q, q] convolved `times` times. */
+/* The taps [q, 1-2q, q] convolved `times` times. */
 static TapRow
 taps_smooth (const double b[3], int times)
 {
@@ -371,7 +371,7 @@ taps_blur (const char *kernel, double sigma, int radius, int sub)
     const int n = width <= 1.0 ? 0 : (int) ceil ((width - 1.0) / 2.0);
 
     r = taps_zeroed (2 * n + 1);
-    /* What each plane pixel shares with the window around the middle one. */
+    /* Overlap of each plane pixel with the window around the middle one. */
     for (int i = -n; i <= n; i++)
       r.tap[n + i] = CLAMP (width / 2.0 - (abs (i) - 0.5), 0.0, 1.0);
   } else if (g_str_equal (kernel, "binomial")) {
@@ -424,7 +424,7 @@ taps_across (const char *kernel, int radius)
   return r;
 }
 
-/* The taps of axis 0 (x) or 1 (y) for a component. */
+/* Taps of axis 0 (x) or 1 (y) for a component. */
 static TapRow
 taps_for (const char *settings, int axis, const Component *c)
 {
@@ -464,7 +464,8 @@ taps_for (const char *settings, int axis, const Component *c)
 
 /* ---- terms --------------------------------------------------------------- */
 
-/* "kernel=custom taps-x=<...> taps-y=<...>" behind the settings, where it counts. */
+/* Appends "kernel=custom taps-x=<...> taps-y=<...>" to the settings: the last value of a property
+ * counts. */
 static char *
 settings_with_taps (const char *settings, const TapRow *x, const TapRow *y)
 {
@@ -484,7 +485,7 @@ settings_with_taps (const char *settings, const TapRow *x, const TapRow *y)
   return g_string_free (text, FALSE);
 }
 
-/* Term t of a sum of a second derivative along each axis. */
+/* Term t of a kernel that sums a second derivative along each axis. */
 static char *
 second_derivative_term (
     const char *settings, const char *kernel, int t, const Component *c)
@@ -530,7 +531,7 @@ second_derivative_term (
   return text;
 }
 
-/* "<...>" number t of "<<...>,<...>>"; NULL: there are not so many. */
+/* Number t of the lists in "<<...>,<...>>"; NULL: there are fewer. */
 static char *
 nth_array (const char *arrays, int t)
 {
@@ -576,7 +577,7 @@ gaussian_term (const char *settings, int t)
       outer > 0.0 ? outer : 1.6 * (sigma_y < 0.0 ? sigma : sigma_y));
 }
 
-/* The settings of term t by itself, with a kernel of one term; NULL: there are not so many. */
+/* Settings that make term t alone, as a kernel of one term; NULL: there are fewer terms. */
 static char *
 term_settings (
     const char *settings, const char *kernel, int t, const Component *c)
@@ -629,7 +630,7 @@ gives_direction (const char *settings)
 
 /* ---- the filter ---------------------------------------------------------- */
 
-/* The index in [0, n) that position i stands for; -1: the border colour. */
+/* The index in [0, n) that position i stands for; -1: border colour. */
 static int
 border_index (const char *border, int i, int n)
 {
@@ -650,8 +651,8 @@ border_index (const char *border, int i, int n)
   return g_str_equal (border, "reflect") ? 2 * n - 1 - i : 2 * n - 2 - i;
 }
 
-/* Correlates `lines` lines of n values along one axis, outside values being
- * `outside`. Steps are in values. */
+/* Correlates `lines` lines of n values along one axis; values outside are `outside`. Steps are in
+ * values. */
 static void
 correlate (const double *in, double *out, int n, int step, int lines,
     int line_step, const TapRow *taps, const char *border, double outside)
@@ -681,7 +682,7 @@ correlate (const double *in, double *out, int n, int step, int lines,
 
 static unsigned selected_planes (const char *settings);
 
-/* Derivatives are grey unless the settings say otherwise. */
+/* Whether chroma is neutral: by default it is for derivatives. */
 static gboolean
 chroma_is_neutral (const char *settings)
 {
@@ -694,7 +695,7 @@ chroma_is_neutral (const char *settings)
   return neutral;
 }
 
-/* One term over a component: levels of w x h samples. */
+/* The result of one term for a component: levels of w x h samples. */
 static double *
 correlated (const Component *c, const char *settings, const double *in)
 {
@@ -715,7 +716,7 @@ correlated (const Component *c, const char *settings, const double *in)
   return out;
 }
 
-/* How the sums of the terms become a sample, read from the settings once. */
+/* How the terms' sums are combined into a sample; read from the settings once. */
 typedef struct
 {
   enum
@@ -726,7 +727,7 @@ typedef struct
     DIRECTION,
     SHARPENED
   } kind;
-  double threshold, amount; /* of SHARPENED; the threshold as a level */
+  double threshold, amount; /* of SHARPENED; the threshold is a level */
 } Combination;
 
 static Combination
@@ -746,7 +747,7 @@ combination_of (const char *settings, const char *kernel, double full)
   return r;
 }
 
-/* What the terms make of a sample of this level, as a level. Not for DIRECTION. */
+/* Combines the terms for a sample of this level; the result is a level. Not for DIRECTION. */
 static double
 combined (const Combination *how, double in, double first, double second)
 {
@@ -768,7 +769,7 @@ angle_code (const Component *c, double x, double y)
   return (turns < 0.0 ? turns + 1.0 : turns) * (1 << c->depth);
 }
 
-/* What a component should be, unrounded and not yet clamped. */
+/* The expected values of a component, unrounded and not clamped. */
 static double *
 filtered (const Component *c, const char *settings)
 {
@@ -786,7 +787,7 @@ filtered (const Component *c, const char *settings)
     sums[t] = g_new0 (double, n);
   for (int i = 0; i < n; i++)
     in[i] = sample_code (c, i % c->width, i / c->width) - c->zero;
-  /* Further terms are only ever added up. */
+  /* Further terms exist only for sums. */
   for (int t = 0; (term = term_settings (settings, kernel, t, c)) != NULL;
        t++) {
     double *values = correlated (c, term, in);
@@ -820,7 +821,7 @@ compare_filtered (
   const gboolean circular = gives_direction (settings);
   char *problem = NULL;
 
-  /* A colour that is no code of the format may be taken as the nearest one. */
+  /* A border colour that is no code of the format may be rounded to the nearest code. */
   if (g_str_equal (border, "constant"))
     bound += fabs (in->border - rint (in->border));
   for (int y = 0; y < in->height && !problem; y++) {
@@ -830,7 +831,7 @@ compare_filtered (
       const guint raw = sample_raw (out, x, y);
       const guint got = sample_code (out, x, y);
 
-      /* Just below a whole turn is next to none. */
+      /* An angle just below a full turn is close to 0. */
       if (fabs (got - want) >= bound
           && !(circular && full + 1.0 - fabs (got - want) < bound))
         problem = g_strdup_printf ("(%d,%d) is %u instead of %.3f (was %u)", x,
@@ -857,7 +858,7 @@ compare_copied (const Component *in, const Component *out)
   return NULL;
 }
 
-/* The x of RGBx: bytes of a pixel that no component has. */
+/* Offset of the unused byte of a pixel, such as x in RGBx. */
 static char *
 compare_padding (const GstVideoFrame *in, const GstVideoFrame *out)
 {
@@ -1029,7 +1030,7 @@ picture_expect (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
 void
 picture_expect_same (GstBuffer *a, GstBuffer *b, const GstVideoInfo *info)
 {
-  /* An empty selection copies everything. */
+  /* With no planes selected, everything must be a copy. */
   char *problem = picture_compare (a, b, info, "planes=", FALSE);
 
   expect (problem == NULL, "%s", problem);
@@ -1037,8 +1038,8 @@ picture_expect_same (GstBuffer *a, GstBuffer *b, const GstVideoInfo *info)
 
 /* ---- pictures ------------------------------------------------------------ */
 
-/* Leaves in each sample what its format allows: a container of 16 bits with the
- * sample in the low ones holds zeros above it. */
+/* Clears bits that the format does not allow: a sample in the low bits of a 16-bit word has zeros
+ * above it. */
 static void
 make_valid (GstBuffer *buffer, const GstVideoInfo *info)
 {
@@ -1096,7 +1097,7 @@ picture_depth (const GstVideoInfo *info, guint component)
   return depth == 2 ? 10 : depth;
 }
 
-/* What makes 10 bits of the 2 of some alphas. */
+/* Expands a 2-bit alpha to 10 bits. */
 static guint
 repeats (const Component *c)
 {
@@ -1197,7 +1198,7 @@ make_read_only (GstBuffer *buffer)
         gst_buffer_peek_memory (buffer, i), GST_MEMORY_FLAG_READONLY);
 }
 
-/* Cuts one block into a memory a plane, each with its own allocation. */
+/* Splits one block into one memory per plane, each with its own allocation. */
 static GstBuffer *
 split_planes (GstBuffer *whole, const gsize *start, const gsize *end, guint n)
 {

@@ -14,7 +14,7 @@ regions_report (GstBuffer *buffer, const char *type, const Box *boxes, int n)
         (guint) (boxes[i].bottom - boxes[i].top));
 }
 
-/* How regions look. */
+/* Parameters of a region's look. */
 typedef struct
 {
   gboolean outside, ellipse;
@@ -23,7 +23,7 @@ typedef struct
   guint32 color;
 } Look;
 
-/* One component while it is computed, with the error that rounding may bring. */
+/* One component, its expected values so far, and the error that rounding may bring. */
 typedef struct
 {
   GstBuffer *in;
@@ -31,13 +31,12 @@ typedef struct
   const char *settings;
   guint component;
   int width, height; /* samples */
-  int pixels_x,
-      pixels_y; /* of the picture for a sample; with fields, of a field's row */
+  int pixels_x, pixels_y; /* pixels per sample; with fields, rows of a field */
   gboolean fields;
   guint16 *source;
-  double *value, *error; /* what should come out so far */
-  gboolean *filled;      /* bits that do not count are zeros */
-  gboolean *mixed;       /* they may be what they were */
+  double *value, *error; /* expected so far */
+  gboolean *filled;      /* bits outside of the code are zeros */
+  gboolean *mixed;       /* these bits may also be unchanged */
 } Canvas;
 
 static gboolean
@@ -87,7 +86,7 @@ smaller_side (const Box *box)
 
 /* ---- weights ------------------------------------------------------------- */
 
-/* Of the pixels of sample i, the one nearest to the middle of [first, last). */
+/* The pixel of sample i that is nearest to the middle of [first, last). */
 static int
 nearest_pixel (int i, int pixels, int first, int last)
 {
@@ -99,7 +98,7 @@ nearest_pixel (int i, int pixels, int first, int last)
   return nearest;
 }
 
-/* In whole 65536ths: a smaller weight is none. */
+/* A multiple of 1/65536; a smaller weight is 0. */
 static double
 weight_at (const Look *look, const Box *box, int x, int y)
 {
@@ -126,7 +125,7 @@ weight_at (const Look *look, const Box *box, int x, int y)
 
 /* ---- fills --------------------------------------------------------------- */
 
-/* The picture that covers a region, and its error. */
+/* The fill of a region, and its error. */
 typedef struct
 {
   double *value, error;
@@ -138,7 +137,7 @@ floor_divide (int a, int b)
   return a >= 0 ? a / b : -((b - 1 - a) / b);
 }
 
-/* The mean of the block that holds sample (x, y), of the rows of one field. */
+/* The mean of the block that holds sample (x, y), over the rows of one field. */
 static double
 block_mean (const Canvas *canvas, const Box *box, int block, int x, int y)
 {
@@ -198,11 +197,11 @@ blurred (const Canvas *canvas, const char *settings)
   return fill;
 }
 
-/* The fill of one region, or of the outside of all (NULL). */
+/* The fill of one region, or of everything outside all regions (NULL). */
 static Fill
 fill_of (const Canvas *canvas, const Look *look, const Box *box)
 {
-  /* Blocks are as wide as the wider one of both axes asks for. */
+  /* The larger sigma of both axes sets the block width. */
   double sigma = MAX (setting_number (canvas->settings, "sigma", 2.0),
       setting_number (canvas->settings, "sigma-y", -1.0));
   char *settings;
@@ -244,7 +243,7 @@ cover (Canvas *canvas, const Look *look, const Box *box, const Fill *fill)
       canvas->value[i] += weight * (fill->value[i] - canvas->value[i]);
       canvas->error[i] =
           (1.0 - weight) * canvas->error[i] + weight * fill->error;
-      /* A step is rounded, and so is its weight. */
+      /* Both the step and its weight are rounded. */
       if (weight < 1.0)
         canvas->error[i] += 0.5
             + (double) ((1 << GST_VIDEO_INFO_COMP_DEPTH (
@@ -253,7 +252,7 @@ cover (Canvas *canvas, const Look *look, const Box *box, const Fill *fill)
     }
 }
 
-/* Regions in the order in which they follow one another: a stable sort. */
+/* The order in which regions are applied: a stable sort. */
 static int *
 order_of (const Box *boxes, int n)
 {
@@ -302,8 +301,8 @@ compose (Canvas *canvas, const Look *look, const Box *boxes, int n)
   g_free (order);
 }
 
-/* Compares a component. Puts what came out into `expected` where that is right, and takes from
- * `out` the bits that may be anything. */
+/* Compares a component. Stores correct samples of `out` in `expected`, and clears bits of
+ * `out` that may have any value. */
 static void
 check_component (Canvas *canvas, const Look *look, const Box *boxes, int n,
     GstBuffer *out, GstBuffer *expected)

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* regions-oracle: frames of which only regions are covered, or all but those.
+/* regions-oracle: expected frames with covered regions, or with everything outside the
+ * regions covered.
  *
- * Written from the definition of the properties, in double precision, pixel by
- * pixel. Knows nothing of the engine. */
+ * Written from the definition of the properties, in double precision, pixel by pixel,
+ * independently of the engine. */
 #pragma once
 
 #include "picture-oracle.h"
 
-/* In pixels of the frame, which it may exceed; without its right and bottom edges. */
+/* A box in pixels of the frame, which it may exceed. The right and bottom edges are
+ * exclusive. */
 typedef struct
 {
   int left, top, right, bottom;
 } Box;
 
-/* Reports boxes on a buffer, which has to be writable; none may lie left of it or
- * above. */
+/* Attaches boxes to a buffer as regions of interest. The buffer must be writable; no
+ * box may begin left of it or above it. */
 void regions_report (
     GstBuffer *buffer, const char *type, const Box *boxes, int n);
 
-/* Expects `out` to be what `settings` make of `in` when exactly these boxes are
- * regions; keeps both buffers. Understands roi-mode roi-fill roi-shape roi-grow
- * roi-strength roi-feather roi-color, and all that picture_compare() does. */
+/* Expects `out` to be the result of `settings` for `in` when exactly these boxes are
+ * the regions; keeps both buffers. Supports roi-mode roi-fill roi-shape roi-grow
+ * roi-strength roi-feather roi-color, and all settings of picture_compare(). */
 void regions_expect (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
     const char *settings, const Box *boxes, int n, gboolean fields);

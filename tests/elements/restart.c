@@ -7,20 +7,20 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Followed by passed,failed,skipped. Not in the usage, since it is not for users. */
+/* Followed by passed,failed,skipped. Internal, so not in the usage. */
 #define OPTION "--resume"
 
-/* Made ready beforehand: a signal handler must not allocate. */
+/* Prepared in advance, as a signal handler must not allocate. */
 static struct
 {
   char **arguments, **environment;
   sigset_t mask;
-  int n_files; /* all file descriptors are below */
+  int n_files; /* all file descriptors are below this */
   char tally[64];
   gboolean prepared;
 } next;
 
-/* Takes out the two arguments behind the program's name. */
+/* Removes the two arguments after the program's name. */
 static void
 take_tally (int *argc, char **argv, Tally *tally)
 {
@@ -64,8 +64,8 @@ restart_run (void)
   if (!next.prepared)
     return;
   alarm (0);
-  /* What a driver's files stand for, such as the memory of a context, would live
-   * as long as they are open. */
+  /* Open files of a driver would keep objects alive, such as the memory of a
+   * context. */
   for (int file = 3; file < next.n_files; file++)
     (void) fcntl (file, F_SETFD, FD_CLOEXEC);
   pthread_sigmask (SIG_SETMASK, &next.mask, NULL);

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* restart: how the suite goes on behind a test that failed, crashed or hung.
+/* restart: lets the suite continue after a test that failed, crashed or hung.
  *
- * Such a test leaves a process that cannot be trusted: its threads may still run. The
- * program then executes itself anew, hands over the tally, and goes on with the
- * test behind. A process for each test would do so, too, but CUDA does not
- * survive a fork, and takes long to start. */
+ * Such a test leaves the process in an unknown state: its threads may still run. The
+ * program therefore executes itself anew, passes on the tally, and continues with the
+ * next test. A process for each test would do as well, but CUDA does not survive a
+ * fork, and its start is slow. */
 #pragma once
 
-/* Each test that was run or skipped counts once, so that the sum is also the
- * place in the list where the next process goes on. */
+/* Each test that was run or skipped counts once: the sum is also the index in the list
+ * at which the next process continues. */
 typedef struct
 {
   int passed, failed, skipped;
 } Tally;
 
-/* To be called before anything changes the arguments, the environment or the
- * signal mask: the next process gets those of this moment. Takes out of the
- * arguments the tally that the former process has handed over; zeros if this
- * one is the first. */
+/* To be called before anything changes the arguments, the environment or the signal
+ * mask, since the next process gets those of this moment. Removes the tally of the
+ * former process from the arguments; the tally is zero in the first process. */
 void restart_init (int *argc, char **argv, Tally *tally);
 
-/* Says what the next process shall count, should this one end from now on. */
+/* Sets the tally that the next process starts with if this one ends from now on. */
 void restart_prepare (const Tally *tally);
 
-/* Returns only if it failed, or before restart_prepare(): a process that no test
- * has begun in would come to the same end again. Safe in a signal handler. */
+/* Executes the program anew. Returns only on failure, or before restart_prepare():
+ * without a test begun, a new process would end in the same way. Async-signal-safe. */
 void restart_run (void);

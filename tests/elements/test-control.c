@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Properties that a GstControlSource drives: each frame gets the value of its own stream
- * time, also with frames before it in flight. */
+/* Properties driven by a GstControlSource: each frame gets the value at its own stream
+ * time, also while frames before it are in flight. */
 #include "flight-fixture.h"
 
 #include <gst/controller/gstdirectcontrolbinding.h>
@@ -12,7 +12,7 @@
 /* Stream time runs ahead of timestamps by this much. */
 #define AHEAD (3600 * GST_SECOND)
 
-/* The property goes from one value to the other in equal steps, one a frame. */
+/* A property that changes in equal steps from one value to another, one step a frame. */
 typedef struct
 {
   const char *settings, *property;
@@ -81,7 +81,7 @@ frame_time (guint n)
   return n * GST_SECOND / 30;
 }
 
-/* One value for each frame's stream time, which holds until the next. */
+/* Sets one value per frame, at its stream time, which holds until the next. */
 static void
 control (GstElement *element, const Ramp *ramp)
 {
@@ -99,7 +99,7 @@ control (GstElement *element, const Ramp *ramp)
   gst_object_unref (source);
 }
 
-/* Frames with some contrast, dark and bright by turns, and a region in every other one. */
+/* Frames with some contrast, alternately dark and bright; every other one has a region. */
 static GstBuffer *
 make_frame (const Flight *flight, guint n)
 {
@@ -123,7 +123,7 @@ typedef enum
   CONSTANT    /* with the first value */
 } Way;
 
-/* A frame that comes out, and the message about it, as text to be freed. */
+/* An output frame and the message about it as text, which the caller frees. */
 static char *
 describe (Flight *flight)
 {
@@ -217,7 +217,7 @@ is_in_ramps (const char *element, const char *property)
   return FALSE;
 }
 
-/* The properties that can be controlled are those that the test above controls. */
+/* The properties that can be controlled are exactly those that the test above controls. */
 static void
 control_is_complete (void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Buffers of which GstVideoCropMeta says that only a part is the frame. */
+/* Buffers with a GstVideoCropMeta: only a part of the picture is the frame. */
 #include "picture-oracle.h"
 
 #include <gstcudahistogrammeta.h>
@@ -12,7 +12,7 @@
 static const char *const formats[] = { "I420", "NV12", "YUY2", "Y41B", "RGBA",
   "RGB", "GRAY8", "GRAY16_LE", "AYUV" };
 
-/* The part as a buffer of its own, by GStreamer's converter. */
+/* Makes a buffer of the part alone, by GStreamer's converter. */
 static GstBuffer *
 cut_out (GstBuffer *whole, const GstVideoInfo *from, const GstVideoInfo *to,
     guint x, guint y)
@@ -36,7 +36,7 @@ cut_out (GstBuffer *whole, const GstVideoInfo *from, const GstVideoInfo *to,
   return part;
 }
 
-/* A buffer of which the part at x, y is the frame, and that part by itself. */
+/* Makes a buffer in which the part at x, y is the frame, and a buffer of that part alone. */
 static void
 make_cropped (const char *format, guint x, guint y, GstVideoInfo *info,
     GstBuffer **cropped, GstBuffer **part)
@@ -97,15 +97,15 @@ expect_group_error (Filter *filter)
   gst_message_unref (message);
 }
 
-/* The part begins with a group of pixels, such as six of v210, or is refused. GStreamer's converter
- * cannot make the part: it ignores x, or changes codes. */
+/* A part must begin at a group of pixels (v210 has groups of six), or it is refused. GStreamer's
+ * converter cannot make the part: it ignores x, or changes codes. */
 static void
 crop_packed (void)
 {
   static const struct
   {
     const char *format;
-    guint group; /* pixels, beyond a pair */
+    guint group; /* pixels of a group, if more than two */
   } packed[] = { { "v210", 6 }, { "UYVP", 1 }, { "RGB10A2_LE", 1 },
     { "r210", 1 }, { "NV12_10LE32", 6 }, { "NV16_10LE32", 6 },
     { "NV12_10LE40", 4 }, { "GRAY10_LE32", 3 }, { "I420_10BE", 1 },
@@ -164,7 +164,7 @@ crop_packed (void)
   }
 }
 
-/* One that does not lie in its buffer is an error, and nothing is read there. */
+/* A part that exceeds its buffer is an error, and nothing outside the buffer is read. */
 static void
 crop_outside (void)
 {
@@ -190,7 +190,7 @@ crop_outside (void)
   }
 }
 
-/* The buffer's own meta says of a frame that it is larger than all memory. */
+/* The buffer's own GstVideoMeta claims a frame larger than the memory. */
 static void
 crop_beyond_memory (void)
 {
@@ -220,8 +220,8 @@ crop_beyond_memory (void)
   }
 }
 
-/* Upstream may leave it to the element to crop, also if downstream would do it; but not where pixels lie in
- * groups, as in v210. */
+/* Upstream may leave cropping to the element, even if downstream would crop; but not for formats
+ * with groups of pixels, such as v210. */
 static void
 crop_is_offered (void)
 {
@@ -255,7 +255,7 @@ crop_is_offered (void)
         "no answer");
     offered = gst_query_find_allocation_meta (
         query, GST_VIDEO_CROP_META_API_TYPE, NULL);
-    /* A frame that is only read is downstream's. */
+    /* For a frame that is only read, downstream decides. */
     expect (offered == (!has_groups && (downstream || !reads)), "offered: %d",
         offered);
     gst_query_unref (query);
@@ -263,7 +263,7 @@ crop_is_offered (void)
   }
 }
 
-/* The frame is counted, and what is around it is not. */
+/* Only the frame's samples are counted, not those around it. */
 static void
 crop_is_counted (void)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What cannot be done is said once, in words, and is not the end. */
+/* Requests that cannot be fulfilled: each fails once, with a sentence, and the element
+ * recovers. */
 #include "fault-fixture.h"
 #include "flight-fixture.h"
 
@@ -8,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Sends caps and frames until something is refused. A source does not stop at
- * caps: it finds out from the first frame. */
+/* Sends caps and frames until something is refused. A source does not notice refused caps; it
+ * learns of them with the first frame. */
 static GstFlowReturn
 push_until_refused (Filter *filter, const char *format)
 {
@@ -23,7 +24,7 @@ push_until_refused (Filter *filter, const char *format)
   return flow;
 }
 
-/* Sets to PLAYING and links, if that is possible. */
+/* Sets the element to PLAYING and links it, if that is possible. */
 static gboolean
 try_to_play (Filter *filter)
 {
@@ -41,8 +42,7 @@ try_to_open (Filter *filter, const char *settings)
   return try_to_play (filter);
 }
 
-/* What is wrong shows in one error of this kind; put right, the same element
- * plays. */
+/* A wrong setting causes one error of this kind; once corrected, the same element plays. */
 static void
 check_error (const char *format, const char *wrong, const char *right,
     GQuark domain, int code)
@@ -109,7 +109,7 @@ errors_settings (void)
         GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS);
 }
 
-/* Taps that are found wrong while playing. */
+/* Taps that turn out to be wrong while playing. */
 static void
 errors_taps_not_finite (void)
 {
@@ -153,7 +153,7 @@ errors_taps_too_many (void)
   g_string_free (settings, TRUE);
 }
 
-/* RGB has neither luma nor chroma to choose. */
+/* RGB has no luma or chroma to select. */
 static void
 errors_planes_of_rgb (void)
 {
@@ -168,7 +168,7 @@ errors_planes_of_rgb (void)
           GST_STREAM_ERROR_FORMAT);
 }
 
-/* A method that cannot run on the backend that was asked for. */
+/* A method that does not exist for the requested backend. */
 static void
 errors_method_of_other_backend (void)
 {
@@ -183,7 +183,7 @@ errors_method_of_other_backend (void)
         GST_RESOURCE_ERROR_SETTINGS);
 }
 
-/* A property that goes wrong while playing stops at the next frame, with one
+/* A property that becomes invalid while playing stops the stream at the next frame, with one
  * error. */
 static void
 errors_while_playing (void)
@@ -204,7 +204,7 @@ errors_while_playing (void)
   expect (flow == GST_FLOW_ERROR, "flow is %s", gst_flow_get_name (flow));
   filter_expect_error (
       &filter, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS);
-  /* Nothing came out that was not asked for. */
+  /* No frame with the invalid setting came out. */
   while ((out = gst_harness_try_pull (filter.harness)) != NULL)
     gst_buffer_unref (out);
   settings_apply (filter.element, "kernel=scharr-x radius=1");
@@ -220,7 +220,7 @@ errors_while_playing (void)
   filter_close (&filter);
 }
 
-/* Again and again: each failure is told once, none is remembered. */
+/* Repeated failures: each is reported once, and none affects the next. */
 static void
 errors_again_and_again (void)
 {
@@ -238,8 +238,8 @@ errors_again_and_again (void)
   filter_close (&filter);
 }
 
-/* Settings that no caps can put right are refused on the way to PAUSED, again and again, with
- * one error each time; put right, the same element goes there. */
+/* Settings that are invalid for all caps are refused on the way to PAUSED, each time with one
+ * error; once corrected, the same element reaches PAUSED. */
 static void
 errors_before_paused (void)
 {
@@ -283,7 +283,7 @@ errors_before_paused (void)
   }
 }
 
-/* Sends standard output and error to a file, and back. */
+/* Redirects standard output and error to a file, and back. */
 static void
 redirect_output (int file, int saved[2])
 {
@@ -306,8 +306,7 @@ restore_output (const int saved[2])
   }
 }
 
-/* Runs failing filters and returns what they wrote to standard output and
- * error. */
+/* Runs failing filters and returns their output to standard output and error. */
 static char *
 output_of_failures (void)
 {
@@ -338,7 +337,7 @@ output_of_failures (void)
   return text;
 }
 
-/* The bus and the debug log are the places to speak. */
+/* Only the bus and the debug log carry messages: nothing goes to standard output or error. */
 static void
 errors_print_nothing (void)
 {
@@ -352,8 +351,7 @@ errors_print_nothing (void)
   g_free (text);
 }
 
-/* What a GstVideoMeta says of a frame of 32x24 NV12, which has 768 bytes of luma and 384 of
- * chroma. */
+/* A GstVideoMeta for a frame of 32x24 NV12, which has 768 bytes of luma and 384 of chroma. */
 typedef struct
 {
   const char *what;
@@ -364,7 +362,8 @@ typedef struct
   gint stride[2];
 } Lie;
 
-/* Frames whose rows do not all lie in the buffer are refused, and nothing beyond it is read. */
+/* Frames whose rows are not all inside the buffer are refused, and nothing outside the buffer
+ * is read. */
 static void
 errors_metas_that_lie (void)
 {
@@ -412,7 +411,7 @@ errors_metas_that_lie (void)
   }
 }
 
-/* No such device, whatever this machine has. */
+/* A device number that no machine has. */
 static void
 errors_device_id (void)
 {
@@ -427,7 +426,7 @@ errors_device_id (void)
   filter_close (&filter);
 }
 
-/* ---- while a frame is waited for ------------------------------------------ */
+/* ---- waiting for frames ---------------------------------------------------- */
 
 typedef struct
 {
@@ -448,9 +447,9 @@ flush_on_error (GstBus *bus, GstMessage *message, gpointer user)
   return GST_BUS_PASS;
 }
 
-/* A frame that the GPU does not finish is an error of the element, told once; the frames
- * before it arrive, those behind it do not, and after a flush it goes on, even if that
- * comes from whoever hears of the error. */
+/* A frame that the GPU does not finish is an error of the element, reported once. Frames before
+ * it arrive, frames after it do not, and after a flush the element continues, even if the flush
+ * comes from the handler of the error. */
 static void
 errors_while_waiting (void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where there is no CUDA device. */
+/* Behaviour on a machine without a CUDA device. */
 #include "picture-oracle.h"
 
 /* Plays a little with these settings and returns the number of warnings. */
@@ -16,7 +16,7 @@ count_warnings (const char *settings)
   for (guint32 i = 0; i < 5; i++) {
     picture_check_frame (&filter, &info, i, settings);
   }
-  /* Other caps are no new reason to warn. */
+  /* New caps are no reason for another warning. */
   expect (
       filter_caps (&filter, video_caps ("RGBA", 20, 10, NULL)), "caps refused");
   video_info (&info, "RGBA", 20, 10, NULL);
@@ -49,7 +49,7 @@ fallback_warns_once (void)
   expect (n == 1, "%d warnings", n);
 }
 
-/* A method of the GPU asked for with backend=auto is the same case. */
+/* backend=auto with a method of the GPU falls back in the same way. */
 static void
 fallback_of_method (void)
 {
@@ -63,7 +63,7 @@ fallback_of_method (void)
   }
 }
 
-/* Who asks for the CPU gets it, device or not, and needs no warning. */
+/* backend=cpu works with and without a device, and needs no warning. */
 static void
 fallback_not_needed (void)
 {
@@ -77,7 +77,7 @@ fallback_not_needed (void)
   }
 }
 
-/* Asked for explicitly, a device that is not there is an error, each time. */
+/* With backend=cuda a missing device is an error, each time. */
 static void
 fallback_refused (void)
 {

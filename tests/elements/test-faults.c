@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Every call that may fail, failing in its turn.
+/* Makes every call that may fail do so, one at a time.
  *
- * A short pipeline runs again and again, and each time the next fault point of the emulated
- * GPU fails. Whatever point it is, the frames that arrive are right and in order; what stops
- * the pipeline is one error of an element, in a sentence; with backend=auto and frames in
- * system memory a fault of the GPU does not stop it at all, but costs one warning and at most
- * the frames in flight. The same pipeline then runs again, without a fault, and delivers
- * every frame; and when it is freed, nothing is left, but for what a pool of GStreamer leaves that
- * could not make all of its first buffers.
+ * A short pipeline runs again and again; each time the next fault point of the emulated GPU fails.
+ * For every point: the frames that arrive are correct and in order. The pipeline stops with one
+ * error of an element, a sentence. With backend=auto and frames in system memory, a GPU fault does
+ * not stop it, but costs one warning and at most the frames in flight. Then the same pipeline runs
+ * without a fault and delivers every frame. After it is freed nothing is left, except what a pool
+ * of GStreamer leaks that could not make all of its first buffers.
  *
- * From the environment: FAULTS_STRIDE, 127 if not set, takes every so many points, from one on
- * that FAULTS_SEED chooses, a number, or the clock. FAULTS_PIPELINE names the only pipeline to
- * run, such as "outside". */
+ * Environment: FAULTS_STRIDE (default 127) takes every n-th point, starting at one that FAULTS_SEED
+ * (a number; default: the clock) chooses. FAULTS_PIPELINE names the only pipeline to run, such as
+ * "outside". */
 #include "fault-fixture.h"
 #include "fault-run.h"
 #include "own-element.h"
@@ -21,13 +20,12 @@
 #include <string.h>
 
 #define FRAMES 5
-/* A ring times its first eight frames, and has them overlap no others in place. */
+/* A ring times its first eight frames; in place, these do not overlap others. */
 #define MORE_FRAMES_IN_PLACE 7
-/* Also the largest number of frames that a fault may cost. */
+/* Ring depth, which is also the largest number of frames that a fault may cost. */
 #define DEPTH 3
 
-/* Points that a pipeline has are these, apart from the queries of events, of which it has
- * as many as the clock makes of them. */
+/* Kinds whose points are counted: all but event queries, whose number depends on timing. */
 #define COUNTED_POINTS (0x3ffu & ~(unsigned) EMULATED_FAULT_QUERY)
 
 static const struct
@@ -46,23 +44,23 @@ static const struct
       "" },
 };
 
-/* Points that every pipeline has at least, all sweeps together. A sweep that meets fewer has lost
- * sight of them. */
+/* Least number of points over all sweeps of a pipeline. A sweep that meets fewer misses some. */
 #define LEAST_ON_GPU 400
 #define LEAST_ON_CPU 14
-/* Of those, an element that brings no engine with it. */
+/* The same for an element without an engine. */
 #define LEAST_WITHOUT_ENGINE 9
 
-/* A frame takes much less on the CPU than on the emulated GPU, and there are fewer points. */
+/* Divides the stride on the CPU, where a frame is much faster than on the emulated GPU and has
+ * fewer points. */
 #define SHORTER_STRIDE_ON_CPU 32
 
 #define GPU_MEMORY_ROW (G_N_ELEMENTS (memories) - 1)
 
-/* Each way that an element computes. */
+/* One way of computing in an element. */
 typedef struct
 {
   const char *name, *format, *settings;
-  int more_frames; /* than FRAMES */
+  int more_frames; /* in addition to FRAMES */
 } Element;
 
 static const Element elements[] = {
@@ -90,12 +88,12 @@ static const Element elements[] = {
   { "clahe", "GRAY8",
       "cudahisto mode=equalize equalizer=clahe smoothing=0 interval=0", 0 },
   { "overlay", "NV12", "cudahisto mode=overlay interval=0", 0 },
-  /* The base class for elements of other projects. */
+  /* An element of another project, on the base class. */
   { "own", "NV12", "ownelement mark=3", 0 },
   { "own-read", "NV12", "ownelement use=read", 0 },
 };
 
-/* The points to take, and how many there were. */
+/* The points to take, and their number. */
 typedef struct
 {
   const FaultPoints *points;
@@ -125,11 +123,11 @@ sweep_start (const FaultPoints *points, gboolean on_cpu)
   };
 }
 
-/* Frames of 32 pixels of v210: six groups of them a row, and padding. */
+/* A row of 32 pixels of v210: six groups, and padding. */
 #define V210_STRIDE 128
 #define V210_ROW 96
 
-/* Whether no sample of v210 differs by more than 1. */
+/* Whether all samples of v210 differ by at most 1. */
 static gboolean
 words_match (const guint8 *x, const guint8 *y, gsize n)
 {
@@ -144,7 +142,7 @@ words_match (const guint8 *x, const guint8 *y, gsize n)
   return TRUE;
 }
 
-/* Whether no sample differs by more than 1: as exact as methods of other backends are. */
+/* Whether all samples differ by at most 1, which is the accuracy across backends. */
 static gboolean
 frames_match (GBytes *a, GBytes *b, gboolean of_v210)
 {
@@ -161,8 +159,8 @@ frames_match (GBytes *a, GBytes *b, gboolean of_v210)
   return TRUE;
 }
 
-/* Expects frames of `run` that are right, in order, at most `lost` fewer than there were; or a
- * part of them, if `lost` is negative. */
+/* Expects the frames of `run` to be correct, in order, and at most `lost` fewer than sent; or, if
+ * `lost` is negative, any part of them. */
 static void
 expect_frames (const FaultRun *run, const FaultRun *right, int lost)
 {
@@ -183,7 +181,7 @@ expect_frames (const FaultRun *run, const FaultRun *right, int lost)
       "%u frames of %u arrive", run->frames->len, right->frames->len);
 }
 
-/* Expects one sentence for a user, and some detail. Those of GStreamer's base class have no
+/* Expects a sentence for the user, and some detail. Sentences of GStreamer's base class have no
  * full stop. */
 static void
 expect_sentence (const char *text)
@@ -196,8 +194,8 @@ expect_sentence (const char *text)
       "no sentence with detail: %s", text);
 }
 
-/* Expects that something is said, and nothing twice: neighbours may all be hit by the loss of
- * the context that they share, and each has one error of its own. */
+/* Expects at least one message and none twice: the loss of a shared context may hit several
+ * elements, each of which reports one error. */
 static void
 expect_one_error_each (const FaultRun *run)
 {
@@ -218,7 +216,7 @@ expect_one_error_each (const FaultRun *run)
   }
 }
 
-/* Expects what a run with a fault may come to. */
+/* Expects one of the allowed outcomes of a run with a fault. */
 static void
 judge (const FaultRun *run, const FaultRun *right, gboolean may_fall_back,
     gboolean of_gpu)
@@ -252,8 +250,8 @@ expect_all (const FaultRun *run, const FaultRun *right, const char *when)
       right->reports->len);
 }
 
-/* In a context that was lost nothing can be freed. It goes with the context, unless what a pool
- * has left before holds that. Buffers are no longer alive a moment before their memory is freed. */
+/* In a lost context nothing can be freed; memory goes with the context, unless the leak of a pool
+ * holds it. Buffers are finalized a moment before their memory is freed. */
 static void
 expect_nothing_left (
     const FaultPoints *points, const EmulatedLive *before, gboolean lost)
@@ -292,8 +290,8 @@ said (const GPtrArray *texts, const char *words)
   return FALSE;
 }
 
-/* Whether a pool could not make all of its first buffers. GStreamer's pool then forgets those
- * that it has made, and they hold what they are of. */
+/* Whether a pool could not make all of its first buffers. GStreamer's pool then leaks the buffers
+ * that it has made, and everything that they hold. */
 static gboolean
 pool_is_left (const FaultRun *run)
 {
@@ -301,7 +299,7 @@ pool_is_left (const FaultRun *run)
       || said (run->warnings, "not negotiated");
 }
 
-/* One run with a fault, and one without. FALSE: the point was not met. */
+/* One run with a fault, and one without. Returns FALSE when the point was not reached. */
 static gboolean
 run_with_fault (const FaultPoints *points, const char *title,
     const char *description, const FaultRun *right, unsigned kinds, long n,
@@ -335,7 +333,8 @@ run_with_fault (const FaultPoints *points, const char *title,
   return call != NULL;
 }
 
-/* All points of these kinds. Others' threads make a run pass a few more or fewer of them. */
+/* Sweeps over all points of these kinds. Their number varies a little from run to run, because of
+ * other threads. */
 static void
 sweep_points (Sweep *sweep, const char *title, const char *description,
     const FaultRun *right, unsigned kinds, gboolean lasting,
@@ -351,7 +350,7 @@ sweep_points (Sweep *sweep, const char *title, const char *description,
       missed++;
 }
 
-/* Returns the pipeline, to be freed. */
+/* The pipeline's description; the caller frees it. */
 static char *
 describe (const Element *element, guint memory, const char *backend)
 {
@@ -371,7 +370,7 @@ describe (const Element *element, guint memory, const char *backend)
       memories[memory].after);
 }
 
-/* Whether FAULTS_PIPELINE leaves this one in. */
+/* Whether FAULTS_PIPELINE lets this pipeline run. */
 static gboolean
 is_wanted (const Element *element)
 {
@@ -486,7 +485,7 @@ faults_gpu_memory (void)
 }
 #endif
 
-/* With backend=auto the CPU goes on. */
+/* With backend=auto the CPU continues. */
 static void
 faults_fall_back (void)
 {

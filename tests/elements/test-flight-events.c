@@ -6,7 +6,8 @@
   ((GstQueryType) GST_QUERY_MAKE_TYPE ( \
       250, GST_QUERY_TYPE_DOWNSTREAM | GST_QUERY_TYPE_SERIALIZED))
 
-/* What is sent behind frames in flight, and how the sink names it. */
+/* Events and queries that are sent after frames in flight, by their names in the sink's
+ * log. */
 static const char *const kinds[] = { "tag", "gap", "segment", "caps",
   "stream-start", "custom-downstream", "custom-both", "custom-sticky",
   "allocation", "drain", "custom-query", "eos" };
@@ -51,7 +52,7 @@ new_event (const char *kind, guint ratio)
   return event;
 }
 
-/* Whether it goes among the frames in flight, and does not wait for them. */
+/* Whether it is queued among the frames in flight instead of waiting for them. */
 static gboolean
 goes_among_frames (const char *kind)
 {
@@ -84,7 +85,7 @@ typedef struct
 {
   Flight *flight;
   const char *kind;
-  guint ratio; /* of pixels, in new caps */
+  guint ratio; /* pixel aspect ratio of new caps */
 } Sending;
 
 static gpointer
@@ -104,8 +105,9 @@ send_kind (gpointer user)
   return GINT_TO_POINTER (answered);
 }
 
-/* Puts k frames in flight, the first of them held in the sink, and one thing
- * behind them. It arrives after them; if it needs the frames gone, it waits for them. */
+/* Puts k frames in flight, the first of which is held in the sink, and sends one event or
+ * query after them. It must arrive after the frames; if it needs them to be gone, it must
+ * wait for them. */
 static void
 check_behind (Flight *flight, const char *kind, guint k, guint64 *number,
     gboolean untouched)
@@ -124,7 +126,7 @@ check_behind (Flight *flight, const char *kind, guint k, guint64 *number,
     flight_await_held (flight);
   task = task_start (send_kind, &sending);
   if (k > 0 && !goes_among_frames (kind)) {
-    /* Time enough for it to overtake. */
+    /* Enough time to overtake the frames. */
     g_usleep (2000);
     expect (!task_is_done (task), "%s does not wait for %u frames", kind, k);
     flight_let_go (flight);
@@ -134,8 +136,8 @@ check_behind (Flight *flight, const char *kind, guint k, guint64 *number,
     flight_let_go (flight);
   }
   expect (GPOINTER_TO_INT (answered), "%s is refused", kind);
-  /* The filter asks for memory on its own behalf; without work it passes the
-   * question on. */
+  /* The filter sends its own allocation query; when frames pass untouched, it forwards
+   * upstream's. */
   if (untouched || !g_str_equal (kind, "allocation"))
     g_string_append (want, kind);
   if (!untouched && g_str_equal (kind, "caps"))
@@ -145,7 +147,7 @@ check_behind (Flight *flight, const char *kind, guint k, guint64 *number,
   g_string_free (want, TRUE);
 }
 
-/* Each kind behind any number of frames that the filter can hold. */
+/* Each kind, behind any number of frames that the filter can hold. */
 static void
 check_order (const char *filter_settings, guint depth)
 {
@@ -167,7 +169,7 @@ check_order (const char *filter_settings, guint depth)
         flight_flush (flight);
       if (g_str_equal (kinds[i], "stream-start"))
         flight_send_segment (flight);
-      /* And the next one comes out by itself. */
+      /* And the next frame comes out by itself. */
       flight_push (flight, number);
       flight_expect (flight, number++, filter_settings);
     }
@@ -185,7 +187,7 @@ flight_event_order (void)
   check_order ("sigma=0", 3);
 }
 
-/* A source that sends an event with every frame keeps as many frames in flight as one that
+/* A source that sends an event with every frame gets as many frames in flight as one that
  * sends none. */
 static void
 flight_events_keep_overlap (void)
@@ -240,8 +242,8 @@ stop_filter (gpointer element)
   return NULL;
 }
 
-/* Events do not pile up behind a sink that stands still; all arrive once it goes on, and
- * stopping frees those that have not. */
+/* Events do not pile up behind a blocked sink. All arrive when the sink continues;
+ * stopping frees those that have not arrived. */
 static void
 flight_events_are_bounded (void)
 {
@@ -269,7 +271,7 @@ flight_events_are_bounded (void)
     } else {
       Task *stopping = task_start (stop_filter, flight->filter.element);
 
-      /* It has begun to drop what waits, and waits for the sink. */
+      /* By now the filter drops the frames that wait, and waits for the sink. */
       g_usleep (5000);
       flight_let_go (flight);
       task_end (stopping, "stopping");
@@ -280,8 +282,8 @@ flight_events_are_bounded (void)
   }
 }
 
-/* A sticky event that waits among frames when a flush comes still reaches downstream, with
- * the next frame; one that is not sticky is gone with the frames. */
+/* A sticky event that waits among frames during a flush still reaches downstream, with the
+ * next frame; an event that is not sticky is dropped with the frames. */
 static void
 flight_flush_keeps_sticky_events (void)
 {
@@ -302,8 +304,8 @@ flight_flush_keeps_sticky_events (void)
   flight_close (flight);
 }
 
-/* Frames of the old caps come out whole before the new caps, and those of the
- * new caps after them. */
+/* Frames of the old caps come out complete before the new caps, and frames of the new caps
+ * after them. */
 static void
 flight_caps_change (void)
 {
@@ -333,7 +335,7 @@ flight_caps_change (void)
   flight_close (flight);
 }
 
-/* What is not serialized does not wait behind a sink that stands still. */
+/* Events that are not serialized do not wait behind a blocked sink. */
 static void
 flight_oob_events (void)
 {
@@ -357,7 +359,7 @@ flight_oob_events (void)
     flight_send (flight, custom_event (rows[r].type, rows[r].name));
     flight_expect_log (flight, rows[r].name);
   }
-  /* Nor do queries. */
+  /* Nor do queries that are not serialized. */
   expect (gst_harness_query_latency (flight->filter.harness) == 0, "latency");
   flight_let_go (flight);
   task_end (task, "pushing");
@@ -366,8 +368,8 @@ flight_oob_events (void)
 
 /* ---- flushes ------------------------------------------------------------- */
 
-/* A flush reaches a sink that stands still; the pushing thread comes back, what
- * was in flight is gone, and what follows comes out. */
+/* A flush reaches a blocked sink. The pushing thread returns, the frames in flight are
+ * dropped, and later frames come out. */
 static void
 flight_flush_full (void)
 {
@@ -385,7 +387,7 @@ flight_flush_full (void)
       flight_hold (flight);
       task = task_start (push_frames, &pushes);
       flight_await_held (flight);
-      /* At different moments: while the ring fills, and when it is full. */
+      /* At various moments: while the ring fills, and when it is full. */
       g_usleep ((gulong) (round * 500));
       flight_send (flight, gst_event_new_flush_start ());
       flow = task_end (task, "pushing while flushing");
@@ -407,7 +409,7 @@ flight_flush_full (void)
   }
 }
 
-/* A flush also frees a thread that waits with an event or a query. */
+/* A flush also releases a thread that waits with an event or a query. */
 static void
 flight_flush_while_draining (void)
 {

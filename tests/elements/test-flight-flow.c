@@ -2,9 +2,9 @@
 /* Flow returns and quality of service with frames in flight. */
 #include "flight-fixture.h"
 
-/* ---- what downstream says ------------------------------------------------ */
+/* ---- flow returns -------------------------------------------------------- */
 
-/* Fills the ring before a held sink, which then answers so. */
+/* Fills the ring before a held sink, which then returns this flow return. */
 static void
 fill (Flight *flight, guint64 first, guint n)
 {
@@ -14,7 +14,7 @@ fill (Flight *flight, guint64 first, guint n)
   flight_await_held (flight);
 }
 
-/* Pushes until a frame is not taken; returns why. */
+/* Pushes until a frame is not accepted; returns its flow return. */
 static GstFlowReturn
 push_until_refused (Flight *flight, guint64 first, guint most)
 {
@@ -25,7 +25,7 @@ push_until_refused (Flight *flight, guint64 first, guint most)
   return flow;
 }
 
-/* Lets the held frames go and waits until the sink's answer is known. */
+/* Releases the held frames and waits until the sink's flow return is known. */
 static void
 settle (Flight *flight)
 {
@@ -51,15 +51,15 @@ flight_returns (void)
     flight_answer (flight, 1, flows[f]);
     fill (flight, 0, 4);
     settle (flight);
-    /* The answer to a frame in flight comes with the very next one, and those
-     * behind it stay here. */
+    /* The flow return for a frame in flight is given to the very next push, and frames
+     * after it are not pushed downstream. */
     flow = flight_try_push (flight, 4);
     expect (flow == flows[f], "upstream got %s", gst_flow_get_name (flow));
     flow = flight_try_push (flight, 5);
     expect (flow == flows[f], "upstream got %s", gst_flow_get_name (flow));
     flight_expect_log (flight, "0 1 drain");
     filter_expect_silence (&flight->filter);
-    /* A flush opens the way. */
+    /* A flush resets the flow return. */
     flight_answer (flight, 0, GST_FLOW_OK);
     flight_flush (flight);
     while (gst_harness_buffers_in_queue (flight->filter.harness) > 0)
@@ -70,7 +70,7 @@ flight_returns (void)
   }
 }
 
-/* A new segment or stream may be wanted where the last one was not. */
+/* After a refusal downstream may accept a new segment or stream. */
 static void
 flight_eos_is_forgotten (void)
 {
@@ -83,7 +83,7 @@ flight_eos_is_forgotten (void)
     settle (flight);
     flow = flight_try_push (flight, 4);
     expect (flow == GST_FLOW_EOS, "upstream got %s", gst_flow_get_name (flow));
-    /* Told while frames are in flight or not: it makes no difference. */
+    /* It makes no difference whether frames are in flight at that moment. */
     flight_answer (flight, 0, GST_FLOW_OK);
     if (with_stream_start)
       flight_send (flight, gst_event_new_stream_start ("again"));
@@ -98,7 +98,7 @@ flight_eos_is_forgotten (void)
   }
 }
 
-/* Downstream is linked again, which it tells by a RECONFIGURE event. */
+/* Downstream is linked again, which it announces by a RECONFIGURE event. */
 static void
 flight_relink (void)
 {
@@ -122,7 +122,7 @@ flight_relink (void)
     expect (
         gst_pad_link (src, flight->filter.harness->sinkpad) == GST_PAD_LINK_OK,
         "link");
-    /* Frames that were taken before and still in flight may come too. */
+    /* Frames accepted before and still in flight may arrive, too. */
     flight_push (flight, first + 20);
     do {
       out = flight_pull (flight);
@@ -138,8 +138,9 @@ flight_relink (void)
   flight_close (flight);
 }
 
-/* Upstream has no next frame to be answered at: somebody must say that the last
- * ones were not wanted, or the stream seems to have ended well. */
+/* At EOS upstream has no next push that could return the flow return of the last
+ * frames: an error message must report it, or the stream would seem to have ended
+ * well. */
 static void
 flight_refused_at_the_end (void)
 {
@@ -165,7 +166,7 @@ flight_refused_at_the_end (void)
   }
 }
 
-/* Who was told at a frame needs no message at the end. */
+/* If a push has already returned the flow return, EOS needs no message. */
 static void
 flight_refused_before_the_end (void)
 {
@@ -199,7 +200,7 @@ take_with_success (GstPad *pad, GstObject *parent, GstBuffer *buffer)
   return GST_FLOW_CUSTOM_SUCCESS;
 }
 
-/* A success of downstream's own is still a success. */
+/* A custom success flow return is a success. */
 static void
 flight_custom_success (void)
 {
@@ -216,7 +217,7 @@ flight_custom_success (void)
   flight_close (flight);
 }
 
-/* Settings that are wrong hold back no frame of before. */
+/* Invalid settings do not hold back earlier frames. */
 static void
 flight_wrong_settings (void)
 {
@@ -263,7 +264,7 @@ flight_qos (void)
 
       if (is_late)
         l++;
-      /* One that upstream has marked. */
+      /* A frame that upstream has marked. */
       if (i == 8)
         GST_BUFFER_FLAG_SET (in, GST_BUFFER_FLAG_DISCONT);
       if (i == 3)
@@ -298,7 +299,7 @@ flight_qos (void)
   }
 }
 
-/* The message about a dropped frame tells how many were not. */
+/* The message about a dropped frame counts the processed ones. */
 static void
 flight_qos_message (void)
 {

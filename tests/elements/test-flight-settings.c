@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Settings that change while frames are in flight, and settings that change
- * nothing but the way. */
+/* Settings that change while frames are in flight, and settings that affect only the way,
+ * not the result. */
 #include "flight-fixture.h"
 
-/* Frames held in the sink while the settings of others change behind them, and with them the
- * method that auto takes: each keeps those that it was pushed under. */
+/* The sink holds frames while the settings change for later ones, and with them the method
+ * that auto takes: each frame keeps the settings that it was pushed with. */
 static void
 flight_settings_behind_held_frames (void)
 {
@@ -36,7 +36,7 @@ flight_settings_behind_held_frames (void)
   flight_close (flight);
 }
 
-/* One sigma a frame. */
+/* A new sigma for every frame. */
 static void
 flight_sigma_a_frame (void)
 {
@@ -55,7 +55,7 @@ flight_sigma_a_frame (void)
   flight_close (flight);
 }
 
-/* What is rebuilt in between, and passing frames on untouched. */
+/* Changes that rebuild plan or ring in between, and frames that pass untouched. */
 static void
 flight_rebuilt (void)
 {
@@ -96,8 +96,8 @@ flight_rebuilt (void)
   flight_close (flight);
 }
 
-/* What passes untouched is the very buffer that came in, in its place between
- * the others. */
+/* A frame that passes untouched is the same buffer that came in, at its place among the
+ * others. */
 static void
 flight_untouched_between (void)
 {
@@ -129,9 +129,9 @@ flight_untouched_between (void)
   flight_close (flight);
 }
 
-/* ---- ways that change nothing -------------------------------------------- */
+/* ---- settings that do not change the result ------------------------------ */
 
-/* Transfer, slices and depth do not show in the pictures, in no bit. */
+/* Transfer, slices and depth change no bit of the pictures. */
 static void
 check_ways (const char *format, int width, int height, const char *more,
     const char *settings)
@@ -149,7 +149,7 @@ check_ways (const char *format, int width, int height, const char *more,
     const guint n = G_N_ELEMENTS (transfers) * G_N_ELEMENTS (slices);
 
     for (guint i = 0; i < n; i++) {
-      /* In memory of upstream's own, and in the memory offered to it. */
+      /* In upstream's own memory, and in the memory that the filter offers. */
       GstBuffer *in = (i + d) % 2 ? flight_frame_in (flight, pool, 7)
                                   : flight_frame (flight, 7);
 

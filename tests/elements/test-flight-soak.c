@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Everything at random for a while, each frame followed to its end. */
+/* Random operations for a while; each frame is followed to its end. */
 #include "flight-fixture.h"
 
 #define SOAK_SEED 20240817
 #define SOAK_SECONDS 3
 
-/* A frame that should come out, with what it should look like. */
+/* A frame that should come out, and its expected look. */
 typedef struct
 {
   guint64 number;
@@ -17,8 +17,8 @@ typedef struct
 {
   Flight *flight;
   GRand *random;
-  GQueue due;        /* of Due, in order */
-  GString *settings; /* of now, as the oracle reads them */
+  GQueue due;        /* Dues, in order */
+  GString *settings; /* the current ones, as the oracle reads them */
   int width;
   guint64 number;
 } Soak;
@@ -32,7 +32,7 @@ free_due (gpointer data)
   g_free (due);
 }
 
-/* Takes every frame that should be out. */
+/* Takes every frame that should have come out. */
 static void
 take_all (Soak *soak)
 {
@@ -103,7 +103,7 @@ soak_event (Soak *soak)
   }
 }
 
-/* Frames of before a flush may be out or not, but in order and none twice. */
+/* Frames from before a flush may or may not come out, but in order and none twice. */
 static void
 soak_flush (Soak *soak)
 {

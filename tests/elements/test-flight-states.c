@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Stopping with frames in flight: nothing hangs, nothing is left. And the thread that pushes
- * them. */
+/* Stopping with frames in flight: nothing hangs or leaks. And the thread that pushes the
+ * frames. */
 #include "flight-fixture.h"
 
 static gint buffers_alive;
@@ -59,8 +59,8 @@ await_frames_in (GstElement *element, guint64 n)
   expect (frames >= n, "%" G_GUINT64_FORMAT " frames went in", frames);
 }
 
-/* A paused pipeline: the sink holds its first frame, the filter is full, the
- * source waits in it. */
+/* In a paused pipeline the sink holds its first frame, the filter is full, and the source
+ * waits in it. */
 static void
 flight_stop_paused (void)
 {
@@ -109,8 +109,8 @@ block (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
   return GST_PAD_PROBE_OK;
 }
 
-/* The filter alone is stopped while its source pad is blocked and upstream
- * waits in it. */
+/* Only the filter is stopped, while its source pad is blocked and upstream waits in the
+ * filter. */
 static void
 flight_stop_blocked (void)
 {
@@ -148,7 +148,7 @@ flight_stop_blocked (void)
   }
 }
 
-/* What upstream asks for a pool with, as often as it can. */
+/* An allocation query that upstream sends as often as it can. */
 typedef struct
 {
   GstPad *upstream, *src;
@@ -171,8 +171,8 @@ ask_for_pools (gpointer user)
   return NULL;
 }
 
-/* Such queries reach a pad that is not active, and make the base class negotiate: what
- * stopping frees is not made anew, nor freed twice. */
+/* Such queries reach a pad that is not active, and make the base class negotiate: resources
+ * that stopping frees must not be made anew or freed twice. */
 static void
 flight_stop_queried (void)
 {
@@ -290,13 +290,13 @@ typedef struct
 {
   GstPad *src;
   GstElement *element;
-  GstTaskPool *pool; /* for the pusher, or NULL */
+  GstTaskPool *pool; /* for the pushing thread, or NULL */
   gint created, entered, left, strange;
-  GThread *thread; /* atomic: the one that entered */
-  GThread *pushed; /* atomic: the one of the last buffer */
+  GThread *thread; /* atomic: the thread that entered */
+  GThread *pushed; /* atomic: the thread of the last buffer */
 } Pusher;
 
-/* On the thread that posts, as an application does that gives the thread its priority. */
+/* On the posting thread, where an application can give that thread a priority. */
 static GstBusSyncReply
 watch_pusher (GstBus *bus, GstMessage *message, gpointer user)
 {
@@ -342,7 +342,7 @@ note_thread (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
   return GST_PAD_PROBE_OK;
 }
 
-/* The thread that pushes is announced when it is made, on itself when it begins, and when it
+/* The pushing thread is announced when it is made, on itself when it begins, and when it
  * ends, so that an application can give it a pool, a priority or an affinity. */
 static void
 flight_thread_is_announced (void)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Frames in flight: none lost, none mixed up, none kept back. */
+/* Frames in flight: none is lost, mixed up or kept back. */
 #include "flight-fixture.h"
 
 static const guint depths[] = { 1, 2, 4, 8, 64 };
 
 /* ---- order --------------------------------------------------------------- */
 
-/* What belongs to a frame beside its times: flags and metas by its number. */
+/* Attributes of a frame beside its times: flags and metas, by its number. */
 static guint
 flags_of (guint64 number)
 {
@@ -84,7 +84,7 @@ flight_order (void)
 
 /* ---- how many ------------------------------------------------------------ */
 
-/* ring-depth frames are taken while the sink holds the first, and no more. */
+/* While the sink holds the first frame, exactly ring-depth frames are accepted. */
 static void
 check_depth (const char *settings, guint depth)
 {
@@ -112,7 +112,7 @@ check_depth (const char *settings, guint depth)
     flight_expect (flight, i, "sigma=1");
   expect (flight_peak (flight) <= depth, "in-flight-peak is %u",
       flight_peak (flight));
-  /* The frame that the sink holds is out of the ring. */
+  /* The frame that the sink holds has left the ring. */
   expect (depth < 3 || flight_peak (flight) >= depth - 1,
       "in-flight-peak is %u with a sink that stands still",
       flight_peak (flight));
@@ -132,7 +132,7 @@ flight_depth (void)
   }
 }
 
-/* A frame that comes alone comes out, with nothing behind it to push it. */
+/* A lone frame comes out without another frame after it. */
 static void
 flight_alone (void)
 {
@@ -166,7 +166,8 @@ on_freed (gpointer freed, GstMiniObject *object)
   g_atomic_int_set ((gint *) freed, 1);
 }
 
-/* When a frame is out, nobody holds its input any more, nor has written to it. */
+/* Once a frame is out, nobody holds its input any more, and nobody has written to
+ * it. */
 static void
 flight_input_is_free (void)
 {
@@ -194,7 +195,8 @@ flight_input_is_free (void)
   flight_close (flight);
 }
 
-/* A source whose pool has little more than the filter may hold never starves. */
+/* A source never starves, even if its pool has only a few buffers more than the filter
+ * may hold. */
 static gpointer
 push_from_pool (gpointer user)
 {
@@ -245,7 +247,7 @@ flight_small_source_pool (void)
   flight_close (flight);
 }
 
-/* ---- what is told of them ------------------------------------------------ */
+/* ---- statistics and latency ---------------------------------------------- */
 
 static void
 flight_statistics (void)
@@ -258,8 +260,8 @@ flight_statistics (void)
         g_strdup_printf ("sigma=1 ring-depth=4 transfer=%s", transfers[t]);
     Flight *flight = flight_open (settings, "NV12", 64, 48, NULL);
     const guint64 bytes = test_on_cuda () ? 12 * flight->info.size : 0;
-    /* Copies of pageable memory are done when they are queued, and a frame may be
-     * out before the next comes in. */
+    /* A copy of pageable memory is complete when the call returns, so that a frame may
+     * be out before the next comes in. */
     const guint least =
         test_on_cuda () && g_str_equal (transfers[t], "pageable") ? 1 : 2;
 
@@ -286,7 +288,7 @@ flight_statistics (void)
   }
 }
 
-/* Frames in flight take no time that a pipeline would have to wait. */
+/* Frames in flight add no latency that a pipeline would have to wait for. */
 static void
 flight_latency (void)
 {

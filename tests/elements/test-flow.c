@@ -2,7 +2,7 @@
 /* Events, order, flushes, states, flow returns, timestamps and flags. */
 #include "picture-oracle.h"
 
-/* ---- what leaves the filter, in order ------------------------------------ */
+/* ---- order of the filter's output ------------------------------------------ */
 
 typedef struct
 {
@@ -70,8 +70,8 @@ custom_event (const char *name)
       GST_EVENT_CUSTOM_DOWNSTREAM, gst_structure_new_empty (name));
 }
 
-/* Serialized events keep their place between buffers, and end of stream comes
- * last, when everything is out. */
+/* Serialized events keep their place between buffers, and EOS comes last, after all
+ * frames. */
 static void
 flow_event_order (void)
 {
@@ -120,7 +120,7 @@ flow_event_order (void)
   recorder_clear (&recorder);
 }
 
-/* Events arrive with all that was in them. */
+/* Events arrive with all their contents. */
 static void
 flow_events_unchanged (void)
 {
@@ -160,8 +160,8 @@ flow_events_unchanged (void)
   filter_close (&filter);
 }
 
-/* A flush throws away what is on its way; what comes after is filtered as if
- * nothing had been. */
+/* A flush drops the frames in flight; later frames are filtered as if nothing had
+ * happened. */
 static void
 flow_flush (void)
 {
@@ -182,7 +182,7 @@ flow_flush (void)
         "a buffer is taken while flushing");
     gst_harness_push_event (filter.harness, gst_event_new_flush_stop (TRUE));
     gst_harness_push_event (filter.harness, gst_event_new_segment (&segment));
-    /* Some of the five may have come out before. */
+    /* Some of the five frames may have come out before the flush. */
     while ((out = gst_harness_try_pull (filter.harness)) != NULL) {
       expect (GST_BUFFER_OFFSET (out) < 5, "unknown buffer %" G_GUINT64_FORMAT,
           GST_BUFFER_OFFSET (out));
@@ -202,7 +202,7 @@ flow_flush (void)
   filter_close (&filter);
 }
 
-/* After end of stream a flush opens the way again. */
+/* After EOS a flush lets frames through again. */
 static void
 flow_flush_after_eos (void)
 {
@@ -261,7 +261,7 @@ flow_state_cycles (void)
   filter_close (&filter);
 }
 
-/* Every state, up and down, without a frame. */
+/* All states, up and down, without a frame. */
 static void
 flow_states_without_frames (void)
 {
@@ -280,7 +280,7 @@ flow_states_without_frames (void)
   filter_close (&filter);
 }
 
-/* An element that was never used goes away without a trace. */
+/* An element that was never used can be freed and leaves nothing behind. */
 static void
 flow_dispose_unused (void)
 {
@@ -320,7 +320,7 @@ flow_qos (void)
   gst_buffer_unref (out);
   expect (
       filter_drain_bus (&filter, GST_MESSAGE_QOS, NULL) >= 1, "no QoS message");
-  /* Switched off, nothing is dropped. */
+  /* With qos=false nothing is dropped. */
   settings_apply (filter.element, "qos=false");
   gst_harness_push_upstream_event (filter.harness,
       gst_event_new_qos (
@@ -364,7 +364,7 @@ flow_timestamps_and_flags (void)
   Filter filter;
 
   filter_start (&filter, "sigma=1", &info, "NV12", 32, 24, NULL);
-  /* The first buffer is where the base class may mark a discontinuity. */
+  /* The base class may mark the first buffer as a discontinuity. */
   gst_buffer_unref (filter_process (&filter, picture_new (&info, 0)));
   for (guint i = 0; i < G_N_ELEMENTS (flags); i++) {
     GstBuffer *in = picture_new (&info, i), *out;
@@ -394,7 +394,7 @@ flow_timestamps_and_flags (void)
   filter_close (&filter);
 }
 
-/* A buffer marked as a gap is still a picture. */
+/* A buffer with the flag GAP is still a picture. */
 static void
 flow_gap_buffer (void)
 {
@@ -412,7 +412,7 @@ flow_gap_buffer (void)
   filter_close (&filter);
 }
 
-/* ---- what downstream says ------------------------------------------------ */
+/* ---- flow returns -------------------------------------------------------- */
 
 static GstPadProbeReturn
 answer_with_flow (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
@@ -428,14 +428,14 @@ answer_with_flow (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
   return GST_PAD_PROBE_HANDLED;
 }
 
-/* More frames than any filter holds. */
+/* More frames than any filter holds in flight. */
 enum
 {
   MANY = 64
 };
 
-/* Downstream's answer reaches upstream, at the latest when the frames that the
- * filter holds are through; the filter itself posts no error about it. */
+/* Downstream's flow return reaches upstream, at the latest when the frames in flight
+ * are through; the filter itself posts no error about it. */
 static void
 flow_returns (void)
 {
@@ -464,7 +464,7 @@ flow_returns (void)
   }
 }
 
-/* Many frames without waiting: all come out, in order, each filtered. */
+/* Many frames pushed without waiting: all come out, in order and filtered. */
 static void
 flow_many_frames (void)
 {
@@ -488,7 +488,7 @@ flow_many_frames (void)
   filter_close (&filter);
 }
 
-/* Upstream may write to its buffer again as soon as it alone holds it. */
+/* Upstream may write to its buffer again as soon as nobody else holds a reference. */
 static void
 flow_input_is_released (void)
 {
@@ -508,7 +508,7 @@ flow_input_is_released (void)
 
 /* ---- scheduling ------------------------------------------------------------ */
 
-/* An upstream that could be pulled from, as a file that is parsed. */
+/* An upstream element that supports pull mode, such as a source of files. */
 static gboolean
 offer_pull (GstPad *pad, GstObject *parent, GstQuery *query)
 {
@@ -531,8 +531,8 @@ accept_any_mode (
   return TRUE;
 }
 
-/* Frames are pushed from a thread of the element: it neither offers nor takes pulling,
- * whatever upstream can do. */
+/* Frames are pushed from a thread of the element: it neither offers nor uses pull mode,
+ * even if upstream supports it. */
 static void
 flow_push_only (void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Every format at every kind of size, against the oracle. */
+/* Every format at every kind of size, compared with the oracle. */
 #include "picture-oracle.h"
 
 static const struct
@@ -8,8 +8,8 @@ static const struct
 } sizes[] = { { 1, 1 }, { 2, 1 }, { 1, 2 }, { 17, 13 }, { 64, 36 },
   { 325, 241 } };
 
-/* Runs every format and size through one filter, so that each is a change of
- * caps from the one before, and reports all that differ. */
+/* Runs all formats and sizes through one filter, so that each is a change of caps, and reports all
+ * that differ. */
 static void
 check_formats (const char *settings, const char *more)
 {
@@ -72,7 +72,7 @@ formats_all_planes (void)
   check_formats ("sigma=1.5 planes=all", NULL);
 }
 
-/* A derivative has no mean: what comes out is the zero level and the bias. */
+/* A derivative of a flat picture is the zero level plus the bias. */
 static void
 formats_derivative (void)
 {
@@ -86,8 +86,8 @@ formats_border_constant (void)
       "sigma=1.2 border=constant border-color=0x80ff8000 planes=all", NULL);
 }
 
-/* Only one kind of plane: the others come out as copies. Formats that have no
- * such plane go through untouched; RGB has no luma and no chroma to choose. */
+/* Only one kind of plane is filtered; the others are copied. Formats without such a plane pass
+ * untouched; RGB has no luma or chroma to select. */
 static void
 check_selection (const char *planes)
 {
@@ -141,7 +141,7 @@ formats_planes_alpha (void)
   check_selection ("alpha");
 }
 
-/* Zero levels follow the range in the caps. */
+/* Zero levels follow the range of the caps. */
 static void
 formats_colorimetry (void)
 {
@@ -168,7 +168,7 @@ formats_colorimetry (void)
     }
 }
 
-/* A setting that gives derivatives of chroma, around grey. */
+/* Settings whose result is a derivative of chroma, around grey. */
 static void
 formats_derivative_chroma (void)
 {
@@ -176,7 +176,7 @@ formats_derivative_chroma (void)
       "kernel=sobel-y scale=0.25 bias=0.25 neutral-chroma=false", NULL);
 }
 
-/* All of it, with alpha, in the frames of a format that has them in one plane. */
+/* The same with planes=all, which includes alpha; some formats have it in the same plane. */
 static void
 formats_derivative_all (void)
 {
@@ -184,8 +184,8 @@ formats_derivative_all (void)
       "kernel=prewitt-x radius=2 scale=0.05 bias=0.5 planes=all", NULL);
 }
 
-/* Edges are grey, as the element's page shows them, on every kind of format: also a
- * picture whose colours change. */
+/* Edges are grey by default, as the element's page shows, in all kinds of formats, even where only
+ * the colours of the picture change. */
 static void
 formats_derivative_is_grey (void)
 {
@@ -216,7 +216,7 @@ formats_derivative_is_grey (void)
   }
 }
 
-/* A bias brightens, and leaves the tint alone. */
+/* A bias changes brightness, but not the tint. */
 static void
 formats_bias_without_tint (void)
 {
@@ -229,8 +229,7 @@ formats_bias_without_tint (void)
   }
 }
 
-/* The planes of a format are laid over differently for one kernel than for another, also
- * from frame to frame. */
+/* The engine's planes for a format may differ from kernel to kernel, also from frame to frame. */
 static void
 formats_kernel_changes (void)
 {
@@ -250,9 +249,9 @@ formats_kernel_changes (void)
   filter_close (&filter);
 }
 
-/* Where each component lies comes from GStreamer's own functions here, not from its
- * table of formats or from the oracle: scaled by a half, a picture of one colour comes
- * half as far from its zero levels. */
+/* Takes the positions of components from GStreamer's unpack functions, not from its table of
+ * formats or from the oracle. Scaling by a half must halve a flat picture's distance from the zero
+ * levels. */
 static void
 check_packing (const char *format)
 {
@@ -261,8 +260,8 @@ check_packing (const char *format)
     WIDTH = 8,
     HEIGHT = 2
   };
-  /* A, Y, U, V in 16 bits; those of Y are 16 and those of U and V 128 times 256 away
-   * from zero, in limited range. */
+  /* A, Y, U, V of 16 bits. In limited range, Y is 16 * 256 from black, and U and V are 128 * 256
+   * from their zero level. */
   static const guint16 colour[] = { 0xffff, 0x9000, 0x6000, 0xa000 };
   static const guint16 halved[] = { 0xffff, 0x5000, 0x7000, 0x9000 };
   guint16 pixels[4 * WIDTH * HEIGHT];
@@ -310,7 +309,8 @@ formats_packing (void)
   }
 }
 
-/* Expects the samples of `packed` where GStreamer finds them, which has planes of them made. */
+/* Expects the samples of `packed` to be those that GStreamer finds when it unpacks the picture into
+ * planes. */
 static void
 expect_unpacked (const char *format, const char *planar, int width)
 {
@@ -339,7 +339,7 @@ expect_unpacked (const char *format, const char *planar, int width)
     guint16 *a = picture_samples (in, &packed, c, &n);
     guint16 *b = picture_samples (out, &planes, c, &m);
 
-    /* GStreamer does not repeat the 2 bits of alpha in all formats. */
+    /* GStreamer does not replicate the 2 bits of alpha in all formats. */
     for (gsize i = 0; c == GST_VIDEO_COMP_A && i < MIN (n, m); i++) {
       a[i] >>= 8;
       b[i] >>= 8;
@@ -370,7 +370,7 @@ formats_packed (void)
   for (guint f = 0; f < G_N_ELEMENTS (formats); f++)
     for (int width = 1; width <= 20; width++) {
       test_context ("format=%s width=%d", formats[f][0], width);
-      /* GStreamer reads beyond rows of odd widths of UYVP. */
+      /* For UYVP of odd width, GStreamer reads beyond the rows. */
       if (width % 2 == 0 || !g_str_equal (formats[f][0], "UYVP"))
         expect_unpacked (formats[f][0], formats[f][1], width);
     }
@@ -408,7 +408,7 @@ check_short_rows (const char *format, int width)
   gst_object_unref (bus);
 }
 
-/* GStreamer's rows of such widths have no room for the last pixel. */
+/* GStreamer's rows of such widths are too short for the last pixel. */
 static void
 formats_short_rows (void)
 {
@@ -417,7 +417,7 @@ formats_short_rows (void)
   check_short_rows ("NV16_10LE32", 15);
 }
 
-/* Sets all bits of words of 16 bits from `depth` on, or none of them. */
+/* Sets, or clears, all bits of 16-bit words from bit `depth` on. */
 static void
 set_bits_above (GstBuffer *buffer, guint depth, gboolean set)
 {
@@ -433,8 +433,8 @@ set_bits_above (GstBuffer *buffer, guint depth, gboolean set)
   gst_buffer_unmap (buffer, &map);
 }
 
-/* Expects a picture to come out the same with those bits set, but for the bits themselves: what is only copied
- * keeps them. */
+/* Expects the same result with these bits set, except for the bits themselves, which copied samples
+ * keep. */
 static void
 check_stray_bits (const char *settings, const char *format)
 {
@@ -459,7 +459,7 @@ check_stray_bits (const char *settings, const char *format)
   filter_close (&filter);
 }
 
-/* Tables have no entries for bits of a sample above its depth, which ought to be 0. */
+/* Tables have no entries for bits of a sample above its depth, which should be 0. */
 static void
 formats_stray_bits (void)
 {

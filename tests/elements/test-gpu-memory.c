@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Frames that come and go in the GPU's memory, or in one memory and go in another. */
+/* Frames in GPU memory on both sides, or on one side only. */
 #include "fault-fixture.h"
 #include "gpu-memory-fixture.h"
 #include "histo-oracle.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* A picture of a number, in the GPU's memory. */
+/* The picture of a number, in GPU memory. */
 static GstBuffer *
 picture_on_gpu (GstBufferPool *pool, const GstVideoInfo *info, guint32 number)
 {
@@ -18,7 +18,7 @@ picture_on_gpu (GstBufferPool *pool, const GstVideoInfo *info, guint32 number)
   return copy;
 }
 
-/* Expects the picture of a number, filtered. Takes the buffer. */
+/* Expects a buffer to be the filtered picture of a number. Takes the buffer. */
 static void
 expect_filtered (GstBuffer *out, const GstVideoInfo *info, guint32 number,
     const char *settings)
@@ -33,7 +33,7 @@ expect_filtered (GstBuffer *out, const GstVideoInfo *info, guint32 number,
 
 /* ---- from and to every memory -------------------------------------------- */
 
-/* Opens a filter between memories, in a context that its neighbours could share. */
+/* Opens a filter between memory kinds, with a context that its neighbours can share. */
 static void
 open_between (Filter *filter, const char *settings, GstObject *context,
     const char *out_caps)
@@ -53,7 +53,7 @@ caps_of_memory (gboolean gpu)
   return gpu ? "video/x-raw(" GPU_MEMORY ")" : "video/x-raw";
 }
 
-/* A filter between memories, and what it needs; checks pictures. */
+/* A filter between memory kinds, and the objects that it needs; checks pictures. */
 typedef struct
 {
   Filter filter;
@@ -83,7 +83,7 @@ bridge_close (Bridge *bridge)
   gst_object_unref (bridge->context);
 }
 
-/* Filters a picture of this format; returns what is wrong with it, or NULL. */
+/* Filters a picture of this format; returns a description of the difference, or NULL. */
 static char *
 bridge_check (Bridge *bridge, const char *format, int width, int height,
     const char *more, guint32 seed)
@@ -156,7 +156,7 @@ check_formats (const char *settings, gboolean in_gpu, gboolean out_gpu)
   bridge_close (&bridge);
 }
 
-/* The formats that the library has in every version from 1.22 on. */
+/* The formats that every version of the library from 1.22 on supports. */
 static void
 gpu_memory_formats_offered (void)
 {
@@ -187,7 +187,7 @@ gpu_memory_formats_up (void)
   check_formats ("sigma=1.2", FALSE, TRUE);
 }
 
-/* Nothing to compute, but the memory is another. */
+/* Nothing is computed, but the memory kind changes. */
 static void
 gpu_memory_formats_untouched (void)
 {
@@ -195,7 +195,7 @@ gpu_memory_formats_untouched (void)
   check_formats ("sigma=0", FALSE, TRUE);
 }
 
-/* By every way over the bus, and with every kind of work. */
+/* All transfers over the bus, and all kinds of work. */
 static void
 gpu_memory_settings (void)
 {
@@ -219,7 +219,7 @@ gpu_memory_settings (void)
   }
 }
 
-/* What a buffer is in counts, not what caps say. */
+/* The memory kind of the buffer counts, not that of the caps. */
 static void
 gpu_memory_mislabelled (void)
 {
@@ -250,7 +250,7 @@ gpu_memory_mislabelled (void)
   }
 }
 
-/* Buffers that only their memory tells the strides of. */
+/* Buffers whose strides only their memory knows. */
 static void
 gpu_memory_without_meta (void)
 {
@@ -290,12 +290,13 @@ gpu_memory_without_meta (void)
   }
 }
 
-/* Large enough that regions are covered in place in GPU memory, too. */
+/* Large enough for in-place regions in GPU memory, too. */
 #define LARGE_WIDTH 8192
 #define LARGE_HEIGHT 2048
 
-/* Frames with regions and frames without by turns: those change their memory only if they must. So do
- * all if nobody holds them and, with `in_place`, the settings and the size allow that. */
+/* Frames with and without regions alternate. Frames without keep their memory unless it must
+ * change. Frames with regions keep it, too, if nobody holds them and, with `in_place`, the settings
+ * and the size allow it. */
 static void
 check_regions (const char *settings, gboolean in_gpu, gboolean out_gpu,
     gboolean held, gboolean in_place, gboolean large)
@@ -318,7 +319,7 @@ check_regions (const char *settings, gboolean in_gpu, gboolean out_gpu,
     GstBuffer *picture = picture_new (&info, n), *out;
     GstBuffer *in = in_gpu ? gpu_copy (pool, picture, &info)
                            : gst_buffer_copy_deep (picture);
-    /* Compared, but not read: it may be gone. */
+    /* Only compared, not read: it may have been freed. */
     const GstBuffer *const pushed = in;
     const gboolean same = in_gpu == out_gpu
         && (n_boxes == 0 || (in_place && !held && (large || !in_gpu)));
@@ -365,9 +366,9 @@ gpu_memory_regions (void)
   check_regions (cases[0].settings, TRUE, TRUE, FALSE, TRUE, TRUE);
 }
 
-/* ---- which memory -------------------------------------------------------- */
+/* ---- memory kinds -------------------------------------------------------- */
 
-/* Caps from upstream, what downstream takes, and what comes of it. */
+/* Caps from upstream, caps that downstream accepts, and the expected outcome. */
 static void
 gpu_memory_negotiation (void)
 {
@@ -408,7 +409,7 @@ gpu_memory_negotiation (void)
   }
 }
 
-/* Whether caps of frames, not of single fields, name system memory last. */
+/* Whether system memory is the last memory kind of the caps of whole frames. */
 static gboolean
 ends_with_system_memory (GstCaps *caps)
 {
@@ -422,8 +423,8 @@ ends_with_system_memory (GstCaps *caps)
       GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY);
 }
 
-/* Upstream is asked for the GPU's memory first, whatever downstream wants, and never
- * for formats that it does not have. */
+/* Upstream is asked for GPU memory first, regardless of downstream, and never for formats that GPU
+ * memory does not support. */
 static void
 gpu_memory_preferred (void)
 {
@@ -451,8 +452,7 @@ gpu_memory_preferred (void)
   }
 }
 
-/* Every format that comes to the CPU in the GPU's memory, which GStreamer's library
- * then copies. */
+/* Every format with GPU memory on input and backend=cpu: GStreamer's library copies the frames. */
 static void
 check_formats_on_cpu (GstObject *context)
 {
@@ -477,7 +477,7 @@ check_formats_on_cpu (GstObject *context)
   }
 }
 
-/* The CPU asks for none of it, and takes what comes all the same. */
+/* With backend=cpu the filter asks for no GPU memory, but accepts it. */
 static void
 gpu_memory_and_the_cpu (void)
 {
@@ -549,8 +549,8 @@ pad_is_on_gpu (GstElement *pipeline, const char *element, const char *name)
   return on_gpu;
 }
 
-/* Filters in a row keep frames on the GPU, and share its context. What takes anything gets them in
- * system memory, as a file should have them. */
+/* Consecutive filters keep frames on the GPU and share its context. A neighbour that accepts any
+ * memory gets system memory, as a file sink should. */
 static void
 gpu_memory_row (void)
 {
@@ -593,7 +593,7 @@ gpu_memory_row (void)
   gst_object_unref (pipeline);
 }
 
-/* Several pipelines at once, of which some end while others go on. */
+/* Several pipelines at once; some end while others continue. */
 static void
 gpu_memory_pipelines (void)
 {
@@ -643,8 +643,8 @@ method_taken (const char *settings, gboolean on_gpu, const char *caps)
   return method;
 }
 
-/* Which one is fastest differs where frames overlap each other: whole ones in the GPU's
- * memory, if that belongs to no stream, on some GPUs, if the build has code for those. */
+/* The fastest method may depend on whether frames overlap: on some GPUs whole frames in GPU memory
+ * that belongs to no stream do, if the build has code for those GPUs. */
 static void
 gpu_memory_method (void)
 {
@@ -672,8 +672,8 @@ gpu_memory_method (void)
 
 /* ---- frames in flight ---------------------------------------------------- */
 
-/* Frames of a small pool, which get back there only if the filter lets go of them,
- * and not before it has read them. */
+/* Frames of a small pool return to it only if the filter releases them, and must not return before
+ * it has read them. */
 static void
 gpu_memory_in_flight (void)
 {
@@ -704,7 +704,7 @@ gpu_memory_in_flight (void)
           "frame %u does not come, or another", n);
       expect_filtered (gst_buffer_ref (outs[n]), &info, n, "sigma=1");
     }
-    /* Some outlive everything else. */
+    /* Some frames outlive everything else. */
     for (guint32 n = 0; n + 2 < G_N_ELEMENTS (outs); n++)
       gst_buffer_unref (outs[n]);
     gpu_pool_free (pool);
@@ -714,15 +714,15 @@ gpu_memory_in_flight (void)
   }
 }
 
-/* Frames that are told of, which are waited for, and others, which may not be: all come
- * in order and as `filter` makes them, and what is told is of its frame. */
+/* Frames that are reported, which the filter waits for, and others, which it may not wait for: all
+ * come out in order and equal `filter`'s result, and each report belongs to its frame. */
 static void
 check_told_of (const char *settings, const char *filter, gboolean streams)
 {
   enum
   {
     N_FRAMES = 24,
-    TOLD = 3 /* of so many, the first */
+    TOLD = 3 /* the first of every TOLD frames */
   };
   GstCaps *caps = gpu_caps ("NV12", 64, 48, NULL);
   GstBufferPool *pool;
@@ -784,7 +784,7 @@ gpu_memory_told_of (void)
     check_told_of (rows[i / 2].settings, rows[i / 2].filter, i % 2);
 }
 
-/* Flushes, EOS and changes of settings between frames that are not waited for. */
+/* Flushes, EOS and changes of settings between frames that nothing waits for. */
 static void
 gpu_memory_events (void)
 {
@@ -799,7 +799,7 @@ gpu_memory_events (void)
   Bridge bridge;
 
   bridge_open (&bridge, settings->str, TRUE, TRUE);
-  /* For a while nothing computes on the GPU. */
+  /* For a while the GPU computes nothing. */
   gst_harness_set_sink_caps_str (
       bridge.filter.harness, "video/x-raw(" GPU_MEMORY "); video/x-raw");
   video_info (&info, "NV12", 64, 48, NULL);
@@ -856,7 +856,7 @@ gpu_memory_streams (void)
 
 /* ---- cudahisto ----------------------------------------------------------- */
 
-/* Frames that are only read pass in the very same memory, if they may. */
+/* A frame that is only read passes in the same memory, if downstream accepts it. */
 static void
 gpu_memory_analyze (void)
 {
@@ -900,7 +900,7 @@ gpu_memory_analyze (void)
 
 /* ---- contexts ------------------------------------------------------------ */
 
-/* Frames may come in any context, and change it. */
+/* Frames may arrive in any context, and change contexts. */
 static void
 gpu_memory_other_contexts (void)
 {
@@ -944,8 +944,8 @@ gpu_memory_other_contexts (void)
   }
 }
 
-/* Frames of another device than was asked for go through system memory; without a
- * device asked for, the filter goes where they are. */
+/* Frames of another device than the requested one go through system memory. If no device is
+ * requested, the filter uses the device of the frames. */
 static void
 gpu_memory_other_devices (void)
 {
@@ -983,8 +983,8 @@ gpu_memory_other_devices (void)
   gst_object_unref (other);
 }
 
-/* A context is told to the application, answered to neighbours, taken from the
- * application, and let go. */
+/* A context is announced to the application, answered to neighbours, accepted from the application,
+ * and released. */
 static void
 gpu_memory_context_sharing (void)
 {
@@ -1026,7 +1026,7 @@ gpu_memory_context_sharing (void)
   gst_object_unref (context);
 }
 
-/* Starts a filter whose first kernel is said to be missing in this context. */
+/* Starts a filter whose first kernel is reported as missing in this context. */
 static GstStateChangeReturn
 open_refused (Filter *filter, const FaultPoints *points, const char *settings,
     GstObject *context)
@@ -1045,15 +1045,15 @@ open_refused (Filter *filter, const FaultPoints *points, const char *settings,
   return result;
 }
 
-/* A GPU whose context is shared, but for which this build has no kernels: another GPU computes,
- * and a warning says that frames must be in system memory. Without another one, or with that GPU
- * asked for, starting fails with an error of the element; with backend=auto the CPU computes. */
+/* A GPU with a shared context but without kernels in this build: another GPU computes, and a
+ * warning says that frames must be in system memory. Without another GPU, or with that GPU
+ * requested, starting fails with an error of the element; with backend=auto the CPU computes. */
 static void
 gpu_memory_refused (void)
 {
   static const struct
   {
-    const char *settings, *active; /* NULL: it does not start */
+    const char *settings, *active; /* NULL: the filter does not start */
     guint device;
   } rows[] = {
     { "sigma=1", "cuda", 1 },
@@ -1096,8 +1096,8 @@ gpu_memory_refused (void)
   }
 }
 
-/* The pool that is offered upstream makes such memory, in that context: a buffer for each
- * frame in flight, and one to be filled. */
+/* The pool offered upstream makes GPU memory in that context: one buffer for each frame in flight,
+ * and one to be filled. */
 static void
 check_offered_pool (const char *settings, gboolean out_gpu, guint in_flight)
 {
@@ -1142,8 +1142,8 @@ gpu_memory_offered_pool (void)
   check_offered_pool ("sigma=1 ring-depth=3", TRUE, 3);
 }
 
-/* Frames that pass may be kept by whoever is downstream, any number of them: nobody
- * upstream is to count on getting them back. */
+/* Downstream may keep any number of frames that pass: upstream must not rely on getting them
+ * back. */
 static void
 gpu_memory_offers_nothing_of_others (void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* When cudahisto's alarms go on and off. Pictures are of 100 grey samples, so that
- * a sample is a share of 0.01. */
+/* cudahisto's alarms: when they are raised and cleared. Pictures have 100 grey samples,
+ * so that one sample is a share of 0.01. */
 #include "histo-oracle.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ open_grey (Filter *filter, const char *settings)
   g_free (all);
 }
 
-/* The message of one picture of these codes. */
+/* The message about one picture of these codes. */
 static GstMessage *
 message_of (Filter *filter, const guint8 codes[SAMPLES])
 {
@@ -56,7 +56,7 @@ expect_alarms (GstMessage *message, const char *want)
   gst_message_unref (message);
 }
 
-/* With the settings of first use. */
+/* With the default settings. */
 static void
 histo_alarms_defaults (void)
 {
@@ -79,14 +79,14 @@ histo_alarms_defaults (void)
   filter_close (&filter);
 }
 
-/* Levels go down and up again in steps of one code. */
+/* Levels fall and rise in steps of one code. */
 static void
 histo_alarms_walk_levels (void)
 {
   gboolean dark = FALSE, bright = FALSE;
   Filter filter;
 
-  /* Codes 50.7 and 204.3; off at 76.2 and 178.8. */
+  /* Raised at codes 50.7 and 204.3; cleared at 76.2 and 178.8. */
   open_grey (&filter,
       "alarm-dark=0.199 alarm-bright=0.801 alarm-hysteresis=0.1 alarm-flat=0");
   for (int step = 0; step < 4 * 256; step++) {
@@ -104,7 +104,7 @@ histo_alarms_walk_levels (void)
   filter_close (&filter);
 }
 
-/* Without hysteresis they go off where they go on. */
+/* Without hysteresis they are cleared where they are raised. */
 static void
 histo_alarms_without_hysteresis (void)
 {
@@ -132,7 +132,7 @@ histo_alarms_walk_spreads (void)
   gboolean flat = FALSE;
   Filter filter;
 
-  /* Codes 12.75, and 17.85 for off. */
+  /* Raised at code 12.75, cleared at 17.85. */
   open_grey (&filter, "alarm-flat=0.05 alarm-hysteresis=0.02");
   for (int step = 0; step < 4 * 64; step++) {
     const int spread = step / 64 % 2 ? step % 64 : 63 - step % 64;
@@ -152,7 +152,7 @@ histo_alarms_walk_spreads (void)
 
 /* ---- scenes -------------------------------------------------------------- */
 
-/* Gives so many samples a code that the frame before has not. */
+/* Gives this number of samples a code that the frame before does not have. */
 static void
 change_samples (guint8 codes[SAMPLES], int n, int *fresh)
 {
@@ -160,8 +160,8 @@ change_samples (guint8 codes[SAMPLES], int n, int *fresh)
   memset (codes, *fresh, (size_t) n);
 }
 
-/* A cut is told once. More is told only when the picture has calmed down in
- * between, to below the threshold less the hysteresis. */
+/* A cut is reported once. The next is reported only after the picture has calmed down to
+ * below the threshold less the hysteresis. */
 static void
 histo_alarms_scenes (void)
 {
@@ -176,7 +176,7 @@ histo_alarms_scenes (void)
     { 0, FALSE },
     { 0, FALSE },
     { 51, TRUE },
-    { 100, FALSE }, /* flashes: told once */
+    { 100, FALSE }, /* flashes: reported once */
     { 100, FALSE },
     { 45, FALSE }, /* not calm yet */
     { 100, FALSE },
@@ -210,7 +210,7 @@ histo_alarms_scenes (void)
   filter_close (&filter);
 }
 
-/* With a threshold of 0 any change is one, after any frame that is the same as before. */
+/* With a threshold of 0 every change counts, after a frame equal to the one before. */
 static void
 histo_alarms_scenes_from_zero (void)
 {
@@ -229,7 +229,7 @@ histo_alarms_scenes_from_zero (void)
       codes[1] = n % 3 == 1 ? 1 : 0;
       message = message_of (&filter, codes);
       test_context ("frame %u with %s", n, settings[s]);
-      /* Two changes in a row are one. */
+      /* Two consecutive changes count as one. */
       expect (histo_flag (message, "scene-change") == (n == 1),
           "scene-change is %d", n != 1);
       gst_message_unref (message);
@@ -248,7 +248,7 @@ histo_alarms_scenes_from_zero (void)
   }
 }
 
-/* The same share of all codes, wherever they are, is the same scene. */
+/* The same histogram is the same scene, wherever the codes are in the picture. */
 static void
 histo_alarms_moved_picture (void)
 {
@@ -269,7 +269,7 @@ histo_alarms_moved_picture (void)
   filter_close (&filter);
 }
 
-/* Frames in between that are not counted are not compared with. */
+/* Frames that are not counted are not compared. */
 static void
 histo_alarms_compare_counted_frames (void)
 {
@@ -296,8 +296,8 @@ histo_alarms_compare_counted_frames (void)
   filter_close (&filter);
 }
 
-/* The first frame of a stream compares with none of the stream before, and no alarm is
- * still on. */
+/* The first frame of a stream is not compared with the stream before, and no alarm is
+ * still raised. */
 static void
 histo_alarms_new_stream (void)
 {
@@ -315,14 +315,14 @@ histo_alarms_new_stream (void)
   expect_alarms (message_of_grey (&filter, 200), "f");
   expect_alarms (message_of_grey (&filter, 200), "f");
   gst_harness_push_event (filter.harness, gst_event_new_stream_start ("third"));
-  /* Neither dark nor flat but by the hysteresis. */
+  /* Dark or flat only within the hysteresis. */
   expect_alarms (message_of (&filter, greys), "");
   filter_close (&filter);
 }
 
 /* ---- colours ------------------------------------------------------------- */
 
-/* Chroma has no brightness; of R, G and B each has its share. */
+/* Chroma has no brightness; R, G and B are weighted. */
 static void
 histo_alarms_colors (void)
 {
@@ -365,7 +365,7 @@ histo_alarms_colors (void)
   }
 }
 
-/* What has no brightness raises no alarm. */
+/* Components without brightness raise no alarm. */
 static void
 histo_alarms_without_brightness (void)
 {
@@ -389,7 +389,8 @@ histo_alarms_without_brightness (void)
   }
 }
 
-/* New thresholds hold from the next frame on; what is on stays so by them. */
+/* New thresholds apply from the next frame on; a raised alarm stays or is cleared by
+ * them. */
 static void
 histo_alarms_thresholds_while_playing (void)
 {

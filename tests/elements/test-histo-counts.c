@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* cudahisto's counters, in every format, against the samples themselves. */
+/* cudahisto's counters in every format, compared with the samples themselves. */
 #include "histo-oracle.h"
 
 #include <string.h>
 
 static const int all_bins[] = { 2, 16, 255, 256, 1000, 65536 };
 
-/* Pushes one picture, whose message must be right; NULL or what is wrong. */
+/* Pushes one picture, whose message must be correct; returns NULL or a description of the
+ * difference. */
 static char *
 count_picture (Filter *filter, const GstVideoInfo *info, GstBuffer *picture,
     const char *settings)
@@ -22,7 +23,8 @@ count_picture (Filter *filter, const GstVideoInfo *info, GstBuffer *picture,
   return problem;
 }
 
-/* Sends caps of this size, and counts pictures with numbers of bins from first on, step apart. */
+/* Sends caps of this size, and counts pictures with the numbers of bins `first`, `first` + `step`
+ * and so on. */
 static void
 check_size (Filter *filter, const char *format, int width, int height,
     const char *more, const PictureLayout *layout, guint first, guint step,
@@ -52,8 +54,8 @@ check_size (Filter *filter, const char *format, int width, int height,
   }
 }
 
-/* Every number of bins with every size; of frames that are interlaced or laid out in another way one,
- * which changes with size and format. */
+/* Every number of bins with every size; for interlaced frames and unusual layouts only one number
+ * per size, which varies with size and format. */
 static void
 check_formats (
     const int (*sizes)[2], const char *more, const PictureLayout *layout)
@@ -93,7 +95,7 @@ histo_counts_large (void)
   check_formats (sizes, NULL, NULL);
 }
 
-/* What lies between rows and planes counts nowhere. */
+/* Bytes between rows and planes are not counted. */
 static void
 histo_counts_padded (void)
 {
@@ -115,7 +117,7 @@ histo_counts_interlaced (void)
   check_formats (sizes, "interlace-mode=mixed", NULL);
 }
 
-/* Pictures of one code: all in one bin, each a different one in turn. */
+/* Flat pictures, each of a different code: all samples are in one bin. */
 static void
 histo_counts_flat (void)
 {
@@ -138,7 +140,7 @@ histo_counts_flat (void)
 
 /* ---- planes -------------------------------------------------------------- */
 
-/* Expects one error that speaks of the planes, and no more with further frames. */
+/* Expects one error about the planes, and no more with further frames. */
 static void
 expect_planes_error (Filter *filter)
 {
@@ -205,9 +207,9 @@ histo_counts_planes (void)
   g_string_free (problems, TRUE);
 }
 
-/* Planes that the format lacks, set while playing. As long as upstream could send another
- * format, frames are counted as before; with an upstream that cannot, there is one error, and
- * after planes that the format has, frames are counted again. */
+/* Planes that the format lacks, set while playing. While upstream can send another format, frames
+ * are counted as before. If upstream cannot, there is one error, and frames are counted again after
+ * planes that the format has are set. */
 static void
 histo_counts_planes_put_right (void)
 {
@@ -249,7 +251,7 @@ histo_counts_planes_put_right (void)
 
 /* ---- methods and ways ---------------------------------------------------- */
 
-/* All methods of the backend count the same. */
+/* All methods of the backend give the same counters. */
 static void
 histo_counts_methods (void)
 {
@@ -281,7 +283,7 @@ histo_counts_methods (void)
     }
 }
 
-/* A method of the other backend is refused in words. */
+/* A method of the other backend is refused with a sentence. */
 static void
 histo_counts_foreign_method (void)
 {
@@ -329,7 +331,7 @@ histo_counts_transfers (void)
 
 /* ---- without a device ---------------------------------------------------- */
 
-/* The CPU takes over, and says so once. */
+/* The CPU takes over, with one warning. */
 static void
 histo_counts_fallback (void)
 {
@@ -362,7 +364,7 @@ histo_counts_fallback (void)
   }
 }
 
-/* Asked for explicitly, a device that is not there is an error. */
+/* With backend=cuda a missing device is an error. */
 static void
 histo_counts_no_device (void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* cudahisto with mode=equalize, against the formulas of equalize.h, computed here
- * once more and in double precision. */
+/* cudahisto with mode=equalize, compared with the formulas of equalize.h, computed
+ * again here in double precision. */
 #include "flight-fixture.h"
 #include "histo-oracle.h"
 
@@ -13,8 +13,8 @@
 
 /* ---- the oracle ---------------------------------------------------------- */
 
-/* Ties and single precision; and what is rounded twice on its way, as an even
- * table under a strength. */
+/* Tolerances in codes: ties and single precision; and values that are rounded twice,
+ * such as an even table with a strength. */
 #define ROUNDED_ONCE 0.53
 #define ROUNDED_TWICE 1.03
 
@@ -22,7 +22,7 @@ typedef struct
 {
   int black, white;
   double *code; /* [white - black + 1] */
-  guint frames; /* that it has seen */
+  guint frames; /* frames seen so far */
 } Table;
 
 static void
@@ -78,7 +78,7 @@ luma_of (GstBuffer *picture, const GstVideoInfo *info, gsize *n)
   return luma;
 }
 
-/* Takes from each bin what is above the limit, and shares it out. */
+/* Cuts each bin at the limit and distributes the excess. */
 static void
 limit_counts (double *counts, int bins, double limit)
 {
@@ -96,7 +96,8 @@ limit_counts (double *counts, int bins, double limit)
     counts[i] += each + (i % step == 0 && i / step < rest);
 }
 
-/* A frame's own table, of all its samples. A limit below 0: the global one. */
+/* A frame's own table, from all its samples. limit < 0: without clipping, as global
+ * equalization. */
 static double *
 own_table (const Table *table, const guint16 *luma, gsize n, double clip_limit)
 {
@@ -124,7 +125,7 @@ own_table (const Table *table, const guint16 *luma, gsize n, double clip_limit)
   return counts;
 }
 
-/* The table after another frame. */
+/* The smoothed table after another frame. */
 static void
 table_follow (Table *table, GstBuffer *picture, const GstVideoInfo *info,
     const char *settings)
@@ -146,7 +147,8 @@ table_follow (Table *table, GstBuffer *picture, const GstVideoInfo *info,
   g_free (equalizer);
 }
 
-/* Expects all but luma, or red, green and blue, to be as it was, padding too. */
+/* Expects all samples but luma, or red, green and blue, to be unchanged, and padding
+ * too. */
 static void
 expect_rest (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info)
 {
@@ -163,7 +165,7 @@ expect_rest (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info)
   gst_buffer_unref (copy);
 }
 
-/* Expects `out` to be `in` under the table, within so many codes. */
+/* Expects `out` to be `in` mapped by the table, within a tolerance in codes. */
 static void
 expect_mapped (const Table *table, GstBuffer *in, GstBuffer *out,
     const GstVideoInfo *info, double strength, double tolerance)
@@ -203,8 +205,8 @@ is_mapped (const GstVideoInfo *info, guint c)
   return GST_VIDEO_INFO_IS_RGB (info) ? c < 3 : c == 0;
 }
 
-/* Noise, whose luma, or red, green and blue, is `span` wide from `low`, both in
- * parts of all codes. */
+/* Noise whose luma, or red, green and blue, covers `span` from `low` on, as shares of
+ * full scale. */
 static GstBuffer *
 low_contrast (const GstVideoInfo *info, guint32 seed, double low, double span)
 {
@@ -227,7 +229,7 @@ low_contrast (const GstVideoInfo *info, guint32 seed, double low, double span)
   return picture;
 }
 
-/* Luma that rises from left to right over an eighth of the codes. */
+/* Luma that rises from left to right over an eighth of all codes. */
 static GstBuffer *
 ramp (const GstVideoInfo *info)
 {
@@ -288,7 +290,7 @@ static const struct
   { "RGBA", NULL },
 };
 
-/* One frame through a filter of its own; takes it. */
+/* Filters one frame, which it takes, with a new filter. */
 static void
 check_frame (Filter *filter, const GstVideoInfo *info, GstBuffer *in,
     const char *settings)
@@ -301,7 +303,7 @@ check_frame (Filter *filter, const GstVideoInfo *info, GstBuffer *in,
   table_follow (&table, in, info, settings);
   expect_mapped (&table, in, out, info, strength,
       strength == 1.0 ? ROUNDED_ONCE : ROUNDED_TWICE);
-  /* What is told is the frame that goes on. */
+  /* The report is about the frame that leaves. */
   histo_expect (histo_message (filter), out, info, settings);
   histo_expect_silence (filter);
   g_free (table.code);
@@ -309,7 +311,7 @@ check_frame (Filter *filter, const GstVideoInfo *info, GstBuffer *in,
   gst_buffer_unref (out);
 }
 
-/* The first frame of all these, by its own table. */
+/* The first frame of each kind, by its own table. */
 static void
 histo_equalize_global (void)
 {
@@ -329,7 +331,7 @@ histo_equalize_global (void)
     }
 }
 
-/* The sums of a frame's counts rise as the codes do. */
+/* Expects the cumulative counts to rise in proportion to the codes. */
 static void
 expect_flat (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info)
 {
@@ -388,8 +390,8 @@ histo_equalize_flat (void)
     }
 }
 
-/* Red, green and blue of one pixel move together, unless one of them would leave
- * the codes. */
+/* Red, green and blue of a pixel change by the same amount, unless one would leave the
+ * code range. */
 static void
 histo_equalize_colors (void)
 {
@@ -434,7 +436,7 @@ histo_equalize_colors (void)
   }
 }
 
-/* Codes outside of the nominal range count and go as its ends. */
+/* Codes outside of the nominal range are counted and mapped as its ends. */
 static void
 histo_equalize_range (void)
 {
@@ -470,7 +472,8 @@ histo_equalize_range (void)
 
 static const int sizes[][2] = { { 1, 1 }, { 17, 11 }, { 2, 90 }, { 325, 241 } };
 
-/* A frame in an odd layout, with a region and times, which the result has too. */
+/* A frame in an unusual layout, with a region and times, which the result must have,
+ * too. */
 static void
 check_in_place (Filter *filter, const GstVideoInfo *info, const char *settings)
 {
@@ -586,7 +589,7 @@ attach_ramp (GstElement *element)
   gst_object_unref (source);
 }
 
-/* A controller gives every frame its own. */
+/* A controller sets a strength for every frame. */
 static void
 histo_equalize_strength_controlled (void)
 {
@@ -608,7 +611,8 @@ histo_equalize_strength_controlled (void)
 
 /* ---- frames after one another -------------------------------------------- */
 
-/* Takes a picture, which the table follows: it comes out mapped by it. */
+/* Filters a picture, updates the table with it, and expects the result of that
+ * table. */
 static void
 check_followed (Filter *filter, Table *table, GstBuffer *in,
     const GstVideoInfo *info, const char *settings)
@@ -621,7 +625,7 @@ check_followed (Filter *filter, Table *table, GstBuffer *in,
   gst_buffer_unref (out);
 }
 
-/* With each of these the table starts anew. */
+/* Events after which the table starts anew. */
 typedef enum
 {
   CUT_FLUSH,
@@ -644,8 +648,8 @@ push_cut (Filter *filter, Cut cut)
   gst_harness_push_event (filter->harness, gst_event_new_segment (&segment));
 }
 
-/* Pushes frames of which all from `step` on are brighter, and expects a table that
- * follows them, and that starts anew with the cut before frame `at`. */
+/* Pushes frames that are brighter from `step` on, and expects a table that follows
+ * them, and that starts anew with the cut before frame `at`. */
 static void
 check_smoothing (
     const char *format, const char *settings, guint step, guint at, Cut cut)
@@ -704,7 +708,7 @@ histo_equalize_new_stream (void)
   check_cut (CUT_STREAM);
 }
 
-/* So does a frame of another size. */
+/* A frame of another size starts anew, too. */
 static void
 histo_equalize_new_caps (void)
 {
@@ -722,7 +726,7 @@ histo_equalize_new_caps (void)
   filter_close (&filter);
 }
 
-/* And so do frames after others that passed as they were, with nobody told of any. */
+/* So do frames after others that passed untouched and unreported. */
 static void
 histo_equalize_after_rest (void)
 {
@@ -756,7 +760,7 @@ histo_equalize_after_rest (void)
 
 /* ---- tiles --------------------------------------------------------------- */
 
-/* One tile is one table. */
+/* A single tile gives the global table. */
 static void
 histo_equalize_clahe_one_tile (void)
 {
@@ -778,7 +782,7 @@ histo_equalize_clahe_one_tile (void)
     }
 }
 
-/* The code that equalize.h gives to all of a picture of one code. */
+/* The code that equalize.h gives to a flat picture. */
 static double
 uniform_code (const Table *table, int code, int samples, double clip_limit)
 {
@@ -794,8 +798,8 @@ uniform_code (const Table *table, int code, int samples, double clip_limit)
   return result;
 }
 
-/* All tiles are alike, and as many samples are counted in each as there are in
- * one of a picture that the tiles divide. */
+/* All tiles have the same size, and each counts as many samples as a tile of a picture
+ * that the tiles divide evenly. */
 static void
 check_uniform (const char *format, int code, int tiles, double clip_limit)
 {
@@ -838,7 +842,7 @@ histo_equalize_clahe_uniform (void)
     }
 }
 
-/* A picture of one code keeps it. */
+/* A flat picture keeps its code. */
 static void
 histo_equalize_uniform (void)
 {
@@ -862,16 +866,16 @@ histo_equalize_uniform (void)
     }
 }
 
-/* Settings that change while playing give what they would have from the start,
- * where no frame before matters. */
+/* Settings that change while playing have the same result as from the start, where
+ * earlier frames do not matter. */
 static void
 histo_equalize_changes (void)
 {
-  /* The empty one stands for the most tiles. */
+  /* The empty one stands for the largest number of tiles. */
   static const char *const steps[] = { "equalizer=clahe", "tiles-x=3",
     "clip-limit=40", "tiles-y=1 clip-limit=1", "strength=0.5",
     "equalizer=global", "", "strength=1", "clip-limit=0" };
-  /* A tile of 16 bits has a table of 65,536 codes: 64 by 64 of them take minutes. */
+  /* A tile of 16 bits has a table of 65,536 codes: 64 by 64 tiles take minutes. */
   static const struct
   {
     const char *format, *most_tiles;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* cudahisto with frames in flight: none is lost, none counted twice, and what is
- * said of each was counted under one setting. */
+/* cudahisto with frames in flight: none is lost or counted twice, and each report was
+ * counted with one set of settings. */
 #include "flight-fixture.h"
 #include "histo-oracle.h"
 
-/* The number of the frame that a message is about. */
+/* The number of the frame of a message. */
 static guint64
 number_of (GstMessage *message)
 {
@@ -12,7 +12,7 @@ number_of (GstMessage *message)
       histo_time (message, "timestamp"), 30, GST_SECOND);
 }
 
-/* Takes the next message: of this frame, counted under these settings. */
+/* Takes the next message, which must be about this frame, counted with these settings. */
 static void
 expect_message (Flight *flight, guint64 number, const char *settings)
 {
@@ -26,14 +26,14 @@ expect_message (Flight *flight, guint64 number, const char *settings)
   gst_buffer_unref (picture);
 }
 
-/* Takes the next frame, which is as it was. */
+/* Takes the next frame, which must be unchanged. */
 static void
 expect_frame (Flight *flight, guint64 number)
 {
   flight_expect (flight, number, "planes=");
 }
 
-/* A frame may be counted a moment after it was seen to come out. */
+/* A frame may be counted a moment after it has come out. */
 static void
 expect_stats (Flight *flight, guint64 frames, guint64 counted)
 {
@@ -77,7 +77,7 @@ histo_flight_depths (void)
   }
 }
 
-/* Frames that are not counted do not go up. */
+/* Frames that are not counted are not uploaded. */
 static void
 histo_flight_stats (void)
 {
@@ -117,7 +117,7 @@ push_eos (gpointer user)
       gst_harness_push_event (flight->filter.harness, gst_event_new_eos ()));
 }
 
-/* End of stream waits for what is in flight, and all of it is told. */
+/* EOS waits for the frames in flight, and all of them are reported. */
 static void
 histo_flight_eos (void)
 {
@@ -141,7 +141,7 @@ histo_flight_eos (void)
   flight_close (flight);
 }
 
-/* A flush takes with it the frames in flight, and what there was to say of them. */
+/* A flush drops the frames in flight and their reports. */
 static void
 histo_flight_flush (void)
 {
@@ -154,7 +154,7 @@ histo_flight_flush (void)
     for (guint64 n = 0; n < depth; n++)
       flight_push (flight, n);
     flight_await_held (flight);
-    /* Frame 0 has been told of, and hangs in the sink. */
+    /* Frame 0 has been reported, and is held in the sink. */
     flight_flush (flight);
     flight_let_go (flight);
     flight_push (flight, 50);
@@ -219,7 +219,7 @@ distance_of (Filter *filter)
   return distance;
 }
 
-/* A picture of one grey, and how far it is from the last. */
+/* The scene change that is reported for a flat grey picture. */
 static double
 distance_of_grey (Filter *filter, const GstVideoInfo *info, guint8 code)
 {
@@ -230,7 +230,7 @@ distance_of_grey (Filter *filter, const GstVideoInfo *info, guint8 code)
   return distance_of (filter);
 }
 
-/* What has other bins, or another format, is not compared with what was. */
+/* Histograms with other bins or another format are not compared. */
 static void
 histo_flight_forgets (void)
 {
@@ -254,7 +254,7 @@ histo_flight_forgets (void)
   filter_close (&filter);
 }
 
-/* Nor is what has other components. */
+/* Nor are those with other components. */
 static void
 histo_flight_forgets_components (void)
 {
@@ -278,7 +278,7 @@ histo_flight_forgets_components (void)
   filter_close (&filter);
 }
 
-/* Nor is what comes after frames that nobody was told of. */
+/* Nor are those after frames that were not reported. */
 static void
 histo_flight_forgets_at_rest (void)
 {
@@ -316,8 +316,8 @@ histo_flight_forgets_at_rest (void)
   }
 }
 
-/* A setting that is what it was, and another way to the same counts, are no
- * reason to lose the last frame. */
+/* Setting the same value again, and another way to the same counters, keep the last frame
+ * for comparison. */
 static void
 check_remembers (const char *format, const char *planes)
 {
@@ -353,16 +353,16 @@ histo_flight_remembers (void)
   check_remembers ("GBRA", "planes=all");
 }
 
-/* ---- who hears of a frame ------------------------------------------------ */
+/* ---- handlers of a frame's message --------------------------------------- */
 
-/* What is done when the message of a frame is posted, on the thread that pushes. */
+/* Actions when the message of a frame is posted, on the thread that pushes. */
 typedef struct Hearer
 {
   Flight *flight;
   guint64 number; /* of the frame */
   void (*act) (struct Hearer *hearer);
-  Task *upstream;     /* pushes until a flush; or NULL */
-  gint entered, free; /* it waits for the latter */
+  Task *upstream;     /* pushes until a flush, or NULL */
+  gint entered, free; /* the handler waits until `free` is set */
   gint done;
 } Hearer;
 
@@ -383,7 +383,7 @@ on_message (GstBus *bus, GstMessage *message, gpointer user)
   return GST_BUS_PASS;
 }
 
-/* As sources do it: nothing is pushed between the flush and the segment. */
+/* As a source does it: pushes nothing between flush and segment. */
 static void
 seek (Hearer *hearer)
 {
@@ -394,8 +394,8 @@ seek (Hearer *hearer)
   flight_send_segment (hearer->flight);
 }
 
-/* An application seeks when it hears of a frame: that frame and those behind it are gone,
- * the next ones come, and nothing waits for itself. */
+/* An application seeks in the handler of a frame's message: that frame and those after it
+ * are dropped, later frames come, and nothing deadlocks. */
 static void
 histo_flight_seek_at_message (void)
 {
@@ -415,7 +415,7 @@ histo_flight_seek_at_message (void)
       gst_bus_set_sync_handler (flight->filter.bus, on_message, &hearer, NULL);
       hearer.upstream = task_start (push_frames, &pushes);
       flight_await_flag (&hearer.entered, "no message");
-      /* Upstream has come to wait in the filter by now, or does so during the flush. */
+      /* Upstream already waits in the filter, or does so during the flush. */
       if (depth % 2)
         g_usleep (2000);
       g_atomic_int_set (&hearer.free, TRUE);
@@ -433,8 +433,8 @@ histo_flight_seek_at_message (void)
     }
 }
 
-/* Nor do two seeks wait for each other, the one of another thread and that of who hears of
- * a frame. */
+/* Nor do two seeks deadlock, one from another thread and one from the handler of a frame's
+ * message. */
 static void
 histo_flight_seeks_at_message (void)
 {
@@ -475,7 +475,8 @@ send_word (Hearer *hearer)
           GST_EVENT_CUSTOM_DOWNSTREAM, gst_structure_new_empty ("word")));
 }
 
-/* It sends an event after the frames that upstream has sent: it comes behind them. */
+/* The handler sends an event after the frames that upstream has sent: it arrives after
+ * them. */
 static void
 histo_flight_event_at_message (void)
 {
@@ -501,7 +502,7 @@ histo_flight_event_at_message (void)
 
 /* ---- settings ------------------------------------------------------------ */
 
-/* The settings that a message was counted under, by what is in it. */
+/* The settings with which a message was counted, from its contents. */
 static char *
 settings_of (GstMessage *message)
 {
@@ -524,7 +525,7 @@ settings_of (GstMessage *message)
   return g_string_free (settings, FALSE);
 }
 
-/* Takes all messages: in order, each right by itself. Returns how many. */
+/* Takes all messages, which must be in order and each correct. Returns their number. */
 static guint64
 expect_right_messages (Flight *flight)
 {
@@ -550,7 +551,7 @@ expect_right_messages (Flight *flight)
   return n;
 }
 
-/* Pushes frames while one of these settings is set after the other, at random. */
+/* Pushes frames while one of these settings after the other is set, at random. */
 static void
 push_under_changes (Flight *flight, const char *const *steps, guint n_steps,
     guint64 frames, guint32 seed)
@@ -571,7 +572,7 @@ push_under_changes (Flight *flight, const char *const *steps, guint n_steps,
     expect_frame (flight, n);
 }
 
-/* What is counted changes behind frames in flight: every frame is told of, under
+/* The counted components change behind frames in flight: every frame is reported, with the
  * settings of one moment. */
 static void
 histo_flight_settings (void)
@@ -597,7 +598,7 @@ histo_flight_settings (void)
   }
 }
 
-/* And so do the way, and whether anything is counted at all. */
+/* The same while the transfer changes, and whether anything is counted at all. */
 static void
 histo_flight_ways (void)
 {
@@ -631,7 +632,7 @@ histo_flight_ways (void)
   g_free (backend);
 }
 
-/* Bins that change with every frame. */
+/* The number of bins changes with every frame. */
 static void
 histo_flight_bins_a_frame (void)
 {
@@ -655,7 +656,7 @@ histo_flight_bins_a_frame (void)
 
 /* ---- answers and drops --------------------------------------------------- */
 
-/* Downstream's answer reaches upstream, without an error of the filter's own. */
+/* Downstream's flow return reaches upstream, without an error of the filter itself. */
 static void
 histo_flight_answers (void)
 {
@@ -673,7 +674,7 @@ histo_flight_answers (void)
         gst_flow_get_name (flow), gst_flow_get_name (answers[a]));
     for (guint64 n = 0; n < 4; n++)
       expect_message (flight, n, "");
-    /* At most those that were done before the answer came. */
+    /* At most the frames that were complete before the flow return. */
     expect (filter_drain_bus (
                 &flight->filter, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING, NULL)
             == 0,
@@ -682,7 +683,8 @@ histo_flight_answers (void)
   }
 }
 
-/* The frame after one that came too late is marked, in a copy if others hold it. */
+/* The frame after one that came too late is marked as a discontinuity; in a copy if others
+ * hold it. */
 static void
 histo_flight_qos (void)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* cudahisto looks at frames: what comes out is what went in. */
+/* cudahisto only reads frames: they leave as they came. */
 #include "flight-fixture.h"
 #include "histo-oracle.h"
 
 #define MAX_MEMORIES 4
 
-/* What there is to a buffer, but for its samples. */
+/* Everything about a buffer except its samples. */
 typedef struct
 {
   GstBuffer *buffer;
@@ -20,7 +20,7 @@ looks_of (GstBuffer *buffer)
 {
   Looks looks = { .buffer = buffer,
     .n_memories = gst_buffer_n_memory (buffer),
-    /* That flag is between a buffer and its pool. */
+    /* This flag is private to a buffer and its pool. */
     .flags = GST_BUFFER_FLAGS (buffer) & ~(guint) GST_BUFFER_FLAG_TAG_MEMORY,
     .pts = GST_BUFFER_PTS (buffer),
     .dts = GST_BUFFER_DTS (buffer),
@@ -34,7 +34,7 @@ looks_of (GstBuffer *buffer)
   return looks;
 }
 
-/* All but the buffer itself. */
+/* Compares everything except the buffer's identity. */
 static void
 expect_alike (const Looks *a, const Looks *b)
 {
@@ -60,7 +60,7 @@ static const guint frame_flags[] = { 0, GST_BUFFER_FLAG_DISCONT,
   GST_BUFFER_FLAG_HEADER | GST_BUFFER_FLAG_RESYNC, GST_BUFFER_FLAG_GAP,
   GST_VIDEO_BUFFER_FLAG_TFF | GST_VIDEO_BUFFER_FLAG_RFF };
 
-/* A picture with everything that a frame may have on it. */
+/* A picture with everything that a frame may carry. */
 static GstBuffer *
 decorated (const GstVideoInfo *info, guint32 n)
 {
@@ -95,7 +95,7 @@ expect_region (GstBuffer *buffer, guint n)
 
 /* ---- nothing attached ---------------------------------------------------- */
 
-/* The very same buffers, some of which are counted, none of which is touched. */
+/* The same buffers leave; some are counted, none is changed. */
 static void
 check_same_buffers (const char *settings, int counted)
 {
@@ -144,7 +144,7 @@ histo_frames_not_counted (void)
   check_same_buffers ("cudahisto interval=3600000000000", 1);
 }
 
-/* Nothing to tell anyone: nothing is counted. */
+/* Without anybody to report to, nothing is counted. */
 static void
 histo_frames_idle (void)
 {
@@ -169,7 +169,7 @@ histo_frames_are_released (void)
 
 /* ---- with a meta --------------------------------------------------------- */
 
-/* Whoever else holds the frame sees nothing of the meta; the memory is shared. */
+/* Other holders of the frame do not see the meta; the memory is shared. */
 static void
 histo_frames_shared (void)
 {
@@ -231,7 +231,7 @@ histo_frames_sole (void)
   filter_close (&filter);
 }
 
-/* Between two counted frames the others carry none. */
+/* Frames between two counted ones carry no meta. */
 static void
 histo_frames_without_meta (void)
 {
@@ -255,7 +255,7 @@ histo_frames_without_meta (void)
 
 /* ---- pools --------------------------------------------------------------- */
 
-/* A sink that answers the allocation query, with a pool or without. */
+/* A sink that answers the allocation query, with or without a pool. */
 static GstPadProbeReturn
 answer_allocation (GstPad *pad, GstPadProbeInfo *probe, gpointer pool)
 {
@@ -281,7 +281,7 @@ open_before (gpointer pool, const char *settings)
   return flight;
 }
 
-/* The pool that upstream is offered, or NULL. */
+/* The pool offered upstream, or NULL. */
 static GstBufferPool *
 offered_pool (Flight *flight)
 {
@@ -298,7 +298,7 @@ offered_pool (Flight *flight)
   return pool;
 }
 
-/* Downstream's pool is upstream's, whatever the backend. */
+/* Downstream's pool is passed upstream, for every backend. */
 static void
 histo_frames_pool_of_downstream (void)
 {
@@ -318,8 +318,8 @@ histo_frames_pool_of_downstream (void)
   }
 }
 
-/* Where downstream has no pool, a GPU reads from one of pinned memory; on the CPU
- * there is nothing to gain. */
+/* Where downstream has no pool, the element offers one of pinned memory with a GPU, and
+ * none on the CPU, where nothing would be gained. */
 static void
 histo_frames_pool_of_its_own (void)
 {
@@ -352,7 +352,7 @@ histo_frames_pool_of_its_own (void)
   flight_close (flight);
 }
 
-/* What a sink without an answer does to the question. */
+/* Drops the query, as a sink that does not answer it does. */
 static GstPadProbeReturn
 refuse_allocation (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
 {
@@ -364,7 +364,7 @@ refuse_allocation (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
       : GST_PAD_PROBE_OK;
 }
 
-/* A sink that refuses the query has no pool either, and knows of no metas. */
+/* A sink that refuses the query has no pool and supports no metas. */
 static void
 histo_frames_pool_where_refused (void)
 {
@@ -406,7 +406,8 @@ histo_frames_pool_where_refused (void)
   filter_close (&filter);
 }
 
-/* A sink that wants rows without padding: it leaves everything open. */
+/* Answers the query without an offer, as a sink that needs rows without padding
+ * does. */
 static GstPadProbeReturn
 answer_nothing (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
 {
@@ -418,8 +419,8 @@ answer_nothing (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
       : GST_PAD_PROBE_OK;
 }
 
-/* Frames reach downstream as they are laid out: whether that may be told by a
- * GstVideoMeta is for downstream to say, whoever offers the pool. */
+/* Frames reach downstream in their own layout: only downstream decides whether a
+ * GstVideoMeta may describe it, whoever offers the pool. */
 static void
 histo_frames_layouts_of_downstream (void)
 {

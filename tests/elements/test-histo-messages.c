@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* cudahisto's messages: what is in them, when they come, and how often. */
+/* cudahisto's messages: their contents, their order and their rate. */
 #include "flight-fixture.h"
 #include "histo-oracle.h"
 
@@ -126,7 +126,7 @@ histo_messages_fields (void)
   }
 }
 
-/* The fields that message-bins leaves, and the counters in them. */
+/* The fields that remain with message-bins, and the counters in them. */
 static void
 check_message_bins (const char *settings, gboolean array, gboolean bytes)
 {
@@ -174,7 +174,7 @@ frame_at (const GstVideoInfo *info, GstClockTime time)
   return buffer;
 }
 
-/* All but `timestamp` and `duration`, in milliseconds; -1: none. */
+/* All times but `timestamp` and `duration`, in milliseconds; -1: none. */
 static void
 check_times (
     GstFormat format, double rate, gint64 pts, gint64 stream, gint64 running)
@@ -234,7 +234,7 @@ histo_messages_times (void)
 
 /* ---- order --------------------------------------------------------------- */
 
-/* Writes messages into the sink's log, as m and the number of their frame. */
+/* Writes messages into the sink's log, as m and their frame's number. */
 static GstBusSyncReply
 log_message (GstBus *bus, GstMessage *message, gpointer user)
 {
@@ -252,8 +252,8 @@ log_message (GstBus *bus, GstMessage *message, gpointer user)
   return GST_BUS_PASS;
 }
 
-/* A message is there before the frame that it is about reaches the sink, and
- * after the frame before it did; end of stream comes behind all. */
+/* A message is posted before its frame reaches the sink, and after the frame before it
+ * did; EOS comes last. */
 static void
 histo_messages_order (void)
 {
@@ -275,7 +275,7 @@ histo_messages_order (void)
   }
 }
 
-/* The frames that pass in between keep their places. */
+/* Frames that are not counted keep their places. */
 static void
 histo_messages_order_with_interval (void)
 {
@@ -316,7 +316,7 @@ expect_method (Filter *filter, gboolean counting)
   g_free (method);
 }
 
-/* Switched on and off while playing; a meta alone needs no message. */
+/* Switched on and off while playing; with a meta no message is needed. */
 static void
 histo_messages_off (void)
 {
@@ -352,8 +352,8 @@ histo_messages_off (void)
 
 /* ---- interval ------------------------------------------------------------ */
 
-/* Pushes frames of 1/30 s with these numbers, and expects a message of those and
- * only those that are the first in their interval of running time. */
+/* Pushes frames of 1/30 s with these numbers, and expects messages only of those that are
+ * the first in their interval of running time. */
 static void
 check_interval (GstClockTime interval, guint first, guint last, guint want)
 {
@@ -400,7 +400,8 @@ histo_messages_interval (void)
   check_interval (G_MAXUINT64, 0, 60, 1);
 }
 
-/* Sends a segment, then 25 frames of 1/30 s from this time on, and counts the messages. */
+/* Sends a segment, then 25 frames of 1/30 s from this time on, and returns the number of
+ * messages. */
 static int
 count_told (
     Filter *filter, const GstVideoInfo *info, GstSegment *segment, gint64 first)
@@ -416,8 +417,8 @@ count_told (
   return filter_drain_bus (filter, GST_MESSAGE_ELEMENT, NULL);
 }
 
-/* Frames before and behind the segment have no running time; time goes by for them as
- * it does within. */
+/* Frames before and after the segment have no running time; the interval works for them as
+ * inside. */
 static void
 histo_messages_interval_outside_segment (void)
 {
@@ -444,7 +445,7 @@ histo_messages_interval_outside_segment (void)
   }
 }
 
-/* From before the segment into it: every second once. */
+/* From before the segment into it: once every second. */
 static void
 histo_messages_interval_into_segment (void)
 {
@@ -465,7 +466,7 @@ histo_messages_interval_into_segment (void)
   filter_close (&filter);
 }
 
-/* Segments in bytes have no running time: timestamps count. */
+/* Segments in bytes have no running time: timestamps are used. */
 static void
 histo_messages_interval_in_bytes (void)
 {
@@ -482,7 +483,7 @@ histo_messages_interval_in_bytes (void)
   filter_close (&filter);
 }
 
-/* Without any time it counts when frames arrive. */
+/* Without any time, arrival times are used. */
 static void
 histo_messages_without_timestamps (void)
 {
@@ -507,7 +508,7 @@ histo_messages_without_timestamps (void)
   filter_close (&filter);
 }
 
-/* Frames with and without timestamps by turns: neither kind comes more often. */
+/* Frames with and without timestamps alternate: neither kind is reported more often. */
 static void
 histo_messages_some_timestamps (void)
 {
@@ -526,7 +527,7 @@ histo_messages_some_timestamps (void)
   filter_close (&filter);
 }
 
-/* A new interval holds from the next frame on. */
+/* A new interval applies from the next frame on. */
 static void
 histo_messages_interval_changes (void)
 {
@@ -549,7 +550,7 @@ histo_messages_interval_changes (void)
     process_one (&filter, &info, n);
   gst_message_unref (histo_message (&filter));
   histo_expect_silence (&filter);
-  /* The second one of either interval. */
+  /* The second report by either interval. */
   settings_apply (filter.element, "interval=1200000000");
   process_one (&filter, &info, 60);
   gst_message_unref (histo_message (&filter));
@@ -557,8 +558,8 @@ histo_messages_interval_changes (void)
   filter_close (&filter);
 }
 
-/* A seek starts the running time anew: the first frame counts at once, wherever
- * the last one before it was counted. */
+/* A seek restarts running time: the first frame counts at once, wherever the last one was
+ * counted. */
 static void
 histo_messages_after_seek (void)
 {
@@ -585,8 +586,8 @@ histo_messages_after_seek (void)
   }
 }
 
-/* Segments that follow one another, as of files in a row: running time goes on,
- * and so do the intervals. */
+/* Consecutive segments, as of files in a row: running time continues, and so do the
+ * intervals. */
 static void
 histo_messages_next_segment (void)
 {

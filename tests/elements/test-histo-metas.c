@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* One frame with its meta, and what was counted. */
+/* One frame with its meta, and its counters. */
 typedef struct
 {
   GstVideoInfo info;
@@ -44,7 +44,7 @@ expect_counts (const GstCudaHistogramMeta *meta, GstBuffer *picture,
   expect (problem == NULL, "%s", problem);
 }
 
-/* Component for component and bin for bin. */
+/* Compares component by component and bin by bin. */
 static void
 expect_as_told (const GstCudaHistogramMeta *meta, GstMessage *message)
 {
@@ -90,7 +90,7 @@ histo_metas_are_the_message (void)
   }
 }
 
-/* Without a message to go by. */
+/* Checks a meta without a message. */
 static void
 histo_metas_alone (void)
 {
@@ -130,7 +130,7 @@ histo_metas_copy (void)
   gst_buffer_unref (deep);
 }
 
-/* Part of a picture has other counts. */
+/* A part of a picture has other counters. */
 static void
 histo_metas_region (void)
 {
@@ -155,7 +155,7 @@ histo_metas_region (void)
   counted_end (&counted);
 }
 
-/* Counts to be kept beyond the buffer. */
+/* Counters that are kept longer than the buffer. */
 static void
 histo_metas_keep_counts (void)
 {
@@ -177,7 +177,7 @@ histo_metas_keep_counts (void)
 }
 
 #define KEPT 14
-#define RECOUNTED 8 /* from this one on, with other bins */
+#define RECOUNTED 8 /* from this frame on, with other bins */
 
 static void
 expect_kept (GstBuffer *const *kept, const GstVideoInfo *info, int first)
@@ -187,8 +187,8 @@ expect_kept (GstBuffer *const *kept, const GstVideoInfo *info, int first)
         i < RECOUNTED ? "planes=all bins=256" : "planes=all bins=100");
 }
 
-/* Of more frames than are in flight, while others are counted, otherwise, or no
- * more. */
+/* Metas of more frames than can be in flight are kept, while other frames are counted, with other
+ * bins or not at all. */
 static void
 histo_metas_keep_many (void)
 {
@@ -208,7 +208,7 @@ histo_metas_keep_many (void)
       kept[i] = filter_process (&filter, picture_new (&info, (guint) i));
     }
     expect_kept (kept, &info, 0);
-    /* Some let go, in another order than they came in. */
+    /* Some are released, in another order than they came in. */
     for (int i = 0; i < RECOUNTED / 2; i++) {
       gst_buffer_unref (kept[i * 5 % (RECOUNTED / 2)]);
       gst_buffer_unref (filter_process (&filter, picture_new (&info, 50)));
@@ -221,7 +221,7 @@ histo_metas_keep_many (void)
   }
 }
 
-/* Asked for and not, frame by frame. */
+/* Metas requested and not, alternating by frame. */
 static void
 histo_metas_by_turns (void)
 {
@@ -267,7 +267,7 @@ histo_metas_none (void)
   filter_close (&filter);
 }
 
-/* What says how a meta fares is open to elements by its tags. */
+/* The meta's tags tell elements when it stays valid. */
 static void
 histo_metas_are_registered (void)
 {
@@ -293,7 +293,7 @@ histo_metas_are_registered (void)
   gst_object_unref (element);
 }
 
-/* Another meta of the kind, as an element of another maker leaves it. */
+/* A second meta of the same kind, as another vendor's element may leave. */
 static GstCudaHistogramMeta *
 add_foreign_meta (GstBuffer *buffer, guint bins)
 {
@@ -304,7 +304,7 @@ add_foreign_meta (GstBuffer *buffer, guint bins)
   return meta;
 }
 
-/* Wherever it stands on the buffer and on its copies. */
+/* Wherever it is on the buffer and on its copies. */
 static void
 histo_metas_newest (void)
 {
@@ -327,7 +327,7 @@ histo_metas_newest (void)
   counted_end (&counted);
 }
 
-/* What elements before have left is replaced; on buffers that others hold it stays. */
+/* A meta of an earlier element is replaced; on buffers that others hold it stays. */
 static void
 histo_metas_replace_older (void)
 {
@@ -365,7 +365,7 @@ histo_metas_replace_older (void)
   }
 }
 
-/* Functions that take components by number, as other languages use them. */
+/* Functions that take component indices, for bindings of other languages. */
 static void
 histo_metas_accessors (void)
 {
@@ -405,15 +405,15 @@ histo_metas_former_names (void)
 
 /* ---- pipelines ----------------------------------------------------------- */
 
-/* What arrived at a sink. */
+/* Counts at a sink. */
 typedef struct
 {
-  GMutex lock; /* of all, for the sink's thread and the test */
+  GMutex lock; /* protects all, from the sink's thread and the test */
   int frames, metas;
   char *problem;
 } Arrivals;
 
-/* A meta must be true of the very samples that it comes with. */
+/* A meta must match the samples that it comes with. */
 static GstPadProbeReturn
 look_at_buffer (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
 {
@@ -442,7 +442,7 @@ await_arrivals (GstElement *pipeline, const char *name, Arrivals *arrivals)
   watch_sink (pipeline, name, look_at_buffer, arrivals);
 }
 
-/* So many frames, and so many metas on them. */
+/* Expects this number of frames, and of metas on them. */
 static void
 expect_arrivals (Arrivals *arrivals, int frames, int metas)
 {
@@ -453,8 +453,8 @@ expect_arrivals (Arrivals *arrivals, int frames, int metas)
   g_mutex_clear (&arrivals->lock);
 }
 
-/* 12 frames of noise through cudahisto, and through the rest of the line. Their rows are whole units of
- * 16 bytes: initcheck reports what kernels read of others behind their ends. */
+/* 12 frames of noise through cudahisto and the rest of the line. Rows are multiples of 16 bytes,
+ * since initcheck would report the reads of kernels beyond the ends of other rows. */
 static GstElement *
 launch (const char *caps, const char *rest)
 {
@@ -504,7 +504,7 @@ histo_metas_through_tee (void)
   }
 }
 
-/* What changes the samples must not carry on what they were. */
+/* Elements that change the samples must drop the meta. */
 static void
 histo_metas_of_changed_frames (void)
 {
@@ -531,7 +531,7 @@ histo_metas_of_changed_frames (void)
   }
 }
 
-/* Frames that cudasepconv does not touch keep theirs. */
+/* Frames that cudasepconv passes untouched keep theirs. */
 static void
 histo_metas_of_untouched_frames (void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* cudahisto's modes: what is told in each, how often, and what becomes of frames
- * in flight when they change. */
+/* cudahisto's modes: the reports of each mode, their rate, and frames in flight when
+ * the mode changes. */
 #include "flight-fixture.h"
 #include "histo-oracle.h"
 
@@ -11,7 +11,7 @@ told_of (const char *mode, GstBuffer *in, GstBuffer *out)
   return g_str_equal (mode, "equalize") ? out : in;
 }
 
-/* Whether frames pass, as the mode says. */
+/* Expects frames to pass untouched or to be changed, depending on the mode. */
 static void
 expect_use (
     const char *mode, GstBuffer *in, GstBuffer *out, const GstVideoInfo *info)
@@ -39,7 +39,7 @@ static const char *const modes[] = { "analyze", "equalize", "overlay" };
 
 /* ---- what is told -------------------------------------------------------- */
 
-/* Message and meta say the same, of the same frame. */
+/* Message and meta have the same contents, for the same frame. */
 static void
 histo_modes_messages (void)
 {
@@ -106,7 +106,7 @@ histo_modes_metas (void)
   }
 }
 
-/* Frames are processed also where nobody is told of them. */
+/* Frames are processed even if nothing is reported. */
 static void
 histo_modes_silent (void)
 {
@@ -131,7 +131,7 @@ histo_modes_silent (void)
   }
 }
 
-/* The interval chooses the frames that are told of; all are processed. */
+/* The interval selects the frames that are reported; all are processed. */
 static void
 histo_modes_interval (void)
 {
@@ -164,7 +164,7 @@ histo_modes_interval (void)
   }
 }
 
-/* All frames go up and come down, whoever is told of them. */
+/* All frames are uploaded and downloaded, whether reported or not. */
 static void
 histo_modes_stats (void)
 {
@@ -193,7 +193,7 @@ histo_modes_stats (void)
   }
 }
 
-/* Of the flags only the one of a gap goes: there is something in the frame. */
+/* Only the flag GAP is removed, since the frame has contents. */
 static void
 histo_modes_flags (void)
 {
@@ -220,7 +220,7 @@ histo_modes_flags (void)
   }
 }
 
-/* A seek starts the running time anew: the first frame is told of at once. */
+/* A seek restarts running time: the first frame is reported at once. */
 static void
 histo_modes_interval_after_seek (void)
 {
@@ -248,7 +248,7 @@ histo_modes_interval_after_seek (void)
   }
 }
 
-/* Grey of low contrast, which equalising makes another picture of. */
+/* A low-contrast grey picture, which equalization changes. */
 static GstBuffer *
 pale (const GstVideoInfo *info)
 {
@@ -263,8 +263,8 @@ pale (const GstVideoInfo *info)
   return picture;
 }
 
-/* The same scene goes on: frames as they are do not compare with equalised ones,
- * and no alarm comes of it. */
+/* The scene continues: original frames are not compared with equalized ones, and no
+ * alarm is raised. */
 static void
 histo_modes_scene (void)
 {
@@ -292,7 +292,7 @@ histo_modes_scene (void)
   filter_close (&filter);
 }
 
-/* An interval is told of once, whichever modes share it. */
+/* An interval is reported once, even if several modes share it. */
 static void
 histo_modes_interval_across (void)
 {
@@ -323,7 +323,7 @@ histo_modes_interval_across (void)
 static const char *
 mode_of (guint n)
 {
-  /* Each after each other. */
+  /* Each mode after each other mode. */
   static const guint order[] = { 0, 1, 2, 0, 2, 1 };
 
   return modes[order[n / A_MODE % G_N_ELEMENTS (order)]];
@@ -377,7 +377,7 @@ check_switching (guint depth, const char *format)
   g_free (settings);
 }
 
-/* None is lost, none told of twice, and each is of one mode. */
+/* No frame is lost or reported twice, and each is of one mode. */
 static void
 histo_modes_switching (void)
 {
@@ -387,7 +387,7 @@ histo_modes_switching (void)
   }
 }
 
-/* Settings that a plan can follow, with frames in flight: the result is that of
+/* Settings that a plan can follow, with frames in flight: the result is the same as for
  * frames that come alone. */
 static void
 histo_modes_settings_in_flight (void)
@@ -445,7 +445,7 @@ switch_modes (gpointer user)
   return NULL;
 }
 
-/* What new filters make of a picture, mode by mode. */
+/* The results of new filters for a picture, by mode. */
 static void
 process_alone (GstBuffer *in, const GstVideoInfo *info, GstBuffer *out[3])
 {
@@ -457,8 +457,8 @@ process_alone (GstBuffer *in, const GstVideoInfo *info, GstBuffer *out[3])
   }
 }
 
-/* NULL, or what is wrong with a frame that is to be that of one mode, and with
- * its message. */
+/* Returns a description of the difference between a frame and its message and those of
+ * this mode, or NULL. */
 static char *
 compare_any (GstBuffer *out, GstMessage *message, GstBuffer *in,
     GstBuffer *const alone[3], const GstVideoInfo *info)
@@ -475,7 +475,7 @@ compare_any (GstBuffer *out, GstMessage *message, GstBuffer *in,
   return g_strdup ("the frame is that of no mode");
 }
 
-/* Pushes a picture again and again, until it comes out wrong. */
+/* Pushes a picture again and again, until a result is wrong. */
 static char *
 push_many (Flight *flight, GstBuffer *in, GstBuffer *const alone[3])
 {
@@ -501,8 +501,8 @@ push_many (Flight *flight, GstBuffer *in, GstBuffer *const alone[3])
   return problem;
 }
 
-/* A mode that changes at any moment, even while a frame is being prepared for: a
- * frame is of one mode or of the other, and its message says so. */
+/* A mode that changes at any moment, even while a frame is being prepared: each frame
+ * is of one mode, which its message reports. */
 static void
 check_any_moment (const char *settings)
 {
@@ -533,7 +533,7 @@ histo_modes_at_any_moment (void)
   check_any_moment ("cudahisto interval=0 smoothing=0 ring-depth=4");
 }
 
-/* End of stream comes behind all frames, and a flush drops those in flight. */
+/* EOS comes after all frames, and a flush drops those in flight. */
 static void
 histo_modes_events (void)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* cudahisto with mode=overlay: where it draws, what it draws there, and that it
- * leaves all else alone. */
+/* cudahisto with mode=overlay: the position of the overlay, its contents, and that everything
+ * else is unchanged. */
 #include "histo-oracle.h"
 
 #include <math.h>
 
 #define MODE "cudahisto mode=overlay interval=0 "
-/* Nothing of the picture shines through. */
+/* The picture does not show through. */
 #define OPAQUE "overlay-opacity=1 overlay-background-opacity=1 "
 
 /* ---- rectangles ---------------------------------------------------------- */
@@ -17,7 +17,7 @@ typedef struct
   int left, top, right, bottom;
 } Box;
 
-/* All samples of a component that differ; empty where none does. */
+/* Bounding box of all samples of a component that differ; empty if there are none. */
 static Box
 changed_box (
     GstBuffer *a, GstBuffer *b, const GstVideoInfo *info, guint c, gsize *n)
@@ -43,7 +43,7 @@ changed_box (
   return box;
 }
 
-/* A grey picture: nothing that is drawn has its code. */
+/* A grey picture of a code that the overlay never draws. */
 static GstBuffer *
 grey (const GstVideoInfo *info)
 {
@@ -53,8 +53,8 @@ grey (const GstVideoInfo *info)
   return picture;
 }
 
-/* The rectangle that settings give frames of this size: by what an opaque one
- * changes. */
+/* The rectangle of the overlay for these settings and this frame size, measured as the area
+ * that an opaque overlay changes. */
 static Box
 rectangle_of (int width, int height, const char *settings)
 {
@@ -79,7 +79,7 @@ rectangle_of (int width, int height, const char *settings)
   return box;
 }
 
-/* Where a side lies: at its start, in the middle, at its end, by the margin. */
+/* Expected position of a side: at the start, in the middle, or at the end, with the margin. */
 static void
 expect_aligned (int third, int first, int last, int frame, int margin)
 {
@@ -136,13 +136,12 @@ histo_overlay_positions (void)
 #define WIDTH 1280
 #define HEIGHT 720
 
-/* A graph in the drawn frame, found by its axis: the lowest row of lines above
- * the border. */
+/* The graph in a drawn frame, found by its axis: the lowest row of lines above the border. */
 typedef struct
 {
   guint16 *samples;
   int left, right; /* columns [left, right) */
-  int floor;       /* the row on which bars stand */
+  int floor;       /* row on which the bars stand */
   int top;         /* of the rectangle */
   guint16 line, background;
 } Graph;
@@ -181,7 +180,7 @@ find_graph (GstBuffer *out, const GstVideoInfo *info, const Box *box)
   return graph;
 }
 
-/* Rows of a column that bars cover. They are bright, and the grid is dark. */
+/* Number of rows of a column that bars cover. Bars are bright, the grid is dark. */
 static int
 bar_height (const Graph *graph, int x)
 {
@@ -193,7 +192,7 @@ bar_height (const Graph *graph, int x)
   return graph->floor - y;
 }
 
-/* Grey of two codes: 7 of 10 pixels have the first. */
+/* Grey of two codes; 7 of 10 pixels have the first. */
 static GstBuffer *
 two_codes (const GstVideoInfo *info, guint16 first, guint16 second)
 {
@@ -215,8 +214,8 @@ expect_near (int got, double want, const char *what)
       fabs (got - want) <= 1.0, "%s is %d tall instead of %g", what, got, want);
 }
 
-/* A bar of the one code, and a shorter one of the other, above the steps that they
- * count in; bare background above all others. */
+/* Expects a bar for one code, and a shorter one for the other, at the columns of their bins,
+ * and bare background above all other bins. */
 static void
 check_bars (const char *format, guint first, guint second, const char *settings,
     double ratio)
@@ -260,7 +259,7 @@ check_bars (const char *format, guint first, guint second, const char *settings,
   g_free (all);
 }
 
-/* The logarithm's share of a height, linear between powers of two. */
+/* The logarithmic share of a height, linear between powers of two. */
 static double
 log_part (double part)
 {
@@ -307,7 +306,7 @@ histo_overlay_follows (void)
   filter_close (&filter);
 }
 
-/* One code in each component, another one in component c. */
+/* One code in all components, another one in component c. */
 static GstBuffer *
 one_code_but (const GstVideoInfo *info, guint c)
 {
@@ -326,7 +325,7 @@ one_code_but (const GstVideoInfo *info, guint c)
   return picture;
 }
 
-/* Whether any sample differs but for the eighths at the top and at the bottom. */
+/* Whether any sample differs outside of the top and bottom eighths. */
 static gboolean
 middle_differs (GstBuffer *a, GstBuffer *b, const GstVideoInfo *info)
 {
@@ -345,9 +344,8 @@ middle_differs (GstBuffer *a, GstBuffer *b, const GstVideoInfo *info)
   return differs;
 }
 
-/* Opaque, as wide as the frame, with a column a bin, and but for a few rows as tall:
- * all that is seen in the middle is the histogram, of those components that are
- * counted. */
+/* Opaque, as wide as the frame, one column per bin, almost as high as the frame: the middle
+ * shows only the histogram, of the counted components. */
 static void
 check_components (const char *format, const char *settings, guint counted)
 {
@@ -404,7 +402,7 @@ histo_overlay_components (void)
     }
 }
 
-/* Bars have the colours that the element's page names, to the code. */
+/* Bars have exactly the colours that the element's page names. */
 static void
 check_colors (
     const char *format, const char *settings, const guint32 *colors, guint n)
@@ -459,7 +457,7 @@ histo_overlay_colors (void)
   check_colors ("RGB", "", frame, 2);
 }
 
-/* Marks of clipped pixels by the thresholds, which may change while playing. */
+/* Marks of clipped pixels follow the thresholds, which may change while playing. */
 static void
 histo_overlay_marks (void)
 {
@@ -503,8 +501,8 @@ histo_overlay_marks (void)
 
 /* ---- what is left alone -------------------------------------------------- */
 
-/* Samples that stand for pixels around the rectangle, also one that begins earlier to lie on a
- * sample of all planes, are as they were; within, some of the first component are not. */
+/* Samples of pixels around the rectangle are unchanged; within it some samples of the first
+ * component change. A rectangle may begin earlier, to be aligned to a sample of all planes. */
 static void
 expect_outside (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
     const Box *rectangle)
@@ -535,13 +533,13 @@ expect_outside (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
     picture_put_samples (copy, info, c, codes);
     g_free (codes);
   }
-  /* What is left is padding; but bits below a code that was drawn become 0. */
+  /* All other bytes are padding; but bits below a drawn code become 0. */
   if (picture_shift (info) == 0)
     picture_expect_same (in, copy, info);
   gst_buffer_unref (copy);
 }
 
-/* Frames in all layouts, with a region and times, which the result has too. */
+/* Frames in all layouts, with a region and times, which the result must have, too. */
 static void
 check_in_place (Filter *filter, const GstVideoInfo *info, const Box *rectangle,
     const char *settings)
@@ -551,7 +549,7 @@ check_in_place (Filter *filter, const GstVideoInfo *info, const Box *rectangle,
     GstBuffer *out = picture_process_laid_out (filter, info, 2 * l + 1, l, &in);
 
     expect_outside (in, out, info, rectangle);
-    /* What is told is the frame before it is drawn into. */
+    /* The report is about the frame before the overlay is drawn. */
     histo_expect (histo_message (filter), in, info, settings);
     gst_buffer_unref (in);
     gst_buffer_unref (out);
@@ -586,7 +584,7 @@ histo_overlay_formats (void)
     }
 }
 
-/* All settings that there are, at sizes that leave them little room. */
+/* All settings, at sizes with little room for them. */
 static void
 histo_overlay_settings (void)
 {
@@ -619,7 +617,7 @@ histo_overlay_settings (void)
       }
 }
 
-/* What cannot be seen leaves every bit. */
+/* An invisible overlay changes no bit. */
 static void
 histo_overlay_transparent (void)
 {
@@ -648,7 +646,7 @@ histo_overlay_transparent (void)
     }
 }
 
-/* A background of which half is seen is half as far from the picture. */
+/* A background at half opacity is half as far from the picture. */
 static void
 histo_overlay_opacity (void)
 {
@@ -687,7 +685,7 @@ histo_overlay_opacity (void)
 
 /* ---- changes ------------------------------------------------------------- */
 
-/* Settings that change while playing give what they would have from the start. */
+/* Settings that change while playing have the same result as from the start. */
 static void
 histo_overlay_changes (void)
 {

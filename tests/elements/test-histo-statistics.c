@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What cudahisto's messages say of the samples, against plain sums over them. */
+/* Statistics in cudahisto's messages, compared with plain sums over the samples. */
 #include "histo-oracle.h"
 
-/* Counts one picture and compares; keeps it. */
+/* Counts one picture and compares the statistics; keeps the picture. */
 static void
 check_picture (Filter *filter, const GstVideoInfo *info, GstBuffer *picture,
     const char *settings)
@@ -39,7 +39,7 @@ check_noise (const char *format, const char *more, const char *settings)
 /* Limited and full range, and matrices that weigh R, G and B differently. */
 static const struct
 {
-  const char *format, *more, *exact; /* bins with one code each */
+  const char *format, *more, *exact; /* numbers of bins with one code each */
 } rows[] = {
   { "I420", NULL, "bins=256" },
   { "I420", "colorimetry=(string)bt709", "bins=256" },
@@ -73,7 +73,7 @@ histo_statistics_exact (void)
   }
 }
 
-/* Fewer bins than codes, and more: samples lie at the middle of their bins. */
+/* Fewer bins than codes, and more: each sample counts as the centre of its bin. */
 static void
 histo_statistics_of_bins (void)
 {
@@ -86,7 +86,7 @@ histo_statistics_of_bins (void)
       check_noise (rows[r].format, rows[r].more, settings[s]);
 }
 
-/* Thresholds that lie between codes. */
+/* Thresholds between codes. */
 static void
 histo_statistics_thresholds (void)
 {
@@ -126,7 +126,7 @@ histo_statistics_tiny (void)
 
 /* ---- numbers worked out by hand ------------------------------------------ */
 
-/* One grey picture of these codes in a row, and one number of its message. */
+/* One number of the message about a grey picture with these codes in a row. */
 static double
 number_of (const char *settings, const char *more, const guint8 *codes, int n,
     const char *field)
@@ -170,18 +170,18 @@ histo_statistics_by_hand (void)
     /* Squares around 37.5: 756.25 + 2 * 306.25 + 56.25 + 6.25 + 156.25 + 506.25
      * + 1056.25 = 3150, over 8. */
     { "", "stddev", 19.843134832984430 },
-    /* Four of the eight do not exceed it. */
+    /* Four of the eight samples are not above it. */
     { "", "median", 30.0 },
     { "", "p1", 10.0 },
     { "", "p99", 70.0 },
-    /* Six codes of a share 1/8, one of 2/8. */
+    /* Six codes with a share of 1/8, one with 2/8. */
     { "", "entropy", 2.75 },
     { "", "level", 37.5 / 255.0 },
     { "", "spread", 19.843134832984430 / 255.0 },
     /* 0.1 is code 25.5, 0.2 is 51. */
     { "threshold-dark=0.1", "dark", 0.375 },
     { "threshold-bright=0.2", "bright", 0.25 },
-    /* 0 to 127 and 128 to 255: all at 63.5. */
+    /* Codes 0 to 127 and 128 to 255: all samples count as 63.5. */
     { "bins=2", "mean", 63.5 },
     { "bins=2", "stddev", 0.0 },
     { "bins=2", "entropy", 0.0 },
@@ -197,8 +197,7 @@ histo_statistics_by_hand (void)
   }
 }
 
-/* At level 0 black itself is dark, at level 1 white itself is bright, and not the
- * codes beside them. */
+/* At level 0 only black itself is dark, at level 1 only white itself is bright. */
 static void
 histo_statistics_black_and_white (void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What gst-inspect-1.0 shows of cudahisto. */
+/* cudahisto's properties and pads, as gst-inspect-1.0 shows them. */
 #include "filter-fixture.h"
 
 static void
@@ -14,8 +14,7 @@ histo_templates_metadata (void)
   element_expect_metadata ("cudahisto", "Filter/Analyzer/Video/Hardware");
 }
 
-/* Properties, their values at first, and another that they take; NULL: they are
- * read only. */
+/* Properties, their defaults, and another value that they accept; NULL: read-only. */
 static const struct
 {
   const char *name, *initial, *other;
@@ -59,7 +58,7 @@ static const struct
   { "stats", NULL, NULL },
 };
 
-/* Doubles are read back as numbers: they may be written in more ways than one. */
+/* Doubles are compared as numbers: they can be written in several ways. */
 static gboolean
 is_value (GParamSpec *spec, const char *value, const char *want)
 {
@@ -108,7 +107,7 @@ histo_templates_properties (void)
   gst_object_unref (element);
 }
 
-/* No property comes from nowhere. */
+/* Every property is in the table. */
 static void
 histo_templates_no_other_properties (void)
 {
@@ -160,7 +159,7 @@ histo_templates_ranges (void)
   for (guint s = 0; s < G_N_ELEMENTS (shares); s++)
     expect_range (element, shares[s], 0.0, 1.0);
   expect_range (element, "overlay-margin", 0.0, 0.5);
-  /* With 1, no frame would ever count. */
+  /* With 1, new frames would never count. */
   expect_range (element, "smoothing", 0.0, 0.999);
   expect_range (element, "clip-limit", 0.0, 1e6);
   expect_range (element, "tiles-x", 1.0, 64.0);
@@ -209,7 +208,7 @@ histo_templates_enums (void)
   gst_object_unref (element);
 }
 
-/* What a GstController may drive. */
+/* The properties that a GstController may control. */
 static void
 histo_templates_controllable (void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* cudasepconv histogram=true: what it tells of its result. */
+/* cudasepconv with histogram=true: reports about its result. */
 #include "histo-oracle.h"
 
-/* Filters pictures; each message must tell of what came out. */
+/* Filters pictures; each message must be about the output. */
 static void
 check_results (const char *format, int width, int height, const char *more,
     const char *settings)
@@ -33,7 +33,7 @@ histogram_of_results (void)
       "NV12", 1, 1, NULL, "sigma=1 histogram=true histogram-interval=0");
 }
 
-/* Fields are filtered by themselves, and counted together. */
+/* Fields are filtered separately and counted together. */
 static void
 histogram_of_fields (void)
 {
@@ -43,7 +43,7 @@ histogram_of_fields (void)
       "sigma=1 histogram=true histogram-interval=0");
 }
 
-/* Nothing to filter: the very same memory, counted. */
+/* Nothing to filter: the same memory passes, and is counted. */
 static void
 histogram_of_untouched (void)
 {
@@ -85,7 +85,8 @@ histogram_meta (void)
   filter_close (&filter);
 }
 
-/* Told as message, as meta, as both or not at all: then it is not counted. */
+/* Reported as message, as meta, as both or not at all; in the last case nothing is
+ * counted. */
 static void
 histogram_told_as_wanted (void)
 {
@@ -122,7 +123,7 @@ histogram_told_as_wanted (void)
   }
 }
 
-/* A frame does not compare with those before that no message told of. */
+/* A frame is not compared with earlier frames that were not reported. */
 static void
 histogram_messages_begin_anew (void)
 {
@@ -154,7 +155,7 @@ histogram_messages_begin_anew (void)
   filter_close (&filter);
 }
 
-/* Nor with those of another stream. */
+/* Nor with frames of another stream. */
 static void
 histogram_new_stream (void)
 {
@@ -182,7 +183,7 @@ histogram_new_stream (void)
   filter_close (&filter);
 }
 
-/* While playing: only the frames in between are told of. */
+/* Switched on and off while playing: only the frames in between are reported. */
 static void
 histogram_switched (void)
 {
@@ -215,8 +216,8 @@ histogram_switched (void)
   filter_close (&filter);
 }
 
-/* A picture every 33 ms for a second, told of every 250 ms: the first of each quarter,
- * and what is told is of no other. */
+/* A picture every 33 ms for a second, reported every 250 ms: the first of each quarter,
+ * and each report is about that frame. */
 static void
 check_interval (const char *settings)
 {

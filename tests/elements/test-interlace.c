@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Interlaced pictures are two pictures. */
+/* Each field of an interlaced frame is a picture of its own. */
 #include "picture-oracle.h"
 
 static const char *const interlace_formats[] = { "GRAY8", "I420", "NV12",
@@ -32,7 +32,7 @@ interlace_derivative (void)
   check_interlaced ("kernel=sobel-y scale=0.25 bias=0.25 border=wrap");
 }
 
-/* interlace-mode=mixed: each buffer says what it is. */
+/* interlace-mode=mixed: each buffer's flags apply. */
 static void
 interlace_mixed (void)
 {
@@ -68,7 +68,7 @@ interlace_mixed (void)
   }
 }
 
-/* Fields that lie apart are refused, not filtered as if they were woven. */
+/* Fields in separate memories are refused, not filtered as if they were interleaved. */
 static void
 interlace_fields (void)
 {
@@ -81,7 +81,7 @@ interlace_fields (void)
   filter_close (&filter);
 }
 
-/* Each field in a buffer of its own: a picture of half the rows, of an odd height one more. */
+/* Each field in its own buffer: a picture of half the rows, rounded up. */
 static void
 interlace_alternate (void)
 {
@@ -119,7 +119,7 @@ interlace_alternate (void)
     }
 }
 
-/* Fields that come one after the other are drawn into, too, each as wide and as high as it is. */
+/* An overlay is also drawn into alternating fields, with a field's size. */
 static void
 interlace_alternate_overlay (void)
 {
@@ -150,8 +150,8 @@ interlace_alternate_overlay (void)
   }
 }
 
-/* A comb, rows black and white by turns, is two flat fields, and stays a comb; as a progressive
- * picture it becomes grey. */
+/* Alternating black and white rows are two flat fields, and stay as they are; as a progressive
+ * picture they become grey. */
 static void
 interlace_comb (void)
 {
@@ -174,7 +174,7 @@ interlace_comb (void)
     picture_put_samples (in, &info, 0, codes);
     out = filter_process (&filter, in);
     result = picture_samples (out, &info, 0, &n);
-    /* Out of reach of the edges, whose rows are repeated. */
+    /* Away from the edges, whose rows are repeated. */
     for (gsize i = 24 * 16; i < n - 24 * 16; i++)
       expect (result[i] == (m == 0 ? codes[i] : 120),
           "sample %" G_GSIZE_FORMAT " is %u", i, result[i]);

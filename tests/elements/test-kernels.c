@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Kernels, borders, levels and methods, against the oracle. */
+/* Kernels, borders, levels and methods, compared with the oracle. */
 #include "picture-oracle.h"
 
 #include <math.h>
@@ -59,7 +59,7 @@ kernels_custom (void)
       picture_check (formats[f], 23, 15, NULL, settings[s]);
 }
 
-/* "<t0,t1,...>" of n taps that sum to about 1, with changing signs. */
+/* "<t0,t1,...>": n taps that sum to about 1, with changing signs. */
 static char *
 long_taps (int n)
 {
@@ -126,8 +126,8 @@ kernels_borders (void)
       }
 }
 
-/* Where the border colour is a code of every component, it is met exactly: what
- * comes out of a picture of that colour is that colour. */
+/* A border colour that is a code of every component is exact: a picture of that colour
+ * keeps it. */
 static void
 kernels_border_color_exact (void)
 {
@@ -190,7 +190,8 @@ kernels_clamping (void)
       picture_check (formats[f], 16, 9, NULL, settings[s]);
 }
 
-/* Every method by name gives what the definition says, and says that it did. */
+/* Every method, selected by name, gives the defined result and reports itself as
+ * active. */
 static void
 kernels_methods (void)
 {
@@ -231,7 +232,7 @@ kernels_methods (void)
     }
 }
 
-/* The same picture gives the same bytes, however often. */
+/* The same picture always gives the same bytes. */
 static void
 kernels_repeatable (void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Buffers that do not lie as GstVideoInfo would have them. */
+/* Buffers with another layout than GstVideoInfo's. */
 #include "picture-oracle.h"
 
 static const char *const layout_formats[] = { "GRAY8", "I420", "YV12", "NV12",
@@ -28,7 +28,7 @@ check_layout (const PictureLayout *layout, const char *what)
       before = gst_buffer_copy_deep (in);
       out = filter_process (&filter, gst_buffer_ref (in));
       picture_expect (in, out, &info, settings, FALSE);
-      /* The filter leaves its input alone. */
+      /* The filter does not change its input. */
       picture_expect_same (before, in, &info);
       gst_buffer_unref (in);
       gst_buffer_unref (before);
@@ -82,7 +82,7 @@ layouts_read_only (void)
       "read-only, a memory a plane");
 }
 
-/* Each buffer may lie differently from the one before it. */
+/* Each buffer may have another layout than the one before. */
 static void
 layouts_changing (void)
 {
@@ -132,7 +132,7 @@ offer_pool (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
   return GST_PAD_PROBE_HANDLED;
 }
 
-/* A pool that pads: 32 bytes to the left and right, rows aligned to 64. */
+/* A pool that pads: 32 bytes on the left and right, rows aligned to 64. */
 static OfferedPool
 padding_pool (GstCaps *caps, const GstVideoInfo *info)
 {
@@ -183,7 +183,7 @@ layouts_downstream_pool (void)
   }
 }
 
-/* Downstream that knows no GstVideoMeta gets rows as GstVideoInfo has them. */
+/* Downstream without support for GstVideoMeta gets rows with GstVideoInfo's strides. */
 static void
 layouts_downstream_without_meta (void)
 {
@@ -217,8 +217,8 @@ layouts_downstream_without_meta (void)
   }
 }
 
-/* A buffer that is too small for its caps is refused with an error, not read
- * past its end. */
+/* A buffer that is too small for its caps is refused with an error; nothing beyond its
+ * end is read. */
 static void
 layouts_short_buffer (void)
 {

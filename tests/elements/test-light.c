@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Linear light and colour weighted by alpha: pictures of every format against a filter of light in
- * double precision that rounds nothing on the way. */
+/* Linear light and premultiplied alpha: pictures of every format, compared with a filter of light
+ * in double precision without intermediate rounding. */
 #include "picture-oracle.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #define N_COMPONENTS 4
 
-/* What a picture is filtered with. */
+/* Settings of a filter. */
 typedef struct
 {
   const char *settings;
@@ -23,7 +23,7 @@ typedef struct
 {
   const GstVideoInfo *info;
   const Way *way;
-  int first, apart; /* its rows: first, first + apart... */
+  int first, apart; /* rows first, first + apart and so on */
   guint16 *in[N_COMPONENTS], *out[N_COMPONENTS];
   int black[N_COMPONENTS], range[N_COMPONENTS];
   int width, height; /* pixels */
@@ -48,7 +48,7 @@ decode (const Scene *scene, double v)
   return v < 0.081 ? v / 4.5 : pow ((v + 0.099) / 1.099, 1.0 / 0.45);
 }
 
-/* The inverse by halves, of any function that ascends. */
+/* The inverse of any increasing function, by bisection. */
 static double
 encode (const Scene *scene, double light)
 {
@@ -92,7 +92,7 @@ component_rows (const Scene *scene, guint c)
   return (rows - scene->first + scene->apart - 1) / scene->apart;
 }
 
-/* The level of a component at a pixel: about 0 to 1, or -1/2 to 1/2 for chroma. */
+/* Level of a component at a pixel: about 0 to 1; chroma about -1/2 to 1/2. */
 static double
 level_at (const Scene *scene, guint c, int x, int y)
 {
@@ -110,7 +110,7 @@ level_at (const Scene *scene, guint c, int x, int y)
       / (double) scene->range[c];
 }
 
-/* Red, green and blue, or grey, in light. */
+/* Red, green and blue, or grey, as linear light. */
 static void
 colors_at (const Scene *scene, int x, int y, double v[3])
 {
@@ -153,7 +153,7 @@ make_light (Scene *scene)
 
 /* ---- the filter ---- */
 
-/* The place that stands for one outside of 0 to n - 1; -1: the border colour. */
+/* The index in [0, n) that stands for one outside; -1: border colour. */
 static int
 place_of (const char *border, int at, int n)
 {
@@ -185,7 +185,7 @@ border_light (const Scene *scene, int plane)
   return plane == 3 ? a : scene->way->premultiply ? light * a : light;
 }
 
-/* Along one axis: n places, `step` apart. */
+/* Filters along one axis: n values, `step` apart. */
 static void
 filter_line (const Scene *scene, double *line, int n, int step, double border)
 {
@@ -223,17 +223,17 @@ filter_light (Scene *scene)
   }
 }
 
-/* ---- what should come out ---- */
+/* ---- expected results ---- */
 
-/* By how much codes may be off where linear codes of 16 bits make steps: see light.h. */
+/* Allowed error in codes, where linear 16-bit codes are coarse: see light.h. */
 static double
 allowed_error (int depth)
 {
   return depth <= 8 ? 0.8 : depth <= 10 ? 1.0 : depth <= 12 ? 2.0 : 30.0;
 }
 
-/* The levels of a pixel's components, from filtered light, and how much more they may be off
- * because of alpha. */
+/* Levels of a pixel's components from filtered light, and the additional error that alpha
+ * allows. */
 static double
 levels_of (const Scene *scene, int x, int y, double v[3])
 {
@@ -253,7 +253,8 @@ levels_of (const Scene *scene, int x, int y, double v[3])
   return 1.0 / MAX (a, 1e-4);
 }
 
-/* The mean of component c over the pixels of a sample; *excess: what alpha makes of errors. */
+/* Mean of component c over the pixels of a sample; *excess is the factor of errors due to
+ * alpha. */
 static double
 mean_level (const Scene *scene, guint c, int column, int row, double *excess)
 {
@@ -325,7 +326,7 @@ fill_levels (Scene *scene)
   }
 }
 
-/* Expects `out` to be what the way makes of `in`. */
+/* Expects `out` to be the result of these settings for `in`. */
 static void
 expect_light (GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
     const Way *way, gboolean fields)
@@ -407,7 +408,7 @@ static void
 light_linear_formats (void)
 {
   for (guint f = 0; video_formats[f] != NULL; f++)
-    /* A width that rows of UYVP and NV12_10LE32 have room for. */
+    /* A width for which rows of UYVP and NV12_10LE32 are long enough. */
     check_way (video_formats[f], 25, 13, NULL, &linear);
 }
 
@@ -486,7 +487,7 @@ light_borders (void)
     }
 }
 
-/* Rows that do not lie as GstVideoInfo would have them, and memories of their own. */
+/* Rows with other strides than GstVideoInfo's, and separate memories. */
 static void
 light_layouts (void)
 {
@@ -513,7 +514,7 @@ light_layouts (void)
     }
 }
 
-/* From one way to the next, and plain frames in between. */
+/* Changes of settings, with plain frames in between. */
 static void
 light_while_playing (void)
 {
@@ -548,7 +549,7 @@ light_while_playing (void)
   filter_close (&filter);
 }
 
-/* Another method, slices, and a histogram of the result make no other picture. */
+/* Another method, slices, and a histogram of the result do not change the picture. */
 static void
 light_beside_other_settings (void)
 {
@@ -582,7 +583,7 @@ light_method (void)
   filter_close (&filter);
 }
 
-/* A filter that changes nothing passes frames as they are. */
+/* A filter that changes nothing passes frames untouched. */
 static void
 light_identity (void)
 {
@@ -604,7 +605,7 @@ light_identity (void)
   }
 }
 
-/* Edges of red, green and blue become luma, and chroma neutral, unless it is not to be. */
+/* Edges of red, green and blue become luma; chroma becomes neutral unless neutral-chroma=false. */
 static void
 light_neutral_chroma (void)
 {
@@ -634,9 +635,9 @@ light_neutral_chroma (void)
   filter_close (&filter);
 }
 
-/* ---- what it is for ---- */
+/* ---- visible effects ---- */
 
-/* A picture of RGBA that is white with alpha 255 where `inside`, else black with alpha 0. */
+/* An RGBA picture: white with alpha 255 where `inside`, else black with alpha 0. */
 static GstBuffer *
 white_on_nothing (const GstVideoInfo *info, gboolean (*inside) (int x, int y))
 {
@@ -667,7 +668,7 @@ in_left_half (int x, int y)
   return x < 20;
 }
 
-/* Red at a place, of a picture that is filtered so. */
+/* Red at one place of a picture filtered with these settings. */
 static int
 red_at (const char *settings, gboolean (*inside) (int x, int y), int x, int y)
 {
@@ -762,7 +763,7 @@ light_refused (void)
       GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, "finds edges");
 }
 
-/* Parts of the colour that other formats do have. */
+/* Parts of the colour that only other formats have. */
 static void
 light_planes_of_other_formats (void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The debug log explains a run: each decision in the category of its part. */
+/* The debug log explains a run: each decision is logged in the category of its part. */
 #include "filter-fixture.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ write_down (GstDebugCategory *category, GstDebugLevel level, const gchar *file,
   if (!g_str_has_prefix (name, "cudasepconv")
       && !g_str_equal (name, "cudahisto"))
     return;
-  /* GStreamer pads the names of levels. */
+  /* GStreamer pads the names of levels with blanks. */
   level_name = g_strchomp (g_strdup (gst_debug_level_get_name (level)));
   g_mutex_lock (&log->lock);
   g_ptr_array_add (log->lines,
@@ -44,7 +44,8 @@ set_threshold (GstDebugLevel level)
   gst_debug_set_threshold_for_name ("cudahisto", level);
 }
 
-/* Plays the line to its end or to an error, with the log written down instead of printed. */
+/* Plays a launch line to its end or to an error, and records the log instead of printing
+ * it. */
 static void
 run_logged (Log *log, const char *line, GstDebugLevel level)
 {
@@ -56,8 +57,8 @@ run_logged (Log *log, const char *line, GstDebugLevel level)
   expect (pipeline != NULL, "no pipeline");
   g_mutex_init (&log->lock);
   log->lines = g_ptr_array_new_with_free_func (g_free);
-  /* The functions, not the macros of the same names: those compare a function
-   * with a pointer to void, which ISO C does not know.  */
+  /* The functions, not the macros of the same names, which compare a function with a pointer
+   * to void; ISO C does not allow that. */
   (gst_debug_remove_log_function) (gst_debug_log_default);
   (gst_debug_add_log_function) (write_down, log, NULL);
   gst_debug_set_active (TRUE);
@@ -84,7 +85,7 @@ log_clear (Log *log)
   g_mutex_clear (&log->lock);
 }
 
-/* The number of lines that begin with this. */
+/* Number of lines that begin with this. */
 static guint
 count_lines (const Log *log, const char *start)
 {
@@ -104,8 +105,8 @@ has_text (const Log *log, const char *text)
   return FALSE;
 }
 
-/* A run of three frames is explained in 20 to 60 lines, from every part, each frame among
- * them; at INFO the frames are left out. */
+/* A run of three frames is explained in 20 to 60 lines, from every part, including each frame;
+ * at INFO without the frames. */
 static void
 log_explains_a_run (void)
 {
@@ -146,8 +147,8 @@ log_explains_a_run (void)
   }
 }
 
-/* cudahisto explains its own decisions: the counted components, the method and the others, the
- * mode, and of each frame whether it is reported. */
+/* cudahisto logs its own decisions: the counted components, the method and the alternatives,
+ * the mode, and for each frame whether it is reported. */
 static void
 log_explains_counting (void)
 {
@@ -183,8 +184,8 @@ log_explains_counting (void)
   g_free (line);
 }
 
-/* A fault is logged once as an error, with its sentence; a run without one has neither errors
- * nor warnings. */
+/* A fault is logged once, as an error with its sentence; a run without a fault logs no errors
+ * or warnings. */
 static void
 log_has_faults (void)
 {

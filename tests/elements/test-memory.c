@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The most memory that an element takes, as docs/reliability.md says it. */
+/* Peak memory of an element, compared with docs/reliability.md. */
 #include "fault-fixture.h"
 #include "filter-fixture.h"
 
@@ -12,9 +12,9 @@
 typedef struct
 {
   const char *settings;
-  guint images; /* that a frame in flight has on the GPU: its source, and its result */
+  guint images; /* images on the GPU per frame in flight: source and result */
   guint tiles, bins;
-  const char *backend; /* the only one that has it; NULL: there is no such */
+  const char *backend; /* the only backend that has it; NULL: both */
 } Case;
 
 static const Case cases[] = {
@@ -59,7 +59,7 @@ static const Case cases[] = {
 
 static const char *const formats[] = { "NV12", "GRAY16_LE" };
 
-/* The most bytes of the heap at once so far. */
+/* Updates the peak of heap bytes. */
 static GstPadProbeReturn
 measure_heap (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
 {
@@ -72,8 +72,7 @@ measure_heap (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
   return GST_PAD_PROBE_OK;
 }
 
-/* Plays frames through one element; returns the most bytes of the heap meanwhile, beyond those
- * before. */
+/* Plays frames through one element; returns the peak of heap bytes above those before. */
 static gsize
 play (const Case *c, const GstVideoInfo *info)
 {
@@ -122,7 +121,7 @@ each_case (int width, int height,
     }
 }
 
-/* Bytes of the bins that one frame is counted in. */
+/* Bytes of the counters of one frame. */
 static gsize
 bins_bytes (const Case *c, const GstVideoInfo *info)
 {

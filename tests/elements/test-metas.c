@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What hangs on a buffer comes out with it. */
+/* Metas of a buffer are kept. */
 #include "picture-oracle.h"
 
 #include <gst/video/video-anc.h>
@@ -21,7 +21,7 @@ passage_start (Passage *passage, const char *settings)
   passage->in = picture_new (&passage->info, 3);
 }
 
-/* Filters the buffer, whose metas the test has added. */
+/* Filters the buffer, to which the test has added metas. */
 static void
 passage_go (Passage *passage, const char *settings)
 {
@@ -206,8 +206,8 @@ metas_custom (void)
   passage_end (&passage);
 }
 
-/* A part that has not the size of the caps is not the frame: it says what is to be shown of
- * it, which is left to downstream. */
+/* A crop meta whose rectangle has another size than the caps does not select the frame: it
+ * describes the visible part, which is left to downstream. */
 static void
 metas_crop (void)
 {
@@ -229,7 +229,7 @@ metas_crop (void)
   passage_end (&passage);
 }
 
-/* A meta about the memory of the input says nothing about the output's. */
+/* A meta about the input's memory does not apply to the output. */
 static void
 metas_of_memory (void)
 {
@@ -251,8 +251,8 @@ metas_of_memory (void)
   gst_buffer_unref (parent);
 }
 
-/* Untouched frames keep theirs too, and pooled outputs do not collect those of
- * the frames before. */
+/* Untouched frames keep their metas, and pooled outputs do not collect those of earlier
+ * frames. */
 static void
 metas_do_not_pile_up (void)
 {
@@ -285,7 +285,7 @@ metas_do_not_pile_up (void)
   filter_close (&filter);
 }
 
-/* Upstream is offered whatever downstream takes, with its parameters. */
+/* Upstream is offered all metas that downstream supports, with their parameters. */
 static void
 metas_offered (void)
 {

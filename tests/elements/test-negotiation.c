@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Caps through the filter, in both directions, and their changes. */
+/* Caps negotiation through the filter, in both directions, and caps changes. */
 #include "picture-oracle.h"
 
 static void
@@ -60,7 +60,7 @@ negotiation_changes (void)
   filter_close (&filter);
 }
 
-/* Frames that are in the filter when caps change come out before the change. */
+/* Frames in flight when caps change come out before the change. */
 static void
 negotiation_changes_without_waiting (void)
 {
@@ -111,7 +111,7 @@ negotiation_same_caps_again (void)
   filter_close (&filter);
 }
 
-/* Only the colorimetry changes, and with it the zero level. */
+/* A change of colorimetry alone changes the zero level. */
 static void
 negotiation_colorimetry_change (void)
 {
@@ -134,8 +134,8 @@ negotiation_colorimetry_change (void)
   filter_close (&filter);
 }
 
-/* Memory that the filter cannot read is refused when caps are asked for, not
- * when frames arrive. */
+/* Memory that the filter cannot read is refused in the caps query, not when frames
+ * arrive. */
 static void
 negotiation_features (void)
 {
@@ -196,7 +196,7 @@ negotiation_unsupported_format (void)
   filter_close (&filter);
 }
 
-/* Whether the sink pad may take frames in such memory. */
+/* Whether the sink pad accepts frames in such memory. */
 static gboolean
 filter_promises (Filter *filter, const char *memory)
 {
@@ -211,7 +211,7 @@ filter_promises (Filter *filter, const char *memory)
   return promised;
 }
 
-/* Asked through the filter, each side sees what the other side can do. */
+/* Each side sees the caps of the other side through the filter. */
 static void
 negotiation_queries (void)
 {
@@ -254,7 +254,7 @@ negotiation_queries (void)
   filter_close (&filter);
 }
 
-/* Caps that downstream does not take are refused at once. */
+/* Caps that downstream refuses are refused at once. */
 static void
 negotiation_downstream_refuses (void)
 {
@@ -272,7 +272,7 @@ negotiation_downstream_refuses (void)
   filter_close (&filter);
 }
 
-/* What is offered upstream: buffers may carry a GstVideoMeta. */
+/* The allocation query offers upstream GstVideoMeta. */
 static void
 negotiation_allocation (void)
 {
@@ -301,11 +301,11 @@ negotiation_allocation (void)
   filter_close (&filter);
 }
 
-/* ---- what neighbours settle on ------------------------------------------- */
+/* ---- negotiated formats -------------------------------------------------- */
 
-/* The format that a pipeline with an element named e has settled on, to be freed, or
- * NULL after an error, which is then `*error`, to be freed. FILTER is cudasepconv and
- * HISTO cudahisto, of the backend under test. */
+/* The format that a pipeline with an element named e has negotiated, or NULL after an
+ * error, which is then stored in `*error`. The caller frees both. FILTER stands for
+ * cudasepconv and HISTO for cudahisto, with the backend under test. */
 static char *
 settled_format (const char *line, char **error)
 {
@@ -380,8 +380,8 @@ check_settled (const Settled *rows, guint n)
 
 #define SOURCE "videotestsrc num-buffers=2 ! "
 
-/* Neighbours that take anything settle on what costs least, and a neighbour's preference
- * stays. */
+/* Flexible neighbours negotiate the cheapest format, and a neighbour's preference is
+ * respected. */
 static void
 negotiation_neighbours (void)
 {
@@ -393,7 +393,7 @@ negotiation_neighbours (void)
     { SOURCE "videoconvert ! FILTER ! videoconvert ! fakesink", "I420" },
     { SOURCE "videoconvert ! HISTO ! videoscale ! fakesink", "I420" },
     { SOURCE "FILTER ! queue ! videoscale ! fakesink", "I420" },
-    /* As decoders have it. */
+    /* As after a decoder. */
     { SOURCE "video/x-raw,format=NV12 ! videoconvert ! FILTER ! videoconvert ! "
              "fakesink",
         "NV12" },
@@ -407,8 +407,8 @@ negotiation_neighbours (void)
   check_settled (rows, G_N_ELEMENTS (rows));
 }
 
-/* What the settings cannot work on is not offered, so that neighbours with a choice
- * make another one. */
+/* Formats that the settings cannot process are not offered, so that a flexible neighbour
+ * chooses another one. */
 static void
 negotiation_settings_restrict (void)
 {
@@ -439,7 +439,7 @@ negotiation_settings_restrict (void)
         "video/x-raw,format={RGB,I420} ! HISTO planes=luma mode=equalize ! "
         "fakesink",
         "I420" },
-    /* Nothing is counted, so that it does not matter what could be. */
+    /* Nothing is counted, so that any format will do. */
     { SOURCE "video/x-raw,format={RGB,I420} ! HISTO planes=luma "
              "post-messages=false ! fakesink",
         "RGB" },
@@ -458,7 +458,8 @@ current_caps (GstElement *element)
   return caps;
 }
 
-/* Whether frames of a format arrive within a while, which is long under a sanitizer. */
+/* Whether frames of a format arrive within a time limit, which is long under a
+ * sanitizer. */
 static gboolean
 wait_for_format (GstElement *element, const char *format)
 {
@@ -482,8 +483,8 @@ typedef struct
   const char *setting, *format;
 } SettingStep;
 
-/* Changes settings of an element while it plays: upstream chooses the format anew, and
- * frames that are on the way cause no error. */
+/* Changes settings of a playing element: upstream negotiates another format, and frames
+ * in flight cause no error. */
 static void
 check_settings_while_playing (
     const char *description, const SettingStep *steps, guint n)
@@ -537,8 +538,8 @@ negotiation_setting_while_playing (void)
       "cudahisto interval=0", histo, G_N_ELEMENTS (histo));
 }
 
-/* Caps that frames have already are accepted when the settings come to refuse them, since
- * upstream asks for them while it still sends such frames; but not offered. */
+/* The current caps stay accepted when settings come to refuse them, since upstream
+ * queries them while it still sends such frames; but they are no longer offered. */
 static void
 negotiation_refused_by_setting (void)
 {
@@ -575,8 +576,8 @@ negotiation_refused_by_setting (void)
   }
 }
 
-/* Views or fields that lie apart are refused before frames come, with a sentence; a
- * neighbour that can do without them does. */
+/* Separate views or fields are refused before frames arrive, with a sentence; a neighbour
+ * that has an alternative uses it. */
 static void
 negotiation_apart (void)
 {

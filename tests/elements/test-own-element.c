@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The base class for elements of other projects, by some of this program's own. */
+/* The base class for elements of other projects, tested with elements of this program. */
 #include "flight-fixture.h"
 #include "own-element.h"
 
@@ -59,8 +59,8 @@ first_byte (GstBuffer *buffer)
   return byte;
 }
 
-/* Expects the message of a frame, and no error or warning before: its slot, which is returned, and
- * its first byte. */
+/* Expects the message of a frame, and no error or warning before it. Returns the frame's slot
+ * index, and its first byte. */
 static guint
 expect_report (Filter *filter, guint8 first)
 {
@@ -133,7 +133,7 @@ own_element_results (void)
     backend = filter_get (&filter, "active-backend");
     expect (g_strcmp0 (backend, test_backend ()) == 0, "active is %s", backend);
     g_free (backend);
-    /* Other caps: what was made for these is released. */
+    /* New caps release the memory that was made for the old ones. */
     expect (held (&filter) == 1, "%u blocks are held", held (&filter));
     expect (filter_caps (&filter, video_caps (formats[f], 1, 1, NULL)),
         "caps refused");
@@ -147,7 +147,7 @@ own_element_results (void)
   }
 }
 
-/* Times, metas, rows and planes at odd distances are as with the elements of the plugin. */
+/* Times, metas, rows and planes at unusual distances are handled as in the plugin's elements. */
 static void
 own_element_layouts (void)
 {
@@ -165,7 +165,7 @@ own_element_layouts (void)
   filter_close (&filter);
 }
 
-/* Each field is a picture: all rows are marked, by two calls. */
+/* Each field is a picture: all rows are marked, in two calls. */
 static void
 own_element_fields (void)
 {
@@ -190,7 +190,7 @@ own_element_fields (void)
   }
 }
 
-/* Five frames come out as they are. */
+/* Five frames come out unchanged. */
 static void
 expect_untouched (Filter *filter, const GstVideoInfo *info, gboolean reported)
 {
@@ -208,7 +208,7 @@ expect_untouched (Filter *filter, const GstVideoInfo *info, gboolean reported)
   }
 }
 
-/* Frames that are only read are reported, those that pass are not. */
+/* Frames that are only read are reported; frames that pass are not. */
 static void
 own_element_reads (void)
 {
@@ -225,8 +225,8 @@ own_element_reads (void)
   filter_close (&filter);
 }
 
-/* Frames leave in order, each with the result of its own slot, while the next ones wait for a
- * sink that is held. */
+/* Frames leave in order, each with the result of its own slot, while later frames wait for a held
+ * sink. */
 static void
 own_element_in_flight (void)
 {
@@ -263,7 +263,7 @@ own_element_in_flight (void)
   flight_close (flight);
 }
 
-/* A flush drops what is in flight, and the element goes on. */
+/* A flush drops the frames in flight, and the element continues. */
 static void
 own_element_flushes (void)
 {
@@ -285,8 +285,8 @@ own_element_flushes (void)
   flight_close (flight);
 }
 
-/* The plugin's elements and those of the library know each other's pinned memory: copy engines
- * read it where it lies, so that a frame in flight holds its input. */
+/* The plugin's elements and those of the library recognise each other's pinned memory: copy
+ * engines read it in place, so that a frame in flight holds its input. */
 static void
 own_element_shares_pinned_memory (void)
 {
@@ -319,12 +319,12 @@ own_element_shares_pinned_memory (void)
   }
 }
 
-/* The caps leave the format out, and those that bring it all the same are refused for the
+/* A refused format is not in the offered caps, and caps with that format are refused with the
  * element's reason. */
 static void
 own_element_refuses_formats (void)
 {
-  /* What the subclass refuses, and what the base class does. */
+  /* Formats that the subclass refuses, and that the base class refuses. */
   static const char *const rows[][2] = { { "ownelement refuse=NV12", "NV12" },
     { "ownelement", "v210" }, { "ownelement", "RGB10A2_LE" } };
 
@@ -349,8 +349,7 @@ own_element_refuses_formats (void)
   }
 }
 
-/* Settings that refuse the format of the frames that come: upstream cannot send another, which is
- * an error. */
+/* Settings that refuse the current format: an error, since upstream cannot send another. */
 static void
 own_element_refuses_later (void)
 {
@@ -380,7 +379,7 @@ refuse_at_tenth (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
   return GST_PAD_PROBE_OK;
 }
 
-/* Where upstream can send another format, it does, and no frame is lost: those of the old format
+/* If upstream can send another format, it does, and no frame is lost: frames of the old format
  * that still arrive are computed as before. */
 static void
 own_element_changes_format (void)
@@ -420,7 +419,7 @@ own_element_changes_format (void)
   g_free (description);
 }
 
-/* An error of the subclass ends the stream with its own sentence, once; a restart heals it. */
+/* An error of the subclass ends the stream with its own sentence, once; a restart clears it. */
 static void
 own_element_errors (void)
 {
@@ -470,8 +469,8 @@ own_element_errors (void)
   }
 }
 
-/* With backend=auto the CPU goes on after an error of the GPU, with one warning and without a
- * frame lost. */
+/* With backend=auto the CPU continues after an error of the GPU, with one warning and no lost
+ * frame. */
 static void
 own_element_falls_back (void)
 {
@@ -499,7 +498,7 @@ own_element_falls_back (void)
   filter_close (&filter);
 }
 
-/* The backend that an element has no code for is an error, or not taken with backend=auto. */
+/* A backend without code in the element is an error, or is not chosen by backend=auto. */
 static void
 own_element_one_backend (void)
 {
@@ -539,7 +538,7 @@ own_element_no_backend (void)
   filter_close (&filter);
 }
 
-/* Settings change while frames are in flight: each frame has those of its time. */
+/* Settings change while frames are in flight: each frame has the settings of its push. */
 static void
 own_element_changes (void)
 {

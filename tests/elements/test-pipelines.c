@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whole pipelines, several filters, several threads. */
+/* Whole pipelines, several filters and several threads. */
 #include "filter-fixture.h"
 
-/* "name: text (debug)" of an error or warning. */
+/* Formats an error or warning as "name: text (debug)". */
 static char *
 text_of (GstMessage *message)
 {
@@ -17,7 +17,7 @@ text_of (GstMessage *message)
   return text;
 }
 
-/* Whether `speaker` complains again within a moment; its upstream may. */
+/* Whether `speaker` reports another problem within a moment; its upstream may do so. */
 static gboolean
 complains_again (GstBus *bus, GstObject *speaker)
 {
@@ -34,8 +34,8 @@ complains_again (GstBus *bus, GstObject *speaker)
   return again;
 }
 
-/* Runs a pipeline to its end. Returns NULL or, to be freed, what went wrong:
- * the first complaint on the bus. For any thread. */
+/* Runs a pipeline to its end. Returns the first problem on the bus, which the caller
+ * frees, or NULL. Any thread may call it. */
 static char *
 run_to_eos (GstElement *pipeline)
 {
@@ -81,7 +81,7 @@ launch (const char *line, GError **error)
   return pipeline;
 }
 
-/* Runs it and expects `frames` buffers at each element named sink0, sink1... */
+/* Runs it and expects `frames` buffers at each of the elements sink0, sink1... */
 static void
 check_pipeline (const char *line, int sinks, int frames)
 {
@@ -103,7 +103,7 @@ check_pipeline (const char *line, int sinks, int frames)
   expect (problem == NULL, "%s", problem);
   for (int s = 0; s < sinks; s++)
     expect (counts[s] == frames, "sink%d got %d buffers", s, counts[s]);
-  /* A streaming thread that has done its work may be on its way out. */
+  /* A streaming thread may still be about to end. */
   for (int i = 0; i < 100 && GST_OBJECT_REFCOUNT_VALUE (pipeline) > 1; i++)
     g_usleep (10000);
   ASSERT_OBJECT_REFCOUNT (pipeline, "pipeline", 1);
@@ -176,7 +176,7 @@ typedef struct
   gint stop;
 } Storm;
 
-/* Only settings that are legal together, whatever their order. */
+/* Settings that are valid together, in any order. */
 static gpointer
 change_properties (gpointer user)
 {
@@ -268,7 +268,7 @@ run_pipelines (gpointer user)
     if (!pipeline)
       return g_strdup ("no pipeline");
     if (i % 3 == 2) {
-      /* Torn down in mid-stream. */
+      /* Stopped in mid-stream. */
       gst_element_set_state (pipeline, GST_STATE_PLAYING);
       g_usleep (1000 * (first + i));
       gst_element_set_state (pipeline, GST_STATE_NULL);
@@ -301,7 +301,7 @@ pipelines_parallel (void)
   expect (problem == NULL, "%s", problem);
 }
 
-/* Going to NULL from PLAYING at any moment does not hang or crash. */
+/* Going from PLAYING to NULL at any moment does not hang or crash. */
 static void
 pipelines_stop_any_time (void)
 {
@@ -323,15 +323,15 @@ pipelines_stop_any_time (void)
             == GST_STATE_CHANGE_SUCCESS,
         "round %lu: going to NULL failed", i);
   }
-  /* GStreamer's thread that was to go on to PLAYING may hold it a little longer. */
+  /* GStreamer's thread for the change to PLAYING may hold it a little longer. */
   for (int i = 0; i < 1000 && GST_OBJECT_REFCOUNT_VALUE (pipeline) > 1; i++)
     g_usleep (1000);
   ASSERT_OBJECT_REFCOUNT (pipeline, "pipeline", 1);
   gst_object_unref (pipeline);
 }
 
-/* An error of the filter ends the pipeline with one error message of its own,
- * and put right, the same pipeline runs. */
+/* An error of the filter ends the pipeline with one error message; once corrected, the
+ * same pipeline runs. */
 static void
 pipelines_error_and_again (void)
 {
@@ -357,7 +357,7 @@ pipelines_error_and_again (void)
   gst_object_unref (pipeline);
 }
 
-/* Seeks, once, from within the push of frame 20. */
+/* Seeks once, from within the push of frame 20. */
 static GstPadProbeReturn
 seek_from_push (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
 {
@@ -374,8 +374,8 @@ seek_from_push (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
   return GST_PAD_PROBE_OK;
 }
 
-/* An application may seek from a callback downstream, which runs on the thread
- * that pushes: nothing waits for itself. */
+/* An application may seek from a callback downstream, on the pushing thread, without a
+ * deadlock. */
 static void
 pipelines_seek_from_push (void)
 {
@@ -396,7 +396,7 @@ pipelines_seek_from_push (void)
     watch_sink (pipeline, "sink", seek_from_push, &frames);
     problem = run_to_eos (pipeline);
     expect (problem == NULL, "%s", problem);
-    /* The source makes 100 in all; what was in flight is flushed. */
+    /* The source makes 100 frames in all; frames in flight are flushed. */
     expect (frames >= 90, "%d frames came", frames);
     gst_object_unref (pipeline);
   }

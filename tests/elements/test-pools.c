@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whose memory frames lie in. */
+/* Buffer pools: the owner of the memory of frames. */
 #include "flight-fixture.h"
 
 #include <string.h>
 
-/* Frames in the offered pool, filtered, in whatever memory the transfer wants on
+/* Frames in the offered pool are filtered, in the memory kind that the transfer needs on
  * both sides. */
 static void
 pools_offered (void)
@@ -63,7 +63,7 @@ asks_again (Flight *flight)
   return asked;
 }
 
-/* When other memory becomes the best, upstream is told, and outputs are in it. */
+/* When another memory kind becomes the best, upstream is informed, and outputs use it. */
 static void
 pools_follow_settings (void)
 {
@@ -125,7 +125,7 @@ typedef struct
   GstMemory *part;
 } Orphan;
 
-/* Writes to all of it, and frees it: on a thread of no element. */
+/* Writes to the whole buffer and frees it, on a thread of no element. */
 static gpointer
 use_orphan (gpointer user)
 {
@@ -188,7 +188,7 @@ pools_outlive_the_filter (void)
 
 /* ---- the offered pool ---------------------------------------------------- */
 
-/* Buffers of the offered pool, taken together. */
+/* Acquires several buffers of the offered pool. */
 static void
 take_buffers (GstBufferPool *pool, GstBuffer **buffers, guint n)
 {
@@ -198,7 +198,7 @@ take_buffers (GstBufferPool *pool, GstBuffer **buffers, guint n)
         "no buffer from the pool");
 }
 
-/* What came back last is still in the caches, and goes out first. */
+/* The buffer that was released last is still in the caches, and is acquired first. */
 static void
 pools_hand_out_the_latest (void)
 {
@@ -220,7 +220,7 @@ pools_hand_out_the_latest (void)
   flight_close (flight);
 }
 
-/* What others have put other memory into, or have shortened, is as new when it goes out
+/* A buffer whose memory others have replaced or shortened is restored before it is acquired
  * again, or another one is. */
 static void
 pools_hand_out_whole_buffers (void)
@@ -274,7 +274,7 @@ take_one (gpointer user)
       gst_buffer_pool_acquire_buffer (wish->pool, &wish->buffer, NULL));
 }
 
-/* A thread that waits for the last buffer gets it, and is let go by a flush. */
+/* A thread that waits for the last buffer gets it, and is released by a flush. */
 static void
 pools_wait_for_buffers (void)
 {
@@ -337,7 +337,7 @@ pools_wait_for_buffers (void)
 
 /* ---- downstream's pools -------------------------------------------------- */
 
-/* A pool that nobody can replace: its buffers lie as its owner needs them. */
+/* A pool that cannot be replaced: its buffers have the layout that its owner needs. */
 typedef struct
 {
   GstVideoBufferPool parent;
@@ -377,7 +377,7 @@ own_pool_init (OwnPool *pool)
   (void) pool;
 }
 
-/* What a sink offers in its answer to the allocation query. */
+/* The offer of a sink in its answer to the allocation query. */
 typedef struct
 {
   GstBufferPool *pool; /* may be NULL */
@@ -399,7 +399,7 @@ answer_allocation (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
   return GST_PAD_PROBE_HANDLED;
 }
 
-/* Opens a filter whose sink offers so, and takes 20 frames into outs. */
+/* Opens a filter whose sink makes this offer, and collects 20 frames in outs. */
 static void
 filter_into (const Offer *offer, const char *settings, GstVideoInfo *info,
     void (*look) (GstBuffer *out, const Offer *offer))
@@ -461,9 +461,8 @@ pools_of_downstream_are_used (void)
   }
 }
 
-/* A pool with fewer buffers than the filter could have in flight: the streaming
- * thread waits for one while the sink stands still, and flushes and stops get it
- * out of there. */
+/* A pool with fewer buffers than the filter could have in flight: the streaming thread
+ * waits for a buffer while the sink is blocked; flushing and stopping release it. */
 static void
 pools_smaller_than_the_ring (void)
 {
@@ -493,7 +492,7 @@ pools_smaller_than_the_ring (void)
       flight_send (flight, gst_event_new_flush_start ());
     else
       flight_let_go (flight);
-    /* Pulled at once: the sink has no use for them. */
+    /* Pulled and released at once. */
     while (!task_is_done (task)) {
       GstBuffer *out = gst_harness_try_pull (flight->filter.harness);
 
@@ -509,7 +508,7 @@ pools_smaller_than_the_ring (void)
   }
 }
 
-/* Alignment that a plain pool was set up for is kept, in whatever memory. */
+/* The alignment of a plain pool is kept, in any memory kind. */
 static void
 look_for_alignment (GstBuffer *out, const Offer *offer)
 {
@@ -553,7 +552,7 @@ pools_keep_alignment (void)
   filter_into (&offer, "sigma=1", &info, look_for_alignment);
 }
 
-/* A pool that does nothing but allocate need not be used. */
+/* A pool that only allocates need not be used. */
 static void
 look_for_best (GstBuffer *out, const Offer *offer)
 {
@@ -578,9 +577,9 @@ pools_plain (void)
   }
 }
 
-/* ---- a name is no proof ---------------------------------------------------- */
+/* ---- allocators with a misleading name --------------------------------------- */
 
-/* An allocator of ordinary memory that has the name of the pinned kind. */
+/* An allocator of ordinary memory that has the name of the pinned allocator. */
 typedef GstAllocator Impostor;
 typedef GstAllocatorClass ImpostorClass;
 
@@ -642,8 +641,8 @@ impostor_class_init (ImpostorClass *klass)
   klass->free = impostor_free;
 }
 
-/* Ordinary memory of that name is copied when the frame is submitted, and released then, as
- * all ordinary memory is: copy engines would not reach it. */
+/* Ordinary memory under that name is copied when the frame is submitted, and then released,
+ * like all ordinary memory: copy engines cannot reach it. */
 static void
 pools_not_by_name (void)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Properties while playing, under control, and read back. */
+/* Properties: set while playing, controlled, and read back. */
 #include "picture-oracle.h"
 
 #include <gst/controller/gstdirectcontrolbinding.h>
 #include <gst/controller/gstinterpolationcontrolsource.h>
 
-/* Each step is the full set of settings from there on; what it names is what
- * changes from the step before. */
+/* Each step is the full list of settings from there on; those that it names change from
+ * the step before. */
 static void
 properties_while_playing (void)
 {
@@ -41,7 +41,7 @@ properties_while_playing (void)
 
     filter_start (&filter, steps[0], &info, formats[f], 45, 30, NULL);
     for (guint s = 0; s < G_N_ELEMENTS (steps); s++) {
-      /* The oracle goes by the last word on each property. */
+      /* The oracle uses the last value of each property. */
       char *all = g_strdup_printf ("%s %s", settings, steps[s]);
 
       g_free (settings);
@@ -115,7 +115,7 @@ attach_ramp (GstElement *element, const Ramp *ramp)
   gst_object_unref (source);
 }
 
-/* The value at the stream time of each buffer, not of the one before. */
+/* The value is that at the stream time of each buffer, not of the buffer before. */
 static void
 check_ramp (const Ramp *ramp, const char *base, GstClockTime segment_start)
 {
@@ -174,7 +174,7 @@ properties_controlled_bias (void)
   check_ramp (&ramp, "kernel=sobel-x scale=0.25", 0);
 }
 
-/* Control goes by stream time: a segment may begin anywhere. */
+/* Control uses stream time: a segment may begin anywhere. */
 static void
 properties_controlled_by_stream_time (void)
 {
@@ -238,7 +238,7 @@ properties_taps_by_value (void)
   expect_taps (filter.element, "taps-y", y, 2);
   settings_apply (filter.element, "kernel=custom");
   picture_check_frame (&filter, &info, 1, settings);
-  /* Empty again: as on x. */
+  /* Empty again: the same taps as along x. */
   set_taps (filter.element, "taps-y", NULL, 0);
   expect_taps (filter.element, "taps-y", NULL, 0);
   picture_check_frame (
@@ -246,7 +246,7 @@ properties_taps_by_value (void)
   filter_close (&filter);
 }
 
-/* As on a command line, where numbers may be written without a point. */
+/* As on a command line, where numbers may have no decimal point. */
 static void
 properties_taps_by_launch_line (void)
 {
@@ -351,7 +351,7 @@ properties_identity (void)
   }
 }
 
-/* Almost the identity is not the identity. */
+/* A filter close to the identity is not the identity. */
 static void
 properties_not_identity (void)
 {
@@ -398,7 +398,8 @@ properties_identity_and_back (void)
 
 /* ---- settings without effect --------------------------------------------- */
 
-/* Pops one warning, which must be of this setting and say why; NULL: there is none. */
+/* Pops one warning, which must be about this setting and state the reason; NULL:
+ * expects none. */
 static void
 expect_hint (Filter *filter, const char *setting)
 {
@@ -502,8 +503,8 @@ properties_without_effect (void)
   }
 }
 
-/* While playing, a warning comes when a setting is set that has no effect then, but
- * not when it loses its effect by another, and only once. */
+/* While playing, a warning is posted when a setting is set that has no effect at that
+ * time, but not when another setting takes its effect away; and only once. */
 static void
 properties_without_effect_while_playing (void)
 {

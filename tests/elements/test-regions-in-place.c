@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Regions that are covered in the buffer that comes in, where they are small and nobody else has to
- * do with it; and in another one wherever that is not so. */
+/* Regions that are covered in the input buffer, where they are small and nobody else holds the
+ * buffer; in all other cases in another buffer. */
 #include "flight-fixture.h"
 #include "gstcudahistogrammeta.h"
 #include "regions-oracle.h"
@@ -11,18 +11,18 @@
 static const char *const formats[] = { "GRAY8", "NV12", "I420", "YUY2", "YVYU",
   "YUV9", "RGBA", "RGBx", "P010_10LE", "A444_10LE", "ARGB64", "AYUV" };
 
-/* One over the other, one partly outside, and one alone. */
+/* Two that overlap, one partly outside, and one apart. */
 static const Box boxes[] = { { 5, 3, 18, 14 }, { 9, 7, 20, 18 },
   { 150, 111, 170, 130 }, { 60, 70, 75, 83 } };
 #define N_BOXES ((int) G_N_ELEMENTS (boxes))
 
-/* Pushes a frame (taken) and expects `want`, a copy of it before, to be covered: in the same
- * buffer or in another. */
+/* Pushes a frame (taken) and expects the result for `want`, a copy of the frame: in the same buffer
+ * or in another. */
 static void
 expect_covered (Filter *filter, const GstVideoInfo *info, const char *settings,
     GstBuffer *frame, GstBuffer *want, gboolean same)
 {
-  /* Compared, but not read: it may be gone. */
+  /* Only compared, not read: it may have been freed. */
   const GstBuffer *const pushed = frame;
   GstBuffer *out = filter_process (filter, frame);
 
@@ -80,7 +80,7 @@ in_place_looks (void)
       check_look (formats[f], NULL, looks[l]);
 }
 
-/* The other components stay. */
+/* The other components are unchanged. */
 static void
 in_place_planes (void)
 {
@@ -112,7 +112,7 @@ in_place_interlaced (void)
 
 #define LOOK "sigma=2 roi-mode=inside"
 
-/* A filter, a frame for it, and what that was before. */
+/* A filter, a frame for it, and a copy of the frame before. */
 typedef struct
 {
   Filter filter;
@@ -137,7 +137,7 @@ stage_close (Stage *stage)
   filter_close (&stage->filter);
 }
 
-/* Expects that a frame that others hold is left alone. */
+/* Expects that a frame that others hold is not changed. */
 static void
 stage_expect_kept (Stage *stage, GstBuffer *held)
 {
@@ -157,7 +157,7 @@ in_place_not_if_held (void)
   stage_expect_kept (&stage, gst_buffer_ref (stage.frame));
 }
 
-/* Another buffer has the same memory, as decoders keep it of pictures that others refer to. */
+/* Another buffer shares the memory, as decoders do for reference pictures. */
 static void
 in_place_not_if_shared (void)
 {
@@ -167,7 +167,7 @@ in_place_not_if_shared (void)
   stage_expect_kept (&stage, gst_buffer_copy (stage.frame));
 }
 
-/* The buffer is a window on another one's memory. */
+/* The buffer is a sub-buffer of another one's memory. */
 static void
 in_place_not_if_of_parent (void)
 {
@@ -195,7 +195,7 @@ in_place_not_if_read_only (void)
   stage_close (&stage);
 }
 
-/* With transfer=pageable a GPU has the frame copied; the CPU does not care. */
+/* With transfer=pageable a GPU works on a copy of the frame; it makes no difference on the CPU. */
 static void
 in_place_not_if_pageable (void)
 {
@@ -207,7 +207,7 @@ in_place_not_if_pageable (void)
   stage_close (&stage);
 }
 
-/* Regions of which most of the frame is read. */
+/* Regions for which most of the frame is read. */
 static void
 in_place_not_if_large (void)
 {
@@ -226,7 +226,7 @@ in_place_not_if_large (void)
   stage_close (&stage);
 }
 
-/* U and V in the same memory, as they may be of grey pictures: what is written to one is seen in both. */
+/* U and V in the same memory, as may be in grey pictures: a change of one changes the other. */
 static void
 in_place_not_if_overlapping (void)
 {
@@ -262,7 +262,7 @@ in_place_not_if_overlapping (void)
   }
 }
 
-/* In a frame that is part of its buffer the rest is not to be seen. */
+/* If the frame is a part of its buffer, the rest must not be visible. */
 static void
 in_place_not_if_cropped (void)
 {
@@ -291,7 +291,7 @@ in_place_not_if_cropped (void)
   filter_close (&filter);
 }
 
-/* The histogram is that of the result. A GPU counts all of a frame, which then is there. */
+/* The histogram is that of the result. Counting on a GPU needs the whole frame there. */
 static void
 in_place_histogram (void)
 {
@@ -327,7 +327,7 @@ in_place_histogram (void)
   filter_close (&filter);
 }
 
-/* What is reported on a buffer and its times stay, but not a histogram of what it was. */
+/* Other metas of the buffer and its times stay, but not the histogram meta of the input. */
 static void
 in_place_metas (void)
 {
@@ -363,8 +363,8 @@ in_place_metas (void)
   filter_close (&first);
 }
 
-/* Frames that are changed in place, pass, and have a result apart keep their order in flight, in
- * buffers of the filter's own pool and in others. */
+/* Frames that are changed in place, pass, or get another buffer keep their order in flight, in
+ * buffers of the filter's own pool and of others. */
 static void
 in_place_in_flight (void)
 {
@@ -406,7 +406,7 @@ in_place_in_flight (void)
   flight_close (flight);
 }
 
-/* Only what is read and written crosses the bus. */
+/* Only the bytes that are read and written cross the bus. */
 static void
 in_place_bytes (void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Regions: which parts of a frame are covered, and how. */
+/* Regions: the parts of a frame that are covered, and their look. */
 #ifdef HAVE_GSTANALYTICS
 #define GST_USE_UNSTABLE_API
 #include <gst/analytics/analytics.h>
@@ -12,8 +12,8 @@
 
 #define MSECOND GST_MSECOND
 
-/* Odd places on subsampled chroma, one over another, and one partly outside. With strengths up to
- * 0.18 no sigma is beyond 6, from where on gaussians get wider than the oracle's. */
+/* Odd positions on subsampled chroma, two that overlap, and one partly outside. Strengths up to
+ * 0.18 keep sigma at most 6; above 6 the element's gaussians are wider than the oracle's. */
 static const Box odd_boxes[] = { { 5, 3, 18, 14 }, { 9, 7, 12, 26 },
   { 27, 17, 60, 50 }, { 0, 0, 1, 1 } };
 
@@ -131,7 +131,7 @@ regions_planes (void)
     }
 }
 
-/* Pictures that regions are larger than, and of one row. */
+/* Pictures smaller than a region, and pictures of one row. */
 static void
 regions_small_pictures (void)
 {
@@ -160,7 +160,7 @@ regions_interlaced (void)
           odd_formats[f], 37, 29, "interlace-mode=interleaved", looks[l]);
 }
 
-/* A field in a buffer of its own is a picture: boxes are in its pixels. */
+/* A field in its own buffer is a picture: boxes are in its pixels. */
 static void
 regions_alternate (void)
 {
@@ -196,7 +196,7 @@ regions_alternate (void)
 
 #define SOLID "roi-mode=inside roi-fill=solid"
 
-/* A filter of GRAY8 frames that are covered with black. */
+/* A filter of GRAY8 frames whose regions are covered with black. */
 typedef struct
 {
   Filter filter;
@@ -247,7 +247,7 @@ stage_expect (Stage *stage, GstBuffer *frame, const Box *boxes, int n)
   gst_buffer_unref (frame);
 }
 
-/* The same for a frame at a time, without objects. */
+/* The same for frames one after the other, without objects. */
 static void
 stage_expect_held (Stage *stage, GstClockTime pts, const Box *boxes, int n)
 {
@@ -255,7 +255,7 @@ stage_expect_held (Stage *stage, GstClockTime pts, const Box *boxes, int n)
   stage_expect (stage, stage_frame (stage, pts), boxes, n);
 }
 
-/* And with one object. */
+/* The same with one object. */
 static void
 stage_expect_box (Stage *stage, GstClockTime pts, const char *type,
     const Box *box, const Box *boxes, int n)
@@ -321,7 +321,8 @@ regions_types_read_back (void)
 }
 
 #ifdef HAVE_GSTANALYTICS
-/* Detections of gst-analytics, also left of the frame and above, beside other objects. */
+/* Detections of gst-analytics, some partly left of the frame or above it, beside other
+ * objects. */
 static void
 regions_detections (void)
 {
@@ -339,7 +340,7 @@ regions_detections (void)
     if (i & 1)
       gst_analytics_relation_meta_add_od_mtd (meta,
           g_quark_from_static_string ("face"), -4, -6, 24, 24, 0.5f, &added);
-    /* Without a size, it is nowhere. */
+    /* An object without a size covers nothing. */
     gst_analytics_relation_meta_add_od_mtd (
         meta, g_quark_from_static_string ("face"), 9, 9, 0, 5, 0.5f, &added);
     if (i & 2)
@@ -365,11 +366,12 @@ regions_detections (void)
 }
 #endif
 
-/* Zones are covered in every frame, with the objects. */
+/* Zones are covered in every frame, in addition to the objects. */
 static void
 regions_zones (void)
 {
-  /* Of 64 x 48: rounded outward, but for what is an edge up to rounding. */
+  /* In a frame of 64 x 48: rounded outward, except for edges that are integers up to rounding
+   * errors. */
   const Box zones[] = { { 6, 9, 26, 29 }, { -7, 43, 7, 53 } };
   const Box both[] = { zones[0], zones[1], { 30, 20, 50, 40 } };
   Stage stage;
@@ -379,7 +381,7 @@ regions_zones (void)
   stage_expect_box (&stage, 0, "face", &box_b, both, 3);
   settings_apply (stage.filter.element, "zones=<<0.25,0.5,0.5,0.25>>");
   stage_expect_held (&stage, 0, &(Box){ 16, 24, 48, 36 }, 1);
-  /* Without a size there is nothing to cover. */
+  /* A zone without a size covers nothing. */
   settings_apply (stage.filter.element, "zones=<<0.25,0.5,0,0.25>>");
   stage_expect_held (&stage, 0, NULL, 0);
   settings_apply (stage.filter.element, "zones=<<0,0,1,1>>");
@@ -433,7 +435,7 @@ regions_hold (void)
   stage_expect_held (&stage, 50 * MSECOND, &box_a, 1);
   stage_expect_held (&stage, 100 * MSECOND, &box_a, 1);
   stage_expect_held (&stage, 101 * MSECOND, NULL, 0);
-  /* Another one beside it, then that and the first in another place. */
+  /* Another object beside it, then that object and the first one at another place. */
   stage_expect_box (&stage, 200 * MSECOND, "face", &box_a, &box_a, 1);
   stage_expect_box (&stage, 250 * MSECOND, "face", &box_b, both_boxes, 2);
   stage_expect_box (&stage, 290 * MSECOND, "face", &moved,
@@ -445,7 +447,7 @@ regions_hold (void)
   stage_close (&stage);
 }
 
-/* One of another type does not replace it, and one with the same id does. */
+/* An object of another type does not replace it; one with the same id does. */
 static void
 regions_hold_ids (void)
 {
@@ -471,7 +473,7 @@ regions_hold_ids (void)
   stage_close (&stage);
 }
 
-/* A change of the settings applies to those that are held, too. */
+/* A change of settings also applies to held objects. */
 static void
 regions_hold_settings (void)
 {
@@ -508,7 +510,7 @@ push_segment (Stage *stage, double rate, GstClockTime start, GstClockTime time)
       stage->filter.harness, gst_event_new_segment (&segment));
 }
 
-/* Seeks with and without a flush, and playback backwards. */
+/* Seeks with and without a flush, and reverse playback. */
 static void
 regions_hold_seeks (void)
 {
@@ -522,12 +524,12 @@ regions_hold_seeks (void)
   push_segment (&stage, 1.0, 0, 0);
   stage_expect_held (&stage, GST_SECOND, NULL, 0);
 
-  /* Back by less than the time of holding, without a flush. */
+  /* Back by less than the hold time, without a flush. */
   stage_expect_box (&stage, 2 * GST_SECOND, "face", &box_a, &box_a, 1);
   push_segment (&stage, 1.0, 0, 0);
   stage_expect_held (&stage, 2 * GST_SECOND - 50 * MSECOND, NULL, 0);
 
-  /* The same picture by another timestamp. */
+  /* The same picture with another timestamp. */
   stage_expect_box (&stage, 3 * GST_SECOND, "face", &box_a, &box_a, 1);
   push_segment (&stage, 1.0, 50 * GST_SECOND, 3 * GST_SECOND);
   stage_expect_held (&stage, 50 * GST_SECOND + 50 * MSECOND, &box_a, 1);
@@ -539,7 +541,7 @@ regions_hold_seeks (void)
   stage_close (&stage);
 }
 
-/* Another stream, another size. */
+/* Another stream; another size. */
 static void
 regions_hold_streams (void)
 {
@@ -558,7 +560,7 @@ regions_hold_streams (void)
   stage_close (&stage);
 }
 
-/* Without timestamps, it is the time of arrival that counts. */
+/* Without timestamps the arrival time counts. */
 static void
 regions_hold_untimed (void)
 {
@@ -575,7 +577,7 @@ regions_hold_untimed (void)
 
 /* ---- frames without regions ---------------------------------------------- */
 
-/* Expects the same buffer, or a copy, in the frame's place. */
+/* Expects the same buffer, or a copy, at the frame's place. */
 static void
 expect_untouched (
     Filter *filter, const GstVideoInfo *info, GstBuffer *frame, gboolean same)
@@ -606,7 +608,7 @@ regions_none (void)
     frame = picture_new (&info, 4);
     expect_untouched (&filter, &info, frame, TRUE);
     gst_buffer_unref (frame);
-    /* The harness' sink does not know GstVideoMeta. */
+    /* The harness's sink does not support GstVideoMeta. */
     frame = picture_new_laid_out (&info, 4, &padded);
     expect_untouched (&filter, &info, frame, FALSE);
     gst_buffer_unref (frame);
@@ -615,7 +617,7 @@ regions_none (void)
   }
 }
 
-/* Frames that pass keep their place among those in flight. */
+/* Frames that pass keep their place among the frames in flight. */
 static void
 regions_in_flight (void)
 {
@@ -633,7 +635,7 @@ regions_in_flight (void)
   flight_close (flight);
 }
 
-/* A sink that knows GstVideoMeta takes every layout. */
+/* A sink that supports GstVideoMeta accepts every layout. */
 static void
 regions_none_laid_out (void)
 {
@@ -667,7 +669,7 @@ count_message (GstMessage *message, const char *what)
   return g_value_get_uint64 (gst_value_array_get_value (bins, 200));
 }
 
-/* The histogram is that of the frame that leaves, also of one that passes. */
+/* The histogram is that of the output frame, even if the frame passes. */
 static void
 regions_histogram (void)
 {
@@ -746,14 +748,14 @@ expect_cut_out (GstBuffer *frame, const GstVideoInfo *info, GstBuffer *in,
   }
 }
 
-/* A frame of 40 x 30 at (x, y) of a larger buffer, on which a region is reported. */
+/* A frame of 40 x 30 at (x, y) of a larger buffer, with a region. */
 static void
 check_crop (const char *format, guint x, guint y, const Box *reported,
     const Box *covered)
 {
   static const char *const settings =
       "roi-mode=inside roi-fill=solid roi-color=0xff10a0f0";
-  const int pairs = g_str_equal (format, "YUY2"); /* they are not cut */
+  const int pairs = g_str_equal (format, "YUY2"); /* not to be split */
   GstVideoInfo info, whole;
   GstBuffer *in, *out, *frame;
   GstVideoCropMeta *crop;
@@ -772,7 +774,7 @@ check_crop (const char *format, guint x, guint y, const Box *reported,
   crop->y = y;
   crop->width = 40;
   crop->height = 30;
-  /* Without a region it is the frame that comes out, not the whole buffer. */
+  /* Without a region the output is still the frame, not the whole buffer. */
   frame = filter_process (&filter, gst_buffer_ref (in));
   expect (
       gst_buffer_get_video_crop_meta (frame) == NULL, "still to be cropped");
@@ -880,7 +882,7 @@ regions_renegotiation (void)
   filter_close (&filter);
 }
 
-/* Frame after frame with another number of regions, many at times. */
+/* Each frame has another number of regions, sometimes many. */
 static void
 regions_many (void)
 {
@@ -959,7 +961,7 @@ regions_bad_zones (void)
   filter_close (&filter);
 }
 
-/* What the engine cannot do is an error with a sentence. */
+/* Settings that the engine does not support give an error with a sentence. */
 static void
 check_unsupported (const char *settings)
 {
@@ -977,14 +979,14 @@ static void
 regions_unsupported (void)
 {
   check_unsupported ("roi-mode=outside roi-fill=pixelate");
-  /* Regions of some sizes would amplify too much. No frame has one yet. */
+  /* Regions of some sizes would amplify too much, even though no frame has one yet. */
   check_unsupported ("roi-mode=inside roi-strength=0.1 kernel=unsharp sigma=0 "
                      "amount=49.5 scale=10000");
   if (test_on_cuda ())
     check_unsupported ("roi-mode=inside method=global");
 }
 
-/* A method computes the kernel's result, where that has one. */
+/* A method computes the kernel's result, where the kernel has one. */
 static void
 regions_methods (void)
 {

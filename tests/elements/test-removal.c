@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Taking the element out of a playing pipeline and putting one in, as the documentation
+/* Removing the element from a playing pipeline and inserting it, as the documentation
  * shows: no frame is lost, repeated or out of order. */
 #include "filter-fixture.h"
 
@@ -10,7 +10,7 @@ typedef struct
 {
   GstElement *pipeline, *filter;
   GstPad *before, *after; /* source and sink pad of the neighbours */
-  gint change;            /* done or under way */
+  gint change;            /* done or in progress */
   gint changed;           /* the pipeline has its new form */
   GstClockTime last;
   gint frames, disorder;
@@ -30,7 +30,7 @@ count_frame (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
   return GST_PAD_PROBE_OK;
 }
 
-/* All frames have come out of the filter when the end of stream does. */
+/* When EOS comes out of the filter, all its frames have come out. */
 static GstPadProbeReturn
 take_out (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
 {
@@ -84,8 +84,8 @@ put_in (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
   return GST_PAD_PROBE_OK;
 }
 
-/* Runs 60 frames; `begin` is called on the streaming thread, before frame 20 and with the
- * pad before the filter's place blocked. */
+/* Runs 60 frames; `begin` is called on the streaming thread before frame 20, with the pad
+ * before the filter's place blocked. */
 static void
 check_change (
     const char *line, const char *filter_settings, GstPadProbeCallback begin)

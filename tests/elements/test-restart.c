@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Tests that go wrong on purpose, in a program of their own: restart.sh compares
- * what the suite makes of them. */
+/* Tests that fail on purpose, in a program of their own: restart.sh checks the suite's
+ * report about them. */
 #include "elements-main.h"
 
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 #define LEFT_BEHIND "RESTART_LEFT_BEHIND"
 
-/* A test that comes first, or behind one that went wrong. */
+/* A test that runs first, or after one that failed. */
 static void
 passes (void)
 {
@@ -44,7 +44,7 @@ hold (GstElement *sink, GstBuffer *buffer, GstPad *pad, gpointer user)
     g_usleep (G_USEC_PER_SEC);
 }
 
-/* Leaves a streaming thread that never ends. */
+/* Leaves a streaming thread behind that never ends. */
 static void
 fails_holding (void)
 {
@@ -96,7 +96,7 @@ aborts_in_thread (void)
   g_thread_join (g_thread_new ("aborts", abort_with_lock, NULL));
 }
 
-/* What g_error() does. */
+/* As g_error() does. */
 static void
 traps (void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the filter says about itself. */
+/* The filter's statistics. */
 #include "picture-oracle.h"
 
-/* A frame may be counted a moment after it was seen to come out. */
+/* A frame may be counted a moment after it has come out. */
 static void
 expect_frames (Filter *filter, guint64 frames)
 {
@@ -51,8 +51,8 @@ stats_frames (void)
   filter_close (&filter);
 }
 
-/* On a device every byte of a picture goes up once and comes down once; on the
- * CPU none goes anywhere. */
+/* With a device every byte of a picture is uploaded once and downloaded once; on the
+ * CPU none is. */
 static void
 stats_bytes (void)
 {
@@ -76,7 +76,8 @@ stats_bytes (void)
   filter_close (&filter);
 }
 
-/* Sends three frames, each when the one before has left: `slices` counts `total`. */
+/* Sends three frames, each after the one before has left; then `slices` must be
+ * `total`. */
 static void
 expect_slices (Filter *filter, const GstVideoInfo *info, guint64 total)
 {
@@ -86,7 +87,7 @@ expect_slices (Filter *filter, const GstVideoInfo *info, guint64 total)
     GstQuery *query = gst_query_new_drain ();
 
     process_frames (filter, info, 1);
-    /* A frame may arrive a moment before the filter counts it as gone. */
+    /* A frame may arrive a moment before the filter counts it as done. */
     gst_pad_peer_query (filter->harness->srcpad, query);
     gst_query_unref (query);
   }
@@ -96,8 +97,9 @@ expect_slices (Filter *filter, const GstVideoInfo *info, guint64 total)
       total);
 }
 
-/* A lone frame of 1.5 MB is cut as is asked for; or else into two, if it may be waited
- * for and can come in parts. On the CPU none is. */
+/* A lone frame of 1.5 MB is cut into the number of slices that is set; by default into
+ * two, if the pipeline is live and the frame can be computed in parts. On the CPU
+ * frames are not cut. */
 static void
 stats_slices (void)
 {
@@ -119,8 +121,8 @@ stats_slices (void)
   filter_close (&filter);
 }
 
-/* Wrapped, the first row of a single plane needs the last. With one slot in the ring
- * upstream waits for each frame, live or not. */
+/* With border=wrap the first row of a single plane needs the last row. With a ring of
+ * one slot upstream waits for each frame, live or not. */
 static void
 stats_slices_by_settings (void)
 {
@@ -183,7 +185,7 @@ stats_fields (void)
   filter_close (&filter);
 }
 
-/* Whether it names a method, and not how one is found. */
+/* Whether it is the name of a method, not of a way of choosing one. */
 static gboolean
 is_method (GstElement *element, const char *name)
 {
@@ -208,7 +210,7 @@ stats_active (void)
   method = filter_get (&filter, "active-method");
   expect (g_strcmp0 (backend, test_backend ()) == 0, "active-backend is %s",
       backend);
-  /* A choice that was made: which one, is up to measured costs. */
+  /* A method was chosen; measured costs decide which. */
   expect (is_method (filter.element, method)
           && (g_strcmp0 (method, "simd") == 0) == !test_on_cuda (),
       "active-method is %s", method);
@@ -217,7 +219,7 @@ stats_active (void)
   filter_close (&filter);
 }
 
-/* Read from another thread at any time. */
+/* Read by another thread at any time. */
 typedef struct
 {
   GstElement *element;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What deployments do to the elements: many pipelines at once, files that are sought and stopped
- * at any time, caps that change with every frame, starts and stops by the thousand, a fork.
+/* Stress as in deployments: many pipelines at once, files with seeks and stops at any time, caps
+ * that change with every frame, thousands of starts and stops, a fork.
  *
- * From the environment: STRESS_FACTOR, 1 if not set, makes each as many times longer. STRESS_SEED
- * chooses what is done by chance. tests/stress.sh sets both. */
+ * Environment: STRESS_FACTOR (default 1) multiplies the length of each test. STRESS_SEED seeds the
+ * random choices. tests/stress.sh sets both. */
 #include "fault-fixture.h"
 #include "picture-oracle.h"
 
@@ -49,7 +49,7 @@ launch (const char *line)
   return pipeline;
 }
 
-/* The next of these messages in time; ends the test over errors. */
+/* Waits for the next of these messages; ends the test on an error or a timeout. */
 static void
 await_message (GstElement *pipeline, GstMessageType type)
 {
@@ -84,7 +84,7 @@ await_state (GstElement *pipeline, GstState state)
       "it does not go to %s", gst_element_state_get_name (state));
 }
 
-/* ---- at once -------------------------------------------------------------- */
+/* ---- many pipelines at once ----------------------------------------------- */
 
 #define AT_ONCE 32
 #define FRAMES_AT_ONCE 12
@@ -132,13 +132,13 @@ stress_at_once (void)
 #define FILE_FRAMES 60
 #define FILE_STEPS 150
 
-/* A clip in a folder of its own. */
+/* A clip in its own folder. */
 typedef struct
 {
   char *folder, *path;
 } Clip;
 
-/* FALSE: this machine has no elements for it. */
+/* FALSE: this machine lacks elements for it. */
 static gboolean
 write_clip (const char *path)
 {
@@ -159,7 +159,7 @@ write_clip (const char *path)
   return TRUE;
 }
 
-/* FALSE, and the test is skipped: it cannot be made here. To be removed in any case. */
+/* FALSE: the clip cannot be made here, and the test is skipped. To be removed in any case. */
 static gboolean
 clip_make (Clip *clip)
 {
@@ -180,7 +180,8 @@ clip_remove (Clip *clip)
   g_free (clip->folder);
 }
 
-/* Each time that the demuxer finds the stream anew, which gst_parse_launch() does once only. */
+/* Links a new pad of the demuxer each time that it finds the stream; gst_parse_launch() does so
+ * only once. */
 static void
 link_decoder (GstElement *demuxer, GstPad *from, gpointer user)
 {
@@ -217,13 +218,13 @@ seek (GstElement *pipeline, GRand *random)
   const gint64 at = g_rand_int_range (random, 0, FILE_FRAMES) * GST_SECOND / 30;
   const gdouble rate = g_rand_int_range (random, 0, 4) == 0 ? 2.0 : 1.0;
 
-  /* Refused where the file has not been opened yet. One that does not flush would wait in PAUSED,
-   * for ever. */
+  /* Refused if the file has not been opened yet. Without FLUSH a seek would wait in PAUSED for
+   * ever. */
   gst_element_seek (pipeline, rate, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
       GST_SEEK_TYPE_SET, at, GST_SEEK_TYPE_NONE, -1);
 }
 
-/* One of the things that an application may do to a pipeline. */
+/* One of the operations of an application on a pipeline. */
 static void
 disturb (GstElement *pipeline, GRand *random)
 {
@@ -237,7 +238,7 @@ disturb (GstElement *pipeline, GRand *random)
     case 1:
       seek (pipeline, random);
       break;
-    case 2: /* a storm */
+    case 2: /* a burst of seeks */
       for (int i = 0; i < 10; i++)
         seek (pipeline, random);
       break;
@@ -262,7 +263,7 @@ disturb (GstElement *pipeline, GRand *random)
   gst_object_unref (filter);
 }
 
-/* After whatever was done to it, the pipeline plays all of the file. */
+/* After all operations, the pipeline still plays the whole file. */
 static void
 expect_whole_file (GstElement *pipeline, gint *count)
 {
@@ -274,7 +275,7 @@ expect_whole_file (GstElement *pipeline, gint *count)
       "it does not seek");
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   await_message (pipeline, GST_MESSAGE_EOS);
-  /* The frame of PAUSED may have come once more. */
+  /* The preroll frame may have come once more. */
   expect (*count == FILE_FRAMES || *count == FILE_FRAMES + 1, "%d frames came",
       *count);
 }
@@ -307,7 +308,8 @@ stress_file (void)
 
 #define PLAYER_SEEKS 30
 
-/* With the elements as its video filter; NULL, and the test is skipped: there is no playbin. */
+/* A player with the elements as its video filter; NULL: there is no playbin, and the test is
+ * skipped. */
 static GstElement *
 player_new (const char *path)
 {
@@ -331,8 +333,7 @@ player_new (const char *path)
   return player;
 }
 
-/* The frame that the sink shows is the one of this time. The container rounds times to
- * milliseconds. */
+/* Expects the sink to show the frame of this time. The container rounds times to milliseconds. */
 static void
 expect_frame_of (GstElement *sink, GstClockTime at)
 {
@@ -359,7 +360,7 @@ forget_messages (GstElement *player)
   gst_object_unref (bus);
 }
 
-/* In PAUSED: a sink that plays would show more than the frame that is sought. */
+/* In PAUSED: while playing, the sink would show more frames than the sought one. */
 static void
 seek_accurately (GstElement *player, GstClockTime at)
 {
@@ -370,8 +371,8 @@ seek_accurately (GstElement *player, GstClockTime at)
   await_state (player, GST_STATE_PAUSED);
 }
 
-/* Each seek shows the frame that was sought, wherever the player was, and then the file plays to
- * its end. */
+/* Each seek shows the frame of its time, wherever the player was; then the file plays to its
+ * end. */
 static void
 seek_and_play (GstElement *player)
 {
@@ -395,11 +396,11 @@ seek_and_play (GstElement *player)
     }
   }
   seek_accurately (player, 0);
-  forget_messages (player); /* it may have come to its end before */
+  forget_messages (player); /* it may have reached its end before */
   watch_sink (player, "sink", count_buffer, &count);
   gst_element_set_state (player, GST_STATE_PLAYING);
   await_message (player, GST_MESSAGE_EOS);
-  /* The first one came in PAUSED. */
+  /* The first frame came in PAUSED. */
   expect (count == FILE_FRAMES - 1, "%d frames came", count);
   gst_object_unref (sink);
   g_rand_free (random);
@@ -424,8 +425,8 @@ stress_playbin (void)
 
 /* ---- caps ----------------------------------------------------------------- */
 
-/* GStreamer's rows of UYVP have no room for 3 pixels, 11, 19 and so on; and those of NV12_10LE32 none for
- * 3, 9, 15. */
+/* GStreamer's rows of UYVP are too short for widths of 3, 11, 19 and so on, and those of
+ * NV12_10LE32 for 3, 9, 15. */
 static int
 width_with_room (const char *format, int width)
 {
@@ -436,7 +437,7 @@ width_with_room (const char *format, int width)
           && width % 6 == 3);
 }
 
-/* Each frame has caps of its own: every format, from 1x1 up, each right. */
+/* Each frame has its own caps: every format, sizes from 1x1 on; each result is correct. */
 static void
 check_changing_caps (const char *settings)
 {
@@ -480,7 +481,7 @@ stress_caps (void)
 
 static const double size_taps[] = { 0.125, 0.5, 0.25, 0.125 };
 
-/* Of row y from x on, with what stands for samples beyond its ends, weighed along x. */
+/* Filters a row along x at x; beyond its ends the end samples are repeated. */
 static double
 weighed_row (const guint8 *row, int width, int x)
 {
@@ -509,7 +510,7 @@ expect_filtered_at (
       want);
 }
 
-/* One frame of GRAY8, of which samples are looked at here and there, and in the corners. */
+/* One frame of GRAY8, checked at some samples and at the corners. */
 static void
 check_size (int width, int height)
 {
@@ -554,22 +555,22 @@ stress_sizes (void)
     check_size (WIDEST, WIDEST);
 }
 
-/* ---- nothing grows -------------------------------------------------------- */
+/* ---- no growth ------------------------------------------------------------ */
 
-/* Threads of GStreamer and GLib come and go, and keep something each. */
+/* Threads of GStreamer and GLib come and go, and each keeps some memory. */
 #define HEAP_SLACK (256 * 1024)
-/* A real driver does so, too, with each context. */
+/* A real driver keeps memory with each context. */
 #define HEAP_SLACK_OF_DRIVER (8 * 1024 * 1024)
 #define DESCRIPTORS_SLACK 8
 #define THREADS_SLACK 4
-/* Pools make more while more frames are in flight. */
+/* Pools allocate more while more frames are in flight. */
 #define ON_GPU_SLACK 24
 
 typedef struct
 {
   gsize heap; /* bytes in use */
   guint descriptors, threads;
-  long on_gpu; /* memories, streams and events of the emulated one; else 0 */
+  long on_gpu; /* allocations, streams and events of the emulated GPU; else 0 */
 } Footprint;
 
 static guint
@@ -584,7 +585,7 @@ count_entries (const char *path)
   return n;
 }
 
-/* For any thread. */
+/* Any thread may call it. */
 static Footprint
 footprint (void)
 {
@@ -625,7 +626,7 @@ expect_no_growth (const Footprint *before, const Footprint *after)
 
 #define CYCLES 1000
 
-/* From NULL to PLAYING, with a few frames or none, and back. */
+/* From NULL to PLAYING, with a few frames or none, and back to NULL. */
 static void
 stress_cycles (void)
 {
@@ -655,7 +656,7 @@ stress_cycles (void)
 
 typedef struct
 {
-  guint frames, first, last; /* so far, and between which it is measured */
+  guint frames, first, last; /* frames so far; first and last that count */
   Footprint before, after;
 } Watch;
 
@@ -674,7 +675,7 @@ measure (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
   return GST_PAD_PROBE_OK;
 }
 
-/* Without messages, which would wait on the bus. */
+/* Drops messages, which would pile up on the bus. */
 static void
 stress_frames (void)
 {
@@ -702,7 +703,7 @@ stress_frames (void)
 
 /* ---- after a fork --------------------------------------------------------- */
 
-/* What the child's exit status says. */
+/* Exit statuses of the child. */
 enum
 {
   CHILD_REFUSES = 0,
@@ -710,7 +711,7 @@ enum
   CHILD_IS_UNCLEAR = 2,
 };
 
-/* Starts a filter on the GPU, in a process that was forked. */
+/* Starts a filter on the GPU, in a forked process. */
 static int
 start_in_child (void)
 {
@@ -732,8 +733,8 @@ start_in_child (void)
                                                    : CHILD_IS_UNCLEAR;
 }
 
-/* CUDA does not survive a fork. The child is told so in a sentence, at once, and the parent goes
- * on. */
+/* CUDA does not survive a fork. The child gets an error with a sentence at once, and the parent
+ * continues. */
 static void
 stress_fork (void)
 {

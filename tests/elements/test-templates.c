@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What gst-inspect-1.0 shows: pads, metadata, properties. */
+/* cudasepconv's pads, metadata and properties, as gst-inspect-1.0 shows them. */
 #include "filter-fixture.h"
 
 #include <string.h>
@@ -10,8 +10,8 @@ templates_formats (void)
   element_expect_formats ("cudasepconv");
 }
 
-/* What documentation shows is the same on every machine, and what the pads take here is
- * a part of it. */
+/* The documented pad templates are the same on every machine; the caps that the pads
+ * accept here are a subset. */
 static void
 templates_documentation (void)
 {
@@ -46,7 +46,7 @@ templates_metadata (void)
   element_expect_metadata ("cudasepconv", "Filter/Effect/Video/Hardware");
 }
 
-/* Properties, their defaults as gst-inspect writes them, and what they take. */
+/* Properties, their defaults as gst-inspect prints them, and their ranges. */
 static const struct
 {
   const char *name, *initial;
@@ -166,8 +166,8 @@ expect_int_range (GstElement *element, const char *name, int least, int most)
       G_PARAM_SPEC_INT (spec)->maximum);
 }
 
-/* Negative widths and lengths do not get as far as a frame, and what users of
- * large kernels need is allowed. */
+/* Negative widths and lengths are refused when they are set, and large kernels are
+ * allowed. */
 static void
 templates_ranges (void)
 {
@@ -181,7 +181,7 @@ templates_ranges (void)
   gst_object_unref (element);
 }
 
-/* The plugin names its own project, and claims no origin that is another's. */
+/* The plugin names its own project, not GStreamer, as its origin. */
 static void
 templates_origin (void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Kernels of several terms, and those that are combined with the picture. */
+/* Kernels of several terms, and kernels that are combined with the picture. */
 #include "picture-oracle.h"
 
 #define GAUSS_AND_SHIFT \
@@ -49,7 +49,7 @@ terms_fields (void)
     picture_check ("NV12", 26, 19, "interlace-mode=interleaved", kernels[k]);
 }
 
-/* Eight terms are the most; they add up to this one kernel. */
+/* Eight terms are the maximum; together they equal this single kernel. */
 static void
 terms_eight (void)
 {
@@ -81,7 +81,8 @@ terms_normalized (void)
   filter_close (&filter);
 }
 
-/* From kernel to kernel while playing, so that plans of other terms follow one another. */
+/* The kernel changes while playing, so that plans with different terms follow one
+ * another. */
 static void
 terms_while_playing (void)
 {
@@ -106,7 +107,7 @@ terms_while_playing (void)
   filter_close (&filter);
 }
 
-/* amount and threshold from frame to frame: the plan is kept. */
+/* amount and threshold change from frame to frame; the plan is kept. */
 static void
 terms_amount_a_frame (void)
 {
@@ -127,7 +128,7 @@ terms_amount_a_frame (void)
   filter_close (&filter);
 }
 
-/* Expects that an element with these settings does not start, and says this. */
+/* Expects that an element with these settings does not start, with this error. */
 static void
 expect_refusal (const char *settings, const char *sentence)
 {
@@ -183,7 +184,7 @@ terms_refused (void)
     expect_refusal (rows[r].settings, rows[r].sentence);
 }
 
-/* Nested arrays read back as they were written on a launch line. */
+/* Nested arrays read back as they are written on a launch line. */
 static void
 terms_read_back (void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* emulated-instructions: stands in for cuda/sepconv/instructions.cuh, where the
- * layouts of the matrices are told. */
+/* emulated-instructions: replaces cuda/sepconv/instructions.cuh, which documents the fragment
+ * layouts of the matrices. */
 #pragma once
 #define INSTRUCTIONS_CUH
 
@@ -11,8 +11,8 @@
 
 #define INSTRUCTIONS_CAPABILITY 80
 
-/* What the lanes of a warp give each other, and what comes of it: registers side by side, by the
- * register and then by the lane. */
+/* Registers that the lanes of a warp exchange, and the results; indexed by register, then by
+ * lane. */
 struct WarpExchange
 {
   const void *row[32];
@@ -24,14 +24,14 @@ struct WarpExchange
 
 WarpExchange &emulated_exchange ();
 
-/* Waits until all lanes of the warp have come. The last one does `work` for all before any goes on.
- * So results stay until all lanes have come once more. */
+/* Waits until all lanes of the warp have arrived. The last lane calls `work` for all, before any
+ * lane continues. Results stay valid until the lanes meet again. */
 void emulated_meet (void (*work) (WarpExchange &));
 
-/* sum += left * right, as halves. */
+/* sum += left * right. The factors are FP16, the sums FP32. */
 void emulated_multiply_halves (WarpExchange &exchange);
 
-/* integer += left * right: bytes of `left` without, of `right` with or without a sign. */
+/* integer += left * right. Bytes of `left` are unsigned, those of `right` signed or unsigned. */
 void emulated_multiply_bytes (WarpExchange &exchange);
 void emulated_multiply_unsigned_bytes (WarpExchange &exchange);
 
@@ -41,7 +41,7 @@ emulated_lane ()
   return (int) (threadIdx.x % 32);
 }
 
-/* A GPU would trap. */
+/* A GPU would trap on a misaligned address. */
 static inline void
 expect_aligned (const void *address, uintptr_t bytes)
 {
@@ -186,7 +186,7 @@ subtract_halves (uint32_t a, uint32_t b)
       emulated_half (a, 1) - emulated_half (b, 1));
 }
 
-/* In double precision before it is rounded, as a float does not hold every sum. */
+/* Computed in double precision and rounded once, as a float does not hold every sum. */
 static inline uint32_t
 multiply_add_halves (uint32_t a, uint32_t b, uint32_t c)
 {
@@ -251,7 +251,7 @@ codes_of_halves (uint32_t halves, uint32_t most)
   return codes;
 }
 
-/* Gives the warp what this lane has of A and B. */
+/* Shares this lane's fragments of A and B with the warp. */
 static inline void
 emulated_give (
     WarpExchange &exchange, const uint4 &a, uint32_t low, uint32_t high)

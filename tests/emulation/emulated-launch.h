@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* emulated-launch: stands in for cuda/gpu-launch.cuh. */
+/* emulated-launch: replaces cuda/gpu-launch.cuh. */
 #pragma once
 #define GPU_LAUNCH_CUH
 
@@ -25,7 +25,7 @@ gpu_shared_address (const void *pointer)
   return (uint32_t) ((const unsigned char *) pointer - emulated_dynamic_shared);
 }
 
-/* Threads switch only where they wait for each other. */
+/* Not atomic: emulated threads switch only at barriers. */
 static inline void
 gpu_add_shared (uint32_t address, uint32_t value)
 {
@@ -38,8 +38,8 @@ gpu_add_global (unsigned long long *to, unsigned long long value)
   *to += value;
 }
 
-/* Queues all of the kernel's blocks, which run one after the other; an error for what
- * no GPU takes, or not before the kernel was set up for it. */
+/* Queues all of the kernel's blocks, which run one after the other. Returns an error
+ * for a launch that no GPU accepts, or that needs an attribute set before. */
 cudaError_t emulated_launch (const void *kernel, dim3 grid, dim3 block,
     size_t shared, GpuStream stream, std::function<void ()> thread);
 
@@ -55,7 +55,7 @@ gpu_launch (void (*kernel) (Frame), dim3 grid, dim3 block, size_t shared,
       });
 }
 
-/* Kernels never overlap here, but must be able to. */
+/* Kernels never overlap here, but must be written so that they can. */
 template <typename Frame>
 static cudaError_t
 gpu_launch_early (const Gpu *, void (*kernel) (Frame), dim3 grid, dim3 block,
@@ -82,7 +82,7 @@ template <typename T>
 static inline T
 gpu_load (const T *at)
 {
-  /* A GPU would trap. */
+  /* A GPU would trap on a misaligned address. */
   if ((uintptr_t) at % alignof (T) != 0)
     abort ();
   return *at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* emulated-runtime: what the runtime's parts share. */
+/* emulated-runtime: declarations that the runtime's parts share. */
 #pragma once
 
 #include <cuda.h>
@@ -7,5 +7,6 @@
 
 bool emulated_context_is_current ();
 
-/* The same number; cudaGetLastError() tells of a failure once more. */
+/* Converts a status; the numbers are equal. A failure is stored for
+ * cudaGetLastError(). */
 cudaError_t emulated_result (CUresult status);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* emulated-switch: from one stack to another and back. By hand on x86-64, where AddressSanitizer is
- * told of it, and by jumps elsewhere: swapcontext() makes two system calls, which took three
- * quarters of a kernel's time, and AddressSanitizer forgets all that it knows of a stack there.
+/* emulated-switch: switches between stacks. Assembly on x86-64, which informs AddressSanitizer of
+ * each switch; elsewhere jumps, or swapcontext() under AddressSanitizer. swapcontext() is slow: its
+ * two system calls took three quarters of a kernel's time. After it, AddressSanitizer also forgets
+ * all that it knows of the stack.
  *
- *   switch_to (from, to)               leaves at `from`, and goes on where `to` was left
- *   switch_to_start (from, to, start)  leaves at `from` for a new stack, which leaves at `to`
- *   switch_started (from)              what runs on a new stack calls this first, with the place
- *                                      that it was started from */
+ *   switch_to (from, to)               saves the state in `from`, continues where `to` was saved
+ *   switch_to_start (from, to, start)  saves the state in `from`, starts the new stack `start`,
+ *                                      which is saved in `to` when it is left
+ *   switch_started (from)              must be the first call on a new stack, with the point it
+ *                                      was started from */
 #pragma once
 
 #include <stddef.h>
@@ -22,8 +24,8 @@
 
 #ifdef __x86_64__
 
-/* Where a stack ends whose top holds the registers that a function must keep, and the address to
- * return to. setjmp() and longjmp() of the library take five times as long. */
+/* A saved stack pointer. The top of that stack holds the callee-saved registers and the return
+ * address. The library's setjmp() and longjmp() take five times as long. */
 struct SwitchPoint
 {
   void *stack;
@@ -54,7 +56,8 @@ switch_registers_to_start (SwitchPoint *, ucontext_t *)
 #ifdef ADDRESS_SANITIZER
 #include <sanitizer/common_interface_defs.h>
 
-/* Each comes back from where it went, and learns then which stack that is. */
+/* Returns when another stack switches back, and then notes for AddressSanitizer which stack that
+ * was. */
 static inline void
 switch_to (SwitchPoint *from, SwitchPoint *to)
 {
@@ -113,7 +116,7 @@ switch_to_start (SwitchPoint *from, SwitchPoint *, ucontext_t *start)
 
 #else
 
-/* The checked longjmp() takes another stack for an error. */
+/* The checked longjmp() reports a jump to another stack as an error. */
 #undef _FORTIFY_SOURCE
 #include <setjmp.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Buffers that are not what they say: shorter than their caps, in several memories, with a
- * GstVideoMeta, a GstVideoCropMeta and regions of any numbers. They are filtered or refused;
- * nothing outside of them is read. */
+/* Buffers that do not match their description: shorter than their caps require, in several
+ * memories, with random numbers in GstVideoMeta, GstVideoCropMeta and regions. They must be
+ * filtered or refused; nothing outside of them may be read. */
 #include "fuzz-element.h"
 
 static const char *const formats[] = { "GRAY8", "NV12", "I420", "YUY2", "RGB",
@@ -12,7 +12,7 @@ static const char *const formats[] = { "GRAY8", "NV12", "I420", "YUY2", "RGB",
 static const char *const modes[] = { "progressive", "interleaved", "mixed",
   "alternate" };
 
-/* The element, and its settings two by two. */
+/* Each row: an element, and pairs of property and value. */
 static const char *const settings[][8] = {
   { "cudasepconv", "sigma", "1" },
   { "cudasepconv", "sigma", "5", "border", "wrap" },
@@ -31,7 +31,7 @@ static const char *const settings[][8] = {
   { "cudahisto", "mode", "overlay", "attach-meta", "true" },
 };
 
-/* Appends memory that ends where its block does. */
+/* Appends a memory whose end is the end of its block. */
 static void
 append_memory (GstBuffer *buffer, gsize size)
 {
@@ -43,7 +43,7 @@ append_memory (GstBuffer *buffer, gsize size)
       buffer, gst_memory_new_wrapped (0, block, size, 0, size, block, g_free));
 }
 
-/* A buffer of so many bytes, now and then in several memories. */
+/* A buffer of this number of bytes, sometimes in several memories. */
 static GstBuffer *
 buffer_new (Bytes *bytes, gsize size)
 {

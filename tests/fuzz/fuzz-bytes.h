@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* fuzz-bytes: an input of the fuzzer as numbers. Where it ends, all are 0. */
+/* fuzz-bytes: reads numbers from a fuzzer input. Past its end all numbers are 0. */
 #pragma once
 
 #include <math.h>
@@ -23,14 +23,14 @@ bytes_take (Bytes *bytes, int n)
   return value;
 }
 
-/* In [low, high], which are few. */
+/* A number in [low, high], a small range. */
 static inline int
 bytes_int (Bytes *bytes, int low, int high)
 {
   return low + (int) (bytes_take (bytes, 2) % (uint64_t) (high - low + 1));
 }
 
-/* Mostly in [low, high]; else any, the ends of int among them. */
+/* Mostly a number in [low, high]; else any, including the extremes of int. */
 static inline int
 bytes_wild_int (Bytes *bytes, int low, int high)
 {
@@ -45,7 +45,7 @@ bytes_wild_int (Bytes *bytes, int low, int high)
   return bytes_int (bytes, low, high);
 }
 
-/* Mostly a round number in [-scale, scale]; else any, what is not finite among them. */
+/* Mostly a round number in [-scale, scale]; else any, including infinities and NaN. */
 static inline double
 bytes_wild_double (Bytes *bytes, double scale)
 {
@@ -60,7 +60,7 @@ bytes_wild_double (Bytes *bytes, double scale)
   return scale * (double) bytes_int (bytes, -128, 128) / 128.0;
 }
 
-/* Ends the process where something does not hold. */
+/* Ends the process if the condition is false. */
 #define FUZZ_EXPECT(condition, ...) \
   do { \
     if (!(condition)) { \

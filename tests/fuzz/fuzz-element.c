@@ -3,12 +3,12 @@
 
 #include <stdio.h>
 
-/* Of GST_PLUGIN_DEFINE. */
+/* Defined by GST_PLUGIN_DEFINE. */
 void gst_plugin_cudasepconv_register (void);
 
 gint fuzz_parses;
 
-/* Warnings are for those who set values that are out of range. */
+/* Warnings are allowed: they are for values out of range. */
 static void
 on_log (const gchar *domain, GLogLevelFlags level, const gchar *message,
     gpointer user)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The engine under specs and layouts by chance, valid and not. What a validate function takes,
- * every CPU method computes as the oracles of kerncheck do, or says that it does not; what it
- * refuses has a sentence. Memories of pictures are as short as they may be, so that
- * AddressSanitizer sees each byte beyond them. */
+/* The engine with random specs and layouts, valid and invalid. If a validate function accepts
+ * them, every CPU method must give the result of kerncheck's oracles or decline; if it refuses
+ * them, it must give a sentence. Memories of pictures are as short as allowed, so that
+ * AddressSanitizer catches every access beyond them. */
 #include "fuzz-bytes.h"
 #include "histo.h"
 #include "oracle-regions.h"
@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-/* Inputs that take longer teach little more. */
+/* Longer inputs find little more. */
 #define MAX_BYTES 8192
 #define MAX_PRODUCTS 400e3
 #define MAX_REGIONS 5
@@ -50,7 +50,8 @@ spoil_layout (Bytes *bytes, Image *layout)
     memory->row_bytes = (size_t) bytes_wild_int (bytes, 0, 200);
 }
 
-/* Makes a layout, and returns whether its samples overlap no others. */
+/* Makes a layout. Returns true if no two samples overlap; false if the layout was spoilt, so
+ * that they may. */
 static bool
 take_layout (Bytes *bytes, Image *layout)
 {
@@ -77,7 +78,7 @@ layout_bytes (const Image *layout)
   return bytes;
 }
 
-/* Memory for a valid layout, with rows apart by chance. */
+/* Memory for a valid layout, with random padding of rows. */
 static void
 image_new (Bytes *bytes, const Image *layout, Image *image)
 {
@@ -109,7 +110,7 @@ image_free (Image *image)
   }
 }
 
-/* Valid codes, or extremes of them, and noise in the bits below. */
+/* Random valid codes or their extremes, and noise in the bits below. */
 static void
 image_paint (Bytes *bytes, const Image *image)
 {
@@ -199,7 +200,7 @@ take_spec (Bytes *bytes, const Image *layout, SepconvSpec *spec)
   }
 }
 
-/* Products that a valid spec takes, of both axes. */
+/* Products of taps and samples of a valid spec, both axes. */
 static double
 products (const SepconvSpec *spec, const Image *layout)
 {
@@ -265,7 +266,7 @@ fuzz_sepconv (Bytes *bytes)
   image_free (&src);
 }
 
-/* Expects a channel's counters to be those of its samples. */
+/* Expects a channel's counters to match its samples. */
 static void
 expect_counts (const HistoResult *result, const Image *src, int p, int c,
     const HistoMethod *method)
@@ -413,7 +414,7 @@ take_regions_spec (Bytes *bytes, const SepconvSpec *filter,
   }
 }
 
-/* In place, what no box has stays, and the rest becomes what it becomes in a copy. */
+/* In place, bytes outside of all boxes stay, and the rest equals the result in a copy. */
 static void
 expect_in_place (Bytes *bytes, RegionsPlan *plan, const Region *regions, int n,
     const Image *layout, const Image *src, const Image *dst)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Settings and caps from text, as a launch line has them. The first line is an element, a blank
- * and the fields of its caps; each other line is a property and its value, or "!", where a frame
- * comes. Whatever is set, frames are taken or refused, and nothing else happens. */
+/* Settings and caps from text, in launch-line syntax. The first line is an element, a blank and
+ * the fields of its caps; each other line is a property and its value, or "!" for a frame. With
+ * any settings, frames must be accepted or refused without a crash or critical message. */
 #include "fuzz-element.h"
 
 #include <string.h>

@@ -4,10 +4,10 @@
  *
  *   compare-raw A B SAMPLE-BYTES STEP
  *
- * SAMPLE-BYTES is 1, or 2 for little-endian words; STEP is one code value in
- * units of the sample (64 for 10 bits in the high bits of a word). Prints how
- * far the files are apart. Exit status: 0 when they have one length, at least
- * one sample and no difference above STEP, else 1; 2 when it can't tell. */
+ * SAMPLE-BYTES is 1, or 2 for little-endian words; STEP is one code value in units of
+ * the sample (64 for 10 bits in the high bits of a word). Prints the differences. Exit
+ * status: 0 if both files have the same length, at least one sample and no difference
+ * above STEP; 1 if not; 2 on failure. */
 
 #include <stdbool.h>
 #include <stdint.h>

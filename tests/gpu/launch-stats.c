@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Runs a pipeline, and prints what its elements of this plugin counted.
+/* Runs a pipeline, and prints the statistics of this plugin's elements.
  *
  *   launch-stats PIPELINE-DESCRIPTION
  *
- * as gst-launch-1.0 takes it. At the end of the stream, a line for each of them: its
- * name and its `stats`. Exit status: 0, 1 after an error, 2 when there is no such
- * pipeline. */
+ * The description is as for gst-launch-1.0. At EOS prints one line for each element:
+ * its name and its `stats`. Exit status: 0, 1 after an error, 2 for an invalid
+ * description. */
 
 #include <gst/gst.h>
 
 #define STATS "application/x-gpu-filter-stats"
 
-/* Sinks have statistics too, of another kind. */
+/* Sinks have a property `stats` of another kind. */
 static void
 print_stats (const GValue *item, gpointer user)
 {
@@ -31,7 +31,7 @@ print_stats (const GValue *item, gpointer user)
   g_clear_pointer (&stats, gst_structure_free);
 }
 
-/* Waits for the end of the stream; FALSE after an error. */
+/* Waits for EOS; returns FALSE after an error. */
 static gboolean
 run (GstElement *pipeline)
 {

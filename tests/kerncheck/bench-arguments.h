@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bench-arguments: what the command lines of all benchmarks have in common. */
+/* bench-arguments: command-line parsing that all benchmarks share. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,13 +8,14 @@
 typedef struct
 {
   const char *name;
-  bool *given; /* set to true; NULL: nothing comes of it */
+  bool *given; /* set to true; NULL: the option is accepted and ignored */
 } BenchFlag;
 
-/* Takes the value of an option that has one; false: there is no such option, or its value
- * makes no sense. */
+/* Takes the value of an option that has one. Returns false when there is no such option or the
+ * value is invalid. */
 typedef bool (*BenchValue) (void *options, const char *name, const char *value);
 
-/* Takes all arguments, until one is wrong: then it returns false. The last flag has no name. */
+/* Takes all arguments. Returns false at the first invalid one. The array of flags ends with one
+ * whose name is NULL. */
 bool bench_arguments_take (int argc, char **argv, const BenchFlag *flags,
     BenchValue take_value, void *options);

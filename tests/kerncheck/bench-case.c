@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The sigma whose radius this is by default: see TapsSettings. */
+/* The sigma whose default radius this is: see TapsSettings. */
 static double
 sigma_of_radius (int radius, int depth)
 {

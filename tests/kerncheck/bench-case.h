@@ -4,7 +4,7 @@
 
 #include "bench-grid.h"
 
-/* What filters are timed. */
+/* A filter that can be timed. */
 typedef struct
 {
   const char *name;
@@ -12,13 +12,13 @@ typedef struct
   SepconvCombine combine;
 } BenchKernel;
 
-/* NULL: there is none of the name. */
+/* Returns NULL when there is no kernel of that name. */
 const BenchKernel *bench_kernel_by_name (const char *name);
 int bench_n_kernels (void);
-/* The first one is the default. */
+/* Index 0 is the default. */
 const BenchKernel *bench_kernel (int index);
 
-/* Every channel is filtered, chroma with the same taps as the rest. Too large
+/* A frame and a filter of every channel; chroma has the same taps as the rest. Too large
  * for a stack. */
 typedef struct
 {
@@ -26,18 +26,19 @@ typedef struct
   BenchSize size;
   Image layout;
   const BenchKernel *kernel;
-  int n_taps; /* of an axis; wider gaussians of a dog are cut off there, too */
+  int n_taps; /* of an axis; wider gaussians of a DoG are cut there, too */
   SepconvSpec spec; /* borrows the taps */
   Taps x[TAPS_MAX_TERMS], y[TAPS_MAX_TERMS];
-  double bytes;    /* that any filter must read and write */
+  double bytes;    /* bytes that any filter must read and write */
   double products; /* multiply-adds of two passes over all samples */
 } BenchCase;
 
-/* The frame alone, for buffers. */
+/* The layout of the frame alone, for allocating buffers. */
 void bench_case_layout (
     const BenchFormat *format, BenchSize size, Image *layout);
 
-/* Gaussians are of the sigma that has so many taps by default. NULL and FAULT_SETTINGS: the
- * kernel cannot have so many. To be freed with free(). */
+/* A gaussian gets the sigma whose default radius has that number of taps. Returns NULL with
+ * FAULT_SETTINGS when the kernel cannot have that number. The caller frees the case with
+ * free(). */
 BenchCase *bench_case_new (const BenchFormat *format, BenchSize size,
     const BenchKernel *kernel, int n_taps, Fault *fault);

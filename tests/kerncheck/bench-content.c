@@ -8,19 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A tile of smooth noise repeats over the picture; its side is prime, so that no
- * warp meets the same columns again in step. */
+/* A tile of smooth noise is repeated over the picture. Its side is prime, so that a
+ * warp does not meet the same columns again and again. */
 #define TILE 509
-/* Three box filters in a row of so many samples either side are nearly a gaussian,
- * here of 8.5 samples. */
+/* Three passes of a box filter of this radius are nearly a gaussian, here with a sigma
+ * of 8.5 samples. */
 #define BLUR_RADIUS 8
 #define BLUR_PASSES 3
-/* Mean and standard deviation of its codes, and how far grain reaches, as shares of
- * full scale: a picture exposed as is usual, from a camera. */
+/* Mean and standard deviation of the codes, and amplitude of the grain, as shares of
+ * full scale: a normally exposed picture of a camera. */
 #define MEAN 0.45
 #define DEVIATION 0.16
 #define GRAIN 0.008
-/* Channels show the same things, but not in the same place. */
+/* Channels show the same things, shifted by this. */
 #define CHANNEL_SHIFT 17
 
 const char *
@@ -48,8 +48,8 @@ bench_content_by_name (const char *name, BenchContent *content)
   return false;
 }
 
-/* A box filter along one axis, around the edges: `step` between neighbours, `line`
- * from one line to the next. */
+/* A box filter along one axis, with wrapped edges: `step` between neighbours, `line`
+ * between lines. */
 static void
 blur_lines (const double *from, double *to, int step, int line)
 {
@@ -82,7 +82,7 @@ normalise (double *tile)
     tile[i] = (tile[i] - sum) / squares;
 }
 
-/* Shares of full scale, [TILE][TILE], to be freed with free(). */
+/* Samples as shares of full scale, [TILE][TILE], which the caller frees with free(). */
 static double *
 make_tile (void)
 {

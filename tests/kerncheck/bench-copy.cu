@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The copy that filters are held against: nothing but loads and stores. */
+/* The copy that filters are compared with: only loads and stores. */
 #include "bench-cuda.h"
 #include "gpu-check.h"
 #include "gpu-launch.cuh"
 
 #define THREADS 256
-/* Loads a thread has under way at once. */
+/* Loads in flight per thread. */
 #define UNROLL 4
 
 struct CopyFrame
@@ -33,7 +33,7 @@ copy (CopyFrame frame)
   gpu_end_in_turn ();
 }
 
-/* Whole words only: the last few bytes of a frame do not show in its time. */
+/* Copies whole words only: the last bytes of a frame do not affect its time. */
 bool
 bench_copy_kernel (const Gpu *gpu, uint8_t *dst, const uint8_t *src,
     size_t bytes, GpuStream stream, GpuOrder order, Fault *fault)

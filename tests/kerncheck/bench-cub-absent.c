@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bench-cub in a build without CUB. */
+/* bench-cub for builds without CUB. */
 #include "bench-cub.h"
 
 const char *

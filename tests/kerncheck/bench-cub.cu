@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* How CUB takes what there is one of for each channel. */
+/* The type of per-channel arguments, by CUB's version. */
 #if CUB_VERSION >= 300000
 template <typename Value, int CHANNELS>
 using PerChannel = cuda::std::array<Value, CHANNELS>;
@@ -18,7 +18,7 @@ template <typename Value, int CHANNELS> using PerChannel = Value[CHANNELS];
 typedef cudaError_t (*Count) (void *scratch, size_t *scratch_bytes,
     const Image *src, int plane, int bins, uint32_t *counts, GpuStream stream);
 
-/* For one channel, HistogramEven() is a name for the same call. */
+/* For one channel HistogramEven() makes the same call. */
 template <typename Sample, int CHANNELS>
 static cudaError_t
 count (void *scratch, size_t *scratch_bytes, const Image *src, int p, int bins,
@@ -41,7 +41,7 @@ count (void *scratch, size_t *scratch_bytes, const Image *src, int p, int bins,
       (size_t) memory->stride, stream);
 }
 
-/* NULL: not for planes like this. */
+/* NULL: CUB has no histogram for planes like this. */
 static Count
 count_for (const ImagePlane *plane)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bench-cuda in a build without CUDA: there is no Gpu to call it for. */
+/* bench-cuda for builds without CUDA: without a Gpu these are never called. */
 #include "bench-cuda.h"
 
 static bool

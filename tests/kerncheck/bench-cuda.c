@@ -3,7 +3,7 @@
 
 #include "gpu-check.h"
 
-/* Single-precision lanes of a multiprocessor: CUDA programming guide, arithmetic
+/* Single-precision lanes per multiprocessor. Source: CUDA programming guide, arithmetic
  * throughput by compute capability. */
 static int
 lanes (int capability)
@@ -41,8 +41,9 @@ done:
   return ok;
 }
 
-/* Calls that a graph cannot hold, such as an allocation, then fail instead of
- * being made once, for a graph that needs them each time. */
+/* Thread-local capture mode: calls that a graph cannot hold, such as allocations, fail
+ * during the capture. Otherwise they would run once, although every launch of the graph
+ * needs them. */
 bool
 bench_graph_begin (GpuStream stream, Fault *fault)
 {

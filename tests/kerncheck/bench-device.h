@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bench-device: where a benchmark runs. */
+/* bench-device: the device that a benchmark runs on: GPU or host. */
 #pragma once
 
 #include "bench-cuda.h"
@@ -12,13 +12,14 @@ typedef enum
   BENCH_ON_HOST,
 } BenchOn;
 
-/* The value of --backend; false: there is none such. */
+/* Parses the value of --backend; returns false when it is invalid. */
 bool bench_on_parse (BenchOn *on, const char *name);
 
-/* Opens the GPU if there is one and it is wanted, and tells of it; else the host:
- * then device->gpu is NULL and the facts are left alone. */
+/* Opens the GPU and fills `facts`. With BENCH_ON_HOST, or with BENCH_ON_AUTO where
+ * there is no GPU, it chooses the host: device->gpu stays NULL and the facts are left
+ * alone. */
 bool bench_device_open (
     Device *device, BenchOn on, BenchFacts *facts, Fault *fault);
 
-/* What frames have to rotate through, so that no cache holds them. */
+/* Least bytes of frames to rotate through so that no cache holds them. */
 size_t bench_device_rotation (const Device *device, const BenchFacts *facts);

@@ -9,15 +9,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Of bench_read_kernel(). More are no more: the compiler puts off what would take
- * registers from other threads. */
+/* Loads in flight per thread of bench_read_kernel(). More have no effect: the compiler
+ * delays loads that would take registers from other threads. */
 #define MAX_LOADS 4
 
 typedef struct
 {
   const Gpu *gpu;
   const BenchFrames *frames;
-  size_t bytes; /* of a frame, without what pads its rows */
+  size_t bytes; /* bytes of a frame, without the padding of rows */
   GpuOrder order;
 } Copy;
 
@@ -113,7 +113,7 @@ launch_read (void *user, int pair, GpuStream stream, Fault *fault)
       read->bytes, read->loads, read->sums, stream, read->order, fault);
 }
 
-/* The fastest way in the order that is set. */
+/* The fastest number of loads, in the order of `read`. */
 static bool
 time_reads (
     const Device *device, Read *read, double *us, int *loads, Fault *fault)

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Strides and planes begin at multiples of this: on a GPU as in a pool's buffers; on the host rows of all usual
- * widths follow each other, as in GStreamer's own and in the arrays that peers get. */
+/* Alignment of strides and planes: on a GPU as in a pool's buffers. On the host, rows of all usual
+ * widths have no padding, as in GStreamer's own buffers and in the arrays that peers get. */
 #define ALIGNMENT_ON_GPU 256
 #define ALIGNMENT_ON_HOST 32
-/* Runs that overlap are of pairs that have no memory in common. */
+/* Overlapped runs use pairs that share no memory. */
 #define MIN_PAIRS 4
 
 static bool
@@ -133,7 +133,7 @@ bench_frames_new (BenchFrames *frames, const Device *device,
     bench_frames_clear (frames);
     return false;
   }
-  /* The host maps a page when it is first written to. */
+  /* Writes to every page, as the host maps a page at its first write. */
   for (int i = 0; i < frames->n_pairs && !frames->on_device; i++)
     memset (frames->dst[i].memory[0].data, 0, frames->image_size);
   return true;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Larger frames than any camera's are mistyped. */
+/* No camera has larger frames: a larger size is a typing error. */
 #define MAX_SIDE 32768
 
 static const BenchFormat formats[] = {
@@ -21,7 +21,7 @@ static const BenchFormat formats[] = {
 };
 
 #define N_FORMATS ((int) (sizeof formats / sizeof formats[0]))
-/* The first so many are what --quick takes. */
+/* Number of formats, from the first on, that --quick takes. */
 #define N_QUICK_FORMATS 3
 
 static const BenchSize sizes[] = {
@@ -35,7 +35,7 @@ static const BenchSize quick_sizes[] = { { 1920, 1080 }, { 3840, 2160 } };
 static const int taps[] = { 3, 5, 9, 15, 33, 65, 129, 257, 1025 };
 static const int quick_taps[] = { 5, 15, 65 };
 
-/* What a CPU does not finish within minutes is left to whoever asks for it. */
+/* Cases that take a CPU minutes run only if they are asked for. */
 #define HOST_MAX_WIDTH 3840
 #define HOST_MAX_TAPS 129
 
@@ -85,7 +85,7 @@ bench_grid_add_taps (BenchGrid *grid, const char *text)
   int n;
   char rest;
 
-  /* A gaussian of so many taps has a radius of half of them. */
+  /* A gaussian with this number of taps has half that number as radius. */
   if (sscanf (text, "%d%c", &n, &rest) != 1 || n < 1 || n > TAPS_MAX
       || n % 2 == 0 || grid->n_taps == BENCH_MAX_CHOICES)
     return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* NPP's histograms in a build without its headers. */
+/* NPP's histograms for builds without its headers. */
 #include "bench-histo-peer.h"
 
 #include <math.h>

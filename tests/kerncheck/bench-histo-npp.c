@@ -10,7 +10,7 @@
 
 #define STATISTICS BENCH_NPP_FILE ("nppist")
 
-/* Sizes of buffers depend on a context since version 12. */
+/* Since version 12 the functions for buffer sizes take a context. */
 #if CUDART_VERSION < 12000
 #define CONTEXT_OF(npp)
 #else
@@ -25,7 +25,7 @@ typedef union
   __typeof__ (&nppiHistogramEven_16u_C1R_Ctx) u16;
 } Histogram;
 
-/* One channel's has the same signature for either sample. */
+/* The functions for one channel have the same signature for both sample types. */
 typedef union
 {
   void *symbol;
@@ -59,7 +59,7 @@ struct BenchHistoNpp
   BufferSize buffer_size[N_PIXELS];
 };
 
-/* What a call takes for each channel. Levels are the edges of bins. */
+/* Arguments per channel of a call. Levels are the edges of bins. */
 typedef struct
 {
   Npp32s *counts[4];
@@ -158,8 +158,8 @@ scratch_bytes (const void *library, const BenchHistoCase *c, int p,
     return fault_set (fault, FAULT_UNSUPPORTED,
         "NPP has no histogram for planes like those of %s.", c->format->name);
   fill_channels (&channels, plane, c->spec.bins, NULL);
-  /* Through void, as the size is an int before NPP 12.2 and a size_t since; where
-   * only the lower half is written, the upper one stays 0. */
+  /* Passed as void *, since the size is an int before NPP 12.2 and a size_t since;
+   * where only the lower half is written, the upper half stays 0. */
   *bytes = 0;
   if (index == U8_FOUR)
     status = npp->buffer_size[index].four (

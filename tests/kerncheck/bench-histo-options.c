@@ -10,12 +10,12 @@
 
 #define COUNT(array) ((int) (sizeof (array) / sizeof (array)[0]))
 
-/* What --quick takes comes first. */
+/* --quick takes the first ones. */
 static const char *const formats[] = { "GRAY8", "RGBA", "NV12", "GRAY16" };
 #define N_QUICK_FORMATS 2
 static const char *const sizes[] = { "1920x1080", "3840x2160", "7680x4320" };
 #define N_QUICK_SIZES 2
-/* Without the largest. */
+/* All but the largest size. */
 #define N_HOST_SIZES 2
 static const BenchContent contents[] = { BENCH_NOISE, BENCH_CONSTANT,
   BENCH_NATURAL, BENCH_TWO, BENCH_RAMP };
@@ -32,7 +32,7 @@ add_method (BenchHistoOptions *options, const char *name)
   return true;
 }
 
-/* One that is there already is not added again. */
+/* Adds a method unless it is in the list already. */
 static bool
 add_content (BenchHistoOptions *options, const char *name)
 {

@@ -9,7 +9,7 @@
 
 typedef struct
 {
-  BenchGrid grid; /* formats and sizes; its taps mean nothing here */
+  BenchGrid grid; /* formats and sizes; its taps are not used */
   int n_contents;
   BenchContent content[BENCH_N_CONTENTS];
   int n_methods;
@@ -20,11 +20,11 @@ typedef struct
   const char *json_path; /* or NULL */
 } BenchHistoOptions;
 
-/* Prints the usage and returns false when something is wrong with it. */
+/* Prints the usage and returns false when the command line is invalid. */
 bool bench_histo_options_parse (
     BenchHistoOptions *options, int argc, char **argv);
 
-/* Fills what nothing was asked for of with the defaults. */
+/* Fills each list that is empty with the defaults. */
 void bench_histo_options_complete (BenchHistoOptions *options, Backend backend);
 
 bool bench_histo_options_want (

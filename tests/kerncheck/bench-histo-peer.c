@@ -13,7 +13,7 @@ typedef struct
   const BenchHistoCase *of;
   uint32_t *counts; /* [n_channels][bins] */
   void *scratch;
-  size_t scratch_bytes; /* as much as the plane that wants most */
+  size_t scratch_bytes; /* the most that any plane needs */
 } Run;
 
 static size_t
@@ -39,7 +39,7 @@ launch (void *user, int pair, GpuStream stream, Fault *fault)
   return true;
 }
 
-/* Allocates all that launches need. */
+/* Allocates all memory that the launches need. */
 static bool
 prepare (Run *run, Fault *fault)
 {
@@ -51,7 +51,7 @@ prepare (Run *run, Fault *fault)
     if (bytes > run->scratch_bytes)
       run->scratch_bytes = bytes;
   }
-  /* To both, NULL means something else than no need of any. */
+  /* NULL would make both libraries only report the size. */
   if (run->scratch_bytes == 0)
     run->scratch_bytes = 1;
   run->scratch = gpu_malloc (run->scratch_bytes, fault);
@@ -61,7 +61,7 @@ prepare (Run *run, Fault *fault)
   return run->counts != NULL;
 }
 
-/* What the last launch has left. */
+/* Fetches and checks the counters of the last launch. */
 static bool
 check (const Run *run, const Device *device, BenchHistoPeer *peer, Fault *fault)
 {

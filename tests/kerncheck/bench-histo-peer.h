@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bench-histo-peer: other libraries' histograms of the same frames: CUB, and NPP
+/* bench-histo-peer: histograms of the same frames by other libraries: CUB, and NPP
  * where the build has its headers and its library is found. */
 #pragma once
 
@@ -9,19 +9,19 @@
 
 typedef struct
 {
-  double us;     /* NaN: it cannot do it, or counts otherwise */
-  bool is_wrong; /* it counts otherwise */
-  char why[320]; /* there is no time, a sentence; or empty */
+  double us;     /* NaN: unsupported, or it counts differently */
+  bool is_wrong; /* it counts differently */
+  char why[320]; /* why there is no time, as a sentence; or empty */
 } BenchHistoPeer;
 
-/* All of these want the device's context pushed. Without a GPU, or without the
+/* All functions below need the device's context pushed. Without a GPU, or without the
  * library, there are no times. */
 bool bench_histo_cub_measure (const Device *device, const BenchFrames *frames,
     const BenchHistoCase *c, BenchHistoPeer *peer, Fault *fault);
 
 typedef struct BenchHistoNpp BenchHistoNpp;
 
-/* As bench_npp_open() and what follows it. */
+/* As bench_npp_open() and the functions after it. */
 BenchHistoNpp *bench_histo_npp_open (const Device *device, Fault *fault);
 void bench_histo_npp_close (BenchHistoNpp *npp);
 const char *bench_histo_npp_version (const BenchHistoNpp *npp);
@@ -29,21 +29,21 @@ bool bench_histo_npp_measure (const BenchHistoNpp *npp, const Device *device,
     const BenchFrames *frames, const BenchHistoCase *c, BenchHistoPeer *peer,
     Fault *fault);
 
-/* What either does with one plane. */
+/* One plane's operations, which either library implements. */
 typedef struct
 {
-  /* Bytes of scratch memory that a plane wants. */
+  /* Stores the scratch memory that a plane needs, in bytes. */
   bool (*scratch_bytes) (const void *library, const BenchHistoCase *c,
       int plane, size_t *bytes, Fault *fault);
-  /* Queues its counting to counts[channels][bins] on the device. */
+  /* Queues the counting of a plane into counts[channels][bins] on the device. */
   bool (*count) (const void *library, const Image *src, int plane, int bins,
       void *scratch, size_t scratch_bytes, uint32_t *counts, GpuStream stream,
       Fault *fault);
   const char *name;
 } BenchHistoCounter;
 
-/* Times it plane after plane and checks what it has counted. FAULT_UNSUPPORTED is
- * told in `peer`, and so are wrong counts: neither is a fault of ours. */
+/* Times the library plane after plane, and checks its counters. FAULT_UNSUPPORTED and
+ * wrong counters are stored in `peer`: neither is a fault of this program. */
 bool bench_histo_peer_measure (const BenchHistoCounter *counter,
     const void *library, const Device *device, const BenchFrames *frames,
     const BenchHistoCase *c, BenchHistoPeer *peer, Fault *fault);

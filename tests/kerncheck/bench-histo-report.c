@@ -26,7 +26,7 @@ bench_histo_report_begin (
           "method's.\n");
 }
 
-/* A case's name up to what differs between its rows. */
+/* Prints the part of a case's name that its rows share. */
 static void
 print_case (const BenchHistoCase *c)
 {
@@ -96,7 +96,7 @@ json_peer (BenchJson *json, const BenchHistoPeer *peer, double us,
     bench_json_string (json, note_key, peer->why);
 }
 
-/* Leaves the row open. */
+/* Writes a row, and leaves its object open. */
 static void
 json_row (BenchJson *json, const BenchHistoBeside *beside,
     const BenchHistoRow *row, const char *method)

@@ -29,7 +29,7 @@ typedef struct
 {
   HistoPlan *plan;
   const BenchFrames *frames;
-  HistoResult *result; /* all runs', as nobody reads it while they go on */
+  HistoResult *result; /* shared by all runs, as nobody reads it meanwhile */
   GpuOrder order;
 } PlanRun;
 
@@ -73,7 +73,7 @@ measure_method (Bench *bench, const BenchHistoCase *c,
   return ok;
 }
 
-/* Whether a method takes part in a case. */
+/* Whether a method is measured for a case. */
 static bool
 takes_part (
     const Bench *bench, const BenchHistoCase *c, const HistoMethod *method)
@@ -91,7 +91,7 @@ takes_part (
   return false;
 }
 
-/* The row of what `auto` takes, unless --method left it out. */
+/* Reports the method that `auto` takes, unless --method left it out. */
 static bool
 report_choice (Bench *bench, const BenchHistoBeside *beside, int n_rows,
     const BenchHistoRow *fastest)
@@ -148,7 +148,7 @@ measure_case (Bench *bench, const BenchHistoCase *c)
   return measure_methods (bench, &beside);
 }
 
-/* A case, and the histogram that the reference method finds for it. */
+/* A case, and its histogram by the reference method. */
 typedef struct
 {
   const BenchHistoCase *of;
@@ -166,7 +166,7 @@ paint (const Image *picture, void *user, Fault *fault)
       GPU_AFTER_KERNELS, fault);
 }
 
-/* One content of the frames. */
+/* Measures one content of the frames. */
 static bool
 measure_content (Bench *bench, BenchHistoCase *c)
 {
@@ -181,7 +181,7 @@ measure_content (Bench *bench, BenchHistoCase *c)
   ok = painting.result != NULL
       && bench_frames_paint (
           &bench->frames, &bench->device, paint, &painting, &bench->fault);
-  /* Its threads would be in the way of a host's. */
+  /* The plan's threads would disturb the host's methods. */
   histo_plan_free (painting.plan);
   c->expected = painting.result;
   ok = ok && measure_case (bench, c);
@@ -189,7 +189,7 @@ measure_content (Bench *bench, BenchHistoCase *c)
   return ok;
 }
 
-/* All contents of frames of one kind. */
+/* Measures all contents of frames of one kind. */
 static bool
 measure_frames (Bench *bench, const BenchFormat *format, BenchSize size)
 {
@@ -227,7 +227,8 @@ measure_grid (Bench *bench)
   return true;
 }
 
-/* That a library is missing is told in the report; `why` keeps the words. */
+/* Opens a peer's library. A missing library is stated in the report, with the text in
+ * `why`. */
 static bool
 open_peers (Bench *bench, Fault *why)
 {

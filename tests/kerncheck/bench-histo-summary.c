@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* As many as any grid has. */
+/* The maximum number of frames of a grid. */
 #define MAX_FRAMES (BENCH_MAX_CHOICES * BENCH_MAX_CHOICES)
 
 typedef struct
@@ -24,7 +24,7 @@ typedef struct
   const HistoMethod *method; /* NULL: it was not measured */
   Extreme slowest, fastest;  /* microseconds */
   Extreme least_read, most_read, least_cub, least_npp, most_choice;
-  double noise_cub; /* the ratio for noise alone */
+  double noise_cub; /* the ratio with noise */
 } Record;
 
 typedef struct
@@ -40,14 +40,14 @@ struct BenchHistoSummary
   Frame frame[MAX_FRAMES];
 };
 
-/* The worst of the grid: a ratio and what has it. */
+/* The worst ratio of the grid, and where it occurred. */
 typedef struct
 {
   double ratio; /* NaN: there is none */
   char where[96];
 } Worst;
 
-/* Of what `auto` takes. */
+/* Figures of `auto`. */
 typedef struct
 {
   Worst read, contents, cub, noise_cub, npp, choice;
@@ -91,7 +91,7 @@ is_of (const Frame *frame, const BenchHistoCase *c)
       && frame->size.height == c->size.height;
 }
 
-/* That of the case, which is the last one or a new one. */
+/* The frame of the case: the last one or a new one. */
 static Frame *
 frame_for (BenchHistoSummary *summary, const BenchHistoCase *c)
 {

@@ -18,23 +18,23 @@
 #include <string.h>
 
 #define BINS 256
-/* Of the filters: a gaussian of sigma 2. */
+/* Default number of taps of the filters: a gaussian of sigma 2. */
 #define DEFAULT_TAPS 13
-/* As the element places the overlay by default. */
+/* Size of the overlay as the element's default. */
 #define OVERLAY_SIZE 0.35
 #define OVERLAY_MARGIN 0.03
 #define OVERLAY_OPACITY 0.75
 
 #define COUNT(array) ((int) (sizeof (array) / sizeof (array)[0]))
 
-/* What --quick takes comes first. */
+/* --quick takes the first ones. */
 static const char *const formats[] = { "GRAY8", "I420", "RGBA", "GRAY16" };
 static const char *const sizes[] = { "1920x1080", "3840x2160" };
 static const BenchContent contents[] = { BENCH_NOISE, BENCH_NATURAL };
 
 typedef struct
 {
-  BenchGrid grid; /* its taps are those of filters */
+  BenchGrid grid; /* its taps are the filters' */
   int n_contents;
   BenchContent content[BENCH_N_CONTENTS];
   BenchOn on;
@@ -140,7 +140,8 @@ time_mode (
   return true;
 }
 
-/* The first channel is luma; of four interleaved ones three are red, green, blue. */
+/* The first channel is luma; of four interleaved channels the first three are red, green,
+ * blue. */
 static bool
 measure_equalize (Bench *bench, const char *mode, EqualizeKind kind)
 {
@@ -166,7 +167,7 @@ measure_equalize (Bench *bench, const char *mode, EqualizeKind kind)
   return ok;
 }
 
-/* What the channels are: grey; red, green, blue and alpha; or Y, Cb and Cr. */
+/* Roles of the channels: grey; red, green, blue and alpha; or Y, Cb and Cr. */
 static void
 make_light_spec (const Bench *bench, const BenchCase *filter, LightSpec *spec)
 {
@@ -192,8 +193,8 @@ make_light_spec (const Bench *bench, const BenchCase *filter, LightSpec *spec)
   spec->filter = &filter->spec;
 }
 
-/* The plain filter, in linear light, and weighted by alpha. The curve is that of BT.709 but for
- * its lowest part. */
+/* The plain filter, in linear light, and with premultiplied alpha. The transfer function is a
+ * square, which is close to BT.709's. */
 static bool
 measure_light (Bench *bench, int taps)
 {
@@ -231,7 +232,7 @@ measure_light (Bench *bench, int taps)
   return ok;
 }
 
-/* Every channel is a component with a colour of its own, and drawn on. */
+/* Every channel is a component with its own colour, and is drawn on. */
 static void
 make_overlay_spec (const Bench *bench, OverlaySpec *spec, HistoSpec *counted)
 {
@@ -267,7 +268,7 @@ make_overlay_spec (const Bench *bench, OverlaySpec *spec, HistoSpec *counted)
       OVERLAY_MARGIN);
 }
 
-/* The counters that are drawn are those of the frames. */
+/* The drawn counters are those of the frames. */
 static bool
 measure_overlay (Bench *bench)
 {
@@ -286,7 +287,7 @@ measure_overlay (Bench *bench)
           bench->device.stream, GPU_AFTER_KERNELS, &bench->fault);
   if (ok && bench->device.gpu != NULL)
     ok = gpu_stream_synchronize (bench->device.stream, &bench->fault);
-  /* Its threads would be in the way. */
+  /* The plan's threads would disturb the measurement. */
   histo_plan_free (histo);
   if (ok)
     run.overlay = overlay_plan_new (&spec, &bench->layout, bench->backend,
@@ -306,7 +307,7 @@ paint (const Image *picture, void *user, Fault *fault)
   return true;
 }
 
-/* All contents and modes of frames of one kind. */
+/* Measures all contents and modes of frames of one kind. */
 static bool
 measure_frames (Bench *bench)
 {
@@ -423,7 +424,7 @@ parse (Options *options, int argc, char **argv)
   return false;
 }
 
-/* Fills what nothing was asked for of with the defaults. */
+/* Fills each list that is empty with the defaults. */
 static void
 complete (Options *options)
 {

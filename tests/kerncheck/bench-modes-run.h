@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bench-modes-run: `kerncheck --bench --modes`, which times the equaliser, by one table and by
- * tiles, the overlay, and a filter in linear light beside the plain one. */
+/* bench-modes-run: `kerncheck --bench --modes` times the equalizer (with one table and with
+ * tiles), the overlay, and a filter in linear light beside the plain filter. */
 #pragma once
 
-/* As bench_run(). */
+/* Arguments and result as of bench_run(). */
 int bench_modes_run (int argc, char **argv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bench-npp in a build without NPP's headers. */
+/* bench-npp for builds without NPP's headers. */
 #include "bench-npp.h"
 
 #include <math.h>

@@ -8,7 +8,8 @@
 
 #define CORE BENCH_NPP_FILE ("nppc")
 
-/* The toolkit's own folder is not always among the linker's. */
+/* Also looks in the toolkit's own folder, which the dynamic linker does not always
+ * search. */
 static void *
 open_library (const char *name)
 {
@@ -37,7 +38,7 @@ read_version (BenchNppLibrary *npp, Fault *fault)
   return true;
 }
 
-/* NPP 13 leaves this to its callers. */
+/* Fills the context, which NPP 13 leaves to its callers. */
 static bool
 fill_context (const Device *device, NppStreamContext *context, Fault *fault)
 {
@@ -66,7 +67,7 @@ bool
 bench_npp_library_open (
     BenchNppLibrary *npp, const Device *device, const char *file, Fault *fault)
 {
-  /* The library finds the core because that is loaded by then. */
+  /* The library finds the core library, since that is already loaded. */
   npp->core = open_library (CORE);
   npp->library = npp->core == NULL ? NULL : open_library (file);
   if (npp->library == NULL)
@@ -96,7 +97,7 @@ bench_npp_check (NppStatus status, Fault *fault)
 {
   if (status == NPP_SUCCESS)
     return true;
-  /* An error of CUDA's that NPP met stays for the next call to report. */
+  /* Clears the CUDA error that NPP met: the next call would report it. */
   (void) cudaGetLastError ();
   return fault_set (
       fault, FAULT_UNSUPPORTED, "NPP returned status %d.", (int) status);

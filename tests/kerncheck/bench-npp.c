@@ -13,8 +13,8 @@
 
 #define ALIGNMENT 256
 
-/* One plane's pixels in NPP's words. Functions of one sample type share their
- * signature whatever the number of channels, and so do rows and columns. */
+/* NPP's functions for one plane's pixels. Functions of one sample type have the same
+ * signature for any number of channels, and for rows and columns. */
 typedef struct
 {
   int sample_bytes, channels;
@@ -57,14 +57,14 @@ struct BenchNpp
   Filters filters[N_PIXELS];
 };
 
-/* What a launch needs. */
+/* Arguments of a launch. */
 typedef struct
 {
   const BenchNpp *npp;
   const BenchFrames *frames;
   const Filters *filters[IMAGE_MAX_PLANES];
   uint8_t *block; /* of `between` */
-  Image between;  /* rows, filtered */
+  Image between;  /* the filtered rows */
   float *taps;    /* managed memory */
   int n_taps;
 } Run;
@@ -210,8 +210,8 @@ run_clear (Run *run)
     (void) cudaFree (run->taps);
 }
 
-/* Where NPP wants the taps of each of its filters, on the host or on the device,
- * it does not always say: managed memory is in both. */
+/* NPP does not always document whether a filter expects its taps on the host or on the
+ * device: managed memory is in both. */
 static bool
 run_prepare (Run *run, const BenchCase *c, Fault *fault)
 {
@@ -233,7 +233,7 @@ done:
   return ok;
 }
 
-/* That NPP declines is no fault of the benchmark's. */
+/* Stores NPP's refusal in `peer`: it is no fault of the benchmark. */
 static bool
 measure_way (const Device *device, Run *run, BenchLaunch launch, double *us,
     BenchPeer *peer, Fault *fault)
@@ -285,7 +285,7 @@ bench_npp_measure (const BenchNpp *npp, const Device *device,
           device, &run, launch_separable, &peer->separable_us, peer, fault)
       && measure_way (device, &run, launch_gauss, &peer->gauss_us, peer, fault);
   run_clear (&run);
-  /* fmin() passes over a NaN. */
+  /* fmin() ignores a NaN. */
   peer->npp_us = fmin (peer->separable_us, peer->gauss_us);
   return ok;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bench-npp: NVIDIA's NPP on the same frames, as a peer.
+/* bench-npp: NVIDIA's NPP on the same frames, for comparison.
  *
- * Its headers are needed to build it and its libraries are looked for when it is
- * opened, so that nothing has to be installed where nobody asks for it. A build
- * without the headers has the same functions, and no peer. */
+ * Building it needs NPP's headers. Its libraries are searched when it is opened, so
+ * that they need not be installed where NPP is not measured. A build without the
+ * headers has the same functions, which find no NPP. */
 #pragma once
 
 #include "bench-case.h"
@@ -11,10 +11,10 @@
 
 typedef struct BenchNpp BenchNpp;
 
-/* The context must be pushed, here and below; the device's stream is used. NULL
- * and FAULT_NOT_FOUND: there is no NPP; the message says what is missing. */
+/* The context must be pushed, here and below; the device's stream is used. Returns NULL
+ * with FAULT_NOT_FOUND when there is no NPP; the message names the missing part. */
 BenchNpp *bench_npp_open (const Device *device, Fault *fault);
-/* NULL is allowed. */
+/* `npp` may be NULL. */
 void bench_npp_close (BenchNpp *npp);
 const char *bench_npp_version (const BenchNpp *npp);
 
@@ -22,12 +22,12 @@ const char *bench_npp_version (const BenchNpp *npp);
 typedef struct
 {
   double separable_us; /* row filter to a buffer, column filter from it */
-  double gauss_us;     /* its own two passes, FilterGaussAdvancedBorder */
+  double gauss_us;     /* NPP's own two passes, FilterGaussAdvancedBorder */
   double npp_us;       /* the faster of both */
-  char why[320];       /* a way has no time, a sentence; or empty */
+  char why[320];       /* why a time is missing, as a sentence; or empty */
 } BenchPeer;
 
-/* `npp` NULL: no times. */
+/* With `npp` NULL there are no times. */
 bool bench_npp_measure (const BenchNpp *npp, const Device *device,
     const BenchFrames *frames, const BenchCase *c, BenchPeer *peer,
     Fault *fault);

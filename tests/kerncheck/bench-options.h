@@ -8,18 +8,18 @@
 
 typedef struct
 {
-  BenchGrid grid; /* as far as it was asked for */
+  BenchGrid grid; /* only the choices made on the command line */
   int n_methods;
   const SepconvMethod *method[BENCH_MAX_CHOICES]; /* none: all */
   BenchOn on;
   const BenchKernel *kernel;
   SepconvBorder border;
-  double sustained_s; /* that each sustained figure takes; 0: there is none */
+  double sustained_s; /* seconds per sustained figure; 0: none */
   bool quick, verbose;
   const char *json_path; /* or NULL */
 } BenchOptions;
 
-/* Prints the usage and returns false when something is wrong with it. */
+/* Prints the usage and returns false when the command line is invalid. */
 bool bench_options_parse (BenchOptions *options, int argc, char **argv);
 
 bool bench_options_want (

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The reading that histograms are held against: nothing but loads, of 16 bytes, by
- * as many threads as run at once. */
+/* The read that histograms are compared with: only loads, of 16 bytes, by as many
+ * threads as run at once. */
 #include "bench-cuda.h"
 #include "gpu-check.h"
 #include "gpu-launch.cuh"
@@ -14,7 +14,7 @@ struct ReadFrame
   uint32_t *sums;
 };
 
-/* Sums that nobody asks for: without them there would be no loads. */
+/* Stores sums that nobody reads: without them the compiler would remove the loads. */
 template <int LOADS>
 static __global__ void
 __launch_bounds__ (THREADS)
@@ -66,7 +66,7 @@ kernel_with (int loads)
   }
 }
 
-/* Whole words only, as in bench_copy_kernel(). */
+/* Reads whole words only, as bench_copy_kernel(). */
 bool
 bench_read_kernel (const Gpu *gpu, const uint8_t *src, size_t bytes, int loads,
     uint32_t *sums, GpuStream stream, GpuOrder order, Fault *fault)

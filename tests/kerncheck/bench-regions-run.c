@@ -16,9 +16,9 @@
 
 #define N_REGIONS 50
 #define SIDE 64       /* pixels */
-#define LEAST_SIDE 40 /* of regions of different sizes: of the first one */
+#define LEAST_SIDE 40 /* if sizes differ: side of the first region */
 #define N_TAPS 25
-#define STRENGTH 0.25 /* of the blur that follows the size of regions */
+#define STRENGTH 0.25 /* of the blur that scales with the regions */
 
 typedef struct
 {
@@ -104,7 +104,7 @@ report (const Bench *bench, const char *what, const BenchTime *time)
   bench_json_end (json);
 }
 
-/* What a run sends up cannot be part of a graph. */
+/* Without graphs: a graph could not hold the upload of the regions. */
 static bool
 time_run (Bench *bench, BenchLaunch launch, RegionsRun *run, BenchTime *time)
 {
@@ -130,7 +130,7 @@ measure_whole (Bench *bench)
   return ok;
 }
 
-/* The same in place: without a copy of the picture. */
+/* The same in place, without a copy of the picture. */
 static bool
 measure_in_place (Bench *bench, const char *what, RegionsRun *run)
 {
@@ -144,7 +144,7 @@ measure_in_place (Bench *bench, const char *what, RegionsRun *run)
   return true;
 }
 
-/* Of no regions: the copy. */
+/* A run without regions: only the copy. */
 static bool
 measure_regions (
     Bench *bench, const char *what, RegionsFill fill, double strength, int n)
@@ -168,7 +168,8 @@ measure_regions (
   return ok;
 }
 
-/* Regions side by side, but for the last row of a small picture; `mixed`: each has another size. */
+/* Regions in a grid of at most ten columns, which overlap only in small pictures; `mixed`: each has
+ * another size. */
 static void
 place_regions (Bench *bench, bool mixed)
 {
@@ -319,7 +320,7 @@ parse (Options *options, int argc, char **argv)
   return false;
 }
 
-/* Fills what nothing was asked for of with the defaults. */
+/* Fills each list that is empty with the defaults. */
 static void
 complete (Options *options)
 {

@@ -83,7 +83,7 @@ print_row (const BenchReport *report, const BenchBeside *beside,
   printf ("  %s", bench_way_name (row->time.way));
 }
 
-/* What goes on for seconds: nothing, if it was not asked for. */
+/* Prints the sustained figures; nothing if they were not asked for. */
 static void
 print_sustained (const BenchBeside *beside, const BenchRow *row)
 {
@@ -131,7 +131,7 @@ json_beside (BenchJson *json, const BenchBeside *beside, double us)
     bench_json_string (json, "npp_note", peer->why);
 }
 
-/* Leaves the row open. */
+/* Writes a row, and leaves its object open. */
 static void
 json_row (BenchJson *json, const BenchBeside *beside, const BenchRow *row,
     const char *method)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bench-report: results as a table, as JSON, and the worst of them at the end. */
+/* bench-report: prints results as a table, writes them as JSON, and prints the worst
+ * ones at the end. */
 #pragma once
 
 #include "bench-cuda.h"
@@ -8,7 +9,7 @@
 #include "bench-npp.h"
 #include "bench-timer.h"
 
-/* The largest ratio so far, and where it was. */
+/* The largest ratio so far, and where it occurred. */
 typedef struct
 {
   double ratio;
@@ -19,16 +20,17 @@ typedef struct
 {
   BenchJson *json;
   bool verbose;
-  const char *kernel;  /* its name */
-  const char *border;  /* likewise */
-  const char *no_peer; /* why no column of NPP's can have a number, or NULL */
+  const char *kernel;  /* name of the kernel */
+  const char *border;  /* name of the border */
+  const char *no_peer; /* why NPP's columns have no numbers, or NULL */
   int rows;
-  /* Time of auto over that of the fastest method, in order and in series. */
+  /* Time of auto over that of the fastest method: runs that may overlap, and runs back
+   * to back. */
   BenchWorst choice, series_choice;
   BenchWorst peer; /* time of auto over NPP's */
 } BenchReport;
 
-/* What a case's rows are held against. */
+/* References that the rows of a case are compared with. */
 typedef struct
 {
   const BenchCase *of;
@@ -43,34 +45,35 @@ typedef struct
 {
   const SepconvMethod *method;
   BenchTime time;
-  double in_order_us; /* one run after the other; NaN: they are so anyway */
+  double in_order_us; /* back to back; NaN: they are so anyway */
   double counting_us; /* with a histogram of the result; NaN: it counts none */
-  double l2_us; /* one pair again and again; NaN: it does not fit the L2 */
-  /* bench_time_sustained(); NaN: not asked for, or as above. */
+  double l2_us;       /* same pair each time; NaN: it does not fit the L2 */
+  /* By bench_time_sustained(); NaN: not asked for, or as above. */
   struct
   {
     double overlapped_us, back_to_back_us, counting_us;
   } sustained;
 } BenchRow;
 
-/* The best rows of a case where runs may overlap, and where they may not; NULL before
- * there are any. */
+/* The fastest rows of a case: of runs that may overlap, and of runs back to back. NULL
+ * before there are any. */
 typedef struct
 {
   const BenchRow *in_order, *in_series;
 } BenchBest;
 
-/* Keeps the fastest. */
+/* Updates the fastest rows with this one. */
 void bench_best_take (BenchBest *fastest, const BenchRow *row);
 
-/* Begins the table and the file. The device's GPU and facts may be none. */
+/* Begins the table and the file. On the host the device has no GPU and the facts are
+ * empty. */
 void bench_report_begin (BenchReport *report, const Device *device,
     const BenchFacts *facts, const char *npp_version);
 void bench_report_case (BenchReport *report, const BenchBeside *beside);
 void bench_report_row (
     BenchReport *report, const BenchBeside *beside, const BenchRow *row);
-/* One row of what `auto` takes for either. */
+/* Prints one row for each method that `auto` takes in either order. */
 void bench_report_auto (BenchReport *report, const BenchBeside *beside,
     const BenchBest *chosen, const BenchBest *fastest);
-/* `fault`: what ended it before all was measured, or NULL. */
+/* `fault` is the fault that ended the benchmark early, or NULL. */
 void bench_report_end (BenchReport *report, const Fault *fault);

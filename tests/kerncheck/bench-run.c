@@ -22,7 +22,7 @@ typedef struct
   BenchFacts facts;
   BenchNpp *npp; /* or NULL */
   BenchFrames frames;
-  BenchSustainedFloors sustained_floors; /* of those frames */
+  BenchSustainedFloors sustained_floors; /* of the current frames */
   BenchReport report;
   bool warm;
   BenchRow *rows; /* [sepconv_n_methods ()] of the current case */
@@ -34,7 +34,7 @@ typedef struct
   SepconvPlan *plan;
   const BenchFrames *frames;
   GpuOrder order;
-  /* Of runs that count: the result is all runs', as nobody reads it. */
+  /* For runs that count; all share one result, as nobody reads it. */
   HistoPlan *histo;
   HistoResult *counted;
 } PlanRun;
@@ -58,7 +58,7 @@ launch_counting (void *user, int pair, GpuStream stream, Fault *fault)
       fault);
 }
 
-/* A sustained figure, if there is to be one. */
+/* Measures a sustained figure, if one was asked for. */
 static bool
 sustain (Bench *bench, BenchLaunch launch, PlanRun *run, double *us)
 {
@@ -67,8 +67,8 @@ sustain (Bench *bench, BenchLaunch launch, PlanRun *run, double *us)
           bench->frames.n_pairs, bench->options.sustained_s, us, &bench->fault);
 }
 
-/* Times runs that count all channels, three of four, on the way, where the plan can. No
- * graph would do: one launch tells the next where to count. */
+/* Times runs with a histogram on the way, of the first three channels of a plane, if
+ * the plan supports it. Without graphs: each launch tells the next where to count. */
 static bool
 measure_counting (Bench *bench, const BenchCase *c, PlanRun *run, BenchRow *row)
 {
@@ -98,15 +98,15 @@ measure_counting (Bench *bench, const BenchCase *c, PlanRun *run, BenchRow *row)
   return ok;
 }
 
-/* Whether one pair of frames may stay in the L2 as a whole; what a method keeps
- * beside it can still push parts of it out. */
+/* Whether one pair of frames fits the L2 as a whole; other data of a method can still
+ * evict parts of it. */
 static bool
 fits_l2 (const Bench *bench, const BenchCase *c)
 {
   return c->bytes <= (double) bench->facts.l2_bytes;
 }
 
-/* A BenchTimer is one of the two of bench-timer.h. */
+/* One of the two functions of bench-timer.h. */
 typedef bool (*BenchTimer) (const Device *device, BenchLaunch launch,
     void *user, int n_pairs, BenchTime *time, Fault *fault);
 
@@ -155,7 +155,7 @@ measure_method (Bench *bench, const BenchCase *c, const SepconvMethod *method,
           && measure_plan (bench, c, method, bench_time_without_graphs, row));
 }
 
-/* Whether a method takes part in a case. */
+/* Whether a method is measured for a case. */
 static bool
 takes_part (const Bench *bench, const BenchCase *c, const SepconvMethod *method)
 {
@@ -172,7 +172,7 @@ takes_part (const Bench *bench, const BenchCase *c, const SepconvMethod *method)
   return false;
 }
 
-/* The row of the method that `auto` takes, or NULL where --method left it out. */
+/* Stores the row of the method that `auto` takes, or NULL if --method left it out. */
 static bool
 find_choice (Bench *bench, const BenchCase *c, int n_rows, GpuOrder order,
     const BenchRow **row)
@@ -240,7 +240,7 @@ measure_case (Bench *bench, const BenchCase *c)
   return measure_methods (bench, &beside);
 }
 
-/* All taps for frames of one kind. */
+/* Measures all numbers of taps for frames of one kind. */
 static bool
 measure_frames (Bench *bench, const BenchFormat *format, BenchSize size)
 {

@@ -6,11 +6,11 @@
 
 #include <math.h>
 
-/* More launches than this do not make a batch any better. */
+/* Larger batches have no advantage. */
 #define MAX_BATCH 8192
 
-/* Of a sustained figure: what its batches take, how many are under way at once, so that
- * the GPU always has work, and which part of the time is for clocks to settle. */
+/* Sustained figures: duration of a batch, batches in flight (so that the GPU always has
+ * work), and the part of the time in which clocks settle. */
 #define SUSTAINED_BATCH_NS 4e6
 #define SUSTAINED_BATCHES 3
 #define SETTLING_PART 0.2
@@ -70,8 +70,8 @@ queue_batch (Series *series, BenchGraph graph, int batch, Fault *fault)
       : launch_batch (series, batch, fault);
 }
 
-/* One batch goes ahead of the first event: it keeps the GPU busy until the others
- * are queued, and does what only a first launch has to. */
+/* Queues one batch before the first event: it keeps the GPU busy until the others are
+ * queued, and includes the work of a first launch. */
 static bool
 queue_samples (Series *series, BenchGraph graph, int batch, int samples,
     GpuEvent *events, Fault *fault)
@@ -95,7 +95,7 @@ time_on_gpu (Series *series, BenchGraph graph, int batch, int samples,
   for (int i = 0; i <= samples && ok; i++)
     ok = gpu_event_new (&events[i], fault);
   ok = ok && queue_samples (series, graph, batch, samples, events, fault);
-  /* Whatever was queued has to end before its events do. */
+  /* All queued work must end before its events are freed. */
   ok = gpu_stream_synchronize (series->device->stream, ok ? fault : NULL) && ok;
   for (int i = 0; i < samples && ok; i++) {
     ok = gpu_event_elapsed (events[i], events[i + 1], &each_ns[i], fault);
@@ -106,7 +106,7 @@ time_on_gpu (Series *series, BenchGraph graph, int batch, int samples,
   return ok;
 }
 
-/* A second launch, after the one that loads code and uploads taps. */
+/* Times a second launch; the first one loads code and uploads taps. */
 static bool
 time_one (Series *series, double *ns, Fault *fault)
 {
@@ -116,7 +116,8 @@ time_one (Series *series, double *ns, Fault *fault)
       && time_on_host (series, 1, 1, ns, fault);
 }
 
-/* NULL where the launches cannot be a graph; they are made one by one then. */
+/* Returns NULL if the launches cannot be captured in a graph; they are then made one by
+ * one. */
 static BenchGraph
 capture (Series *series, int batch)
 {
@@ -135,7 +136,7 @@ capture (Series *series, int batch)
   return graph;
 }
 
-/* A graph takes the same pairs each time: it has to hold all of them. */
+/* A graph always uses the same pairs, so that it has to contain all of them. */
 static int
 graph_batch (const Series *series, double each_ns)
 {
@@ -241,8 +242,8 @@ sustain_on_host (Series *series, int batch, double duration_ns, double *each_ns,
   return true;
 }
 
-/* Event b % SUSTAINED_BATCHES marks the end of batch b; `settled` that of the last batch
- * that is not counted. */
+/* Event b % SUSTAINED_BATCHES marks the end of batch b, and `settled` the end of the
+ * last batch that is not counted. */
 static bool
 queue_sustained (Series *series, int batch, double duration_ns,
     GpuEvent *events, GpuEvent settled, double *each_ns, Fault *fault)
@@ -290,7 +291,7 @@ sustain_on_gpu (Series *series, int batch, double duration_ns, double *each_ns,
   ok = ok
       && queue_sustained (series, batch, duration_ns, events,
           events[SUSTAINED_BATCHES], each_ns, fault);
-  /* Whatever was queued has to end before its events do. */
+  /* All queued work must end before its events are freed. */
   ok = gpu_stream_synchronize (series->device->stream, ok ? fault : NULL) && ok;
   for (int i = 0; i <= SUSTAINED_BATCHES; i++)
     gpu_event_free (events[i]);

@@ -98,7 +98,7 @@ void
 case_make_layout (Case *c, const LayoutKind *kind, int index,
     const Effort *effort, Random *random)
 {
-  /* 0: by chance, up to the number below it. */
+  /* 0: random, up to the number below it. */
   static const struct
   {
     int width, height, most;
@@ -156,7 +156,7 @@ set_norm (Taps *taps, double norm)
 void
 case_cancelling_taps (Taps *taps, double norm, Random *random)
 {
-  /* Long runs of one sign make large sums on the way to a small one. */
+  /* Long runs of one sign give large partial sums although the total is small. */
   const int run =
       random_chance (random, 50) ? 1 : random_int (random, 1, taps->n);
   double sum;
@@ -173,7 +173,7 @@ case_cancelling_taps (Taps *taps, double norm, Random *random)
     taps->tap[i] += 1.0 / taps->n;
 }
 
-/* The shapes of taps. Each fills taps->n taps with norm 1 or so. */
+/* Shapes of taps. Each function fills taps->n taps, with a norm of about 1. */
 
 static void
 shape_gaussian (Taps *taps, Random *random)
@@ -192,8 +192,7 @@ set_box (Taps *taps, double first, double each, double last)
   taps->tap[0] = first;
 }
 
-/* All equal, or with ends like those of a box that is scaled to chroma, or with
- * any. */
+/* All equal, or with the ends of a box that is scaled to chroma, or with any ends. */
 static void
 shape_box (Taps *taps, Random *random)
 {
@@ -219,8 +218,8 @@ level_taps (Taps *taps)
   set_norm (taps, norm);
 }
 
-/* Half of the cases of boxes get plain ones, for which there are ways of their own, and borders
- * that are integers. */
+/* Makes half of the box cases plain, which some methods treat specially, and rounds their
+ * border values. */
 static void
 level_some (Case *c, Random *random)
 {
@@ -277,7 +276,7 @@ shape_alternating (Taps *taps, Random *random)
   set_norm (taps, random_double (random, 0.5, 4.0));
 }
 
-/* One tap of 1 somewhere: shows every sample's place. */
+/* A single tap of 1 somewhere: shows the position of every sample. */
 static void
 shape_shift (Taps *taps, Random *random)
 {
@@ -289,7 +288,7 @@ shape_shift (Taps *taps, Random *random)
     taps->tap[i] = i == at ? 1.0 : 0.0;
 }
 
-/* Rises from end to end: nothing about it is symmetric. */
+/* Rises from end to end: not symmetric in any way. */
 static void
 shape_slope (Taps *taps, Random *random)
 {
@@ -372,11 +371,11 @@ random_mask (
   const unsigned some =
       random_chance (random, 70) ? all : (unsigned) random_int (random, 0, 15);
 
-  /* At least something is filtered. */
+  /* At least one channel of the first plane is filtered. */
   return first && (allowed & some) == 0 ? allowed : allowed & some;
 }
 
-/* The longest taps that fit the effort, given what the plane's samples cost. */
+/* The most taps that the effort allows for the plane's samples. */
 static int
 limit_length (int n, const ImagePlane *plane, int height, const Effort *effort)
 {
@@ -402,7 +401,7 @@ make_plane (Case *c, int p, int shape, const Effort *effort, Random *random)
   c->x[p].n = limit_length (random_length (random), plane, height, effort);
   c->y[p].n = limit_length (random_length (random), plane, height, effort);
   shapes[shape].make (&c->x[p], random);
-  /* Boxes stay among themselves, for the methods that take nothing else. */
+  /* In a box case both axes are boxes, for methods that support nothing else. */
   shapes[c->boxes || random_chance (random, 60) ? shape : random_shape (random)]
       .make (&c->y[p], random);
   /* A plane that is copied needs no taps. */
@@ -448,7 +447,7 @@ case_make_spec (
     c->spec.scale *= 0.999 * SEPCONV_MAX_GAIN / gain;
 }
 
-/* Fills the terms after the first of a plane with taps about as long as the first's. */
+/* Fills the terms after the first one of a plane with taps about as long as its own. */
 static void
 make_more (Case *c, int p, Random *random)
 {
@@ -471,7 +470,7 @@ make_silent (Case *c, int p)
     memset (c->more[p][t].x.tap, 0, sizeof c->more[p][t].x.tap);
 }
 
-/* Where no scale does that. */
+/* Scales the taps by `factor`, where changing the scale has no effect on the gain. */
 static void
 weaken_taps (Case *c, double factor)
 {
@@ -508,7 +507,7 @@ case_make_terms (Case *c, Random *random)
     if (spec->plane[p].channels == 0)
       continue;
     make_more (c, p, random);
-    /* As for chroma that becomes neutral. */
+    /* As for chroma that is made neutral. */
     if (random_chance (random, 10))
       make_silent (c, p);
   }
@@ -581,7 +580,8 @@ case_make_usual (Case *c, int index, Random *random)
   free (x);
 }
 
-/* Makes of taps of three what kernels that count on integers, or on symmetry, must not take. */
+/* Changes three taps so that kernels that rely on integers or on symmetry must not take
+ * them. */
 static void
 spoil_term (Taps *along, Taps *across, Random *random)
 {
@@ -601,7 +601,7 @@ spoil_term (Taps *along, Taps *across, Random *random)
   }
 }
 
-/* Of a gradient: a difference along one axis, [a b a] along the other. */
+/* A gradient: a difference along one axis, [a b a] along the other. */
 static void
 make_gradient_term (
     Taps *along, Taps *across, double factor, bool large, Random *random)
@@ -617,13 +617,13 @@ make_gradient_term (
     .tap = { factor * outer, factor * middle, factor * outer } };
 }
 
-/* Of a sum: [a b a] along both, or a single tap along one. */
+/* A sum: [a b a] along both axes, or a single tap along one. */
 static void
 make_sum_term (
     Taps *along, Taps *across, double factor, bool large, Random *random)
 {
   const int a = large ? random_int (random, 2, 4) : random_int (random, -2, 2);
-  /* What flat pictures make of large ones is to be in range. */
+  /* Large sums must keep flat pictures in range. */
   const int b = large ? -2 * a : random_int (random, -4, 4);
   const int c = random_int (random, large ? 0 : -1, 1);
 
@@ -774,7 +774,7 @@ case_make_tall (Case *c, const SepconvMethod *method, SepconvBorder border,
   return false;
 }
 
-/* Keeps the number of taps, their sum and their norm: what makes a case hard, and
+/* Keeps the number of taps, their sum and their norm, which determine how hard a case is and
  * whether its results are in range. */
 static void
 turn_into_box (Taps *taps, Random *random)
@@ -808,8 +808,8 @@ case_make_boxes (Case *c, Random *random)
   level_some (c, random);
 }
 
-/* A gaussian of about this sigma that reaches so many of them, perhaps out of the middle, and
- * perhaps of an even number of taps. */
+/* A gaussian of about this sigma, cut at `reach` sigmas; sometimes off centre, sometimes with
+ * an even number of taps. */
 static void
 turn_into_blur (Taps *taps, double sigma, double reach, Random *random)
 {
@@ -835,7 +835,7 @@ case_make_blurs (Case *c, Random *random)
   c->spec.bias = random_double (random, -0.5, 0.5);
   for (int p = 0; p < c->layout.n_planes; p++) {
     const int depth = c->layout.plane[p].depth;
-    /* The deeper the samples, the smoother the taps must be. */
+    /* Deeper samples need smoother taps. */
     const double least = depth <= 8 ? 5.0 : depth <= 10 ? 7.0 : 15.0;
     const double sigma = least * random_double (random, 1.0, 1.7);
     const double reach = depth <= 12 ? 4.2 : 5.0;

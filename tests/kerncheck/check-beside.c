@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Runs that have nothing to do with each other and may overlap: sources that come by
- * copies and from other streams are awaited, and what is queued after a short run comes
- * after the long ones before it. */
+/* Independent runs that may overlap: each must wait for its source, which a copy or
+ * another stream writes, and work queued after a short run must wait for the long runs
+ * before it. */
 #include "kerncheck.h"
 
 #include "cases.h"
@@ -9,14 +9,14 @@
 
 #include <string.h>
 
-/* By number: what the source is brought by. */
+/* The way in which each run's source is filled; indexed by run. */
 enum
 {
-  BY_NOTHING, /* it is there */
-  BY_COPY,    /* a copy before the run, on its stream */
-  BY_EVENT,   /* a copy on another stream, whose end the run's awaits */
-  AT_ONCE,    /* it is there; nothing lies between the run and the one before */
-  OF_A_FEW_ROWS /* there; the run is done long before the others */
+  BY_NOTHING,   /* it is filled already */
+  BY_COPY,      /* a copy before the run, on its stream */
+  BY_EVENT,     /* a copy on another stream; the run's stream waits */
+  AT_ONCE,      /* filled already; queued directly after the run before */
+  OF_A_FEW_ROWS /* filled already; ends long before the others */
 };
 #define N_RUNS 5
 #define FEW_ROWS 3
@@ -55,7 +55,7 @@ begin (Series *series, const Case *c, const MethodSubject *subject,
   }
   cut (&series->src[OF_A_FEW_ROWS].image);
   cut (&series->dst[OF_A_FEW_ROWS].image);
-  /* What a source has before it is brought is another picture. */
+  /* Until it is filled, a source holds another picture. */
   for (int i = 0; i < N_RUNS && ok; i++) {
     picture_paint (&series->src[i], CONTENT_NOISE, random);
     ok = device_picture_new (&series->from[i], device, &series->src[i], fault)
@@ -111,7 +111,7 @@ queue (const Series *series, int i, GpuStream stream, Fault *fault)
       &series->to[i].image, stream, GPU_BESIDE_KERNELS, fault);
 }
 
-/* The last long run's result first: it has least time to be done. */
+/* Fetches the result of the last long run first, which has had the least time. */
 static bool
 queue_all_and_fetch (Series *series, const Device *device, Fault *fault)
 {
@@ -145,7 +145,7 @@ beside_case (Check *check, Random *random, int index, const void *data)
   }
   case_describe (check, c);
   fault_clear (&fault);
-  /* Few blocks, so that runs take long and still all find room. */
+  /* Few blocks: runs take long, but all fit on the GPU at once. */
   gpu_limit_multiprocessors (subject->device->gpu, 1);
   if (EXPECT (check,
           begin (&series, c, subject, random, &fault)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Bit-packed video, unpacked and packed on both backends, against each bit by itself. */
+/* Bit-packed video, unpacked and packed on both backends, compared bit by bit. */
 #include "kerncheck.h"
 
 #include "bitpack.h"
@@ -15,7 +15,7 @@
 typedef struct
 {
   BitpackFormat format;
-  const LayoutKind *planes; /* NULL: as make_channels() has them */
+  const LayoutKind *planes; /* NULL: those of make_channels() */
 } Packed;
 
 typedef struct
@@ -34,7 +34,7 @@ static const LayoutKind i420_12 = { "i420-12", 3, 3, { 1, 2, 2 },
   { { 0, 0, 1, 1, 2, 2, 12, 0 }, { 1, 0, 2, 1, 2, 2, 12, 0 },
       { 2, 0, 2, 1, 2, 2, 12, 0 } },
   0 };
-/* Of an odd width, the last pixel has room for a sample that it does not have. */
+/* At an odd width the last pixel has room for a sample that does not exist. */
 static const LayoutKind y212 = { "y212", 1, 2, { 1 },
   { { 0, 0, 1, 1, 4, 2, 12, 4 }, { 0, 2, 2, 2, 8, 4, 12, 4 } }, 0 };
 static const LayoutKind argb = { "argb64", 1, 1, { 1 },
@@ -66,7 +66,7 @@ is_422 (BitpackFormat format)
   return format == BITPACK_V210 || format == BITPACK_UYVP;
 }
 
-/* Whether frames are one memory, from whose pixels every channel becomes a plane. */
+/* Whether a frame is one memory of pixels, and each channel becomes a plane. */
 static bool
 goes_by_channels (BitpackFormat format)
 {
@@ -87,7 +87,7 @@ high_bit_first (BitpackFormat format)
       || format == BITPACK_BIG_ENDIAN;
 }
 
-/* `order`: the memory of each plane. */
+/* `order[i]`: the memory of plane i. */
 static void
 make_channels (BitpackFormat format, int width, int height, const int order[4],
     Image *planes)
@@ -113,13 +113,13 @@ make_planes (const Packed *packed, int width, int height, const int order[4],
     layout_make (packed->planes, width, height, planes);
 }
 
-/* One sample of the planes, and where it lies in a packed row. */
+/* One sample of the planes, and its position in a packed row. */
 typedef struct
 {
   int p, c, x, y;
   int memory; /* packed */
   int bits;
-  int bit; /* the lowest one, where lower bits come first, or the highest one */
+  int bit; /* its lowest bit; with high bits first, its highest */
 } Sample;
 
 static int
@@ -132,9 +132,9 @@ find_bit (BitpackFormat format, const ImagePlane *plane, const Sample *sample)
     [BITPACK_R210] = { 2, 12, 22 },
   };
   const int p = sample->p, x = sample->x;
-  /* Of U Y V Y U Y V Y. */
+  /* Order U Y V Y U Y V Y. */
   const int i = p == 0 ? 2 * x + 1 : 4 * x + 2 * (p - 1);
-  /* Of the plane's row. */
+  /* Index in the plane's row. */
   const int in_row = x * plane->channels + sample->c;
 
   switch (format) {
@@ -170,7 +170,8 @@ locate (BitpackFormat format, const Image *planes, int p, int c, int x, int y)
   return sample;
 }
 
-/* What packing is to keep of it: its code, or all bits where they are only swapped. */
+/* The part of a sample that packing keeps: its code, or all bits where bytes are only
+ * swapped. */
 static int
 planes_value (BitpackFormat format, const Image *planes, const Sample *sample)
 {
@@ -179,7 +180,7 @@ planes_value (BitpackFormat format, const Image *planes, const Sample *sample)
       : picture_code (planes, sample->p, sample->c, sample->x, sample->y);
 }
 
-/* The byte of bit number b of a sample, and where that is in it. */
+/* Address of the byte that holds bit b of a sample, and the bit's position in it. */
 static uint8_t *
 byte_of (BitpackFormat format, const Image *packed, const Sample *sample, int b,
     int *in_byte)
@@ -268,7 +269,7 @@ expect_unpacked (Check *check, BitpackFormat format, const Image *packed,
         return;
 }
 
-/* Fills cleared bytes. */
+/* Packs a frame into zeroed bytes. */
 static void
 pack_planes (BitpackFormat format, const Image *planes, const Image *packed)
 {
@@ -321,7 +322,7 @@ expect_packed (Check *check, BitpackFormat format, const Image *planes,
   }
 }
 
-/* One frame there and back, with any strides and addresses. */
+/* One frame unpacked and packed, with random strides and addresses. */
 static void
 convert_case (Check *check, const Device *device, const Packed *of, int index,
     Random *random)
@@ -390,7 +391,8 @@ check_convert (Check *check, const void *data)
   device_leave (&device);
 }
 
-/* Makes them planes that the format does not have; false: it has none such. */
+/* Makes planes that the format does not allow; false: change number i is none for this
+ * format. */
 static bool
 spoil_planes (Image *planes, const Packed *packed, int i)
 {
@@ -413,7 +415,7 @@ spoil_planes (Image *planes, const Packed *packed, int i)
   }
 }
 
-/* A plan's own planes, and what is refused. */
+/* The planes that a plan reports, and refusals. */
 static void
 check_plan (Check *check, const void *data)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Runs that feed each other, queued without a wait: a kernel that begins before the one
- * that it depends on has ended must wait for it. */
+/* Dependent runs queued without waiting: a kernel that starts before the run that it
+ * depends on has ended must wait for that run. */
 #include "kerncheck.h"
 
 #include "cases.h"
@@ -12,8 +12,7 @@
 #include <string.h>
 
 #define N_RUNS 7
-/* Each run has the result of the one before for a source, and writes over the source of
- * that one. */
+/* Each run reads the result of the run before, and overwrites that run's source. */
 #define N_PICTURES 2
 
 static const Effort normal_effort = { 1283, 719, 25e6 };
@@ -74,7 +73,7 @@ end (Chain *chain)
   sepconv_plan_free (chain->plan);
 }
 
-/* Queues all runs, each of which is counted if `counts`. */
+/* Queues all runs; `counts`: each with a histogram. */
 static bool
 run_all (Chain *chain, const MethodSubject *subject, bool counts, Fault *fault)
 {
@@ -94,7 +93,7 @@ run_all (Chain *chain, const MethodSubject *subject, bool counts, Fault *fault)
   return true;
 }
 
-/* The same step by step, from what the first picture was. */
+/* Computes the same step by step, from the first picture's original. */
 static void
 expect_chain (Check *check, const MethodSubject *subject, Chain *chain,
     Picture *const step[N_PICTURES], bool counts)

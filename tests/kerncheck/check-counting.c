@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Filters that count their result on the way: the same result, and its histogram, in
- * series that overlap, with other runs among them; or a refusal. */
+/* Filters with a histogram of their result: the picture is the same, and the histogram is
+ * correct, in series of runs that overlap, with other runs among them; or the plan
+ * declines. */
 #include "kerncheck.h"
 
 #include "cases.h"
@@ -9,9 +10,10 @@
 
 #include <string.h>
 
-/* Enough for launches to have the sums of those before the last, while these run. */
+/* Enough runs that launches reuse sums of launches before the last one while that one
+ * runs. */
 #define N_RUNS 7
-/* Of those, the one that is not counted on the way but afterwards. */
+/* The run that is counted afterwards, not on the way. */
 #define COUNTED_AFTER 2
 
 static const Effort normal_effort = { 900, 160, 8e6 };
@@ -19,8 +21,8 @@ static const Effort quick_effort = { 300, 60, 4e5 };
 
 typedef struct
 {
-  int n_runs;     /* up to N_RUNS */
-  bool any_noise; /* in most pictures, whatever the case's content */
+  int n_runs;     /* at most N_RUNS */
+  bool any_noise; /* most pictures are noise, whatever the content */
   SepconvPlan *plan;
   HistoPlan *histo;
   HistoSpec spec;
@@ -29,7 +31,7 @@ typedef struct
   DevicePicture from[N_RUNS], to[N_RUNS];
 } Series;
 
-/* Taps of up to 129 an axis, most of which need no more than halves hold. */
+/* Taps of up to 129 an axis; most of them fit FP16 without a lo part. */
 static void
 make_case (Case *c, int index, const Effort *effort, Random *random)
 {
@@ -41,7 +43,7 @@ make_case (Case *c, int index, const Effort *effort, Random *random)
 
   case_any_row (c, kind, effort->max_width,
       random_int (random, 1, effort->max_height), random);
-  /* Whole parts of a row, as blocks of threads may have them. */
+  /* Widths that blocks of threads divide evenly. */
   if (random_chance (random, 50))
     case_set_layout (c, kind, (c->width + 63) / 64 * 64, c->height);
   case_make_spec (c, (SepconvBorder) (index % N_BORDERS), effort, random);
@@ -66,7 +68,7 @@ make_case (Case *c, int index, const Effort *effort, Random *random)
   }
 }
 
-/* What is counted: mostly what is filtered. */
+/* Counted channels: mostly the filtered ones. */
 static void
 make_histo_spec (const Case *c, HistoSpec *spec, Random *random)
 {
@@ -160,7 +162,7 @@ queue_and_fetch (
   return true;
 }
 
-/* A plan that cannot count says so. */
+/* A plan that cannot count declines. */
 static void
 expect_refusal (Check *check, const MethodSubject *subject, Series *series)
 {
@@ -181,8 +183,8 @@ limit (const Device *device, int multiprocessors)
     gpu_limit_multiprocessors (device->gpu, multiprocessors);
 }
 
-/* Runs the series, if the method supports the case, as for a GPU of so many multiprocessors,
- * or with 0 as it is. */
+/* Runs the series if the method supports the case. `multiprocessors`: the number that the
+ * GPU is limited to; 0: all. */
 static void
 check_series (Check *check, const MethodSubject *subject, const Case *c,
     Series *series, GpuOrder order, int multiprocessors, Random *random)
@@ -232,7 +234,7 @@ counting_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* A flat picture, so high that counters of 16 bits would overflow if a block had all of
+/* A flat picture, so tall that 16-bit counters would overflow if one block counted all of
  * it. */
 static void
 tall_case (Check *check, Random *random, int index, const void *data)
@@ -252,7 +254,7 @@ tall_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* Any launch waits for the one before it on the same set of sums, and for nothing else. */
+/* Each launch waits only for the last launch before it on the same set of sums. */
 static void
 expect_turns (Check *check, uint64_t launch)
 {
@@ -278,8 +280,8 @@ expect_turns (Check *check, uint64_t launch)
   }
 }
 
-/* However many launches there were: at multiples of powers of two, where integers of any
- * size wrap, also the quotient of one by the number of sets. */
+/* For any number of launches: near multiples of powers of two, where integers of any size
+ * wrap, as does their quotient by the number of sets. */
 static void
 check_turns (Check *check, const void *data)
 {

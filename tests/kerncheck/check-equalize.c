@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Equalisation: against the oracle over all that equalize.h allows, GPU against CPU,
- * against numbers from OpenCV, and for what its name promises. */
+/* Equalization: compared with the oracle for everything that equalize.h allows, GPU
+ * with CPU, and with results of OpenCV; and checked for equalized results. */
 #include "kerncheck.h"
 
 #include "equalize.h"
@@ -14,10 +14,11 @@
 #include <string.h>
 
 #define FRAMES 4
-/* What smoothing may lag behind a picture that stays: see the header. */
+/* Largest smoothing used here; it limits the lag behind a still picture: see the
+ * header. */
 #define MAX_SMOOTHING 0.95
 
-/* Layouts that only equalisation treats in a way of their own. */
+/* Layouts that only equalization treats specially. */
 static const LayoutKind more_kinds[] = {
   { "gbr8", 3, 3, { 1, 1, 1 },
       { { 0, 0, 1, 1, 1, 1, 8, 0 }, { 1, 0, 1, 1, 1, 1, 8, 0 },
@@ -32,7 +33,7 @@ static const LayoutKind more_kinds[] = {
 
 #define N_MORE_KINDS ((int) (sizeof more_kinds / sizeof more_kinds[0]))
 
-/* A backend, and a layout for the checks that have one. */
+/* A backend, and a layout for checks that need one. */
 typedef struct
 {
   Backend backend;
@@ -41,15 +42,15 @@ typedef struct
   Device *device; /* while the check runs */
 } Subject;
 
-/* A video: what is asked of one frame may change with the next. */
+/* A video whose settings may change with every frame. */
 typedef struct
 {
   const LayoutKind *kind;
   int width, height; /* of the picture */
   Image layout;
   EqualizeSpec spec;
-  bool packed; /* as a frame of one allocation is */
-  int *luma;   /* of the luma's pixels */
+  bool packed; /* rows and memories without a gap, as in one allocation */
+  int *luma;   /* luma of each pixel */
   Range *mapped;
 } Video;
 
@@ -103,7 +104,7 @@ make_colors (EqualizeSpec *spec, const Image *layout, Random *random)
   return true;
 }
 
-/* Now and then no smoothing, and as strong as can be. */
+/* Sometimes without smoothing, and sometimes at the maximum. */
 static void
 make_settings (EqualizeSpec *spec, bool identity, Random *random)
 {
@@ -141,7 +142,8 @@ make_spec (EqualizeSpec *spec, const Image *layout, int index, bool identity,
   make_settings (spec, identity, random);
 }
 
-/* Half of the rows begin where vectors do, some with a few samples left over. */
+/* Half of the packed layouts have rows of whole vectors, some others a few samples
+ * more. */
 static void
 make_layout (Video *video, int index, int most, Random *random)
 {
@@ -152,7 +154,7 @@ make_layout (Video *video, int index, int most, Random *random)
   video->width = index < 6 ? widths[index] : random_int (random, 1, most);
   if (video->packed && index >= 6 && random_chance (random, 50))
     video->width = 16 * random_int (random, 1, most / 16);
-  /* Wider than the samples that the CPU takes at a time. */
+  /* Wider than the block of samples that the CPU processes at a time. */
   if (index == 6 || index == 7) {
     video->width = 16 * random_int (random, 40, 80);
     video->height = random_int (random, 1, 8);
@@ -207,7 +209,7 @@ describe (Check *check, const Video *video, int frame, Content content)
       spec->tiles_x, spec->tiles_y, spec->clip_limit);
 }
 
-/* Now and then a source and its result lie differently. */
+/* Sometimes source and result have different layouts. */
 static void
 new_picture (Picture *picture, const Video *video, Random *random)
 {
@@ -224,7 +226,8 @@ run_equalize (void *plan, const Image *src, const Image *dst, GpuStream stream,
   return equalize_plan_run (plan, src, dst, stream, fault);
 }
 
-/* What a mapped sample may become: luma, or a colour by the change of luma. */
+/* Bounds of a mapped sample: new luma, or a colour changed by the same amount as
+ * luma. */
 static Range
 expected_code (const Video *video, EqualizeRole role, int code, int pixel)
 {
@@ -317,7 +320,7 @@ check_same (Check *check, const Picture *a, const Picture *b, const char *what)
   return EXPECT (check, verdict.ok, "%s: %s", what, verdict.text);
 }
 
-/* The plan under test; the host's, for a GPU to compare with; the oracle. */
+/* The plan under test; a host plan for comparison with a GPU; the oracle. */
 typedef struct
 {
   const Device *device;
@@ -352,7 +355,7 @@ play_frame (Check *check, const Video *video, Players *players,
   return ok;
 }
 
-/* Settings change while a video plays, or another begins. */
+/* Settings change while a video plays, or a new video begins. */
 static void
 change_settings (
     Check *check, Video *video, Players *players, bool identity, Random *random)
@@ -445,8 +448,8 @@ identity_case (Check *check, Random *random, int index, const void *data)
   layout_case (check, random, index, &subject);
 }
 
-/* Tiles and blocks enough that all have neighbours; for samples of two bytes, tiles so
- * large that workers share what lies between four centres. */
+/* Enough tiles and blocks for all to have neighbours; for two-byte samples, tiles so
+ * large that several workers share the area between four centres. */
 static void
 large_case (Check *check, Random *random, int index, const void *data)
 {
@@ -466,7 +469,7 @@ large_case (Check *check, Random *random, int index, const void *data)
   video_free (video);
 }
 
-/* A picture of one luma, painted code by code. */
+/* A still picture of luma alone. */
 typedef struct
 {
   const char *kind;
@@ -474,7 +477,7 @@ typedef struct
   EqualizeSpec spec;
 } Still;
 
-/* Paints every mapped channel, and runs one frame of a new plan. */
+/* Paints every mapped channel, and runs one frame with a new plan. */
 static bool
 run_still (Check *check, const Device *device, const Still *still,
     int (*paint) (const Still *still, int x, int y, Random *random),
@@ -511,8 +514,8 @@ still_code (const Picture *picture, int x, int y)
   return picture_code (&picture->image, 0, 0, x, y);
 }
 
-/* The largest distance of a picture's cumulative distribution from that of a flat
- * one, at codes that occur; and the largest share of one code. */
+/* Largest distance between a picture's cumulative distribution and the uniform one,
+ * over the codes that occur; *share is the largest share of one code. */
 static double
 distance_from_flat (const Still *still, const Picture *picture, double *share)
 {
@@ -537,7 +540,7 @@ distance_from_flat (const Still *still, const Picture *picture, double *share)
   return worst;
 }
 
-/* Few codes, and the middle ones more often. */
+/* Low contrast: few codes, mostly in the middle. */
 static int
 paint_dull (const Still *still, int x, int y, Random *random)
 {
@@ -602,8 +605,8 @@ flat_case (Check *check, Random *random, int index, const void *data)
   picture_clear (&dst);
 }
 
-/* A ramp and noise, the same on every machine; codes of 16 bits, of which the
- * highest ones are taken. */
+/* A ramp with noise, the same on every machine. 16-bit codes; 8-bit pictures take the
+ * high byte. */
 static int
 paint_golden (const Still *still, int x, int y, Random *random)
 {
@@ -620,7 +623,7 @@ paint_golden (const Still *still, int x, int y, Random *random)
 
 #define GOLDEN_SAMPLES 5
 
-/* What OpenCV made of the picture above. */
+/* OpenCV's result for the picture above. */
 typedef struct
 {
   int bits, width, height, tiles_x, tiles_y;
@@ -662,8 +665,8 @@ golden_y (const Golden *golden, int i)
   return golden->height * (2 * i + 1) / (2 * GOLDEN_SAMPLES);
 }
 
-/* Each sample within 1; sums within a 50th of a code a sample, as one in 1400
- * differs, in either direction. */
+/* Each sample is within 1 of OpenCV's. The sum may differ by 1/50 of a code per sample,
+ * as one sample in 1400 differs, in either direction. */
 static void
 golden_case (Check *check, Random *random, int index, const void *data)
 {
@@ -781,7 +784,7 @@ check_golden_global (Check *check, const void *data)
   run_subject (check, data, 1, golden_global_case);
 }
 
-/* Everything out of range, one at a time. */
+/* One setting out of range at a time. */
 typedef struct
 {
   const char *what;
@@ -986,7 +989,7 @@ check_validate (Check *check, const void *data)
   }
 }
 
-/* What a plan does not take while it plays leaves it as it was. */
+/* A setting that a running plan refuses leaves the plan as it was. */
 static void
 check_refusals (Check *check, const void *data)
 {
@@ -1030,7 +1033,7 @@ check_equalize_add (void)
   const int n_kinds = layout_n_kinds () + N_MORE_KINDS;
   Subject *subject =
       kerncheck_alloc (sizeof *subject * (size_t) (2 * (n_kinds + 1)));
-  static Subject *keep; /* for the table, until the process ends */
+  static Subject *keep; /* for the table of checks, until the process ends */
 
   keep = subject;
   (void) keep;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The GPU: finding one, its memory, and its context over several lives. */
+/* The GPU: opening it, its memory, and its context over several lifetimes. */
 #include "kerncheck.h"
 
 #include "cases.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Needs no GPU: without one, each device is a wrong one. */
+/* Needs no GPU: without one, every device number is invalid. */
 static void
 check_wrong_device (Check *check, const void *data)
 {
@@ -79,7 +79,7 @@ all_zero (const uint8_t *bytes, size_t n)
   return true;
 }
 
-/* Where memory lies, and that the stream of these checks is in no graph. */
+/* Expects the device of each memory, and that the checks' stream is not being captured. */
 static void
 expect_place (Check *check, const Device *device, const void *memory,
     const void *host, const void *pageable)
@@ -103,7 +103,7 @@ expect_place (Check *check, const Device *device, const void *memory,
       "a stream is captured by nobody: %s", fault.message);
 }
 
-/* A failure to allocate leaves nothing behind that could come out later. */
+/* A failed allocation leaves no error behind that a later call would report. */
 static void
 expect_exhaustion (Check *check, const Device *device)
 {
@@ -122,7 +122,7 @@ expect_exhaustion (Check *check, const Device *device)
   gpu_free (memory);
 }
 
-/* Device memory is aligned and zeroed, also where other data lay before. */
+/* Device memory is aligned and zeroed, even where other data was before. */
 static void
 check_memory (Check *check, const void *data)
 {
@@ -162,7 +162,7 @@ check_memory (Check *check, const void *data)
     gpu_free (memory);
     gpu_free_host (host);
   }
-  /* Not in quick runs: those go under tools to which a failed call is an error. */
+  /* Not in quick runs, which use tools that take a failed call for an error. */
   if (!check->quick)
     expect_exhaustion (check, &device);
   gpu_free (NULL);
@@ -170,14 +170,14 @@ check_memory (Check *check, const void *data)
   device_leave (&device);
 }
 
-/* Where row 0 lies in a block of rows: at its end if the stride is negative. */
+/* Address of row 0 in a block of rows: at the end if the stride is negative. */
 static uint8_t *
 first_row (uint8_t *block, ptrdiff_t stride, int height)
 {
   return stride < 0 ? block - stride * (height - 1) : block;
 }
 
-/* Rows go up, across and down between strides of their own. */
+/* Copies rows up, on the device and down, each with its own strides. */
 static void
 copy_case (Check *check, Random *random, int index, const void *data)
 {
@@ -299,7 +299,7 @@ run_all_methods (Check *check, const Device *device, Random *random, int index)
       continue;
     c = case_new ();
     fault_clear (&fault);
-    /* What every method is there for. */
+    /* Supported by every method. */
     case_make_layout (c,
         layout_kind_by_name (
             strstr (method->name, "-split") != NULL ? "yuy2" : "nv12"),
@@ -344,8 +344,8 @@ run_all_methods (Check *check, const Device *device, Random *random, int index)
   return !check->case_failed;
 }
 
-/* Begins a check that opens GPUs of its own: the one that checks share would hold
- * the context, too. False: there is no GPU. */
+/* Begins a check that opens GPUs itself; closes the shared one, which would hold the context,
+ * too. False: there is no GPU. */
 static bool
 begin_alone (Check *check)
 {
@@ -359,8 +359,8 @@ begin_alone (Check *check)
   return true;
 }
 
-/* The last gpu_close() destroys the context, and with it all that was loaded
- * there; the next gpu_open() must start afresh. */
+/* The last gpu_close() destroys the context with everything in it; the next gpu_open() must
+ * start afresh. */
 static void
 check_reopen (Check *check, const void *data)
 {
@@ -381,7 +381,7 @@ check_reopen (Check *check, const void *data)
   }
 }
 
-/* One device opened twice lives until both are closed. */
+/* A device that was opened twice lives until both are closed. */
 static void
 check_share (Check *check, const void *data)
 {
@@ -405,7 +405,7 @@ check_share (Check *check, const void *data)
 
 typedef struct
 {
-  Gpu *gpu; /* a hold on it */
+  Gpu *gpu; /* a reference to it */
   void *memory, *host;
   GpuStream stream;
   GpuEvent event;
@@ -413,7 +413,7 @@ typedef struct
   bool used;
 } Heir;
 
-/* Uses what was made through the other hold, frees it, and gives up its own. */
+/* Uses objects made through the other reference, frees them, and drops its own reference. */
 static void *
 outlive (void *data)
 {
@@ -441,8 +441,8 @@ outlive (void *data)
   return NULL;
 }
 
-/* A hold keeps the device for memory that outlives the opener, which is closed
- * before it is used and freed, on another thread. */
+/* A reference keeps the device for memory that outlives the opener: the opener is closed before
+ * the memory is used and freed, on another thread. */
 static void
 check_hold (Check *check, const void *data)
 {
@@ -482,7 +482,7 @@ check_hold (Check *check, const void *data)
     EXPECT (check, heir.used, "life %d, after the opener: %s (%s)", life,
         heir.fault.message, heir.fault.detail);
   }
-  /* The last hold is gone: the next life starts afresh. */
+  /* The last reference is gone: the next lifetime starts afresh. */
   if (EXPECT (check, device_open (&device, &fault), "%s (%s)", fault.message,
           fault.detail)) {
     run_all_methods (check, &device, &random, 0);
@@ -490,7 +490,7 @@ check_hold (Check *check, const void *data)
   }
 }
 
-/* The link of a context is one for all that hold it, and is made anew after the last of them. */
+/* All references to a context share one link, which is made anew after the last of them. */
 static void
 check_link (Check *check, const void *data)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The histogram's settings: what is refused, which methods there are and which is
- * chosen. */
+/* The histogram's settings: refusals, the list of methods and the choice among them. */
 #include "kerncheck.h"
 
 #include "histo-cases.h"
@@ -144,7 +143,7 @@ check_table (Check *check, const void *data)
   }
 }
 
-/* Methods of the other backend, and methods that this build has not. */
+/* Methods of the other backend, and methods that are not in this build. */
 static void
 check_refused_methods (Check *check, const void *data)
 {
@@ -179,7 +178,7 @@ check_refused_methods (Check *check, const void *data)
   }
 }
 
-/* Every valid spec is taken by some method of each backend in this build. */
+/* Some method of each backend in this build supports every valid spec. */
 static void
 choose_case (Check *check, Random *random, int index, const void *data)
 {
@@ -221,7 +220,7 @@ check_choose (Check *check, const void *data)
   check_skip (check, "no method of this backend is in this build");
 }
 
-/* Makes the image unfit for its plan; NULL when there are no more ways. */
+/* Makes the image invalid for its plan in one way; NULL when there are no more. */
 static const char *
 break_image (Image *image, int how)
 {
@@ -292,7 +291,7 @@ check_wrong_images (Check *check, const void *data)
   histo_plan_free (NULL);
 }
 
-/* A result is of use to plans like its own only. */
+/* A result is valid only for plans of the same kind. */
 static void
 check_wrong_results (Check *check, const void *data)
 {

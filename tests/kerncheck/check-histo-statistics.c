@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is said of a histogram, against the samples it was made of, one by one. */
+/* Statistics of a histogram, compared with the individual samples. */
 #include "kerncheck.h"
 
 #include "histo-cases.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Samples rounded to their bins' centres, in order, and their counters. */
+/* Samples at their bins' centres, sorted, and their counters. */
 typedef struct
 {
   int n, bins, depth;
@@ -16,7 +16,7 @@ typedef struct
   uint64_t *counts;
 } Samples;
 
-/* The middle of the codes of a bin, by looking at all codes. */
+/* The centre of a bin, found by looking at all codes. */
 static double
 center_by_looking (int bin, int bins, int depth)
 {
@@ -68,7 +68,7 @@ samples_free (Samples *samples)
   free (samples->counts);
 }
 
-/* The lowest value that at least a share percent/100 of all do not exceed. */
+/* The lowest value such that at least percent/100 of all values are not above it. */
 static double
 quantile (const Samples *samples, int percent)
 {
@@ -165,7 +165,7 @@ check_statistics (Check *check, const void *data)
   check_cases (check, check->quick ? 60 : 600, statistics_case, data);
 }
 
-/* Numbers that can be worked out by hand, and those too large to expand. */
+/* Numbers that can be computed by hand, and counters too large to expand into samples. */
 static void
 check_known (Check *check, const void *data)
 {
@@ -269,8 +269,8 @@ check_distance (Check *check, const void *data)
 
 #define WHOLE_BINS 256
 
-/* Where one sample in every bin counts as dark and bright, whatever rounding makes of the sum of
- * their shares. */
+/* With one sample in every bin, all of them dark and bright, both shares are exactly 1, whatever
+ * the rounding errors of the sum. */
 static void
 check_whole_shares (Check *check, const void *data)
 {

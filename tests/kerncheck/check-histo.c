@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Histograms: every method against counting sample by sample, over all that histo.h
+/* Histograms: every method, compared with naive counting, for everything that histo.h
  * allows. */
 #include "kerncheck.h"
 
@@ -29,7 +29,7 @@ new_plan (const HistoCase *c, const Subject *subject, Fault *fault)
       subject->method, subject->device->gpu, fault);
 }
 
-/* True when the method takes the case; that it declines must be said well. */
+/* True when the method supports the case; a refusal must have a sentence. */
 static bool
 is_supported (Check *check, const HistoCase *c, const Subject *subject)
 {
@@ -53,7 +53,7 @@ is_supported (Check *check, const HistoCase *c, const Subject *subject)
   return false;
 }
 
-/* A plan and a result for a case that the method takes; false if there are none. */
+/* Makes a plan and a result for a supported case; false if either fails. */
 static bool
 begin (Check *check, const HistoCase *c, const Subject *subject,
     HistoPlan **plan, HistoResult **result)
@@ -79,7 +79,7 @@ begin (Check *check, const HistoCase *c, const Subject *subject,
   return false;
 }
 
-/* Runs and waits; the source must stay as it is. */
+/* Runs and waits; the source must not change. */
 static bool
 run (Check *check, const Device *device, HistoPlan *plan, const Picture *src,
     const Image *image, HistoResult *result)
@@ -127,7 +127,7 @@ run_one (
     histo_expect_counts (check, &c->spec, &src.image, result);
     histo_expect_reverse (check, &c->spec, &src.image, result);
   }
-  /* The same codes among other noise count the same. */
+  /* The same codes with other noise around them give the same counters. */
   picture_scramble_guards (&src, random);
   picture_scramble_low_bits (&src, NULL, random);
   if (run (check, subject->device, plan, &src, &src.image, result))
@@ -161,7 +161,7 @@ large_case (Check *check, Random *random, int index, const void *data)
   run_one (check, &c, data, random);
 }
 
-/* All contents with the bins that the fast paths are made for. */
+/* All contents, with numbers of bins that have fast paths. */
 static void
 contents_case (Check *check, Random *random, int index, const void *data)
 {
@@ -178,7 +178,7 @@ contents_case (Check *check, Random *random, int index, const void *data)
   run_one (check, &c, data, random);
 }
 
-/* Each number of bins, on one byte and on two. */
+/* Each number of bins, with samples of one and of two bytes. */
 static void
 bins_case (Check *check, Random *random, int index, const void *data)
 {
@@ -225,7 +225,7 @@ smaller_case (Check *check, Random *random, int index, const void *data)
   histo_result_free (result);
 }
 
-/* Pictures, their places on the device and their results. */
+/* Pictures, their copies on the device and their results. */
 typedef struct
 {
   Picture src[IN_FLIGHT];
@@ -263,7 +263,7 @@ flight_free (Flight *flight)
   }
 }
 
-/* Several runs before the first is waited for, each result used twice: the second
+/* Several runs before the first is waited for. Each result is used twice, the second
  * time for the next picture. */
 static void
 flight_case (Check *check, Random *random, int index, const void *data)
@@ -290,7 +290,7 @@ flight_case (Check *check, Random *random, int index, const void *data)
   if (ok && subject->device->gpu != NULL)
     ok = gpu_stream_synchronize (subject->device->stream, &fault);
   EXPECT (check, ok, "%s (%s)", fault.message, fault.detail);
-  histo_plan_free (plan); /* results outlive it */
+  histo_plan_free (plan); /* results outlive the plan */
   for (int i = 0; i < IN_FLIGHT && ok; i++)
     histo_expect_counts (check, &c.spec, &flight.src[(i + 1) % IN_FLIGHT].image,
         flight.result[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The host's clock, against the system's own. */
+/* The host's clock, compared with the system's. */
 #include "kerncheck.h"
 
 #include "hostclock.h"
@@ -27,7 +27,7 @@ check_reading (Check *check, const void *data)
     const double ns = host_clock_ns ();
     const int64_t after = system_ns ();
 
-    /* After months, doubles are some nanoseconds apart. */
+    /* After months of uptime, doubles are some nanoseconds apart. */
     if (!EXPECT (check, ns >= (double) before - 8 && ns <= (double) after + 8,
             "%.0f ns, not from %lld to %lld", ns, (long long) before,
             (long long) after))
@@ -35,7 +35,7 @@ check_reading (Check *check, const void *data)
   }
 }
 
-/* A sleeper wakes after the time that it gave, not much later, and at once if that is past. */
+/* A sleeper wakes soon after its deadline, and at once if that has passed. */
 static void
 check_sleep (Check *check, const void *data)
 {
@@ -51,7 +51,7 @@ check_sleep (Check *check, const void *data)
     late = host_clock_ns () - (spans[i] > 0.0 ? until : began);
     EXPECT (
         check, late >= 0.0, "woken %.0f ns early, after %.0f", -late, spans[i]);
-    /* Other processes may keep the cores busy. */
+    /* Other processes may occupy the cores. */
     EXPECT (
         check, late < 8e8, "woken %.0f ns late, after %.0f", late, spans[i]);
   }

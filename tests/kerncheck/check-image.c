@@ -81,7 +81,7 @@ break_image (Image *image, int how)
       plane->channel_stride = -1;
       return "a negative channel stride";
     case 21:
-      plane->width += 2; /* beyond what is left of the last pixel */
+      plane->width += 2; /* more than the rest of the last pixel */
       return "a plane wider than its rows";
     case 22:
       memory->row_bytes = 0;
@@ -131,7 +131,7 @@ check_validate (Check *check, const void *data)
   }
 }
 
-/* A row must hold the last byte of the last sample, and need not hold more. */
+/* A row must hold the last byte of the last sample; more is not required. */
 static void
 check_row_bytes (Check *check, const void *data)
 {
@@ -314,7 +314,7 @@ field_case (Check *check, Random *random, int index, const void *data)
           image_plane_height (&field, p), rows);
     }
   }
-  /* A layout has no addresses, and gets none. */
+  /* A layout has no addresses, and functions add none. */
   EXPECT (check,
       image_field (&layout, 0, &field) && field.memory[0].data == NULL,
       "the field of a layout has an address");
@@ -410,7 +410,7 @@ apart_case (Check *check, Random *random, int index, const void *data)
   }
   image = picture.image;
   if (image.n_memories > 1) {
-    /* The first byte of one is the last of the other's. */
+    /* One memory's first byte is the other's last. */
     const ImageMemory *other = &image.memory[0];
     const ptrdiff_t down = (other->height - 1) * other->stride;
 

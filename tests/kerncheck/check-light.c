@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Linear light and premultiplied colour: both backends against the oracle over layouts, tables,
- * ranges, filters and fields; the bounds that light.h states; plans over their life; what is
- * refused. */
+/* Linear light and premultiplied alpha: both backends compared with the oracle, over layouts,
+ * tables, ranges, filters and fields; the bounds of light.h; plans over their life;
+ * refusals. */
 #include "kerncheck.h"
 
 #include "cases.h"
@@ -15,7 +15,7 @@
 
 #define MAX_TABLE 65536
 
-/* How the channels of a layout can be used. */
+/* Colour models of a layout's channels. */
 typedef enum
 {
   MODEL_GREY,
@@ -23,12 +23,12 @@ typedef enum
   MODEL_YUV,
 } Model;
 
-/* Roles are given in the order of planes and channels. */
+/* Roles in the order of planes and channels. */
 typedef struct
 {
   const char *layout;
   Model model;
-  int alpha; /* which channel is alpha, or padding; -1: none */
+  int alpha; /* channel of alpha, or of padding; -1: none */
 } Kind;
 
 static const Kind kinds[] = {
@@ -67,7 +67,7 @@ static const LayoutKind bound_kinds[] = {
   { "three16", 1, 1, { 1 }, { { 0, 0, 1, 3, 6, 2, 16, 0 } }, 0 },
 };
 
-/* Layouts and models of which one kernel does all. */
+/* Layouts and models that a single kernel processes. */
 static const LayoutKind planes_kinds[] = {
   { "planes3", 3, 3, { 1, 1, 1 },
       { { 0, 0, 1, 1, 1, 1, 8, 0 }, { 1, 0, 1, 1, 1, 1, 8, 0 },
@@ -79,7 +79,7 @@ static const LayoutKind planes_kinds[] = {
       0 },
 };
 
-/* The same of YUV: 4:2:0, 4:2:2 and 4:4:4, with chroma in two planes and in one. */
+/* The same for YUV: 4:2:0, 4:2:2 and 4:4:4, chroma in two planes or in one. */
 static const LayoutKind chroma_kinds[] = {
   { "i420", 3, 3, { 1, 2, 2 },
       { { 0, 0, 1, 1, 1, 1, 8, 0 }, { 1, 0, 2, 1, 1, 1, 8, 0 },
@@ -103,7 +103,7 @@ static const LayoutKind chroma_kinds[] = {
 
 #define N_CHROMA_KINDS ((int) (sizeof chroma_kinds / sizeof chroma_kinds[0]))
 
-/* A spec, and all that it borrows. */
+/* A spec, and the data that it borrows. */
 typedef struct
 {
   const LayoutKind *kind;
@@ -170,7 +170,7 @@ straight_decode (double v)
   return v;
 }
 
-/* Neither from 0 nor to 1. */
+/* A table that neither begins at 0 nor ends at 1. */
 static double
 logarithmic_decode (double v)
 {
@@ -189,7 +189,7 @@ set_table (LightCase *c, double (*decode) (double v), int bits)
   c->spec.decode_bits = bits;
 }
 
-/* Steps of any size, now and then down, and not too many without any. */
+/* Steps of any size, sometimes negative; not too many of size 0. */
 static void
 set_wild_table (LightCase *c, int bits, Random *random)
 {
@@ -205,7 +205,7 @@ set_wild_table (LightCase *c, int bits, Random *random)
     if (step > 0)
       equal = 1;
     code = i == 0 ? code : code + step;
-    /* The last entries leave room for the steps that must be. */
+    /* The last entries leave room for the steps that are required. */
     if (code > 65535 - (n - 1 - i))
       code = 65535 - (n - 1 - i);
     c->decode[i] =
@@ -244,7 +244,7 @@ make_table (LightCase *c, int depth, Random *random)
 
 /* ---- specs ---- */
 
-/* Which of all channels each role has. */
+/* The role of each channel. */
 static void
 set_roles (LightCase *c, Model model, int alpha, bool use_alpha)
 {
@@ -426,7 +426,7 @@ run_frame (void *plan, const Image *src, const Image *dst, GpuStream stream,
   return light_plan_run (plan, src, dst, stream, GPU_BESIDE_KERNELS, fault);
 }
 
-/* Both fields as pictures of their own. */
+/* Runs both fields as separate pictures. */
 static bool
 run_fields (void *plan, const Image *src, const Image *dst, GpuStream stream,
     Fault *fault)
@@ -465,7 +465,7 @@ judge (Check *check, const LightSpec *spec, const Image *src, const Image *dst,
   }
 }
 
-/* A plan by chance of one method; NULL where none of the backend can do it. */
+/* A plan of one random method; NULL if no method of the backend supports the spec. */
 static LightPlan *
 make_plan (Check *check, const LightCase *c, const Subject *subject,
     const SepconvMethod *method)
@@ -513,7 +513,7 @@ static void
 make_case (
     Check *check, LightCase *c, const Kind *kind, int index, Random *random)
 {
-  /* Now and then more than one chunk of a row. */
+  /* Sometimes more than one chunk of a row. */
   const int width = index % 11 == 10 ? random_int (random, 1020, 1100)
                                      : random_side (check, index, random);
   const int height =
@@ -550,7 +550,7 @@ pictures_case (Check *check, Random *random, int index, const void *data)
   light_case_free (c);
 }
 
-/* Filters that follow one another in one plan, or need another one. */
+/* Consecutive filters, which a plan accepts or which need a new one. */
 static void
 updates_case (Check *check, Random *random, int index, const void *data)
 {
@@ -582,7 +582,7 @@ updates_case (Check *check, Random *random, int index, const void *data)
   light_case_free (c);
 }
 
-/* The same input gives the same output, also of another plan. */
+/* The same input gives the same output, with another plan, too. */
 static void
 again_case (Check *check, Random *random, int index, const void *data)
 {
@@ -618,7 +618,7 @@ again_case (Check *check, Random *random, int index, const void *data)
 
 #define N_FLIGHT 3
 
-/* Frames in flight, each from a picture of its own to another one. */
+/* Frames in flight, each with its own source and destination. */
 typedef struct
 {
   Picture src[N_FLIGHT], dst[N_FLIGHT];
@@ -675,7 +675,7 @@ land (Check *check, Flight *flight, const LightCase *c, const Device *device,
   }
 }
 
-/* Taps that sum to 1, none of them negative. */
+/* Non-negative taps that sum to 1. */
 static void
 make_positive_taps (Taps *taps, int n, Random *random)
 {
@@ -731,7 +731,7 @@ make_short_table (LightCase *c, bool chroma, Random *random)
   }
 }
 
-/* YUV, with Cb first or Cr. */
+/* YUV, with Cb or Cr first. */
 static void
 make_short_chroma (LightCase *c, int width, int height, Random *random)
 {
@@ -794,7 +794,7 @@ make_short_layout (LightCase *c, int width, int height, Random *random)
   c->spec.write_alpha = c->spec.premultiply && random_chance (random, 50);
 }
 
-/* Completes a case of a layout and its roles. */
+/* Completes a case that has a layout and its roles. */
 static void
 make_short_case (LightCase *c, int index, Random *random)
 {
@@ -804,7 +804,8 @@ make_short_case (LightCase *c, int index, Random *random)
 
   make_short_table (c, chroma, random);
   make_range (c, 8, random);
-  /* Where its curves meet, this one needs the coarser codes. */
+  /* BT.709 needs the coarser codes of a limited range, where the two parts of its curve
+   * meet. */
   if (chroma && strcmp (c->function, "BT.709") == 0)
     set_limited_range (c, 8);
   make_weights (c, random);
@@ -815,7 +816,7 @@ make_short_case (LightCase *c, int index, Random *random)
   c->spec.filter = &c->filter->spec;
 }
 
-/* A plan for it, which one kernel must run. */
+/* Makes a plan for it, which must be of the single kernel. */
 static LightPlan *
 make_short_plan (Check *check, const LightCase *c, const Subject *subject)
 {
@@ -836,7 +837,7 @@ one_kernel_case (Check *check, Random *random, int index, const void *data)
 {
   const Subject *subject = data;
   LightCase *c = light_case_new ();
-  /* Of a block, exactly, a little less or more; or any. */
+  /* Exactly a block's width, slightly less or more; or any. */
   const int width = random_chance (random, 40)
       ? 64 * random_int (random, 1, check->quick ? 4 : 9)
           + random_int (random, -1, 1)
@@ -850,7 +851,7 @@ one_kernel_case (Check *check, Random *random, int index, const void *data)
   make_short_case (c, index, random);
   plan = make_short_plan (check, c, subject);
   fault_clear (&fault);
-  /* Now and then in a few high strips. */
+  /* Sometimes in a few tall strips. */
   if (random_chance (random, 50))
     gpu_limit_multiprocessors (subject->device->gpu, 1);
   if (plan != NULL) {
@@ -871,7 +872,7 @@ one_kernel_fields_case (
 {
   const Subject *subject = data;
   LightCase *c = light_case_new ();
-  /* Of 2 rows, 4:2:0 has one of chroma, which is field 0's. */
+  /* Of 2 rows, 4:2:0 has one row of chroma, which belongs to field 0. */
   const int height = random_chance (random, 50) ? 2 : random_int (random, 1, 9);
   LightPlan *plan;
 
@@ -886,7 +887,7 @@ one_kernel_fields_case (
 
 /* ---- bounds ---- */
 
-/* Colours whose R', G' and B' are within 0 and 1, by some margin for the rounding of YUV. */
+/* Colours whose R', G' and B' are within 0 and 1, with a margin for the rounding of YUV. */
 static void
 paint_colors (const LightCase *c, Picture *picture, bool yuv, Random *random)
 {
@@ -941,7 +942,7 @@ make_bound_case (LightCase *c, int index, double (*decode) (double v), bool yuv)
   c->spec.filter = &c->filter->spec;
 }
 
-/* What entries share their code with an entry. */
+/* The number of entries that share an entry's code. */
 static int
 run_length (const LightCase *c, int code)
 {
@@ -955,7 +956,7 @@ run_length (const LightCase *c, int code)
   return high - low + 1;
 }
 
-/* How far a code of a picture that is left alone may be from what it was. */
+/* Error bound of a code when the filter is the identity. */
 static double
 unchanged_bound (const LightCase *c, bool yuv, int code)
 {
@@ -1004,7 +1005,7 @@ unchanged_case (Check *check, Random *random, int index, const void *data)
   light_case_free (c);
 }
 
-/* The filter without any rounding, of one colour; in light. */
+/* The unrounded filter of one colour, in linear light. */
 static double
 ideal_light (const LightCase *c, const Picture *src, bool yuv, int color,
     int at_x, int at_y)
@@ -1042,7 +1043,7 @@ ideal_light (const LightCase *c, const Picture *src, bool yuv, int color,
   return sum;
 }
 
-/* The codes of a pixel of the ideal filter. */
+/* Codes of a pixel after the ideal filter. */
 static void
 ideal_codes (const LightCase *c, const Picture *src, bool yuv, int x, int y,
     double codes[3])
@@ -1114,8 +1115,8 @@ bounds_case (Check *check, Random *random, int index, const void *data)
 
 /* ---- what it is for ---- */
 
-/* A bright dot in linear light is brighter after a blur than in codes as they are, and a colour
- * beside nothing keeps its brightness where colour is weighted by alpha. */
+/* After a blur in linear light, a bright dot is brighter than after one of gamma codes. With
+ * premultiplied alpha, a colour next to transparent pixels keeps its brightness. */
 static void
 check_purpose (Check *check, const void *data)
 {
@@ -1320,7 +1321,7 @@ check_refused_settings (Check *check, const void *data)
   expect_refused (check, c, FAULT_SETTINGS, "a scale without end");
 }
 
-/* What a plan does not take on. */
+/* Updates that a plan refuses. */
 static void
 check_mismatches (Check *check, const void *data)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The memo: what was kept comes back as it was, or not at all, whatever else is kept, also by other
- * threads. */
+/* The memo: a stored value is returned unchanged, or not at all, whatever else is stored, also by
+ * other threads. */
 #include "kerncheck.h"
 
 #include "sepconv/memo.h"
@@ -9,13 +9,13 @@
 #include <stdint.h>
 #include <string.h>
 
-#define N_KEYS 3000 /* whose values are more than there is room for */
+#define N_KEYS 3000 /* whose values need more room than there is */
 #define MAX_TAPS 400
 #define MAX_VALUE 4096 /* bytes */
 #define LARGE (1 << 20)
 #define N_THREADS 3
 
-/* What key number i is, and its value, by that number alone. */
+/* Key number i and its value, both derived from i alone. */
 typedef struct
 {
   uint64_t settings[2];
@@ -30,7 +30,7 @@ make_kept (Kept *kept, int i)
 {
   Random random = { (uint64_t) i };
 
-  /* Numbers that differ by one have keys that differ in their last tap. */
+  /* Numbers that differ by one give keys that differ only in their last tap. */
   kept->settings[0] = (uint64_t) (i / 8);
   kept->settings[1] = 7;
   kept->key.of = MEMO_OF_TESTS;
@@ -46,7 +46,7 @@ make_kept (Kept *kept, int i)
     kept->value[k] = (uint8_t) random_next (&random);
 }
 
-/* Whether the memo has it; a wrong value is -1. */
+/* Whether the memo has the value: 1 or 0; -1: it has a wrong value. */
 static int
 look (const Kept *kept)
 {
@@ -88,7 +88,7 @@ check_values (Check *check, const void *data)
   EXPECT (check, hits > n / 10, "%d of %d values were there", hits, n);
 }
 
-/* Of values of one key the last one counts. */
+/* The last of several values of one key counts. */
 static void
 check_edges (Check *check, const void *data)
 {
@@ -116,7 +116,7 @@ check_edges (Check *check, const void *data)
       "a large value was kept");
 }
 
-/* Finds and keeps values; returns NULL, or `data` after a wrong one. */
+/* Finds and stores values; returns NULL, or `data` after a wrong value. */
 static void *
 use (void *data)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Every method, over all that sepconv.h allows, against the oracle and against
- * the reference; and the oracle against itself. */
+/* Every method, for everything that sepconv.h allows, compared with the oracle and with the
+ * reference method; and the oracle compared with itself. */
 #include "kerncheck.h"
 
 #include "cases.h"
@@ -25,7 +25,7 @@ typedef struct
   Device *device; /* while the check runs */
 } Subject;
 
-/* The plan may be made for a taller picture than it is run on. */
+/* The plan may be for a taller picture than the one it runs on. */
 static SepconvPlan *
 new_plan (const Case *c, const Subject *subject, Random *random, Fault *fault)
 {
@@ -38,7 +38,7 @@ new_plan (const Case *c, const Subject *subject, Random *random, Fault *fault)
       subject->method, subject->device->gpu, fault);
 }
 
-/* The same codes among other noise must give the same result again. */
+/* The same codes with other noise around them must give the same result. */
 static void
 check_repeatable (Check *check, const Case *c, const Subject *subject,
     SepconvPlan *plan, Picture *src, const Picture *first, Random *random)
@@ -84,7 +84,7 @@ check_against_reference (Check *check, const Case *c, const Picture *src,
   sepconv_plan_free (plan);
 }
 
-/* True when the method takes the case; that it declines must be said well. */
+/* True when the method supports the case; a refusal must have a sentence. */
 static bool
 is_supported (Check *check, const Case *c, const Subject *subject)
 {
@@ -108,8 +108,8 @@ is_supported (Check *check, const Case *c, const Subject *subject)
   return false;
 }
 
-/* Makes a case that the method does not take one of boxes, or of long gaussians, so that those
- * methods which take nothing else get through every check too. False if that does not
+/* Turns a case that the method does not support into one of boxes, or of long gaussians, so that
+ * methods which support only those go through every check, too. Returns false if that does not
  * help. */
 static bool
 suit_method (Check *check, Case *c, const Subject *subject, Random *random)
@@ -117,7 +117,7 @@ suit_method (Check *check, Case *c, const Subject *subject, Random *random)
   case_describe (check, c);
   if (is_supported (check, c, subject))
     return true;
-  /* A method that combines terms takes any, or does not take the layout. */
+  /* A method that combines terms supports any terms, or does not support the layout. */
   for (int i = 0; i < 2 && c->more == NULL; i++) {
     (i == 0 ? case_make_boxes : case_make_blurs) (c, random);
     case_describe (check, c);
@@ -128,8 +128,8 @@ suit_method (Check *check, Case *c, const Subject *subject, Random *random)
   return false;
 }
 
-/* Whether a method takes several terms and all their combinations; others of those that combine take
- * unsharp masks of the kernels that they are for. */
+/* Whether a method supports several terms and all their combinations. Other methods that combine
+ * terms support unsharp masks of their own kernels only. */
 static bool
 takes_terms (const SepconvMethod *method)
 {
@@ -137,8 +137,8 @@ takes_terms (const SepconvMethod *method)
       && strncmp (method->name, "multirate", 9) != 0;
 }
 
-/* Makes some cases of a method that is for certain kernels unsharp masks of these, or sums of two, if it
- * takes them. */
+/* For a method of special kernels: turns some cases into unsharp masks of these kernels or into
+ * sums of two, if the method supports them. */
 static void
 combine_some (Check *check, Case *c, const Subject *subject, Random *random)
 {
@@ -158,7 +158,7 @@ combine_some (Check *check, Case *c, const Subject *subject, Random *random)
   if (random_chance (random, 50))
     c->spec.scale = 1.0;
   case_describe (check, c);
-  /* It may amplify too much. */
+  /* The combination may amplify too much. */
   if (sepconv_validate (&c->spec, &c->layout, NULL)
       && is_supported (check, c, subject))
     return;
@@ -166,7 +166,7 @@ combine_some (Check *check, Case *c, const Subject *subject, Random *random)
   case_describe (check, c);
 }
 
-/* Checks a method on a case as it is, or as suit_method() makes it. */
+/* Checks a method on a case, which suit_method() may change. */
 static void
 run_as_it_is (Check *check, Case *c, const Subject *subject, Random *random)
 {
@@ -239,7 +239,7 @@ large_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* As if the GPU, where there is one, had one multiprocessor. */
+/* Limits the GPU, if there is one, to one multiprocessor. */
 static void
 run_on_one (Check *check, Case *c, const Subject *subject, Random *random)
 {
@@ -252,7 +252,7 @@ run_on_one (Check *check, Case *c, const Subject *subject, Random *random)
     gpu_limit_multiprocessors (gpu, 0);
 }
 
-/* Blocks have long ways to go. */
+/* Each block processes many rows. */
 static void
 tall_case (Check *check, Random *random, int index, const void *data)
 {
@@ -260,7 +260,7 @@ tall_case (Check *check, Random *random, int index, const void *data)
   static const Effort normal = { 900, 240, 8e6 }, quick = { 800, 160, 3e6 };
   Case *c = case_new ();
 
-  /* Refusals are checked by run_one(). */
+  /* run_one() checks refusals. */
   (void) case_make_tall (c, subject->method,
       (SepconvBorder) (index % N_BORDERS), check->quick ? &quick : &normal,
       random);
@@ -268,7 +268,7 @@ tall_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* One method of each kind whose passes are grids along y. */
+/* One method of each kind whose passes use the grid's y dimension for rows. */
 static bool
 passes_in_grids (const SepconvMethod *method)
 {
@@ -277,7 +277,7 @@ passes_in_grids (const SepconvMethod *method)
       || strcmp (method->name, "tile-l2") == 0;
 }
 
-/* More rows than a grid has blocks along y, of eight rows each. */
+/* More rows than the y dimension of a grid can cover with blocks of eight rows. */
 static void
 very_tall_case (Check *check, Random *random, int index, const void *data)
 {
@@ -292,7 +292,7 @@ very_tall_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* Rows of more samples than a method of the CPU takes at a time, and just as many. */
+/* Rows as wide as the CPU methods' block of samples, and wider. */
 static void
 very_wide_case (Check *check, Random *random, int index, const void *data)
 {
@@ -338,8 +338,8 @@ n_crowded (const Check *check)
   return check->quick ? 8 : 40;
 }
 
-/* As many samples for a multiprocessor as a large frame has, which methods may divide
- * otherwise; and more taps with each case. */
+/* As many samples per multiprocessor as a large frame has, for which methods may divide the work in
+ * another way; the number of taps grows with the index. */
 static void
 crowded_case (Check *check, Random *random, int index, const void *data)
 {
@@ -370,7 +370,7 @@ crowded_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* A kernel that people use; mostly on one multiprocessor, where blocks have long ways to go. */
+/* A usual kernel; mostly on one multiprocessor, where each block processes many rows. */
 static void
 run_usual (Check *check, const char *kind, int kernel, const Subject *subject,
     Random *random)
@@ -402,7 +402,7 @@ usual_case (Check *check, Random *random, int index, const void *data)
   run_usual (check, kinds[random_int (random, 0, 8)], index, data, random);
 }
 
-/* The same of samples that may be sums of two numbers. */
+/* The same for deep samples, which may be sums of two numbers (FP16 hi/lo split). */
 static void
 usual_deep_case (Check *check, Random *random, int index, const void *data)
 {
@@ -412,7 +412,8 @@ usual_deep_case (Check *check, Random *random, int index, const void *data)
   run_usual (check, kinds[index % 7], index / 7, data, random);
 }
 
-/* Rows of whole 16 bytes, few to many, which some methods read as such beyond their ends, too. */
+/* Rows of whole 16 bytes, from few to many. Some methods read them in units of 16 bytes, also
+ * beyond their ends. */
 static void
 whole_row_case (Check *check, Random *random, int index, const void *data)
 {
@@ -466,7 +467,7 @@ long_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* Wide blurs of pictures that are wider still, or narrower. */
+/* Wide blurs of pictures that are wider still, or narrower than the blur. */
 static void
 wide_blur_case (Check *check, Random *random, int index, const void *data)
 {
@@ -497,7 +498,8 @@ make_box (Taps *taps, int n)
     taps->tap[i] = 1.0 / n;
 }
 
-/* As long as a picture of so many samples wants it: a few taps, some of its length, or more. */
+/* A length that suits a line of `size` samples: a few taps, a part of the line, or more than the
+ * line. */
 static int
 box_length (int size, bool quick, Random *random)
 {
@@ -515,7 +517,7 @@ box_length (int size, bool quick, Random *random)
   }
 }
 
-/* Symmetric taps of a few pixels, of rows of some vectors: what simd takes averages for. */
+/* Symmetric taps of a few pixels, on rows of several vectors: simd uses averages for these. */
 static void
 short_blur_case (Check *check, Random *random, int index, const void *data)
 {
@@ -533,7 +535,7 @@ short_blur_case (Check *check, Random *random, int index, const void *data)
     const int ry = random_int (random, 1, longest);
 
     if (random_chance (random, 40)) {
-      /* Symmetric, but not around a sample, where the number is even. */
+      /* With an even number of taps the centre is between two samples. */
       const int odd = random_int (random, 0, 1);
 
       make_box (&c->x[p], 2 * rx + odd);
@@ -551,8 +553,8 @@ short_blur_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* Plain boxes of any lengths, which may have ways of their own: without ends that differ, and of
- * usual weights. */
+/* Plain boxes (without special ends) of any length and usual weights, which some methods treat
+ * specially. */
 static void
 box_case (Check *check, Random *random, int index, const void *data)
 {
@@ -565,7 +567,7 @@ box_case (Check *check, Random *random, int index, const void *data)
 
   case_any_size (
       c, layout_kind_by_name (kinds[index / N_BORDERS % 12]), &effort, random);
-  /* Rows of several tiles, and rows of whole vectors. */
+  /* Rows of several tiles, or of whole vectors. */
   if (random_chance (random, 30))
     case_set_layout (c, c->kind, random_int (random, most, 8 * most),
         random_int (random, 1, 40));
@@ -589,8 +591,7 @@ box_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* Taps whose sizes differ by many powers of ten between the axes, though their
- * product is an ordinary blur. */
+/* Taps of the two axes differ by many powers of ten, while their product is an ordinary blur. */
 static void
 lopsided_case (Check *check, Random *random, int index, const void *data)
 {
@@ -615,8 +616,8 @@ lopsided_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* Terms that are all zero under a scale beyond single precision, which nothing limits then: the
- * magnitude is zero, and the result the zero level. */
+/* All terms are zero, so that no limit applies to the scale, which exceeds single precision: the
+ * magnitude is zero, and the result is the zero level. */
 static void
 no_gain_case (Check *check, Random *random, int index, const void *data)
 {
@@ -634,7 +635,7 @@ no_gain_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* One tap that is nearly all: as a 16-bit integer it is just within its type, or beyond it. */
+/* One tap close to 1: as a 16-bit integer it just fits its type, or just does not. */
 static void
 near_one_case (Check *check, Random *random, int index, const void *data)
 {
@@ -659,8 +660,8 @@ near_one_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* Large gains that cancel on one axis, on flat pictures: results are in range,
- * and show whether a method knows what its arithmetic can hold. */
+/* Large gains that cancel on one axis, on flat pictures: results are in range, and show whether a
+ * method respects the limits of its arithmetic. */
 static void
 precision_case (Check *check, Random *random, int index, const void *data)
 {
@@ -688,12 +689,13 @@ precision_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-#define HALFWAY 1e-3 /* codes from the middle of two */
+#define HALFWAY 1e-3 /* distance in codes from the middle of two codes */
 
-/* The mean of result - rounded exact result: 0 when codes are rounded to nearest, 0.5 away from it when
- * they are cut off. The bound of 1.0 at 16 bits alone would let that pass. The exact results themselves
- * would not do: of a long gaussian they are so smooth that rounding some dozens of codes has a mean of its own.
- * Halfway between two codes both are nearest: of extremes, whose sums under a box are few, one in 16 may lie there. */
+/* The mean of result - rounded exact result: 0 when a method rounds to nearest, and +-0.5 when it
+ * truncates, which the bound of 1.0 at 16 bits would not detect. Compared with the rounded exact
+ * result, not the exact one: after a long gaussian the results are a few dozen codes, whose
+ * rounding has a mean of its own. Results halfway between two codes are left out, as both codes are
+ * correct; under a box, up to one in 16 results of extremes is. */
 static double
 mean_error (const SepconvSpec *spec, const Picture *src, const Picture *dst)
 {
@@ -715,7 +717,8 @@ mean_error (const SepconvSpec *spec, const Picture *src, const Picture *dst)
   return sum / ((double) width * height);
 }
 
-/* Taps that lose up to half a unit of 2^-15 each, all in the same direction, and sum to 1. */
+/* Taps that sum to 1, while rounding to units of 2^-15 loses up to half a unit per tap, always in
+ * the same direction. */
 static void
 make_one_way (Taps *taps)
 {
@@ -729,8 +732,8 @@ make_one_way (Taps *taps)
   taps->tap[taps->n / 2] += rest;
 }
 
-/* Halves the distance of codes to white: that the taps' sum is off shows most where all codes
- * are far from the middle. */
+/* Halves the distance of codes to white: an error of the taps' sum shows most in codes far from the
+ * middle. */
 static void
 brighten (const Image *image)
 {
@@ -762,7 +765,7 @@ rounding_case (Check *check, Random *random, int index, const void *data)
   c->spec.plane[0].channels = 1;
   for (int p = 1; p < c->layout.n_planes; p++)
     c->spec.plane[p].channels = 0;
-  /* Few taps, so that noise stays noise, and unlike any fraction. */
+  /* Few taps, so that the noise remains and its results have all fractions. */
   taps_gaussian (&c->x[0], 0.7, 2);
   taps_gaussian (&c->y[0], 0.8, 2);
   c->shape = "gaussian";
@@ -774,7 +777,7 @@ rounding_case (Check *check, Random *random, int index, const void *data)
     case_free (c);
     return;
   }
-  /* What a long gaussian leaves of it is still to be some codes. */
+  /* Extremes instead of noise for long taps, whose results would otherwise be a few codes only. */
   c->spec.scale = 1.0;
   c->spec.bias = 0.0;
   c->content = c->x[0].n > 9 ? CONTENT_EXTREMES : CONTENT_NOISE;
@@ -802,7 +805,7 @@ rounding_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* Zero levels `apart` from black, or from white. */
+/* Sets zero levels at distance `apart` from black or from white. */
 static void
 set_zeros (Case *c, double apart)
 {
@@ -813,7 +816,7 @@ set_zeros (Case *c, double apart)
           : image_full_code (&c->layout.plane[p]) - apart;
 }
 
-/* Gives the case the largest gain with which the method supports it, to a thousandth. */
+/* Sets the scale to the most negative one that the method supports, within 0.1 %. */
 static void
 set_largest_gain (Case *c, const SepconvMethod *method)
 {
@@ -832,9 +835,9 @@ set_largest_gain (Case *c, const SepconvMethod *method)
   c->spec.scale = -low;
 }
 
-/* Positive taps and flat pictures, whose errors all go one way, with as large a gain as the
- * method does just not decline. By the zero levels, next to the picture's code, results are
- * in range. */
+/* Positive taps and flat pictures, whose rounding errors all have the same sign, with the largest
+ * gain that the method supports. Zero levels are next to the picture's code, so that results are in
+ * range. */
 static void
 limit_case (Check *check, Random *random, int index, const void *data)
 {
@@ -878,8 +881,8 @@ set_gain (Taps *taps, double gain)
     taps->tap[i] *= gain / norm;
 }
 
-/* Gives all terms of a case gains by chance, and all planes a zero level in the middle of their
- * codes or near it. */
+/* Gives all terms random gains, and all planes a zero level in or near the middle of their
+ * codes. */
 static void
 make_loud (Case *c, Random *random)
 {
@@ -904,8 +907,8 @@ make_loud (Case *c, Random *random)
   }
 }
 
-/* Makes all terms of a case one tap along x, which amplifies what sums along y lose. The taps
- * themselves lose nothing where they are integers. */
+/* Reduces all terms to one tap along x, which amplifies the errors of the sums along y. The taps
+ * are integers there, and lose nothing themselves. */
 static void
 make_single_taps (Case *c, Random *random)
 {
@@ -922,12 +925,13 @@ make_single_taps (Case *c, Random *random)
     }
 }
 
-/* For run_made_case(): how the source is painted, and what is expected of the result. */
+/* For run_made_case(): paints the source, and judges the result. */
 typedef void (*PaintCase) (const Case *c, Picture *src, Random *random);
 typedef void (*JudgeCase) (
     Check *check, const Case *c, const Picture *src, const Picture *dst);
 
-/* Runs a case that is made but for its picture, if it suits the method. Frees it. */
+/* Runs a finished case on a picture that `paint` makes, if the case suits the method. Frees the
+ * case. */
 static void
 run_made_case (Check *check, Case *c, const Subject *subject, bool on_host,
     PaintCase paint, JudgeCase judge, Random *random)
@@ -956,7 +960,7 @@ run_made_case (Check *check, Case *c, const Subject *subject, bool on_host,
   case_free (c);
 }
 
-/* Noise about the zero levels, so little that most results are in range. */
+/* Noise around the zero levels, so faint that most results are in range. */
 static void
 paint_quiet (const Case *c, Picture *src, Random *random)
 {
@@ -987,22 +991,22 @@ expect_by_oracle (
   EXPECT (check, verdict.ok, "%s", verdict.text);
 }
 
-/* Gains that integers with few bits behind the code's do not hold any more, on pictures whose
- * results are in range all the same and show that. */
+/* Gains too large for integers with few bits below the code's, on pictures whose results are in
+ * range, so that losses show. */
 static void
 loud_case (Check *check, Random *random, int index, const void *data)
 {
   static const char *const names[] = { "gray8", "gray8", "nv12", "gray10",
     "rgb24" };
   const Subject *subject = data;
-  const Effort effort = { 64, 24, 3e4 }; /* so little, that taps are few */
+  const Effort effort = { 64, 24, 3e4 }; /* so small that cases have few taps */
   Case *c = case_new ();
 
   case_set_layout (c, layout_kind_by_name (names[index % 5]), 64, 24);
   case_make_spec (c, (SepconvBorder) (index % N_BORDERS), &effort, random);
   if (takes_terms (subject->method) && random_chance (random, 80))
     case_make_terms (c, random);
-  /* Both have two terms. Angles show little of what is lost, and magnitudes half of it. */
+  /* Both combine two terms. Angles hardly show losses, and magnitudes show half of them. */
   if (c->spec.combine == SEPCONV_DIRECTION
       || (c->spec.combine == SEPCONV_MAGNITUDE && random_chance (random, 50)))
     c->spec.combine = SEPCONV_SUM;
@@ -1013,8 +1017,8 @@ loud_case (Check *check, Random *random, int index, const void *data)
       expect_by_oracle, random);
 }
 
-/* Faint noise about any level, or about two levels in turns of columns: sums are large, and most results
- * small. */
+/* Faint noise around any level, or around two levels in alternating pairs of columns: sums are
+ * large, and most results small. */
 static void
 paint_faint (const Case *c, Picture *src, Random *random)
 {
@@ -1043,7 +1047,7 @@ paint_faint (const Case *c, Picture *src, Random *random)
   }
 }
 
-/* Gradients and sums of three taps on pictures of one column of blocks or several. */
+/* Gradients and sums of three taps, on pictures of one column of blocks or several. */
 static void
 three_case (Check *check, Random *random, int index, const void *data)
 {
@@ -1062,7 +1066,7 @@ three_case (Check *check, Random *random, int index, const void *data)
       &effort, random);
   case_make_three (c, large, random);
   if (large && random_chance (random, 30)) {
-    /* What is left of large magnitudes without most of them. */
+    /* A negative bias keeps the upper part of large magnitudes in range. */
     c->spec.bias = random_double (random, -12.0, -2.0);
     c->content = CONTENT_NOISE;
   } else if (large) {
@@ -1074,8 +1078,8 @@ three_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* An offset that is a float, as a part of full scale, and lies next to the middle between
- * two codes: above it or below it. */
+/* An offset that is a float, as a share of full scale, just above or just below the middle between
+ * two codes. */
 static double
 offset_near_middle (double full, bool above)
 {
@@ -1094,10 +1098,10 @@ offset_near_middle (double full, bool above)
   return best;
 }
 
-/* A flat picture and taps so small that 32 of them add less than half of what a float of the
- * offset's size can tell: all together they bring the result over the middle between two
- * codes. Whoever adds to the offset block by block, rounding each time, does not get there;
- * with the offset last, as sepconv_rounding_bound() counts it, one does. */
+/* A flat picture and taps so small that the sum of 32 of them is less than half a float ulp of the
+ * offset. All blocks together move the result over the middle between two codes. A method that adds
+ * block by block to the offset, and rounds each time, does not get there; one that adds the offset
+ * last, as sepconv_rounding_bound() assumes, does. */
 static void
 make_offset_case (Case *c, int index)
 {
@@ -1129,8 +1133,8 @@ make_offset_case (Case *c, int index)
   c->content = CONTENT_MAX;
 }
 
-/* Whether all results are as near as sums in single precision are bounded to be: to the
- * nearest code, and what the bound says. */
+/* Expects all results to be within the bound for sums in single precision: rounding to the nearest
+ * code, plus sepconv_rounding_bound(). */
 static void
 expect_within_bound (
     Check *check, const Case *c, const Picture *src, const Picture *dst)
@@ -1180,8 +1184,8 @@ run_subject (Check *check, const Subject *subject, int n, CheckCase function)
   check_skip_unsupported (check, subject->method->name);
 }
 
-/* A plan for a GPU takes milliseconds to make; one for the host, none. What a method declines
- * becomes a long kernel, which takes the oracle long. */
+/* Fewer sizes for GPUs, whose plans take milliseconds to make, and for methods that decline cases:
+ * these become long kernels, which are slow in the oracle. */
 static void
 check_layout (Check *check, const void *data)
 {
@@ -1218,7 +1222,8 @@ static void
 check_wide_blurs (Check *check, const void *data)
 {
   const Subject *subject = data;
-  /* What computes every tap as it is written takes long, and has nothing of its own for these. */
+  /* A method that computes every tap directly is slow here, and has no special code for these
+   * taps. */
   const bool few =
       check->quick || strcmp (subject->method->name, "reference") == 0;
 
@@ -1333,7 +1338,7 @@ check_offset (Check *check, const void *data)
   run_subject (check, data, 4, offset_case);
 }
 
-/* abcd with three samples on either side, as sepconv.h draws it, and further. */
+/* abcd with three samples on either side, as drawn in sepconv.h, and further. */
 static void
 check_oracle_borders (Check *check, const void *data)
 {
@@ -1410,7 +1415,7 @@ check_methods_add (void)
   const int n_kinds = layout_n_kinds ();
   Subject *subject = kerncheck_alloc (
       sizeof *subject * (size_t) (sepconv_n_methods () * (n_kinds + 1)));
-  static Subject *keep; /* for the table, until the process ends */
+  static Subject *keep; /* for the table of checks, until the process ends */
 
   keep = subject;
   (void) keep;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Filters at a lower sampling rate: their plans as mathematics, and the methods that follow these
+/* Filters at a lower sampling rate: their plans as mathematics, and the methods that use these
  * plans, with the pictures that are hardest for them. */
 #include "kerncheck.h"
 
@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The taps that a result of one phase has in effect, tap[k] at distance k - middle. */
+/* The effective taps of one phase; tap[k] is at distance k - middle. */
 typedef struct
 {
   int n, middle;
   double *tap;
 } Effective;
 
-/* Step by step, as multirate-plan.h has the formula. */
+/* Step by step, by the formula in multirate-plan.h. */
 static Effective
 effective_taps (const MultirateAxis *axis, int phase)
 {
@@ -47,8 +47,8 @@ wanted_tap (const Taps *taps, int distance)
   return i >= 0 && i < taps->n ? taps->tap[i] : 0.0;
 }
 
-/* Over all phases, taps are off by as much as the plan says. Those of each phase sum to the same
- * as the wanted ones, so that flat pictures stay flat. */
+/* Over all phases, taps are off by at most the plan's bound. Those of each phase have the sum of
+ * the wanted taps, so that flat pictures stay flat. */
 static void
 expect_axis (Check *check, const MultirateAxis *axis, const Taps *taps)
 {
@@ -118,7 +118,7 @@ check_plan (Check *check, const void *data)
   check_cases (check, check->quick ? 16 : 120, plan_case, data);
 }
 
-/* By how much gaussians of the default radius are decimated at least. */
+/* Least decimation of gaussians with the default radius. */
 static void
 check_factor (Check *check, const void *data)
 {
@@ -130,7 +130,7 @@ check_factor (Check *check, const void *data)
     { 8, 8, 4 },
     { 8, 10, 3 },
     { 16, 8, 8 },
-    /* Just too narrow for a larger factor. */
+    /* Slightly too narrow for a larger factor. */
     { 26.162, 8, 8 },
     { 39.198, 8, 16 },
     { 64, 8, 32 },
@@ -175,7 +175,7 @@ declines (MultiratePlane *plane, const Taps *taps, double gain)
       && !multirate_plan (plane, taps, taps, 8, gain, MULTIRATE_BYTE_WINDOWS);
 }
 
-/* Whatever is not smooth is declined. */
+/* Taps that are not smooth are declined. */
 static void
 check_declines (Check *check, const void *data)
 {
@@ -196,7 +196,7 @@ check_declines (Check *check, const void *data)
   for (int i = 0; i < taps->n; i++)
     taps->tap[i] = i % 2 ? -0.01 : 0.01;
   EXPECT (check, declines (plane, taps, 1.0), "alternating taps");
-  /* Zeros are as smooth as can be. */
+  /* Zeros are perfectly smooth. */
   memset (taps->tap, 0, sizeof taps->tap);
   EXPECT (check,
       multirate_plan (plane, taps, taps, 8, 0.0, MULTIRATE_ANY_FACTOR)
@@ -215,7 +215,7 @@ typedef enum
   PATTERN_POINT,
   PATTERN_EDGE,
   PATTERN_NOISE,
-  PATTERN_WORST, /* full where the error's taps are positive, for one result */
+  PATTERN_WORST, /* full where the error's taps are positive */
   N_PATTERNS
 } Pattern;
 
@@ -261,7 +261,7 @@ paint (const Image *image, const Scene *scene, Random *random)
           image, 0, 0, x, y, is_light (scene, x, y, random) ? full : 0);
 }
 
-/* The picture for which the result at (at_x, at_y) is off most. */
+/* The picture with the largest error of the result at (at_x, at_y). */
 static void
 paint_worst (const Image *image, const Scene *scene, const Case *c,
     const SepconvMethod *method)
@@ -296,8 +296,8 @@ static const double sigmas[] = { 4, 5.3, 8, 10.8, 16, 21.3, 32, 42.5, 64, 100,
   170, 500 };
 #define N_SIGMAS ((int) (sizeof sigmas / sizeof sigmas[0]))
 
-/* One sigma and one border, and some of the patterns: all of them, and all periods, come in
- * turn. */
+/* One sigma and one border with some of the patterns; over all cases, all patterns and periods are
+ * used. */
 static void
 patterns_case (Check *check, Random *random, int index, const void *data)
 {
@@ -305,7 +305,7 @@ patterns_case (Check *check, Random *random, int index, const void *data)
   static const char *const kinds[] = { "gray8", "gray8", "gray10", "gray12" };
   const double sigma = sigmas[index / N_BORDERS % N_SIGMAS];
   const int n = check->quick ? 3 : 14;
-  /* Those that are off most lie within a few sigmas. */
+  /* The taps with the largest errors are within a few sigmas. */
   const int most = check->quick || sigma > 200.0 ? 70 : 260;
   Case *c = case_new ();
   Picture src, dst;
@@ -328,7 +328,7 @@ patterns_case (Check *check, Random *random, int index, const void *data)
   if (!sepconv_method_supports (subject->method, &c->spec, &c->layout,
           subject->device->gpu, &fault)) {
     EXPECT_FAULT (check, true, &fault, FAULT_UNSUPPORTED, "a narrow gaussian");
-    /* Deeper samples take wider ones. */
+    /* Deeper samples need wider gaussians. */
     EXPECT (check, c->layout.plane[0].depth > 8, "%s", fault.message);
     check->unsupported++;
     case_free (c);
@@ -376,7 +376,7 @@ set_gaussians (Case *c, double sigma)
   }
 }
 
-/* A plain blur of some width, under that name. */
+/* A plain blur of random width, named `shape`. */
 static void
 set_blur (Case *c, const char *shape, Random *random)
 {
@@ -386,8 +386,8 @@ set_blur (Case *c, const char *shape, Random *random)
   set_gaussians (c, random_double (random, 9.0, 20.0));
 }
 
-/* The sigma of run i; 0: there are no more. Jumps, by which taps are decimated less and less
- * and need more memory than those before, then one that glides, as by a controller. */
+/* The sigma of run i; 0: no more runs. First jumps, whose taps are decimated less and less and need
+ * more and more memory; then a slow increase, as by a controller. */
 static double
 changing_sigma (int i, double step)
 {
@@ -398,7 +398,7 @@ changing_sigma (int i, double step)
   return i < n ? jumps[i] : gliding < 60.0 ? gliding : 0.0;
 }
 
-/* Factors change, the plan stays, and every result is what it promises. */
+/* Factors change, the plan is kept, and every result is correct. */
 static void
 glide_case (Check *check, Random *random, int index, const void *data)
 {
@@ -446,8 +446,8 @@ glide_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* Squares of 0 and full by chance, so large that a blur leaves much of them: a row of sums that is
- * another row's shows. */
+/* Random squares of 0 and full, so large that a blur keeps much of them: a row of sums in the wrong
+ * place shows. */
 static void
 paint_large_squares (Picture *picture, const Case *c, Random *random)
 {
@@ -472,7 +472,7 @@ paint_large_squares (Picture *picture, const Case *c, Random *random)
     }
 }
 
-/* Rows that several blocks share, of widths that end anywhere in a block's last vector. */
+/* Rows shared by several blocks, whose widths end anywhere in a block's last vector. */
 static void
 wide_case (Check *check, Random *random, int index, const void *data)
 {
@@ -491,14 +491,16 @@ wide_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* Pixels of a narrow row, at most: two chunks of 16 bytes and a part, or more. */
+/* Most pixels of a narrow row: at least two chunks of 16 bytes and a part. */
 #define MOST_NARROW 36
 
-/* More pixels than taps reach, and how many widths from there on: rows end anywhere in a chunk. */
+/* Wider than the taps reach; this number of widths from there on, so that rows end anywhere in a
+ * chunk. */
 #define LEAST_WIDE 240
 #define N_REMAINDERS 16
 
-/* The pixels and channels of case number `index` of a few rows; widths follow each other. */
+/* Sets width and channels of case number `index`, with few rows; the width grows by one from case
+ * to case. */
 static void
 set_rows (Case *c, int index, int first_width, int n_widths, Random *random)
 {
@@ -511,7 +513,7 @@ set_rows (Case *c, int index, int first_width, int n_widths, Random *random)
       &(Effort){ width, width, 1e6 }, random);
 }
 
-/* Rows of every width up to a few chunks, so that borders turn back anywhere in a chunk, and often. */
+/* Rows of every width up to a few chunks: borders turn back anywhere in a chunk, and often. */
 static void
 narrow_case (Check *check, Random *random, int index, const void *data)
 {
@@ -524,7 +526,7 @@ narrow_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* Rows of which any part of the last chunk is the picture's, and that borders turn back in once. */
+/* Rows that end anywhere in their last chunk, in which borders turn back once. */
 static void
 remainders_case (Check *check, Random *random, int index, const void *data)
 {
@@ -537,8 +539,8 @@ remainders_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* Taps of one axis that stay at their own rate, next to others that are few, and planes of both
- * kinds in one frame: the kernels that take many fitted taps, and those that take few. */
+/* One axis keeps its own rate while the other is decimated, and a frame may have planes of both
+ * kinds: kernels with many fitted taps and kernels with few. */
 static void
 mixed_case (Check *check, Random *random, int index, const void *data)
 {
@@ -557,9 +559,10 @@ mixed_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* As if the GPU, where there is one, had one multiprocessor: each block takes as many low rows, sums
- * and results as a block may, turn by turn. The sigmas of two planes are such that both have few
- * fitted taps, that tensor cores sum more for one than for the other, and that they sum for one only. */
+/* Limits the GPU, if there is one, to one multiprocessor: each block processes the maximum of
+ * low-rate rows, sums and results, in several turns. The sigmas of two planes are chosen so that
+ * both have few fitted taps; so that tensor cores sum more for one plane; and so that they sum for
+ * one plane only. */
 static void
 turns_case (Check *check, Random *random, int index, const void *data)
 {
@@ -660,7 +663,7 @@ check_multirate_add (void)
   for (int i = 0; i < sepconv_n_methods (); i++) {
     const SepconvMethod *method = sepconv_method (i);
 
-    /* What splits frames for it has the kernels of `multirate`, and checks of its own. */
+    /* The methods that split frames use the kernels of `multirate` and have checks of their own. */
     if (strncmp (method->name, "multirate", 9) != 0
         || strstr (method->name, "-split") != NULL)
       continue;

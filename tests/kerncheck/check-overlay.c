@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Overlays: both backends against a painter that goes layer by layer, on every
- * layout; plans over their life; where they are placed; what is refused. */
+/* Overlays: both backends compared with a painter that draws layer by layer, on every
+ * layout; plans over their life; positions; refusals. */
 #include "kerncheck.h"
 
 #include "kerncheck-device.h"
@@ -12,7 +12,8 @@
 #include <string.h>
 
 #define N_RUNS 7
-/* Steps and columns of a graph, multiplied, that the painter has patience for. */
+/* Most steps of a graph times its columns that the painter can draw in reasonable
+ * time. */
 #define MAX_PARTS 3000000
 
 /* A backend on a layout. */
@@ -23,7 +24,7 @@ typedef struct
   Device *device; /* while the check runs */
 } Subject;
 
-/* A valid spec for a layout, and a result with counters by chance. */
+/* A valid spec for a layout, and a result with random counters. */
 typedef struct
 {
   const LayoutKind *kind;
@@ -110,7 +111,7 @@ make_components (OverlayCase *c, Random *random)
   }
 }
 
-/* Everything but the frame, the layout and the bins. */
+/* Everything except frame, layout and bins. */
 static void
 make_spec (OverlayCase *c, Random *random)
 {
@@ -153,7 +154,7 @@ make_frame (
 static uint64_t
 random_count (int shape, int bin, int bins, Random *random)
 {
-  /* All counters together are less than 2^32. */
+  /* The sum of all counters is less than 2^32. */
   const int most = (int) (UINT32_MAX / 2 / (unsigned) bins);
 
   switch (shape) {
@@ -175,7 +176,7 @@ random_count (int shape, int bin, int bins, Random *random)
   }
 }
 
-/* A result is what a GPU writes to: here the check does. */
+/* Fills a result as a GPU would. */
 static void
 fill_counts (const OverlayCase *c, Random *random)
 {
@@ -198,7 +199,7 @@ find_counts (OverlayCase *c)
         c->result, c->spec.component[k].plane, c->spec.component[k].channel);
 }
 
-/* A result of all channels, in memory that the backend can read. */
+/* A result of all channels, in memory of the backend. */
 static bool
 make_result (
     Check *check, OverlayCase *c, const Subject *subject, Random *random)
@@ -242,10 +243,10 @@ describe_case (Check *check, const OverlayCase *c)
       spec->grid_opacity, spec->clip_share);
 }
 
-/* A run that is queued, and then judged. */
+/* A queued run, to be judged later. */
 typedef struct
 {
-  OverlaySpec spec; /* the plan's, then */
+  OverlaySpec spec; /* the plan's at that time */
   Picture dst;
   DevicePicture to;
   uint8_t *before;
@@ -264,7 +265,7 @@ queue_run (Run *run, OverlayPlan *plan, const OverlayCase *c,
           subject->device->stream, fault);
 }
 
-/* Copies samples, and nothing else. */
+/* Copies samples only. */
 static void
 copy_samples (const Image *dst, const Image *src)
 {
@@ -321,8 +322,7 @@ clear_run (Run *run)
   free (run->before);
 }
 
-/* Runs that are queued one after the other without waiting, each with a spec of its
- * own, and then judged. */
+/* Runs that are queued without waiting, each with its own spec, and then judged. */
 static void
 run_case (Check *check, OverlayCase *c, const Subject *subject, int n_runs,
     Random *random)
@@ -376,7 +376,7 @@ run_case (Check *check, OverlayCase *c, const Subject *subject, int n_runs,
   histo_result_free (c->result);
 }
 
-/* The threads of an emulated GPU take turns: quick cases are small. */
+/* Quick cases are small, as the threads of an emulated GPU run one after the other. */
 static int
 random_side (const Check *check, int index, Random *random)
 {
@@ -427,7 +427,7 @@ updates_case (Check *check, Random *random, int index, const void *data)
   run_case (check, &c, data, check->quick ? 3 : N_RUNS, random);
 }
 
-/* Pixels that reach into the next ones: no format has them, but image.h allows. */
+/* Pixels that overlap the next ones: no format has them, but image.h allows them. */
 static void
 reaching_case (Check *check, Random *random, int index, const void *data)
 {
@@ -440,7 +440,7 @@ reaching_case (Check *check, Random *random, int index, const void *data)
   run_case (check, &c, data, 1, random);
 }
 
-/* No opacity at all: a copy, bit by bit, and also the bits below the codes. */
+/* With opacity 0 the overlay is an exact copy, including the bits below the codes. */
 static void
 invisible_case (Check *check, Random *random, int index, const void *data)
 {
@@ -453,7 +453,7 @@ invisible_case (Check *check, Random *random, int index, const void *data)
   run_case (check, &c, data, 1, random);
 }
 
-/* Source and destination are the same memory, in all of the picture. */
+/* In place: source and destination are the same memory. */
 static void
 in_place_case (Check *check, Random *random, int index, const void *data)
 {
@@ -499,7 +499,7 @@ in_place_case (Check *check, Random *random, int index, const void *data)
   histo_result_free (c.result);
 }
 
-/* Rows that start one byte on: a GPU refuses samples of two bytes there. */
+/* Rows that start at an odd address, which a GPU refuses for samples of two bytes. */
 static void
 odd_addresses_case (Check *check, Random *random, int index, const void *data)
 {
@@ -558,7 +558,7 @@ odd_addresses_case (Check *check, Random *random, int index, const void *data)
   histo_result_free (c.result);
 }
 
-/* A drawing as it is meant to be: on a large frame, in its place. */
+/* A usual overlay: on a large frame, in its place. */
 static void
 placed_case (Check *check, Random *random, int index, const void *data)
 {
@@ -635,7 +635,7 @@ check_placed (Check *check, const void *data)
   run_subject (check, data, check->quick ? 2 : 9, placed_case);
 }
 
-/* A spec of a small frame in which all is in range. */
+/* A valid spec of a small frame. */
 static void
 plain_case (OverlayCase *c, const char *kind, int width, int height)
 {
@@ -757,7 +757,7 @@ check_refusals (Check *check, const void *data)
   }
 }
 
-/* Runs and updates that do not go with the plan, which lives on. */
+/* Runs and updates that do not fit the plan, which must survive them. */
 static void
 check_mismatches (Check *check, const void *data)
 {
@@ -861,7 +861,7 @@ check_places (Check *check, const void *data)
       }
 }
 
-/* Anything may be asked for on any frame; what comes is valid. */
+/* For any request and any frame, the resulting geometry is valid. */
 static void
 wild_place_case (Check *check, Random *random, int index, const void *data)
 {
@@ -893,7 +893,7 @@ add_backend (Backend backend, const char *name)
 {
   const int n = layout_n_kinds ();
   Subject *subject = kerncheck_alloc ((size_t) (n + 1) * sizeof *subject);
-  static Subject *keep[2]; /* for the table, until the process ends */
+  static Subject *keep[2]; /* for the table of checks, until the process ends */
 
   keep[backend] = subject;
   (void) keep;

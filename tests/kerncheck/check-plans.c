@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than any plan keeps on the way to the device at once. */
+/* More runs than any plan can have queued at once. */
 #define N_RUNS 11
 #define N_THREADS 2
 
@@ -20,7 +20,7 @@ static const Effort quick_effort = { 40, 30, 2e5 };
 
 #define ATTEMPTS 100
 
-/* A case that the method takes, or NULL where there seems to be none. */
+/* A case that the method supports, or NULL if none was found. */
 static Case *
 random_case (
     const SepconvMethod *method, const Effort *limit, Random *random, int index)
@@ -38,8 +38,7 @@ random_case (
   return NULL;
 }
 
-/* Gives the stream something to do, so that what is queued next has to wait and
- * the host runs ahead of it. */
+/* Keeps the stream busy, so that later work waits and the host runs ahead of it. */
 static bool
 keep_busy (const Device *device, bool quick, uint8_t **memory, Fault *fault)
 {
@@ -58,17 +57,17 @@ keep_busy (const Device *device, bool quick, uint8_t **memory, Fault *fault)
   return true;
 }
 
-/* One run of several that are queued without waiting. */
+/* One of several runs queued without waiting. */
 typedef struct
 {
-  Case *c; /* what it is to compute */
+  Case *c; /* its spec */
   Picture dst;
   DevicePicture to;
   uint8_t *before;
 } Run;
 
-/* The plan may borrow a spec's taps for the call only: a copy is handed over,
- * and spoilt as soon as the call returns. */
+/* A plan may borrow a spec's taps only during the call: it gets a copy, which is spoilt
+ * when the call returns. */
 static bool
 update_plan (SepconvPlan *plan, const Case *c, Fault *fault)
 {
@@ -90,8 +89,8 @@ new_plan (const Case *c, const MethodSubject *subject, Fault *fault)
   return plan;
 }
 
-/* Moves the plan on to a spec by chance; returns the one it then has, which is
- * still the last one when the new one is refused. */
+/* Updates the plan to a random spec. Returns the spec that the plan has then, which is
+ * still the last one if the new one is refused. */
 static Case *
 next_spec (Check *check, SepconvPlan *plan, const Case *last,
     const MethodSubject *subject, Random *random)
@@ -230,7 +229,7 @@ judge_field (Check *check, const Case *c, const Picture *src,
   EXPECT (check, verdict.ok, "field %d: %s", parity, verdict.text);
 }
 
-/* Both fields of a frame under one plan, which was made for the frame. */
+/* Both fields of a frame, with one plan that was made for the frame. */
 static void
 field_case (Check *check, Random *random, int index, const void *data)
 {
@@ -250,7 +249,7 @@ field_case (Check *check, Random *random, int index, const void *data)
     check->unsupported++;
     return;
   }
-  /* Low frames, some of whose planes have no second field. */
+  /* Frames with few rows, in which some planes have no second field. */
   if (random_chance (random, 30)) {
     c->height = random_int (random, 1, 4);
     layout_make (c->kind, c->width, c->height, &c->layout);
@@ -297,7 +296,7 @@ field_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* A thread with a device, a plan and pictures of its own. */
+/* A thread with its own device, plan and pictures. */
 typedef struct
 {
   pthread_t thread;
@@ -305,7 +304,7 @@ typedef struct
   Case *c;
   Picture src, dst;
   int n_runs;
-  Verdict verdict; /* for the check's thread */
+  Verdict verdict; /* read by the check's thread */
 } Worker;
 
 static void
@@ -421,7 +420,7 @@ expect_same_windows (Check *check, const Image *a, const Image *b,
             return;
 }
 
-/* The case with long gaussians, if the method takes that. */
+/* The case with long gaussians instead, if the method supports that. */
 static Case *
 blurred_case (const SepconvMethod *method, Case *c, Random *random)
 {
@@ -437,7 +436,8 @@ blurred_case (const SepconvMethod *method, Case *c, Random *random)
   return blurred;
 }
 
-/* Windows of a frame, one after the other by the same plan, are as in the whole frame. */
+/* Windows of a frame, filtered one after the other by the same plan, equal those of the
+ * whole frame. */
 static void
 window_case (Check *check, Random *random, int index, const void *data)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Frames that are filtered while they come in: sepconv_plan_advance(). */
+/* Frames filtered while they arrive: sepconv_plan_advance(). */
 #include "kerncheck.h"
 
 #include "cases.h"
@@ -11,38 +11,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_FRAMES 2 /* of one plan, the second over what the first has left */
+#define N_FRAMES 2 /* by one plan, the second after the first */
 #define ATTEMPTS 100
 
 static const Effort normal_effort = { 120, 90, 2e6 };
 static const Effort quick_effort = { 30, 24, 1e5 };
-/* With one multiprocessor, whose blocks have long ways to go. */
+/* For one multiprocessor, whose blocks process many rows. */
 static const Effort normal_tall = { 900, 200, 5e6 };
 static const Effort quick_tall = { 300, 150, 1e6 };
 
-/* A frame that comes in row by row. Rows that are still to come hold noise. */
+/* A frame that arrives row by row. Rows that have not arrived hold noise. */
 typedef struct
 {
   const MethodSubject *subject;
   const Case *c;
-  /* Of the images that are filtered, which may be lower than the layout, and
-   * like fields without a row in some memory. */
+  /* Heights of the filtered images, which may be lower than the layout and, like
+   * fields, have no row in some memory. */
   int height[IMAGE_MAX_MEMORIES];
   Picture source, expected; /* whole */
   Picture coming, dst;
   DevicePicture from, to;       /* of these two */
-  uint8_t *mirror;              /* what `coming` must hold: source and noise */
+  uint8_t *mirror;              /* expected `coming`: source and noise */
   uint8_t *before;              /* of dst */
-  int pace[IMAGE_MAX_MEMORIES]; /* of the memories, a Pace each */
+  int pace[IMAGE_MAX_MEMORIES]; /* a Pace for each memory */
   int ready[IMAGE_MAX_MEMORIES], done[IMAGE_MAX_MEMORIES];
 } Arrival;
 
 typedef enum
 {
   PACE_STEADY,
-  PACE_SLOW,  /* often no row at all */
+  PACE_SLOW,  /* often without a row */
   PACE_LATE,  /* all rows with the last part */
-  PACE_EARLY, /* all rows with the first */
+  PACE_EARLY, /* all rows with the first part */
   N_PACES
 } Pace;
 
@@ -62,8 +62,8 @@ smaller (int a, int b)
   return a < b ? a : b;
 }
 
-/* A case that the method takes; half of them with few enough taps along y that
- * something can be finished early. */
+/* A case that the method supports; about half of them with so few taps along y that
+ * some rows can be finished early. */
 static Case *
 random_case (
     Check *check, const SepconvMethod *method, Random *random, int index)
@@ -119,7 +119,7 @@ choose_heights (Arrival *arrival, Random *random)
     arrival->height[0] = layout->memory[0].height;
 }
 
-/* What sepconv_plan_run() makes of the whole source, by a plan of its own. */
+/* The result of sepconv_plan_run() for the whole source, by another plan. */
 static bool
 compute_expected (Check *check, Arrival *arrival)
 {
@@ -197,7 +197,7 @@ arrival_end (Arrival *arrival)
   free (arrival->before);
 }
 
-/* Rows [first, last) of a memory come in, on the stream where there is one. */
+/* Rows [first, last) of a memory arrive, on the stream where there is one. */
 static bool
 bring_rows (Arrival *arrival, int m, int first, int last, Fault *fault)
 {
@@ -241,7 +241,8 @@ next_ready (const Arrival *arrival, int m, Random *random)
   }
 }
 
-/* How many rows of a memory of dst, from the top, need no row from `ready` on. */
+/* Number of rows of a memory of dst, from the top, that need no source row from `ready`
+ * on. */
 static int
 rows_that_can_be_done (const Arrival *arrival, int m)
 {
@@ -266,7 +267,7 @@ rows_that_can_be_done (const Arrival *arrival, int m)
   return rows;
 }
 
-/* The most taps above the middle one. */
+/* Most taps above the middle one. */
 static int
 most_above (const Case *c, int m)
 {
@@ -279,8 +280,8 @@ most_above (const Case *c, int m)
   return most;
 }
 
-/* What `done` may say, and that a method that takes parts makes some: all
- * that can be done but for the rows that look beyond the top. */
+/* Bounds of `done`: never more rows than can be done. A method that works in parts must
+ * also do all of these, except as many rows as its taps reach above the middle. */
 static void
 expect_progress (Check *check, const Arrival *arrival, const int *done_before)
 {
@@ -307,7 +308,7 @@ expect_progress (Check *check, const Arrival *arrival, const int *done_before)
   }
 }
 
-/* That rows which are called done are so at this very moment. */
+/* Expects the rows that are reported as done to be complete at this moment. */
 static bool
 expect_done_rows (Check *check, Arrival *arrival)
 {
@@ -361,7 +362,7 @@ advance (Check *check, Arrival *arrival, SepconvPlan *plan, bool last,
   return !check->case_failed && expect_done_rows (check, arrival) && !all;
 }
 
-/* All is as a whole run has it, and nothing else was written. */
+/* Everything equals a whole run, and nothing else was written. */
 static void
 judge_arrival (Check *check, Arrival *arrival)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Regions: every fill, shape and layout against an oracle, on the host by each of its methods and
- * on a GPU; plans over their life; what is refused. And filters of a changing size, which regions
- * on the host are made of. */
+/* Regions: every fill, shape and layout compared with an oracle, on the host with each of its
+ * methods and on a GPU; plans over their life; refusals. And filters of changing size, which
+ * regions on the host use. */
 #include "kerncheck.h"
 
 #include "cases.h"
@@ -20,7 +20,7 @@
 static const Effort normal_effort = { 150, 100, 2e6 };
 static const Effort quick_effort = { 40, 40, 2e5 };
 
-/* A backend, and on the host a method or any. */
+/* A backend, and on the host a method or NULL for any. */
 typedef struct
 {
   Backend backend;
@@ -33,7 +33,7 @@ typedef struct
   Device *device; /* while the check runs */
 } RunningSubject;
 
-/* A valid spec, and regions. Not to be copied. */
+/* A valid spec, and regions. Must not be copied. */
 typedef struct
 {
   Case *c;
@@ -62,7 +62,7 @@ random_ratio (Random *random, double usual)
                     : random_double (random, 0.0, 10.0);
 }
 
-/* For strengths: a blur of one term. */
+/* With strengths: a blur of one term. */
 static void
 make_blur (RegionsCase *r, Random *random)
 {
@@ -70,7 +70,7 @@ make_blur (RegionsCase *r, Random *random)
     TAPS_BINOMIAL, TAPS_UNSHARP };
 
   r->taps.kernel = kernels[random_int (random, 0, 4)];
-  /* Means of large blocks have a kernel of their own. */
+  /* Means of large blocks have a separate kernel. */
   r->spec.strength =
       random_chance (random, r->spec.fill == REGIONS_PIXELATE ? 50 : 90)
       ? random_double (random, 0.01, 0.6)
@@ -83,7 +83,8 @@ make_blur (RegionsCase *r, Random *random)
     r->c->spec.threshold = random_chance (random, 50) ? 0.0 : 0.02;
     r->c->spec.scale = random_double (random, -1.5, 1.5);
   } else {
-    /* A blur amplifies by 1, and may amplify more than the taps that the scale was made for. */
+    /* A blur has a gain of 1, which may exceed the gain of the taps that the scale was chosen
+     * for. */
     r->c->spec.scale = fmin (fmax (r->c->spec.scale, -0.5 * SEPCONV_MAX_GAIN),
         0.5 * SEPCONV_MAX_GAIN);
   }
@@ -116,7 +117,7 @@ random_region (const Case *c, bool tiny, Random *random)
                                              : REGIONS_MAX_EDGE - width;
   region.right = region.left + width;
   region.bottom = region.top + height;
-  /* Beyond all edges. */
+  /* Beyond all edges of the picture. */
   if (random_chance (random, 2))
     region = (Region){ -REGIONS_MAX_EDGE, -REGIONS_MAX_EDGE, REGIONS_MAX_EDGE,
       REGIONS_MAX_EDGE };
@@ -135,7 +136,7 @@ make_regions (RegionsCase *r, Random *random)
   for (int i = 0; i < r->n; i++) {
     r->regions[i] =
         random_region (r->c, many || random_chance (random, 30), random);
-    /* Of one size: the order given counts. */
+    /* Regions of equal size: their order matters. */
     if (i > 0 && random_chance (random, 20)) {
       const int x = random_int (random, -3, 3), y = random_int (random, -3, 3);
 
@@ -150,7 +151,7 @@ make_regions (RegionsCase *r, Random *random)
   }
 }
 
-/* All but the layout. */
+/* Everything except the layout. */
 static void
 make_spec (RegionsCase *r, const Subject *subject, const Effort *effort,
     Random *random)
@@ -223,7 +224,7 @@ case_end (RegionsCase *r)
   free (r);
 }
 
-/* Whether the subject's method takes the filter, after some changes. */
+/* Whether the subject's method supports the filter, if need be after some changes to it. */
 static bool
 suit_method (RegionsCase *r, const Subject *subject, Random *random)
 {
@@ -244,7 +245,7 @@ suit_method (RegionsCase *r, const Subject *subject, Random *random)
   return sepconv_method_supports (method, &c->spec, &c->layout, NULL, NULL);
 }
 
-/* A case that the subject takes; NULL where there seems to be none, which is counted. */
+/* A case that the subject supports; NULL if none was found, which is counted. */
 static RegionsCase *
 case_begin (Check *check, const Subject *subject, int index, Random *random)
 {
@@ -276,10 +277,10 @@ typedef struct
 {
   RegionsPlan *plan;
   const RegionsCase *r;
-  GpuOrder order; /* in place */
+  GpuOrder order; /* for runs in place */
 } Running;
 
-/* A DeviceRun: whole pictures, or both fields of them. */
+/* A DeviceRun: runs whole pictures, or both fields of them. */
 static bool
 run_regions (void *user, const Image *src, const Image *dst, GpuStream stream,
     Fault *fault)
@@ -335,7 +336,7 @@ expect_channel (Check *check, const RegionsCase *r, const Image *src,
   free (all);
 }
 
-/* Whether bytes of rows that are no samples are those of the source. */
+/* Expects bytes in rows that belong to no sample to be those of the source. */
 static void
 expect_gaps (Check *check, const Picture *src, const Picture *dst)
 {
@@ -375,8 +376,8 @@ expect_result (
     expect_gaps (check, src, dst);
 }
 
-/* Runs a plan, and judges all but the numbers. False if it failed, which a method may that does
- * not take the taps of a region. */
+/* Runs a plan, and judges everything but the samples. Returns false if the run failed, which is
+ * allowed where the method does not support the taps of a region. */
 static bool
 run_cleanly (Check *check, const RunningSubject *subject, RegionsPlan *plan,
     const RegionsCase *r, const Picture *src, Picture *dst)
@@ -403,7 +404,7 @@ run_cleanly (Check *check, const RunningSubject *subject, RegionsPlan *plan,
   return ok;
 }
 
-/* The caller's taps are gone once there is a plan. */
+/* The caller's taps are destroyed once the plan is made. */
 static RegionsPlan *
 new_plan_of (Check *check, const RunningSubject *subject, const RegionsCase *r,
     const Image *layout)
@@ -505,7 +506,7 @@ check_oracle (Check *check, const void *data)
       check->quick ? layout_n_kinds () : 6 * layout_n_kinds (), oracle_case);
 }
 
-/* A DeviceRun: dst, which has the picture already, in place. */
+/* A DeviceRun in place: dst holds the picture already. */
 static bool
 run_in_place (void *user, const Image *src, const Image *dst, GpuStream stream,
     Fault *fault)
@@ -554,7 +555,8 @@ spoil_unread (Picture *picture, const RegionsBoxes *boxes, Random *random)
   }
 }
 
-/* Whether a run in place left what no weight reaches as it was, and made the rest what `dst` is. */
+/* Expects a run in place to have written all boxes as in `dst`, and to have left all other bytes
+ * unchanged. */
 static void
 expect_in_place (Check *check, const RegionsBoxes *boxes, const Picture *before,
     const Picture *after, const Picture *dst)
@@ -581,8 +583,8 @@ expect_in_place (Check *check, const RegionsBoxes *boxes, const Picture *before,
   }
 }
 
-/* Runs a plan in place, in pinned memory where a GPU is to reach that, on a picture whose bytes are
- * noise where nothing reads them. */
+/* Runs a plan in place (`pinned`: by a GPU in pinned memory) on a picture that has noise in all
+ * bytes that are not read. */
 static void
 expect_run_in_place (Check *check, const RunningSubject *subject,
     RegionsPlan *plan, const RegionsCase *r, const Picture *src,
@@ -622,7 +624,7 @@ expect_run_in_place (Check *check, const RunningSubject *subject,
       fault.detail);
   verdict_outside_rows (&verdict, &after, block);
   EXPECT (check, verdict.ok, "in place: %s", verdict.text);
-  /* The run has used the memory of its boxes for its own. */
+  /* The run has reused the memory of the boxes. */
   if (ok
       && EXPECT (check,
           regions_plan_find_boxes (
@@ -665,7 +667,7 @@ in_place_case (Check *check, Random *random, int index, const void *data)
   case_end (r);
 }
 
-/* Whether a plan that has found others before finds the boxes that a new one finds. */
+/* Expects a plan that has found other boxes before to find the same boxes as a new plan. */
 static void
 expect_boxes (Check *check, const RunningSubject *subject, RegionsPlan *plan,
     const RegionsCase *r)
@@ -749,7 +751,8 @@ check_boxes (Check *check, const void *data)
   check_subject (check, data, check->quick ? 40 : 400, boxes_case);
 }
 
-/* Runs two plans, the first one to `got`, and compares what they make. False if a run failed. */
+/* Runs two plans, the first one into `got`, and compares the results. Returns false if a run
+ * failed. */
 static bool
 run_both (Check *check, const RunningSubject *subject, RegionsPlan *plan,
     RegionsPlan *fresh, const RegionsCase *r, const Picture *src, Picture *got,
@@ -767,7 +770,7 @@ run_both (Check *check, const RunningSubject *subject, RegionsPlan *plan,
   return ok;
 }
 
-/* Whether a plan that has run with others before makes of a picture what a new one does. */
+/* Expects a plan that has run with other settings before to give the same result as a new plan. */
 static void
 expect_same_run (Check *check, const RunningSubject *subject, RegionsPlan *plan,
     const RegionsCase *r, const Picture *src, Random *random)
@@ -819,8 +822,8 @@ check_in_place (Check *check, const void *data)
       in_place_case);
 }
 
-/* Small regions, and now and then one that is too large for one worker, in a picture that is large
- * enough for both. */
+/* Small regions, and sometimes one that is too large for one worker, in a picture large enough for
+ * both. */
 static RegionsCase *
 crowd_begin (Check *check, int index, Random *random)
 {
@@ -863,7 +866,7 @@ crowd_begin (Check *check, int index, Random *random)
   return r;
 }
 
-/* What a new plan makes of a picture, with so many workers at most; 0: any number. */
+/* The result of a new plan with at most this many workers; 0: any number. */
 static bool
 run_crowd (Check *check, const RunningSubject *subject, const RegionsCase *r,
     int workers, bool in_place, const Picture *src, Picture *dst)
@@ -876,7 +879,7 @@ run_crowd (Check *check, const RunningSubject *subject, const RegionsCase *r,
 
   fault_clear (&fault);
   image_copy (&dst->image, &src->image);
-  /* Workers meet other regions each time. */
+  /* In each run the workers get other regions. */
   for (int i = 0; i < 3 && ok; i++) {
     if (in_place)
       image_copy (&dst->image, &src->image);
@@ -890,7 +893,7 @@ run_crowd (Check *check, const RunningSubject *subject, const RegionsCase *r,
   return ok;
 }
 
-/* One worker after the other, several at once, in a copy or in place: all make the same bytes. */
+/* With one worker or several, in a copy or in place, all bytes are the same. */
 static void
 workers_case (Check *check, Random *random, int index, const void *data)
 {
@@ -925,7 +928,8 @@ check_several_workers (Check *check, const void *data)
   check_subject (check, data, check->quick ? 12 : 60, workers_case);
 }
 
-/* Regions with so many bytes that a GPU's copies of them have few blocks of threads for many parts. */
+/* Regions with so many bytes that each of the few blocks of a GPU's copy kernel copies many
+ * parts. */
 static void
 large_case (Check *check, Random *random, int index, const void *data)
 {
@@ -958,7 +962,7 @@ check_in_place_large (Check *check, const void *data)
   check_subject (check, data, check->quick ? 6 : 24, large_case);
 }
 
-/* Another spec and other regions for the layout that a case has; not of another plan. */
+/* Another spec and other regions for a case's layout, which the same plan accepts. */
 static RegionsCase *
 case_next (const RegionsCase *r, const RunningSubject *subject, Random *random)
 {
@@ -977,8 +981,8 @@ case_next (const RegionsCase *r, const RunningSubject *subject, Random *random)
   return next;
 }
 
-/* A plan that was updated does what a new one does, but for a method of the whole picture that
- * needs a new plan. */
+/* Expects an updated plan to equal a new one; only the method for the whole picture may differ,
+ * which needs a new plan. */
 static void
 expect_as_fresh (Check *check, const RunningSubject *subject, RegionsPlan *plan,
     const RegionsCase *r, Random *random)
@@ -1028,8 +1032,8 @@ update_case (Check *check, Random *random, int index, const void *data)
   case_end (r);
 }
 
-/* Runs that are queued together, each with regions and pictures of its own: what one was queued with
- * must not change before it is done. */
+/* Runs that are queued together, each with its own regions and pictures: the data that a run was
+ * queued with must not change before it is done. */
 #define N_FLIGHTS 10
 
 typedef struct
@@ -1126,7 +1130,7 @@ check_update (Check *check, const void *data)
   check_subject (check, data, check->quick ? 12 : 60, update_case);
 }
 
-/* A smaller size of a layout; also the whole one. */
+/* A smaller size of a layout, or the layout's own. */
 static void
 random_smaller (const Case *c, Image *layout, Random *random)
 {
@@ -1171,7 +1175,7 @@ expect_reshaped (Check *check, const Device *device, SepconvPlan *plan,
   sepconv_plan_free (fresh);
 }
 
-/* Of a plan that may not be larger than `layout`. */
+/* For a plan that may not become larger than `layout`. */
 static void
 expect_no_larger (
     Check *check, SepconvPlan *plan, const Image *layout, bool gpu)
@@ -1254,7 +1258,7 @@ check_reshape (Check *check, const void *data)
       check, data, check->quick ? layout_n_kinds () : 200, reshape_case);
 }
 
-/* A valid spec that refusals change one thing of. */
+/* A valid spec, of which refusals change one setting. */
 static RegionsCase *
 plain_case (const char *kind)
 {
@@ -1331,7 +1335,7 @@ spoil_strength_taps (RegionsCase *r)
   r->spec.taps = NULL;
 }
 
-/* The spec's own taps are 1, which is just possible; those of regions can be more by rounding. */
+/* The spec's own taps are 1, which is just allowed; a region's taps may exceed that by rounding. */
 static void
 spoil_strength_gain (RegionsCase *r)
 {
@@ -1443,7 +1447,7 @@ check_refusals (Check *check, const void *data)
   }
 }
 
-/* What is accepted with nearly the largest gain runs, whatever the sizes of regions. */
+/* Specs that are accepted with nearly the largest gain run with regions of any size. */
 static void
 check_strength_gain (Check *check, const void *data)
 {
@@ -1489,7 +1493,7 @@ check_strength_gain (Check *check, const void *data)
   case_end (r);
 }
 
-/* Runs with wrong regions or images, which must leave dst as it is. */
+/* Runs with invalid regions or images, which must leave dst unchanged. */
 static void
 check_wrong_runs (Check *check, const void *data)
 {
@@ -1578,12 +1582,12 @@ check_wrong_methods (Check *check, const void *data)
   case_end (r);
 }
 
-/* How far from an edge a gaussian of sigma 20 sees nothing of it with the radius for 8 bits, but
- * does with that for 16. */
+/* Distance from an edge at which a gaussian of sigma 20 does not reach the edge with the radius for
+ * 8 bits, but does with that for 16 bits. */
 #define FAR 80
 
-/* An edge at that distance. Taps are made for the samples' depth, whatever depth those of the
- * spec were made for. */
+/* An edge at that distance. Taps are made for the samples' depth, even if the spec's taps were made
+ * for another. */
 static void
 deep_case (Check *check, Random *random, int index, const void *data)
 {

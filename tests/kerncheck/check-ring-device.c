@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The ring with images that lie in device memory, on either side or both: what others
- * have queued on them comes before a frame's work, and what they queue after the
- * submit comes after it, without anybody waiting. */
+/* The ring with images in device memory, on one side or both. Work that others have
+ * queued on them comes before a frame's work, and work that they queue after the submit
+ * comes after it, without waiting on the host. */
 #include "kerncheck.h"
 
 #include "kerncheck-device.h"
@@ -17,8 +17,8 @@
 typedef struct
 {
   RingPlace place;
-  GpuStream stream; /* of others; NULL: everything is waited for */
-  Picture picture;  /* on the host; pinned, but for RING_HOST */
+  GpuStream stream; /* of others; NULL: others have finished */
+  Picture picture;  /* on the host; pinned, except for RING_HOST */
   DevicePicture on_device;
 } Side;
 
@@ -28,13 +28,13 @@ typedef struct
   Image layout;
   bool passes;
   RingTransfer transfer;
-  bool own_stream; /* the ring computes on one of ours, which dst belongs to */
+  bool own_stream; /* computes on one of `streams`, which dst belongs to */
   int depth;
   GpuStream streams[3];
   Side src, dst;
   uint8_t *seen_before, *seen_after; /* pinned: dst's block, read by others */
   int computed;
-  GpuOrder order; /* as told to compute */
+  GpuOrder order; /* as compute() got it */
 } Crossing;
 
 /* Copies, or only reads. A RingCompute. */
@@ -80,7 +80,7 @@ side_open (Side *side, Crossing *c, RingPlace place, GpuStream stream,
 {
   side->place = place;
   side->stream = place == RING_DEVICE ? stream : NULL;
-  /* Ways over the bus are for rows that follow each other. */
+  /* Mapped and pinned transfers need rows with a common stride. */
   picture_new (&side->picture, &c->layout, false, random);
   if (place == RING_HOST)
     return true;
@@ -90,8 +90,8 @@ side_open (Side *side, Crossing *c, RingPlace place, GpuStream stream,
               &side->on_device, &c->device, &side->picture, fault));
 }
 
-/* Where the sides lie, at least one of them on the device, and who else has to do
- * with them. */
+/* Places the sides, at least one of them on the device, and chooses the streams of
+ * others. */
 static bool
 crossing_open (Crossing *c, Random *random, int index, Fault *fault)
 {
@@ -137,7 +137,7 @@ crossing_close (Crossing *c)
     gpu_stream_free (c->streams[i]);
 }
 
-/* Queues a copy of all of a block on a stream, or does it if there is none. */
+/* Queues a copy of a whole block on a stream, or copies at once if `stream` is NULL. */
 static bool
 copy_block (const Crossing *c, uint8_t *to, const uint8_t *from, size_t bytes,
     GpuCopy kind, GpuStream stream, Fault *fault)
@@ -148,7 +148,7 @@ copy_block (const Crossing *c, uint8_t *to, const uint8_t *from, size_t bytes,
       && (stream != NULL || gpu_stream_synchronize (on, fault));
 }
 
-/* What others do before: they write the source, and read the destination. */
+/* Work of others before the frame: they write the source, and read the destination. */
 static bool
 prepare (Crossing *c, Random *random, Fault *fault)
 {
@@ -178,7 +178,7 @@ judge (Check *check, Crossing *c, const uint8_t *before)
   EXPECT (check, verdict.ok, "%s", verdict.text);
 }
 
-/* Kernels may overlap where there are slots enough and nothing crosses the bus, unless
+/* Kernels may overlap if there are enough slots and nothing crosses the bus, unless
  * others use the stream that they run on. */
 static GpuOrder
 expected_order (const Crossing *c)
@@ -288,7 +288,7 @@ check_crossings (Check *check, const void *data)
       check, BACKEND_CUDA, check->quick ? 60 : 600, crossing_case);
 }
 
-/* Without a GPU nothing is in its memory; frames that pass are copied. */
+/* Without a GPU no image is in device memory; frames that pass are copied. */
 static void
 check_on_host (Check *check, const void *data)
 {
@@ -336,8 +336,8 @@ check_on_host (Check *check, const void *data)
   picture_clear (&dst);
 }
 
-/* Frames of one image on the device, on another device image or on the host; how many are
- * timed by events. */
+/* Sends frames from an image on the device to another one, or to the host; *timed is the
+ * number of frames that were timed with events. */
 static bool
 count_timed (const Device *device, int depth, RingPlace to, int frames,
     uint64_t *timed, Fault *fault)
@@ -379,7 +379,8 @@ count_timed (const Device *device, int depth, RingPlace to, int frames,
   return ok;
 }
 
-/* The first frames, and then every 16th, but every 256th where kernels overlap. */
+/* The first 8 frames are timed, then every 16th, but every 256th where kernels
+ * overlap. */
 static void
 check_timed (Check *check, const void *data)
 {

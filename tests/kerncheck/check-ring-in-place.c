@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The ring with frames that are their own result: regions of them are covered, in memory of every
- * kind, with other frames in flight. */
+/* The ring with in-place frames: regions of them are covered, in memory of every kind, with other
+ * frames in flight. */
 #include "kerncheck.h"
 
 #include "kerncheck-device.h"
@@ -12,17 +12,17 @@
 #include <string.h>
 
 #define DEPTH 4
-#define N_FRAMES 20 /* the ring times the first ones, alone */
+#define N_FRAMES 20 /* the ring times the first ones, not overlapped */
 #define N_SPECS 2
 #define N_REGIONS 4
 
 /* A frame of a case. */
 typedef struct
 {
-  Picture picture;   /* on the host; pinned, but for RING_HOST */
-  Picture expected;  /* what it becomes by itself, as a copy */
+  Picture picture;   /* on the host; pinned, except for RING_HOST */
+  Picture expected;  /* the frame's result alone, as a copy */
   uint8_t *original; /* the block of `picture` before */
-  int spec;          /* of the course's */
+  int spec;          /* index of the course's spec */
   DevicePicture on_device;
   Region regions[N_REGIONS];
   RingSlot *slot;
@@ -38,15 +38,15 @@ typedef struct
   Taps x[N_SPECS], y[N_SPECS];
   TapsSettings taps[N_SPECS];
   RegionsSpec spec[N_SPECS];
-  int followed; /* the plan's spec */
+  int followed; /* index of the plan's spec */
   RegionsPlan *plan;
   RingPlace place;
   GpuStream stream; /* of others, for RING_DEVICE; or NULL */
   Frame frames[N_FRAMES];
-  Frame *current; /* the one that is submitted */
+  Frame *current; /* the frame that is submitted */
 } Course;
 
-/* Spec i, like the others but for the sigmas. */
+/* Spec i, which differs from the others only in its sigmas. */
 static void
 make_spec (Course *course, int i, int radius_x, int radius_y)
 {
@@ -74,7 +74,7 @@ make_specs (Course *course, Random *random)
 {
   const int radius_x = random_int (random, 0, 8);
   const int radius_y = random_int (random, 0, 4);
-  /* The last one makes more taps than one kernel takes. */
+  /* The last one needs more taps than one kernel takes. */
   static const double strengths[] = { 0.0, 0.0, 0.1, 2.5 };
 
   course->filter[0] = (SepconvSpec){ .scale = 1.0,
@@ -87,7 +87,7 @@ make_specs (Course *course, Random *random)
     make_spec (course, i, radius_x, radius_y);
 }
 
-/* An update sends the filters anew, even if they stay. */
+/* An update uploads the filters again, even if they are the same. */
 static bool
 follow_spec (Course *course, const Frame *frame, Fault *fault)
 {
@@ -110,7 +110,7 @@ cover_copy (void *user, const Image *src, const Image *dst, GpuStream stream,
           stream, GPU_AFTER_KERNELS, fault);
 }
 
-/* `before` is the frame before, or NULL. */
+/* `before` is the previous frame, or NULL. */
 static void
 place_regions (
     const Course *course, Frame *frame, const Frame *before, Random *random)
@@ -257,7 +257,8 @@ expect_bytes (Check *check, const Course *course, Ring *ring)
       (unsigned long long) down);
 }
 
-/* A frame can't be passed on at the same time, and something has to be computed. */
+/* A frame cannot pass and be in place at the same time, and in place something must be
+ * computed. */
 static void
 expect_refusals (Check *check, Course *course, Ring *ring)
 {
@@ -351,7 +352,7 @@ cover_one (Course *course, Fault *fault)
   return ok;
 }
 
-/* Samples of two bytes at odd addresses, which no kernel can reach. */
+/* Samples of two bytes at odd addresses, which no kernel can access. */
 static void
 check_odd (Check *check, const void *data)
 {

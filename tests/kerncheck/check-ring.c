@@ -24,8 +24,8 @@ sleep_ms (int ms)
   nanosleep (&time, NULL);
 }
 
-/* Copies src to dst, on the device or on the host. Not for RING_MAPPED: these are
- * copies within the device. */
+/* Copies src to dst, on the device or on the host. Not for RING_MAPPED: the copies are
+ * within the device. */
 static bool
 compute_copy (void *user, const RingPart *part, Fault *fault)
 {
@@ -48,7 +48,7 @@ compute_copy (void *user, const RingPart *part, Fault *fault)
   return true;
 }
 
-/* By a plan. */
+/* Filters with a plan. */
 static bool
 compute_filter (void *user, const RingPart *part, Fault *fault)
 {
@@ -73,7 +73,7 @@ compute_nothing (void *user, const RingPart *part, Fault *fault)
   return fault_set (fault, FAULT_UNSUPPORTED, "not today");
 }
 
-/* Fails when the rest of the frame is already on its way. */
+/* Fails when the rest of the frame is already queued. */
 static bool
 compute_partly (void *user, const RingPart *part, Fault *fault)
 {
@@ -81,15 +81,15 @@ compute_partly (void *user, const RingPart *part, Fault *fault)
                     : compute_copy (user, part, fault);
 }
 
-/* A frame on its way: submitted by one thread, waited for by the other. */
+/* A frame in flight: submitted by one thread, waited for by the other. */
 typedef struct
 {
   Picture src, dst;
   Picture original; /* the source, which may be reused after submit */
   uint8_t *before;
-  RingFrame route; /* all of it but src, dst, and how it is computed */
+  RingFrame route; /* everything except src, dst, and the computation */
   RingSlot *slot;
-  Case *c; /* what is computed, or NULL for a copy */
+  Case *c; /* the filter, or NULL for a copy */
   Verdict verdict;
 } Frame;
 
@@ -100,7 +100,7 @@ typedef struct
   int n;
   Frame frames[MAX_FRAMES];
   Random pace;  /* of the thread that waits */
-  bool hurries; /* that thread never sleeps by itself */
+  bool hurries; /* that thread never sleeps between frames */
 
   pthread_mutex_t lock; /* protects the two below */
   pthread_cond_t grown;
@@ -179,7 +179,7 @@ submit_frame (Check *check, Flow *flow, int i, RingCompute compute, void *user,
   return true;
 }
 
-/* By some way over the bus; half of the frames by the plainest. */
+/* Chooses a random transfer; half of the frames take the default one. */
 static void
 choose_route (Check *check, Frame *frame, const Device *device, Random *random)
 {
@@ -220,7 +220,7 @@ prepare_frame (Check *check, Frame *frame, const Device *device,
   choose_route (check, frame, device, random);
 }
 
-/* Results are copied by rows: what rows own but samples do not may differ. */
+/* Results are copied by rows: bytes in rows that belong to no sample may differ. */
 static void
 judge_frame (Check *check, const Frame *frame, int i)
 {
@@ -282,7 +282,7 @@ flow_free (Check *check, Flow *flow)
   free (flow);
 }
 
-/* Submits from this thread and waits on another. `plan` NULL: copies. Else each
+/* Submits from this thread and waits on another. `plan` NULL: copies. Otherwise each
  * frame has its own spec. */
 static void
 run_flow (Check *check, Flow *flow, SepconvPlan *plan, Random *random)
@@ -312,7 +312,7 @@ run_flow (Check *check, Flow *flow, SepconvPlan *plan, Random *random)
   pthread_join (thread, NULL);
 }
 
-/* Copies n frames, which the waiting thread is in a hurry for or not. */
+/* Copies n frames; `hurries`: the waiting thread does not sleep between frames. */
 static void
 copy_frames (Check *check, const Device *device, const Image *layout, int depth,
     int n, bool hurries, Random *random)
@@ -349,8 +349,7 @@ check_order (Check *check, const void *data)
   device_check_cases (check, *(const Backend *) data, MAX_DEPTH, copy_case);
 }
 
-/* Frames that take next to nothing, one after the other: those that the waiting thread
- * polls for instead of sleeping. */
+/* A series of tiny frames, for which the waiting thread polls instead of sleeping. */
 static void
 series_case (Check *check, Random *random, int index, const void *data)
 {
@@ -395,7 +394,7 @@ filter_case (Check *check, Random *random, int index, const void *data)
     for (int i = 0; i < n; i++) {
       Case *next = case_copy (c);
 
-      /* Where the plan's method does not take a spec, the first one stays. */
+      /* If the plan's method does not support the new spec, the first one stays. */
       case_make_spec (next,
           (SepconvBorder) random_int (random, 0, N_BORDERS - 1), &effort,
           random);
@@ -420,7 +419,7 @@ check_filter (Check *check, const void *data)
   device_check_cases (check, *(const Backend *) data, MAX_DEPTH, filter_case);
 }
 
-/* A small picture in and out, for what is not about pixels. */
+/* A small source and result, for checks that are not about pixels. */
 typedef struct
 {
   Image layout;
@@ -578,7 +577,8 @@ rig_end (Rig *rig)
   device_leave (&rig->device);
 }
 
-/* False, and nothing is to be ended, where the check cannot run or has failed. */
+/* Returns false where the check cannot run or has failed; then there is nothing to
+ * end. */
 static bool
 rig_begin (Rig *rig, Check *check, const void *data, int depth)
 {
@@ -678,7 +678,7 @@ check_stats_add (Check *check, const void *data)
       "sums are wrong");
 }
 
-/* A frame that cannot be computed takes nothing with it. */
+/* A frame that cannot be computed does not affect others. */
 static void
 check_failure (Check *check, const void *data)
 {
@@ -761,8 +761,7 @@ compute_never (void *user, const RingPart *part, Fault *fault)
   return fault_set (fault, FAULT_FAILED, "this was not to be computed");
 }
 
-/* Slices out of range, and no result where there must be one, are refused before
- * anything is queued. */
+/* Invalid slices and a missing result are refused before anything is queued. */
 static void
 check_refusals (Check *check, const void *data)
 {
@@ -805,7 +804,7 @@ check_refusals (Check *check, const void *data)
   rig_end (&rig);
 }
 
-/* Frames that were submitted but never waited for. */
+/* Frames that are submitted but never waited for. */
 static void
 check_abandon (Check *check, const void *data)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The filter's settings: what is refused, which methods there are and which is
- * chosen, what counts as doing nothing. */
+/* The filter's settings: refusals, the list of methods and the choice among them, and specs that
+ * change nothing. */
 #include "kerncheck.h"
 
 #include "cases.h"
@@ -175,7 +175,7 @@ check_validate (Check *check, const void *data)
     }
 }
 
-/* How terms are combined. */
+/* A way of combining terms. */
 typedef struct
 {
   const char *what;
@@ -243,7 +243,7 @@ check_combine (Check *check, const void *data)
       EXPECT (check, valid, "%s was refused: %s", rows[i].what, fault.message);
     else
       EXPECT_FAULT (check, !valid, &fault, FAULT_SETTINGS, rows[i].what);
-    /* A plane that is copied needs no terms, however many the others have. */
+    /* A plane that is copied needs no terms, even if the others have several. */
     memset (&c->spec.plane[1], 0, sizeof c->spec.plane[1]);
     EXPECT (check,
         sepconv_validate (&c->spec, &c->layout, NULL) == rows[i].allowed,
@@ -253,7 +253,7 @@ check_combine (Check *check, const void *data)
   }
 }
 
-/* Each term's taps are looked at, and all of them make up the gain. */
+/* Each term's taps are checked, and all of them contribute to the gain. */
 static void
 check_more_terms (Check *check, const void *data)
 {
@@ -287,7 +287,7 @@ check_more_terms (Check *check, const void *data)
   case_free (c);
 }
 
-/* An angle is as exact as its terms, whatever the scale. */
+/* The accuracy of an angle depends on its terms only, not on the scale. */
 static void
 check_angle_gain (Check *check, const void *data)
 {
@@ -313,7 +313,7 @@ check_angle_gain (Check *check, const void *data)
   case_free (c);
 }
 
-/* A plan takes new taps and amounts, but not other terms. */
+/* A plan accepts new taps and amounts, but no other terms. */
 static void
 check_update_terms (Check *check, const void *data)
 {
@@ -360,7 +360,7 @@ check_update_terms (Check *check, const void *data)
   }
 }
 
-/* The limits themselves are allowed, and a plane that is copied needs nothing. */
+/* The limits themselves are allowed, and a plane that is copied needs no taps. */
 static void
 check_limits (Check *check, const void *data)
 {
@@ -419,7 +419,7 @@ check_table (Check *check, const void *data)
   }
 }
 
-/* Methods of the other backend, and methods that this build has not. */
+/* Methods of the other backend, and methods that are not in this build. */
 static void
 check_refused_methods (Check *check, const void *data)
 {
@@ -536,8 +536,8 @@ refuse_case (Check *check, Random *random, int index, const void *data)
   case_free (c);
 }
 
-/* Every valid spec is taken by some method of each backend in this build, and by none of another
- * one. */
+/* Some method of each backend in this build supports every valid spec; methods of other backends
+ * support none. */
 static void
 check_choose (Check *check, const void *data)
 {
@@ -549,7 +549,7 @@ check_choose (Check *check, const void *data)
     check_cases (check, layout_n_kinds (), refuse_case, data);
 }
 
-/* What a method expects a case to take, with n taps along x and along y. */
+/* The cost that a method estimates for a case with nx taps along x and ny along y. */
 static double
 cost_of (const SepconvMethod *method, Case *c, int nx, int ny, GpuOrder order)
 {
@@ -571,8 +571,8 @@ is_named (const SepconvMethod *method, const char *name)
   return strcmp (method->name, name) == 0;
 }
 
-/* Of taps of two lengths: what is true of any method; and what these do, tensor with one
- * variant for both axes, fused with one while all are short. */
+/* Costs with taps of two lengths: rules for all methods; and for tensor, which has one variant for
+ * both axes, and fused, which has one for all short taps. */
 static void
 expect_costs (Check *check, const SepconvMethod *method, Case *c, int less,
     int more, GpuOrder order)
@@ -588,7 +588,7 @@ expect_costs (Check *check, const SepconvMethod *method, Case *c, int less,
   EXPECT (check, fewer > 0.0 && fabs (along_x - along_y) <= 1e-9 * all,
       "%s: %d x %d taps cost %g, %d x %d %g", method->name, more, less, along_x,
       less, more, along_y);
-  /* Longer kernels leave it fewer samples. */
+  /* With longer kernels it processes fewer samples. */
   if (strncmp (method->name, "multirate", 9) == 0)
     return;
   EXPECT (check, fewer <= along_y && along_y <= all,
@@ -681,7 +681,8 @@ expect_choice (
   case_free (c);
 }
 
-/* What `auto` takes for taps that differ by axis, and for gaussians that are cut at so many sigma. */
+/* The choice of `auto` for taps that differ by axis, and for gaussians cut at several numbers of
+ * sigmas. */
 static void
 check_auto (Check *check, const void *data)
 {
@@ -706,7 +707,7 @@ check_auto (Check *check, const void *data)
     { "nv12", 3840, 2160, 129, 129, 4.0, "tensor", SEPCONV_REFLECT },
     { "gray8", 1920, 1080, 129, 129, 4.0, "tensor", SEPCONV_REPLICATE },
     { "gray8", 1920, 1080, 169, 169, 4.0, "multirate", SEPCONV_REPLICATE },
-    /* Cut so early, it allows a factor of 2 only. */
+    /* Cut so early that it allows a factor of 2 only. */
     { "gray8", 7680, 4320, 129, 129, 3.0, "tensor", SEPCONV_REPLICATE },
     { "gray16", 1920, 1080, 3, 3, 3.0, "fused", SEPCONV_REPLICATE },
     { "gray16", 1920, 1080, 1, 33, 3.0, "tensor", SEPCONV_REPLICATE },
@@ -715,7 +716,7 @@ check_auto (Check *check, const void *data)
     { "p012", 3840, 2160, 169, 169, 4.0, "multirate", SEPCONV_REPLICATE },
     { "rgba64", 3840, 2160, 129, 129, 4.0, "tensor", SEPCONV_REPLICATE },
     { "y212", 3840, 2160, 33, 33, 3.0, "tensor-split", SEPCONV_REPLICATE },
-    /* fused would do all of 9 x 9 taps. */
+    /* fused would compute all of 9 x 9 taps. */
     { "p010", 320, 240, 1, 9, 3.0, "tensor", SEPCONV_REPLICATE },
     { "p010", 320, 240, 9, 1, 3.0, "tensor", SEPCONV_REPLICATE },
   };
@@ -730,8 +731,8 @@ check_auto (Check *check, const void *data)
   device_leave (&device);
 }
 
-/* What the CPU's `auto` takes with each instruction set that this processor has, where all other methods
- * take at least 1.25 times as long or cannot hold the accuracy. */
+/* The choice of the CPU's `auto` with each instruction set of this processor, for cases where all
+ * other methods take at least 1.25 times as long or are not accurate enough. */
 static void
 check_auto_cpu (Check *check, const void *data)
 {
@@ -762,8 +763,8 @@ check_auto_cpu (Check *check, const void *data)
   isa_cap (isa_name (best));
 }
 
-/* What the CPU's `auto` takes for several terms: never reference, and never the method for them
- * where one for single kernels will do. */
+/* The choice of the CPU's `auto` for several terms: never reference, and never the method for terms
+ * where a method for single kernels is enough. */
 static void
 check_auto_terms (Check *check, const void *data)
 {
@@ -802,7 +803,7 @@ set_identity (Taps *taps, int n)
   taps->tap[n / 2] = 1.0;
 }
 
-/* What leaves every sample as it is, though terms are combined. */
+/* Combinations of terms that leave every sample unchanged. */
 static void
 check_identity_of_terms (Check *check, const void *data)
 {
@@ -877,7 +878,7 @@ check_identity (Check *check, const void *data)
   case_free (c);
 }
 
-/* Images that a plan was not made for. */
+/* Images that do not match a plan. */
 static void
 check_wrong_images (Check *check, const void *data)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Frames that the ring cuts into slices: which rows each part brings and, where the
- * driver counts them, how many copies that takes. */
+/* Frames that the ring cuts into slices: the rows of each part and, where the driver
+ * counts them, the number of copies. */
 #include "kerncheck.h"
 
 #include "driver-copies.h"
@@ -13,31 +13,31 @@
 
 #define N_LAYOUTS 6
 
-/* The rows that a part brings. */
+/* The new rows of a part. */
 typedef struct
 {
   ImageRows fresh[IMAGE_MAX_MEMORIES];
 } Cut;
 
-/* One frame, and what its computation saw. */
+/* One frame, and the parts that its computation received. */
 typedef struct
 {
   Check *check;
   Image layout;
   Picture src, dst;
   RingFrame frame;
-  int lag; /* rows below it that a row of dst waits for, as far as there are some */
+  int lag; /* rows below that a row of dst waits for, if they exist */
 
   Cut want[RING_MAX_SLICES];
   int n_want;
   int n; /* parts so far */
   int done[IMAGE_MAX_MEMORIES];
   int releases; /* parts that finished rows */
-  int copies;   /* that the computation took */
+  int copies;   /* made by the computation */
 } Voyage;
 
-/* As ring.h has it, row by row: a slice takes those that its share of the bytes has
- * room for, and no part is without a row. */
+/* By the rule of ring.h, row by row: a slice gets the rows that fit its share of the
+ * bytes, and no part is without a row. */
 static void
 expect_cuts (Voyage *voyage)
 {
@@ -92,7 +92,7 @@ expect_part (const Voyage *voyage, const RingPart *part)
   }
 }
 
-/* A copy that holds back the last rows that are there, until all of a memory's are. */
+/* A copy that delays the last `lag` rows until all rows of the memory are there. */
 static bool
 compute (void *user, const RingPart *part, Fault *fault)
 {
@@ -121,7 +121,7 @@ compute (void *user, const RingPart *part, Fault *fault)
   return true;
 }
 
-/* Rows of whole 64 bytes follow each other on the device as on the host. */
+/* Rows of a multiple of 64 bytes have no padding on the device and on the host. */
 static bool
 is_seamless (const Voyage *voyage)
 {
@@ -168,8 +168,8 @@ send (Voyage *voyage, const Device *device, Fault *fault)
   return ok;
 }
 
-/* One to four memories, of one height and of several; half of them without a gap
- * between rows on the device; often fewer rows than slices. */
+/* One to four memories, of equal or different heights; half of them without padding of
+ * rows on the device; often with fewer rows than slices. */
 static void
 choose_layout (Voyage *voyage, int index, Random *random)
 {
@@ -258,7 +258,7 @@ check_slices (Check *check, const void *data)
       check, BACKEND_CUDA, N_LAYOUTS * (check->quick ? 20 : 200), slices_case);
 }
 
-/* Small frames are not cut; the larger a frame, the more slices pay. */
+/* Small frames are not cut; the larger a frame, the more slices are worthwhile. */
 static void
 check_slices_alone (Check *check, const void *data)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Long blurs as shorter ones of a smoothed picture: their taps as mathematics, and the methods that
- * take them, with the pictures for which they are off most. */
+/* Long blurs as shorter blurs of a smoothed picture: their taps as mathematics, and the methods
+ * that use them, with the pictures that cause the largest errors. */
 #include "kerncheck.h"
 
 #include "cases.h"
@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What samples weigh, step by step, as rows-fit.h has the formula; weight[k] at distance k - middle. */
+/* Weights of samples, step by step by the formula in rows-fit.h; weight[k] is at distance k -
+ * MIDDLE. */
 #define MIDDLE (ROWS_FIT_MOST_REACH + 8)
 
 static void
@@ -29,8 +30,8 @@ effective_weights (const RowsFit *fit, double weight[2 * MIDDLE + 1])
   }
 }
 
-/* Weights are where the header says, none is negative, their sum is kept, and gaussians of any cut are met
- * as well as 8 bits want it. */
+/* Weights are only where the header says, none is negative, their sum is kept, and they are close
+ * enough to gaussians of any cut for 8 bits. */
 static void
 fit_case (Check *check, Random *random, int index, const void *data)
 {
@@ -75,8 +76,8 @@ check_fit (Check *check, const void *data)
   check_cases (check, check->quick ? 60 : 1000, fit_case, data);
 }
 
-/* Gaussians of bytes are summed that way, also where products in pairs are faster than averages of samples as
- * they are. */
+/* Gaussians of bytes use the smoothed picture, even where products of pairs are faster than
+ * averages of original samples. */
 static void
 plan_case (Check *check, Random *random, int index, const void *data)
 {
@@ -126,14 +127,15 @@ check_plan (Check *check, const void *data)
   check_cases (check, check->quick ? 20 : 200, plan_case, data);
 }
 
-/* Light where the result in the middle of each plane takes too much, dark where it takes too little. */
+/* Light where the result in the middle of each plane has too much weight, dark where it has too
+ * little. */
 static void
 paint_worst (Picture *picture, const Case *c, Random *random)
 {
   const Image *image = &picture->image;
 
   for (int p = 0; p < image->n_planes; p++) {
-    /* Results of all fractions, of which some are rounded the wrong way. */
+    /* Results with many different fractions, some of which are rounded the wrong way. */
     const int full =
         image_full_code (&image->plane[p]) - random_int (random, 0, 40);
     const int at_x = image->plane[p].width / 2;
@@ -176,7 +178,7 @@ set_blur (Case *c, bool unsharp, Random *random)
   }
 }
 
-/* The radius of one axis: now and then too short to be smoothed, or even too long. */
+/* A radius of one axis: sometimes too short to be smoothed, or even too long. */
 static int
 any_radius (Random *random)
 {
@@ -186,8 +188,8 @@ any_radius (Random *random)
           random_chance (random, 70) ? 24 : ROWS_FIT_MOST_REACH);
 }
 
-/* A gaussian of that radius. Now and then it ends with a jump, which other taps than those of its edges can
- * have no part in. */
+/* A gaussian of that radius. Sometimes it ends with a jump, which only the taps of its edges can
+ * represent. */
 static void
 set_taps (Taps *taps, int radius, Random *random)
 {
@@ -206,7 +208,7 @@ set_taps (Taps *taps, int radius, Random *random)
     taps->tap[i] /= sum;
 }
 
-/* Strips and bands of any size, which borders turn back in once or often. */
+/* Strips and bands of any size, in which borders turn back once or often. */
 static void
 blur_case (Check *check, Random *random, int index, const void *data)
 {

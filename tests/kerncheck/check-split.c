@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The methods that split frames, of frames whose words may be moved: rows begin at multiples of 16 bytes, as those of
- * most pools do and of few pictures of the other checks. */
+/* The methods that split frames, with frames that can be copied by words: rows begin at multiples
+ * of 16 bytes, as in most pools, but in few pictures of the other checks. */
 #include "kerncheck.h"
 
 #include "cases.h"
@@ -10,7 +10,7 @@
 
 #define ROW_BYTES 16
 
-/* What the inner method is there for. */
+/* Taps that the inner method supports. */
 static void
 make_kernel (Case *c, const SepconvMethod *method, int index, Random *random)
 {
@@ -46,7 +46,7 @@ words_case (Check *check, Random *random, int index, const void *data)
   Case *c = case_new ();
   Picture src, dst;
 
-  /* More units than a block has, and ends anywhere in a thread's. */
+  /* More units than a block has, and rows that end anywhere in a thread's units. */
   case_set_layout (c, layout_kind_by_name (kinds[index % 6]),
       random_int (random, 1, index % 12 < 6 ? 40 : 1500),
       random_int (random, 1, 20));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Samples that lie apart, to and from rows of them: each by itself is what the vectors are compared with. */
+/* Conversion between samples that are apart and rows of samples: the vectorised functions are
+ * compared with sample-by-sample ones. */
 #include "kerncheck.h"
 
 #include "sepconv/strided.h"
@@ -12,11 +13,11 @@
 #define MOST 300
 #define GUARD 80
 
-/* Rows end where memory that nobody may touch begins. */
+/* Memory with an inaccessible page after it, at which rows end. */
 typedef struct
 {
   uint8_t *pages;
-  size_t page, bytes; /* of memory before that */
+  size_t page, bytes; /* bytes of memory before that page */
 } Fence;
 
 static bool

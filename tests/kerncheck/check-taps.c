@@ -21,7 +21,7 @@ variance (const Taps *taps)
   return sum / total;
 }
 
-/* What all blurs are: a sum of 1, symmetric, nowhere negative, falling from the
+/* Properties of all blurs: the sum is 1; symmetric; never negative; decreasing from the
  * centre. */
 static void
 expect_blur (Check *check, const Taps *taps, int radius)
@@ -153,7 +153,7 @@ binomial_case (Check *check, Random *random, int index, const void *data)
       fabs (variance (&taps) - 2.0 * q * radius) < 1e-10 * (1.0 + radius),
       "the variance is %g where %g was expected", variance (&taps),
       2.0 * q * radius);
-  /* The coefficients of order 2*radius: each from its neighbour. */
+  /* The coefficients of order 2*radius, each computed from its neighbour. */
   for (int k = 1; index % 2 && k <= radius && radius <= 100; k++) {
     const double ratio = (2.0 * radius - k + 1.0) / k;
 
@@ -263,7 +263,7 @@ check_prewitt (Check *check, const void *data)
   expect_taps (check, "prewitt-y default", &y, ramp + 1, 3);
 }
 
-/* Radii and widths that a negative value stands for. */
+/* The radii and widths that negative values select. */
 static void
 check_defaults (Check *check, const void *data)
 {
@@ -272,7 +272,7 @@ check_defaults (Check *check, const void *data)
     double sigma_x, sigma_y;
     int radius_x, radius_y;
     int n_x, n_y;
-    double used_x, used_y; /* the sigmas meant */
+    double used_x, used_y; /* the resulting sigmas */
   } rows[] = {
     { 2.0, -1.0, -1, -1, 13, 13, 2.0, 2.0 },
     { 2.1, 0.5, -1, -1, 15, 5, 2.1, 0.5 },
@@ -308,7 +308,7 @@ check_defaults (Check *check, const void *data)
   }
 }
 
-/* The radius of a blur on a subsampled axis: rounded up. */
+/* The radius of a blur along a subsampled axis: rounded up. */
 static int
 subsampled (int radius, int sub)
 {
@@ -487,7 +487,7 @@ check_custom_errors (Check *check, const void *data)
   }
 }
 
-/* Normalized taps are finite and sum to 1, or there are none. */
+/* Normalized taps are finite and sum to 1, or are refused. */
 static void
 check_normalize_tiny (Check *check, const void *data)
 {
@@ -634,7 +634,7 @@ sum_of_terms (const Terms *terms)
   return sum;
 }
 
-/* The response to (x - x0)^2 + (y - y0)^2, at 0, as the sum over all products of taps. */
+/* The response at 0 to (x - x0)^2 + (y - y0)^2, as the sum over all products of taps. */
 static double
 response_to_bowl (const Terms *terms, double x0, double y0)
 {
@@ -699,7 +699,7 @@ check_gradients (Check *check, const void *data)
       expect_taps (check, rows[i].what, &terms->x[t], x.tap, x.n);
       expect_taps (check, rows[i].what, &terms->y[t], y.tap, y.n);
     }
-    /* Along y as along x. */
+    /* The taps along y equal those along x. */
     expect_taps (check, rows[i].what, &terms->y[1], terms->x[0].tap, 3);
     expect_taps (check, rows[i].what, &terms->x[1], terms->y[0].tap, 3);
   }
@@ -719,7 +719,8 @@ check_laplacian (Check *check, const void *data)
     const TapsSettings settings = {
       .kernel = TAPS_LAPLACIAN, .radius_x = radius, .radius_y = -1
     };
-    /* Of x^2, 2 by each derivative, and 4 by each factor of the smoothing on either axis. */
+    /* For x^2: 2 by each derivative, and 4 by each factor of the smoothing along either
+     * axis. */
     const double bowl = radius == 1 ? 4.0 : 4.0 * pow (4.0, 2 * radius - 1);
 
     if (!make_terms (check, terms, &settings, 2, 1))
@@ -776,7 +777,7 @@ log_case (Check *check, Random *random, int index, const void *data)
       expect_even (check, "x", &terms->x[t]);
       expect_even (check, "y", &terms->y[t]);
     }
-    /* The Laplacian of x^2 + y^2; what is cut off beyond 4 sigma is 1 % of it. */
+    /* The Laplacian of x^2 + y^2 is 4; the part cut off beyond 4 sigma is 1 % of it. */
     EXPECT (check, fabs (response_to_bowl (terms, 3.0, -2.0) - 4.0) < 0.05,
         "the response to a parabola is %g where 4 was expected",
         response_to_bowl (terms, 3.0, -2.0));
@@ -797,7 +798,7 @@ check_log (Check *check, const void *data)
   Taps x;
 
   check_cases (check, check->quick ? 20 : 100, log_case, data);
-  /* Subsampled by 2 it is that of half the sigma. */
+  /* Subsampled by 2, it equals that of half the sigma. */
   half.sigma_x = 3.0;
   half.radius_x = 12;
   if (make_terms (check, terms, &whole, 2, 1)) {
@@ -839,7 +840,7 @@ check_dog (Check *check, const void *data)
   free (terms);
 }
 
-/* Unsharp masking takes away a gaussian; kernels of one term are as taps_make() has them. */
+/* Unsharp masking subtracts a gaussian; kernels of one term equal those of taps_make(). */
 static void
 check_one_term (Check *check, const void *data)
 {
@@ -965,7 +966,7 @@ check_terms_errors (Check *check, const void *data)
   }
 }
 
-/* Sigmas and radii that kernels of several terms do not have. */
+/* Sigmas and radii that are invalid for kernels of several terms. */
 static void
 check_several_errors (Check *check, const void *data)
 {

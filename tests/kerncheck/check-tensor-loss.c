@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What tensor cores lose, as mathematics: the bound against models of what GPUs do; and what
- * methods take by it. */
+/* Rounding errors of tensor cores, as mathematics: the bound compared with models of GPUs; and the
+ * limits of the methods that use the bound. */
 #include "kerncheck.h"
 
 #include "cases.h"
@@ -14,8 +14,8 @@
 #define STEP TENSOR_LOSS_STEP
 #define MOST_STEPS (MOST_TAPS / STEP + 3)
 
-/* How many products are added at once, and of how many bits after the leading one of the
- * largest addend. Source: MMA-Sim, as in tensor-loss.h. */
+/* Number of products added at once, and number of bits kept after the leading one of the largest
+ * addend. Source: MMA-Sim, as in tensor-loss.h. */
 typedef struct
 {
   const char *name;
@@ -31,21 +31,22 @@ typedef enum
 {
   SAMPLES_FLAT,
   SAMPLES_RANDOM,
-  SAMPLES_EXTREME, /* by the signs of taps */
+  SAMPLES_EXTREME, /* chosen by the signs of the taps */
   N_SAMPLES
 } Samples;
 
-/* A pass: taps as halves in a window that begins `early` columns before the first of them. */
+/* A pass: FP16 taps in a window that begins `early` columns before the first tap. */
 typedef struct
 {
   int n, parts, early, steps;
   double half[MOST_PARTS][MOST_TAPS];
   double size[MOST_TAPS];
   int halves[MOST_TAPS];
-  double sample[MOST_PARTS][MOST_TAPS]; /* that each part is multiplied by */
+  double sample[MOST_PARTS][MOST_TAPS]; /* factors of each part */
 } Window;
 
-/* The exponent that an addend is aligned by: a product's is that of its factors. */
+/* The exponent by which an addend is aligned; that of a product is the sum of its factors'
+ * exponents. */
 static int
 exponent_of (double number, int least)
 {
@@ -81,7 +82,7 @@ add_products (const Model *model, double sum, const double *a, const double *b)
   return total == 0.0 ? 0.0 : cut_off (total, ilogb (total) - 23);
 }
 
-/* A whole pass, of which the columns of each step come in the order `order`. */
+/* A whole pass; `order` is the order of the columns in each step. */
 static double
 run_pass (
     const Model *model, const Window *window, const int *order, double start)
@@ -134,7 +135,7 @@ make_taps (Window *window, int kind, Random *random)
     window->half[0][i] = tap;
     sum += fabs (tap);
   }
-  /* As plans have those along x. */
+  /* As the taps of plans along x. */
   sum *= random_double (random, 0.5, 1.0);
   for (int i = 0; i < window->n; i++) {
     double rest = window->half[0][i] / sum;
@@ -172,7 +173,7 @@ norm_of_halves (const Window *window)
   return norm;
 }
 
-/* Samples in [low, high]: integers along a row, halves along a column. */
+/* Samples in [low, high]: integers along a row, FP16 along a column. */
 static void
 make_samples (Window *window, Samples samples, double low, double high,
     bool integers, Random *random)
@@ -190,7 +191,7 @@ make_samples (Window *window, Samples samples, double low, double high,
   }
 }
 
-/* The columns of a step in any order. */
+/* A random order of the columns of a step. */
 static void
 shuffle (int *order, Random *random)
 {
@@ -204,7 +205,7 @@ shuffle (int *order, Random *random)
   }
 }
 
-/* Runs the pass on all models; returns what is lost at most, in units of the bound. */
+/* Runs the pass on all models; returns the largest loss, in units of the bound. */
 static double
 expect_loss (Check *check, const Window *window, const TensorPass *pass,
     double start, const char *what, Random *random)
@@ -261,7 +262,7 @@ loss_case (Check *check, Random *random, int index, const void *data)
   worst[0] = fmax (
       worst[0], expect_loss (check, window, &pass, start, "rows", random));
 
-  /* The sums of rows with a norm of up to 2, and the offset of a gain of 1. */
+  /* Sums of rows with a norm of up to 2, and the offset for a gain of 1. */
   pass.sample = 2.0 * center;
   make_samples (window, samples, -pass.sample, pass.sample, false, random);
   start = 1024.0 + random_double (random, -2.0, 2.0) * center;
@@ -272,7 +273,7 @@ loss_case (Check *check, Random *random, int index, const void *data)
   free (window);
 }
 
-/* The bound holds, and is not idle either. */
+/* The bound holds, and is not far too large either. */
 static void
 check_loss (Check *check, const void *data)
 {
@@ -287,9 +288,9 @@ check_loss (Check *check, const void *data)
         worst[1]);
 }
 
-/* The window's taps as tensor_split_deep() has them, of sizes that add up to `norm` or a little less,
- * for sums of up to `gain` times the size of samples. `up`: each upper half is as much larger than its
- * tap as can be. `grain`: what all taps are multiples of, or 0. */
+/* Splits the window's taps as tensor_split_deep() does. Their sizes add up to `norm` or slightly
+ * less, and sums are at most `gain` times the size of samples. `up`: each hi part exceeds its tap
+ * by as much as possible. `grain`: all taps are multiples of this, or 0. */
 static TensorDeepSums
 make_deep_taps (Window *window, double norm, double gain, int exponent, bool up,
     double grain)
@@ -320,8 +321,8 @@ make_deep_taps (Window *window, double norm, double gain, int exponent, bool up,
   return sums;
 }
 
-/* Deep samples, or sums of them: the upper part is a multiple of `unit` from `least` to `most`, the
- * lower one from `low` to `high` and a multiple of `grain`, if that is not 0, and both are multiplied by
+/* Deep samples, or sums of them. The hi part is a multiple of `unit` from `least` to `most`. The lo
+ * part is from `low` to `high`, and a multiple of `grain` if that is not 0. Both are multiplied by
  * 2^exponent. */
 typedef struct
 {
@@ -367,8 +368,8 @@ swap_samples (Window *window)
   }
 }
 
-/* Expects the large sum, which begins with `start`, to lose nothing, and the small one no more than
- * `bound`. Returns what that loses at most, in units of the bound. */
+/* Expects the large sum, which begins with `start`, to lose nothing, and the small sum to lose at
+ * most `bound`. Returns the largest loss of the small sum, in units of the bound. */
 static double
 expect_deep_loss (Check *check, Window *window, double start, double bound,
     const char *what, Random *random)
@@ -385,7 +386,7 @@ expect_deep_loss (Check *check, Window *window, double start, double bound,
         - exact_pass (window, start);
     EXPECT (check, lost == 0.0, "%s, %s: the large sum lost %g", models[i].name,
         what, lost);
-    /* The upper half of a tap by the lower part of a sample, and the other way round. */
+    /* The hi part of a tap times the lo part of a sample, and vice versa. */
     window->parts = 2;
     swap_samples (window);
     lost = fabs (
@@ -400,14 +401,15 @@ expect_deep_loss (Check *check, Window *window, double start, double bound,
   return worst;
 }
 
-/* What products of taps and samples are multiples of, where lower halves of taps are 0. */
+/* The number that all products of taps and samples are multiples of, if the lo parts of taps are
+ * 0. */
 static double
 grain_of_products (const TensorDeepSums *sums, double grain)
 {
   return sums->lower > 0.0 ? 0.0 : grain;
 }
 
-/* Samples as sums of two halves, as tensor-deep-samples.cuh has them. */
+/* Samples split into FP16 hi and lo parts, as in tensor-deep-samples.cuh. */
 static void
 deep_case (Check *check, Random *random, int index, const void *data)
 {
@@ -419,11 +421,11 @@ deep_case (Check *check, Random *random, int index, const void *data)
   const double unit = tensor_deep_unit (depth);
   const Samples samples = (Samples) (index % N_SAMPLES);
   const bool up = random_chance (random, 30);
-  /* As small integers have, so that nothing is lost. */
+  /* As small integers have, which lose nothing. */
   const double grain = random_chance (random, 20)
       ? ldexp (1.0, -random_int (random, 1, 7))
       : 0.0;
-  /* Just below powers of two, too, where the least is to spare. */
+  /* Also just below powers of two, where the margin is smallest. */
   const int n = random_int (random, 1, 129);
   const double gain = up ? 1.999999 : random_double (random, 1.0, 2.0);
   const double all = up
@@ -456,7 +458,7 @@ deep_case (Check *check, Random *random, int index, const void *data)
       expect_deep_loss (
           check, window, start, ldexp (bound, -TENSOR_DEEP_Y), "rows", random));
 
-  /* Of such sums, results are codes. */
+  /* The results of these sums are codes. */
   sums = make_deep_taps (window, all / gain, all, TENSOR_DEEP_Y, up, grain);
   values = (DeepValues){ unit, -center * gain, center * gain, -0.5 * unit,
     0.5 * unit, -TENSOR_DEEP_Y, grain };
@@ -483,7 +485,7 @@ check_deep (Check *check, const void *data)
         worst[0], worst[1]);
 }
 
-/* Gaussians without gain are what methods on tensor cores are for. */
+/* Methods on tensor cores must support gaussians without gain. */
 static void
 expect_gaussians (
     Check *check, const SepconvMethod *method, const char *kind, int most_taps)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Frames that are filtered in the ring, by every way over the bus, in every
- * number of slices, at every depth: all must come out as from a plain run. */
+/* Frames filtered in the ring, by every way over the bus, in every number of slices, at
+ * every depth: all results must equal those of a plain run. */
 #include "kerncheck.h"
 
 #include "cases.h"
@@ -14,14 +14,14 @@
 #define MAX_DEPTH 8
 #define N_SOURCES 3
 #define N_TRANSFERS (RING_PAGEABLE + 1)
-/* Of transfer, pinned source and pinned result. */
+/* Combinations of transfer, pinned or pageable source, pinned or pageable result. */
 #define N_WAYS (4 * N_TRANSFERS)
 #define N_ROUTES (N_WAYS * RING_MAX_SLICES)
 #define ATTEMPTS 100
 
-/* Odd chroma, one row, memories of one row beside others, samples that share
- * rows, and rows of 64 bytes, which follow each other on the device, too; those of
- * 63 bytes seem to. */
+/* Odd chroma; one row; memories of one row beside others; samples that share rows. Rows
+ * of 64 bytes have no padding on the device; rows of 63 bytes only seem to have
+ * none. */
 static const struct
 {
   const char *layout;
@@ -46,7 +46,7 @@ typedef struct
   int slices;
 } Route;
 
-/* What frames are made of, and what they must come to. */
+/* Sources of frames, and their expected results. */
 typedef struct
 {
   Check *check;
@@ -56,25 +56,25 @@ typedef struct
   Case *c[N_BORDERS];
   Picture source[N_SOURCES];
   Picture expected[N_BORDERS][N_SOURCES];
-  SepconvPlan *plan; /* of the ring's frames: a plan has one stream */
+  SepconvPlan *plan; /* for the ring's frames: a plan has one stream */
 } Plant;
 
-/* One place in flight, with pictures that lie in pinned memory and others; and
- * the frame that is there. */
+/* A place for a frame in flight, with pinned and pageable pictures; and its current
+ * frame. */
 typedef struct
 {
   Plant *plant;
   Picture src[2], dst[2]; /* [pinned] */
   uint8_t *src_before;
-  uint8_t *dst_before[2]; /* as made */
+  uint8_t *dst_before[2]; /* as they were made */
 
   RingSlot *slot;
   RingFrame frame;
   Route route;
   int border, source;
-  bool spoilt; /* its source, since it was submitted */
+  bool spoilt; /* the source was overwritten after the submit */
   int done[IMAGE_MAX_MEMORIES];
-  int parts; /* computed */
+  int parts; /* computed so far */
   int ready[IMAGE_MAX_MEMORIES];
 } Berth;
 
@@ -97,8 +97,8 @@ fill_rows (const Image *image, int value)
           image->memory[m].row_bytes);
 }
 
-/* The taps along y that frames in parts depend on: few, more than there are rows,
- * even; or any. */
+/* Chooses the taps along y, which matter for frames in parts: few, more than there are
+ * rows, an even number; or leaves them random. */
 static void
 choose_taps (Case *c, int kind, Random *random)
 {
@@ -133,7 +133,7 @@ make_case (Plant *plant, Case *c, int border, int kind, Random *random)
   return false;
 }
 
-/* The methods of a backend in this build take turns. */
+/* Method number n of a backend in this build, modulo their number. */
 static const SepconvMethod *
 nth_method (Backend backend, int n)
 {
@@ -147,7 +147,7 @@ nth_method (Backend backend, int n)
   return found[n % count];
 }
 
-/* A case of each border for a method; few take all layouts. */
+/* Makes a case of each border for a method; few methods support all layouts. */
 static bool
 make_cases (Plant *plant, const Case *base, int index, Random *random)
 {
@@ -171,7 +171,7 @@ make_cases (Plant *plant, const Case *base, int index, Random *random)
   return EXPECT (plant->check, false, "no method supports this");
 }
 
-/* Whole frames by a plain run, which must be what sepconv.h promises. */
+/* Computes whole frames with a plain run, which must be correct by sepconv.h. */
 static bool
 compute_expected (Plant *plant, int border, SepconvPlan *plan)
 {
@@ -301,8 +301,8 @@ berth_end (Berth *berth)
   }
 }
 
-/* Parts come in order, memory by memory, and each knows what the ones before it
- * left. */
+/* Parts arrive in order, memory by memory, and each gets the progress of the parts
+ * before it. */
 static void
 expect_part (const Berth *berth, const RingPart *part)
 {
@@ -397,11 +397,11 @@ submit (Ring *ring, Berth *berth, const Route *route, Random *random)
     free (berth->src_before);
     return false;
   }
-  /* Copied by now, says ring.h. */
+  /* By ring.h, the source has been copied by now. */
   berth->spoilt = route->transfer == RING_PINNED && !route->src_pinned;
   if (berth->spoilt)
     fill_rows (&src->image, random_int (random, 0, 255));
-  /* The frame's description need not stay, either. */
+  /* The frame's description need not be kept either. */
   memset (&berth->frame, 0x7f, sizeof berth->frame);
   return true;
 }
@@ -424,7 +424,7 @@ describe (Check *check, const Berth *berth, int depth)
       border_name (c->spec.border), c->x[0].n, c->y[0].n);
 }
 
-/* Waits for a frame and judges it; its place is free then. */
+/* Waits for a frame and judges it; its place is free afterwards. */
 static void
 finish (Ring *ring, Berth *berth, int depth)
 {
@@ -455,7 +455,7 @@ finish (Ring *ring, Berth *berth, int depth)
 
 typedef struct
 {
-  int submitted, finished, copied; /* frames; those that went up and down */
+  int submitted, finished, copied; /* frames; frames that went up and down */
   int peak;
 } Count;
 
@@ -500,12 +500,12 @@ shuffle (int *numbers, int n, Random *random)
   }
 }
 
-/* All routes through one ring, mixed, which is kept full but for now and then. */
+/* All routes through one ring, mixed; the ring is kept full most of the time. */
 static void
 pass_routes (Check *check, Ring *ring, Plant *plant, Berth *berths, int depth,
     Random *random)
 {
-  /* Quick: every way once, in slices by chance. */
+  /* Quick: every way once, with a random number of slices. */
   const int n = check->quick ? N_WAYS : N_ROUTES;
   Count count = { 0, 0, 0, 0 };
   int order[N_ROUTES];
@@ -550,7 +550,7 @@ static void
 transfer_case (Check *check, Random *random, int index, const void *data)
 {
   const int depth = depth_of (index);
-  /* Over all cases, every depth meets every size. */
+  /* Over all cases, every depth is combined with every size. */
   const int size = (index + index / MAX_DEPTH) % N_SIZES;
   Plant *plant = kerncheck_alloc (sizeof *plant);
   Berth *berths = kerncheck_alloc (sizeof *berths * MAX_DEPTH);
@@ -577,7 +577,7 @@ transfer_case (Check *check, Random *random, int index, const void *data)
   free (plant);
 }
 
-/* Without a GPU, ways and slices make no difference: one size for each depth. */
+/* Without a GPU, transfers and slices make no difference: one size for each depth. */
 static void
 check_transfers (Check *check, const void *data)
 {

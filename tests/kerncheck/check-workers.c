@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Workers: that each item is handled once, by as many threads as were wanted. */
+/* Workers: each item is handled once, by the wanted number of threads. */
 #include "kerncheck.h"
 
 #include "workers.h"
@@ -20,7 +20,7 @@ typedef struct
   atomic_int handled[MAX_ITEMS];
   atomic_bool at_work[WORKERS_MAX];
   atomic_int bad_parts;   /* empty, too large, or not within [0, n) */
-  atomic_int bad_workers; /* no such worker, or one at two parts at once */
+  atomic_int bad_workers; /* invalid number, or in two parts at once */
 } Tally;
 
 static void
@@ -101,7 +101,7 @@ check_run (Check *check, const void *data)
   check_cases (check, 5, run_case, data);
 }
 
-/* Threads of this process. */
+/* Number of threads of this process. */
 static int
 count_threads (void)
 {
@@ -116,8 +116,8 @@ count_threads (void)
   return n;
 }
 
-/* A thread that has been joined may be seen for a moment, under qemu for a longer one: those of checks
- * before this one are gone when their number has stayed the same for a while. */
+/* A joined thread may be visible for a moment, under qemu for longer: waits until the number has
+ * not changed for a while, so that threads of earlier checks are gone. */
 static int
 settled_threads (void)
 {
@@ -173,7 +173,7 @@ done:
   free (tally);
 }
 
-/* `limit` bounds what the machine's cores give, and nothing else does. */
+/* The number of workers is bounded by `limit` and by the machine's cores, and by nothing else. */
 static void
 check_limit (Check *check, const void *data)
 {
@@ -224,7 +224,7 @@ count_on_thread (void *check)
   return (void *) (intptr_t) count_new (check);
 }
 
-/* workers_limit() bounds those of its thread, and only as long as it is set. */
+/* workers_limit() bounds the workers of its own thread, as long as it is set. */
 static void
 check_thread_limit (Check *check, const void *data)
 {

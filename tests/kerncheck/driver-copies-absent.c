@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* driver-copies on a real driver, which does not count. */
+/* driver-copies for a real driver, which does not count. */
 #include "driver-copies.h"
 
 bool

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* driver-copies: how many copies the driver was asked for. */
+/* driver-copies: the number of copies that the driver was asked for. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Since the program began. False: this driver does not count them. */
+/* Counts from the start of the program. False: this driver does not count copies. */
 bool driver_copies (uint64_t *n);
 
 #ifdef __cplusplus

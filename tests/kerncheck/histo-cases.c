@@ -20,7 +20,7 @@ histo_case_select_all (HistoCase *c)
     c->spec.channels[p] = (1u << c->layout.plane[p].channels) - 1;
 }
 
-/* Any channels, but some. */
+/* Selects random channels, at least one. */
 static void
 select_some (HistoCase *c, Random *random)
 {
@@ -128,8 +128,8 @@ histo_expect_counts (Check *check, const HistoSpec *spec, const Image *image,
   return ok;
 }
 
-/* The bin of each code: the next begins where the code's share of all codes reaches
- * the bin's share of all bins. To be freed by the caller. */
+/* The bin of each code: a bin begins where the code's share of all codes reaches the
+ * bin's share of all bins. The caller frees the array. */
 static int *
 walk_bins (int depth, int bins)
 {

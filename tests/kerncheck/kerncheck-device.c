@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The GPU that checks share, for as long as none needs it closed. */
+/* The GPU that checks share, until one needs it closed. */
 static Device shared;
 
 bool
@@ -47,7 +47,7 @@ device_close (void)
     device_shut (&shared);
 }
 
-/* The shared GPU, with its context pushed. */
+/* Opens the shared GPU, with its context pushed. */
 static bool
 enter_gpu (Check *check, Device *device)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* kerncheck-random: numbers that the same seed gives again, on every machine. */
+/* kerncheck-random: random numbers; the same seed gives the same numbers on every
+ * machine. */
 #pragma once
 
 #include <stdbool.h>

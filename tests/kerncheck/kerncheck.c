@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* kerncheck: checks the engine, and with --bench measures it. One binary, for
- * machines with and without GPU.
+/* kerncheck: checks the engine, and benchmarks it with --bench. One binary for machines with
+ * and without a GPU.
  *
- * Exit status: 0 when nothing failed, 1 when a check did, 2 for bad options. */
+ * Exit status: 0 when nothing failed, 1 when a check failed, 2 for invalid options. */
 #include "kerncheck.h"
 
 #include "bench-run.h"
@@ -17,7 +17,7 @@
 #include <time.h>
 
 #define MAX_CHECKS 2048
-/* A check that fails this many cases has said enough. */
+/* A check stops after this many failed cases. */
 #define MAX_FAILED_CASES 3
 /* The low bits of a case's seed are its index. */
 #define INDEX_BITS 20
@@ -33,12 +33,12 @@ typedef struct
 
 typedef struct
 {
-  const char *name; /* or the beginning of names */
+  const char *name; /* full name, or a prefix of names */
   bool exact;
   const SepconvMethod *method;
   bool list, quick, verbose, one_case;
   int iterations;
-  int part, parts; /* every parts-th check that is meant, from this on */
+  int part, parts; /* run every parts-th selected check, from this one on */
   uint64_t seed, case_seed;
 } Options;
 
@@ -212,8 +212,8 @@ is_meant (const Entry *entry, const Options *options)
       && (options->method == NULL || entry->method == options->method);
 }
 
-/* False if that leaves none. Neighbours, which take about as long as each other, go
- * to different parts. */
+/* Selects checks; returns false if there are none. Neighbours, which take about the same time,
+ * go to different parts. */
 static bool
 select_checks (const Options *options)
 {
@@ -228,7 +228,7 @@ select_checks (const Options *options)
   return any;
 }
 
-/* A whole name selects its check only, not also those whose names go on. */
+/* A full name selects only its check, not also checks whose names begin with it. */
 static bool
 names_a_check (const char *name)
 {
@@ -324,7 +324,7 @@ parse_number (const char *text, uint64_t *number)
   return errno == 0 && end != text && *end == '\0' && text[0] != '-';
 }
 
-/* "2/3": the second of three. */
+/* Parses "2/3": the second of three parts. */
 static bool
 parse_part (Options *options, const char *text)
 {
@@ -412,8 +412,8 @@ usage (void)
       "  --part K/N       only every Nth of these checks, from the Kth on\n");
 }
 
-/* Takes --isa and --lower-only out of the options. False: there is no such instruction set, or
- * none is named; `skips`: this processor does not have it, or it is none that is lower. */
+/* Removes --isa and --lower-only from the options. False: the instruction set is unknown or
+ * missing. *skips: this processor does not have it, or it is not lower than the best. */
 static bool
 take_isa (int *argc, char **argv, bool *skips)
 {

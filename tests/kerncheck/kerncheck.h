@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* kerncheck: what a check is, and how it says that something is wrong.
+/* kerncheck: what a check is, and how it reports failures.
  *
- * A check is a named function. What is random in it comes in cases: each case
- * has a seed of its own, which a failure prints and --case-seed replays. */
+ * A check is a named function. Its random part comes in cases: each case has its own
+ * seed, which a failure prints and --case-seed replays. */
 #pragma once
 
 #include "kerncheck-random.h"
@@ -10,13 +10,13 @@
 
 #include <stddef.h>
 
-/* The check that is running; one at a time. Not for use by other threads than
- * the one that runs the check: threads hand their verdict back to it. */
+/* The check that is running; there is one at a time. Used only by the thread that runs
+ * the check; other threads pass their verdicts to that thread. */
 typedef struct
 {
   const char *name;
   bool quick;   /* small cases only */
-  bool verbose; /* also tell every case, and every failure of a case */
+  bool verbose; /* also print every case and each of its failures */
   int iterations;
   uint64_t seed;
   bool one_case; /* only the case with this seed */
@@ -24,26 +24,26 @@ typedef struct
 
   bool in_case;      /* check_cases() is running one */
   char what[1024];   /* the parameters of the current case */
-  char skipped[400]; /* why, or empty */
+  char skipped[400]; /* reason, or empty */
   int cases;         /* begun */
   int unsupported;   /* cases that the method rightly declined */
-  int failed_cases;  /* in which something was wrong */
-  bool case_failed;  /* the current one */
+  int failed_cases;  /* cases with a failure */
+  bool case_failed;  /* the current case has one */
 } Check;
 
 typedef void (*CheckFunction) (Check *check, const void *data);
-/* `index` counts the cases of one check from 0, so that a check can go through
- * all borders, say, and leave the rest to chance. */
+/* `index` counts the cases of one check from 0: a check can step through all borders,
+ * for example, and leave the rest to chance. */
 typedef void (*CheckCase) (
     Check *check, Random *random, int index, const void *data);
 
-/* Adds a check to the table. `data` stays the caller's and must live on;
- * `method` is the one that --method would select it by, or NULL. */
+/* Adds a check to the table. `data` belongs to the caller and must stay valid. `method`
+ * is the method by which --method selects the check, or NULL. */
 void kerncheck_add (CheckFunction function, const void *data,
     const SepconvMethod *method, const char *format, ...)
     __attribute__ ((format (printf, 4, 5)));
 
-/* One for each check-*.c: adds its checks. */
+/* Each check-*.c has one of these; it adds the checks of that file. */
 void check_taps_add (void);
 void check_image_add (void);
 void check_beside_add (void);
@@ -76,18 +76,18 @@ void check_hostclock_add (void);
 void check_memo_add (void);
 void check_bitpack_add (void);
 
-/* Runs n cases times --iterations, or only the one to be replayed; stops early
- * when several have failed. */
+/* Runs n times --iterations cases, or only the one to be replayed. Stops early after
+ * several failures. */
 void check_cases (Check *check, int n, CheckCase function, const void *data);
 
-/* Tells the parameters of the current case, in case it fails. */
+/* Sets the parameters of the current case, which a failure prints. */
 void check_describe (Check *check, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
 
-/* Says that the check cannot run here, and why. */
+/* Reports that the check cannot run here, and why. */
 void check_skip (Check *check, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
-/* Does so after check_cases() when the method declined every case. */
+/* After check_cases(): skips the check when the method declined every case. */
 void check_skip_unsupported (Check *check, const char *method);
 
 bool check_expect (Check *check, bool ok, const char *file, int line,
@@ -101,13 +101,13 @@ bool check_expect (Check *check, bool ok, const char *file, int line,
 bool check_expect_fault (Check *check, bool failed, const Fault *fault,
     FaultKind kind, const char *file, int line, const char *what);
 
-/* Expects that a call failed with a fault of the kind and a sentence that says
- * why; `what` names what should have been refused. */
+/* Expects that a call failed with a fault of this kind and a sentence; `what` names the
+ * input that should have been refused. */
 #define EXPECT_FAULT(check, failed, fault, kind, what) \
   check_expect_fault ( \
       (check), (failed), (fault), (kind), __FILE__, __LINE__, (what))
 
-/* Clears a fault to a state that no failing function may leave it in. */
+/* Sets a fault to a state in which no failing function may leave it. */
 static inline void
 fault_clear (Fault *fault)
 {
@@ -115,6 +115,5 @@ fault_clear (Fault *fault)
   fault->message[0] = fault->detail[0] = '\0';
 }
 
-/* Memory that is always there: a checker has nothing better to do than to end
- * when it is not. Zeroed. */
+/* Allocates zeroed memory; ends the program when there is none. */
 void *kerncheck_alloc (size_t bytes);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What the header allows a table's quotient to be off by, and interpolation. */
+/* Errors of a table's quotient that the header allows, and of interpolation. */
 #define QUOTIENT_ERROR 0.02
 #define INTERPOLATION_ERROR 0.01
 
@@ -113,7 +113,7 @@ bin_of (const EqualizeSpec *spec, int code)
       - spec->black;
 }
 
-/* There and back again, until inside. */
+/* Mirrors a coordinate until it is inside. */
 static int
 mirror (int i, int n)
 {
@@ -163,7 +163,7 @@ count_tile (const EqualizeOracle *oracle, const EqualizeSpec *spec,
   }
 }
 
-/* The frame's own code of a bin, of counts `sum` up to it. */
+/* The code of a bin by the frame alone; `sum` is the count up to the bin. */
 static Range
 frame_code (const EqualizeOracle *oracle, const EqualizeSpec *spec, double sum,
     double lowest, int bin)
@@ -182,7 +182,7 @@ frame_code (const EqualizeOracle *oracle, const EqualizeSpec *spec, double sum,
   };
 }
 
-/* a + share (b - a), for the ends of two ranges. */
+/* a + share (b - a), for both ends of two ranges. */
 static Range
 between (Range a, Range b, double share)
 {
@@ -210,14 +210,14 @@ follow_tile (EqualizeOracle *oracle, const EqualizeSpec *spec, bool first,
     sum += counts[i];
     state[i] =
         between (state[i], frame_code (oracle, spec, sum, lowest, i), follow);
-    /* Rounded to so many bits. */
+    /* Rounding error of the stored state. */
     state[i].low -= follow < 1.0 ? 0x1p-17 : 0.0;
     state[i].high += follow < 1.0 ? 0x1p-17 : 0.0;
   }
   free (counts);
 }
 
-/* F of the header, rounded. */
+/* The header's F, rounded. */
 static Range
 table_code (
     const EqualizeOracle *oracle, const EqualizeSpec *spec, int tile, int code)
@@ -231,7 +231,7 @@ table_code (
       Range){ floor (mixed.low + 0.5 - 1e-9), floor (mixed.high + 0.5 + 1e-9) };
 }
 
-/* The tile on one side of a pixel, and how much that on the other counts. */
+/* The tile on one side of a pixel, and the share of the tile on the other side. */
 static int
 tile_before (int i, int tile, double *share)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* oracle-equalize: what equalize.h promises, computed naively in double precision,
- * tile by tile and pixel by pixel, with bounds instead of roundings. */
+/* oracle-equalize: the result that equalize.h promises, computed naively in double
+ * precision, tile by tile and pixel by pixel, with bounds instead of rounding. */
 #pragma once
 
 #include "equalize.h"
 
-/* Where a number may lie. */
+/* Bounds of a number. */
 typedef struct
 {
   double low, high;
@@ -18,10 +18,10 @@ EqualizeOracle *equalize_oracle_new (
     const EqualizeSpec *spec, const Image *layout);
 void equalize_oracle_free (EqualizeOracle *oracle);
 
-/* The next frame, or after a reset the first: fills the luma of every pixel, and
- * within what its new code is, [height][width] each. */
+/* Processes the next frame; after a reset, the first. Fills [height][width] each: the
+ * luma of every pixel, and the bounds of its new code. */
 void equalize_oracle_run (EqualizeOracle *oracle, const EqualizeSpec *spec,
     bool first, const Image *src, int *luma, Range *mapped);
 
-/* The plane that luma has its size and depth from. */
+/* The plane that gives luma its size and depth. */
 int equalize_oracle_plane (const EqualizeSpec *spec);

@@ -9,18 +9,18 @@
 #include <string.h>
 
 #define MOST 65535.0
-/* Of sums in single precision, in codes. */
+/* Error of sums in single precision, in codes. */
 #define SUM_ERROR 0.02
-/* Of this file's own divisions. */
+/* Error of this file's divisions. */
 #define TINY 1e-6
 
-/* From the least to the largest that is right. */
+/* The smallest and the largest correct number. */
 typedef struct
 {
   double low, high;
 } Span;
 
-/* The picture as the oracle sees it. */
+/* The picture, and its intermediate results. */
 typedef struct
 {
   const LightSpec *spec; /* with T for its table */
@@ -98,7 +98,7 @@ code_at (const Scene *scene, LightRole role, int x, int y)
       scene->src, scene->plane[role], scene->channel[role], x, y);
 }
 
-/* The chroma sample of a pixel, less neutral. */
+/* The chroma sample of a pixel, minus neutral. */
 static double
 chroma_at (const Scene *scene, LightRole role, int x, int y)
 {
@@ -119,7 +119,7 @@ nearest (double value)
   return floor (value + 0.5);
 }
 
-/* The index of the table for red (0), green or blue of YUV. */
+/* The table index of red (0), green or blue of YUV. */
 static double
 yuv_index (const Scene *scene, int color, int x, int y)
 {
@@ -218,7 +218,7 @@ border_code (const Scene *scene, int plane)
 
 /* ---- the filter ---- */
 
-/* The integers less than 1 from a number that is right, or from another one. */
+/* The integers that are less than 1 from either of the two correct numbers. */
 static Span
 span_of (const Oracle *oracle, size_t i)
 {
@@ -271,7 +271,7 @@ divide (Span color, Span alpha)
   return result;
 }
 
-/* The results of a colour at a pixel, as shares of T's entries. */
+/* Results of a colour at a pixel, as shares of T's entries. */
 static Span
 share_at (const Scene *scene, int color, int x, int y)
 {
@@ -313,7 +313,7 @@ judge_code (Verdict *verdict, const Scene *scene, LightRole role, int x, int y,
   verdict->ok = false;
 }
 
-/* An angle, by its distance round the circle. */
+/* Judges an angle by its distance on the circle. */
 static void
 judge_angle (Verdict *verdict, const Scene *scene, LightRole role, int color,
     int x, int y)
@@ -375,7 +375,7 @@ judge_alpha (Verdict *verdict, const Scene *scene)
     }
 }
 
-/* A weighted sum of what g may be. */
+/* A weighted sum of the possible values of g. */
 static Span
 weigh (const Span g[3], const double weight[3])
 {
@@ -485,7 +485,7 @@ judge_copies (Verdict *verdict, const Scene *scene)
     }
 }
 
-/* T, to be freed; NULL: there is none. */
+/* Makes T, which the caller frees; NULL: there is none. */
 static uint16_t *
 make_table (const LightSpec *spec)
 {

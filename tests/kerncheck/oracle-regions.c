@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How near to a half a weight in 65536ths may come before it counts as either side. */
+/* A weight in 65536ths that is this close to a half may be rounded either way. */
 #define DOUBT 0.01
 
 typedef struct
@@ -23,13 +23,13 @@ typedef struct
   const RegionsSpec *spec;
   const Image *src;
   int plane, channel, width, height;
-  int pixels_x, pixels_y; /* of a sample */
+  int pixels_x, pixels_y; /* pixels per sample */
 } Problem;
 
-/* A fill of all samples: codes, and how far they may be off. */
+/* A fill of all samples: codes and their tolerances. */
 typedef struct
 {
-  double sigma; /* that it was made for */
+  double sigma; /* that it was computed for */
   double *code, *allowed;
 } Fill;
 
@@ -90,7 +90,8 @@ weight_of_pixel (const RegionsSpec *spec, const Grown *region, int x, int y)
       : fmaxl (0.0L, 1.0L - d / ((long double) spec->feather * region->s));
 }
 
-/* The weight of a sample, by trying all its pixels for the one nearest to the centre. */
+/* The weight of a sample, found by trying all its pixels for the one nearest to the
+ * centre. */
 static long double
 weight_of_sample (const Problem *problem, const Grown *region, int x, int y)
 {
@@ -148,7 +149,7 @@ fill_filtered (const Problem *problem, Fill *fill)
     fill->code[i] = 0.5 * (oracle.exact[i] + oracle.other[i]);
     fill->allowed[i] =
         oracle.allowed[i] + 0.5 * fabs (oracle.exact[i] - oracle.other[i]);
-    /* An angle near 0 may as well be one near a whole turn. */
+    /* An angle near 0 may also be near a full turn. */
     if (filter.combine == SEPCONV_DIRECTION
         && (fill->code[i] < fill->allowed[i]
             || fill->code[i] + fill->allowed[i] > full))
@@ -158,7 +159,7 @@ fill_filtered (const Problem *problem, Fill *fill)
   free (taps);
 }
 
-/* Where the block of sample i begins, if the first block begins at `first`. */
+/* First index of the block of sample i, if the first block begins at `first`. */
 static int
 block_start (int i, int first, int size)
 {
@@ -222,7 +223,7 @@ make_fill (const Problem *problem, const Grown *region, Fill *fill)
   }
 }
 
-/* Whether a weight of the sample can be other than 0, and is worth working out. */
+/* Whether the sample's weight can differ from 0; otherwise it need not be computed. */
 static bool
 may_reach (const Problem *problem, const Grown *region, int x, int y)
 {
@@ -269,7 +270,7 @@ add_region (const Problem *problem, const Grown *region, Fill *fill,
     }
 }
 
-/* What the picture is before its first region. */
+/* The picture before the first region is applied. */
 static void
 begin (const Problem *problem, Fill *fill, RegionsExpected *expected)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* oracle-regions: what regions.h promises, computed sample by sample in doubles. It shares nothing
- * with the engine but structs, the taps that a strength makes, and the filter's own oracle. */
+/* oracle-regions: the result that regions.h promises, computed sample by sample in doubles. Only
+ * structs, the taps of a strength and the filter's own oracle are shared with the engine. */
 #pragma once
 
 #include "regions.h"
 
-/* Of a sample: the code that is expected, and by how much another may differ. */
+/* Of one sample: the expected code and its tolerance. */
 typedef struct
 {
   double code, allowed;

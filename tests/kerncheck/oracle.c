@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Products that oracle_compute() may spend on the direct sum. */
+/* Most products for the direct sum in oracle_compute(). */
 #define DIRECT_LIMIT 300000.0
 
 /* The next coordinate outward from one at or beyond the line's end. */
@@ -55,7 +55,7 @@ oracle_walk (int *map, int n, int before, int after, SepconvBorder border)
     map[k] = at = step_outward (at, &direction, n, border);
 }
 
-/* One term over one channel of one image, with its borders walked. */
+/* One term for one channel of one image, with its borders walked. */
 typedef struct
 {
   const ImageMemory *memory;
@@ -63,7 +63,7 @@ typedef struct
   const Taps *x, *y;
   int channel, width, height;
   double zero, border_value;
-  int *columns, *rows; /* for coordinates from -nx/2 and from -ny/2 on */
+  int *columns, *rows; /* for coordinates from -nx/2 and -ny/2 on */
 } Problem;
 
 static void
@@ -98,7 +98,7 @@ problem_end (Problem *problem)
   free (problem->rows);
 }
 
-/* in(x, y) - zero, where -1 is outside. */
+/* in(x, y) - zero; index -1 is outside. */
 static double
 level_at (const Problem *problem, int x, int y)
 {
@@ -117,14 +117,14 @@ level_at (const Problem *problem, int x, int y)
   return (double) (raw >> plane->shift) - problem->zero;
 }
 
-/* How many sums lie in registers at a time: compilers keep those of plain loops in memory, and all
- * checks together took a third longer. */
+/* Number of sums kept in registers. Compilers keep the sums of plain loops in memory, with which
+ * all checks together took a third longer. */
 #define AT_ONCE 8
 
 typedef double Pair
     __attribute__ ((vector_size (16), aligned (8), may_alias));
 
-/* to[x] = the sum over i of tap i * from[i][x]. Each of `from` has AT_ONCE numbers more. */
+/* to[x] = the sum over i of tap i * from[i][x]. Each row of `from` is AT_ONCE numbers longer. */
 static void
 sum_weighted (
     const Taps *taps, const double *const *from, size_t width, double *to)
@@ -156,7 +156,7 @@ sum_two_pass (const Problem *problem)
   const double *from[TAPS_MAX];
   double *sums, *line, *out;
 
-  /* One row more: the row sums of a row that is all border. */
+  /* One more row: the row sums of a row that is all border. */
   sums = kerncheck_alloc (sizeof (double) * (w * (h + 1) + AT_ONCE));
   line = kerncheck_alloc (
       sizeof (double) * (w + (size_t) problem->x->n + AT_ONCE));
@@ -182,7 +182,7 @@ sum_two_pass (const Problem *problem)
   return out;
 }
 
-/* The same as it is written. */
+/* The same by the definition. */
 static double *
 sum_direct (const Problem *problem)
 {
@@ -206,15 +206,15 @@ clamp (double value, double full)
   return value < 0.0 ? 0.0 : value > full ? full : value;
 }
 
-/* What is the same for all samples of a channel. */
+/* Parameters that all samples of a channel share. */
 typedef struct
 {
   const SepconvSpec *spec;
   double full, zero, offset;
 } Finish;
 
-/* Fills expected[0] and expected[1], which differ where a difference is as near to the
- * threshold as the rounding of a method can take it. */
+/* Fills expected[0] and expected[1]. They differ where the difference is so close to the threshold
+ * that a method's rounding error decides. */
 static void
 finish_unsharp (const Finish *finish, double in, double blurred, double allowed,
     double *expected)
@@ -232,7 +232,7 @@ finish_unsharp (const Finish *finish, double in, double blurred, double allowed,
       fabs (beyond) < allowed ? kept + sharp - expected[0] : expected[0];
 }
 
-/* The values before rounding: of a sum of terms, or as sepconv.h combines them. */
+/* The values before rounding: of a sum of terms, or combined as sepconv.h defines. */
 static void
 finish (const Finish *how, double in, const double terms[2], double allowed,
     double *expected)
@@ -309,7 +309,7 @@ compute (Oracle *oracle, const SepconvSpec *spec, const Image *src, int plane,
         both, allowed, expected);
     oracle->exact[i] = expected[0];
     oracle->other[i] = expected[1];
-    /* An angle is off by as much as terms are, whose own error is within `allowed`. */
+    /* The error of an angle is determined by that of its terms, which is within `allowed`. */
     oracle->allowed[i] = 0.5 + allowed;
     if (spec->combine == SEPCONV_DIRECTION && norm > 0.0)
       oracle->allowed[i] += size <= 2.0 * allowed

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* oracle: what sepconv.h promises, computed the long way.
+/* oracle: the result that sepconv.h promises, computed naively.
  *
- * Double precision, no tricks, and nothing shared with the engine but its
- * structs: borders are walked step by step instead of computed. */
+ * Double precision, without optimisations. Only structs are shared with the engine;
+ * borders are walked step by step instead of computed. */
 #pragma once
 
 #include "sepconv.h"
 
-/* Which sample of a line of n each coordinate stands for: map[k] for coordinate
- * k - before, k in [0, before + n + after); -1 is the border constant. */
+/* Maps coordinates to samples of a line of n: map[k] is the sample for coordinate k -
+ * before, k in [0, before + n + after); -1 is the border constant. */
 void oracle_walk (int *map, int n, int before, int after, SepconvBorder border);
 
 /* The results of a selected channel before rounding, clamped to the code range, each
@@ -16,20 +16,21 @@ void oracle_walk (int *map, int n, int before, int after, SepconvBorder border);
 typedef struct
 {
   double *exact;
-  /* Likewise right: differs from `exact` only at UNSHARP's threshold. */
+  /* Also correct: differs from `exact` only next to UNSHARP's threshold. */
   double *other;
-  /* By less than so much may a result be off; of DIRECTION round the circle of codes. */
+  /* A correct result is off by less than this; for DIRECTION, measured on the circle of
+   * codes. */
   double *allowed;
 } Oracle;
 
-/* Fill an oracle, to be cleared by the caller. The two compute the same sum: as
- * two passes, or as it is written, which only small images can afford. */
+/* Each fills an oracle, which the caller clears. Both compute the same sum: in two
+ * passes, or directly by its definition, which is affordable for small images only. */
 void oracle_two_pass (Oracle *oracle, const SepconvSpec *spec, const Image *src,
     int plane, int channel);
 void oracle_direct (Oracle *oracle, const SepconvSpec *spec, const Image *src,
     int plane, int channel);
 
-/* One of these, by effort. */
+/* Chooses one of the two by effort. */
 void oracle_compute (Oracle *oracle, const SepconvSpec *spec, const Image *src,
     int plane, int channel);
 

@@ -18,11 +18,11 @@ typedef enum
   LINE
 } What;
 
-/* What is on a pixel of the canvas. */
+/* The paint of a pixel of the canvas. */
 typedef struct
 {
   What what;
-  int components; /* of BARS and OUTLINE: a bit for each */
+  int components; /* mask of the components of BARS and OUTLINE */
 } Paint;
 
 typedef struct
@@ -32,7 +32,7 @@ typedef struct
   Paint *pixels; /* [frame_height][frame_width] */
 } Canvas;
 
-/* A graph on the canvas, with the components from `first` on. */
+/* A graph on the canvas; its first component is number `first`. */
 typedef struct
 {
   int left, top, width, height, bars;
@@ -68,14 +68,14 @@ static uint64_t
 step_count (
     const OverlaySpec *spec, const uint64_t *counts, int depth, int step)
 {
-  /* Of more bins than codes, most count nothing. */
+  /* With more bins than codes, most bins are empty. */
   if (spec->bins > 1 << depth)
     return counts[(int64_t) step * spec->bins / (1 << depth)];
   return counts[step];
 }
 
-/* Column and step are both cut into parts: n of them are a column wide, and as many
- * as the graph has columns a step. */
+/* Columns and steps are cut into parts of equal size: a column has as many parts as
+ * there are steps, and a step as many as there are columns. */
 static uint64_t
 column_level (const OverlaySpec *spec, const uint64_t *counts, int depth,
     int width, int column)
@@ -92,7 +92,7 @@ column_level (const OverlaySpec *spec, const uint64_t *counts, int depth,
   return sum * ONE / (uint64_t) n;
 }
 
-/* In doubles, which hold all numbers in it. */
+/* In doubles, which represent all these numbers exactly. */
 static double
 log2_in_lines (double v)
 {
@@ -119,7 +119,7 @@ bar_height (const OverlaySpec *spec, uint64_t level, uint64_t largest, int rows)
   return height < 1.0 ? 1 : (int) height;
 }
 
-/* The heights of all components' columns: [component][graph_width]. */
+/* Heights of all components' columns: [component][graph_width]. */
 static int *
 all_heights (const Canvas *canvas, const Image *image, int width, int rows)
 {
@@ -185,8 +185,7 @@ paint_bars (const Canvas *canvas, const Graph *graph, const int *height)
         add_component (canvas, graph->left + i, floor_y - 1 - row, BARS, k);
 }
 
-/* A bar's pixels that are not `outline` pixels away from all that is no bar, straight
- * up or beside it. */
+/* Pixels of a bar within `outline` pixels of its top or its sides. */
 static void
 paint_outlines (const Canvas *canvas, const Graph *graph, const int *height)
 {
@@ -207,7 +206,7 @@ paint_outlines (const Canvas *canvas, const Graph *graph, const int *height)
       }
 }
 
-/* A triangle whose tip is at column `tip` and which grows in direction `step`. */
+/* A triangle with its tip at column `tip`, which grows in direction `step`. */
 static void
 paint_mark (const Canvas *canvas, const Graph *graph, int tip, int step, int k)
 {
@@ -220,7 +219,8 @@ paint_mark (const Canvas *canvas, const Graph *graph, int tip, int step, int k)
             (Paint){ OUTLINE, 1 << k });
 }
 
-/* From the corners on, but painted from the last one: the first covers others. */
+/* Marks begin at the corners. They are painted from the last to the first, which covers
+ * others. */
 static void
 paint_marks (const Canvas *canvas, const Graph *graph, const Image *image)
 {
@@ -308,8 +308,8 @@ paint_rectangle (const Canvas *canvas)
       (Paint){ BACKGROUND, 0 });
 }
 
-/* The opacity of what is on a pixel, in 65536ths, and 65536 times its colour's
- * code times that. */
+/* Opacity of a pixel's paint, in 65536ths; and below, the code of its colour times that
+ * number. */
 static int64_t
 paint_opacity (const OverlaySpec *spec, const Paint *paint)
 {
@@ -339,7 +339,7 @@ paint_color (const OverlaySpec *spec, const Paint *paint, int p, int c)
   return n == 0 ? 0 : opacity * sum / n;
 }
 
-/* Blends what the sample stands for into it: see overlay.h's formula. */
+/* Blends the paint of a sample's pixels into the sample: see overlay.h's formula. */
 static void
 blend_sample (
     const Canvas *canvas, const Image *dst, int p, int c, int x, int y)

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GUARD_BYTES 128 /* at least, on either side of a memory */
+#define GUARD_BYTES 128 /* least number before and after a memory */
 #define MAX_PADDING 67  /* bytes between rows */
 
-/* The columns of a plane: memory, offset, sub_x, channels, pixel stride, channel
- * stride, depth, shift. */
+/* Fields of a plane: memory, offset, sub_x, channels, pixel stride, channel stride, depth,
+ * shift. */
 static const LayoutKind kinds[] = {
   { "gray8", 1, 1, { 1 }, { { 0, 0, 1, 1, 1, 1, 8, 0 } }, 0 },
   { "gray10", 1, 1, { 1 }, { { 0, 0, 1, 1, 2, 2, 10, 0 } }, 0 },
@@ -58,7 +58,7 @@ static const LayoutKind kinds[] = {
       { { 0, 0, 1, 1, 2, 2, 16, 0 }, { 1, 0, 1, 1, 2, 2, 16, 0 },
           { 2, 0, 1, 1, 2, 2, 16, 0 }, { 3, 0, 1, 1, 2, 2, 16, 0 } },
       0 },
-  /* No format has these, but nothing forbids them. */
+  /* No format has these layouts, but image.h allows them. */
   { "odd-bits", 4, 4, { 1, 2, 1, 3 },
       { { 0, 0, 1, 1, 1, 1, 1, 0 }, { 1, 1, 2, 2, 3, 1, 5, 3 },
           { 2, 2, 1, 2, 6, 2, 13, 2 }, { 3, 3, 3, 1, 2, 1, 7, 1 } },
@@ -135,7 +135,7 @@ layout_make (const LayoutKind *kind, int width, int height, Image *layout)
     plane->channel_stride = from->channel_stride;
     plane->depth = from->depth;
     plane->shift = from->shift;
-    /* Rows hold whole pixels, and all samples of planes that start late. */
+    /* Rows hold whole pixels, and all samples of planes with an offset. */
     pixels = plane->width * plane->pixel_stride;
     samples = plane->offset + (plane->width - 1) * plane->pixel_stride
         + (plane->channels - 1) * plane->channel_stride
@@ -219,7 +219,8 @@ void
 picture_new (
     Picture *picture, const Image *layout, bool negative, Random *random)
 {
-  /* As pools have it, as GStreamer has it by default, and any: there are ways of their own for each. */
+  /* Alignments of pools (64), of GStreamer's default (4), and any: methods may treat each in
+   * another way. */
   const size_t least_alignment = random_chance (random, 60) ? 64
       : random_chance (random, 50)                          ? 4
                                                             : 1;
@@ -242,7 +243,7 @@ picture_new (
                     : (size_t) random_int (random, 1, MAX_PADDING)),
         alignment);
 
-    /* Even without odd padding, a memory starts where vectors like it. */
+    /* Without random padding, a memory starts at an address that suits vectors. */
     picture->bytes = round_up (picture->bytes, 64) + lead;
     first_row[m] = picture->bytes;
     memory->stride = (ptrdiff_t) stride;
@@ -374,7 +375,7 @@ picture_scramble_low_bits (
   }
 }
 
-/* What a plane's code is at one place, from 0 to `full`. */
+/* A plane's code as a function of the position, from 0 to `full`. */
 typedef struct
 {
   Content content;

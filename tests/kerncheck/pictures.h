@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* pictures: layouts as the elements have them, in memory that shows every byte
- * that should not have been written. */
+/* pictures: picture layouts of the elements, in memory with guard bytes that show every
+ * stray write. */
 #pragma once
 
 #include "kerncheck.h"
 
-/* One plane of a layout, as a function of the size of the picture. */
+/* One plane of a layout, for a picture of any size. */
 typedef struct
 {
   int memory, offset;
-  int sub_x; /* pixels of the picture per pixel, rounded up */
+  int sub_x; /* picture pixels per plane pixel; the plane is rounded up */
   int channels, pixel_stride, channel_stride;
   int depth, shift;
 } PlaneKind;
@@ -20,16 +20,16 @@ typedef struct
   int n_memories, n_planes;
   int sub_y[IMAGE_MAX_MEMORIES];
   PlaneKind plane[IMAGE_MAX_PLANES];
-  unsigned never; /* channels of plane 0 that are never filtered */
+  unsigned never; /* mask of channels of plane 0 never filtered */
 } LayoutKind;
 
 int layout_n_kinds (void);
 const LayoutKind *layout_kind (int index);
 const LayoutKind *layout_kind_by_name (const char *name);
-/* Any of them, by chance. */
+/* A random layout kind. */
 const LayoutKind *layout_kind_any (Random *random);
 
-/* A layout of that size, without addresses and strides. */
+/* Makes a layout of that size, without addresses and strides. */
 void layout_make (const LayoutKind *kind, int width, int height, Image *layout);
 
 typedef enum
@@ -42,15 +42,15 @@ typedef enum
   CONTENT_STRIPES_Y,
   CONTENT_IMPULSE,
   CONTENT_RAMP,
-  CONTENT_EXTREMES, /* 0 or max by chance */
+  CONTENT_EXTREMES, /* 0 or max at random */
   CONTENT_NOISE,
   N_CONTENTS
 } Content;
 
 const char *content_name (Content content);
 
-/* A picture and the block that it lies in: every memory has guard bytes before
- * and after it, and its rows have padding between them. */
+/* A picture and its block. Every memory has guard bytes before and after it, and
+ * padding between its rows. */
 typedef struct
 {
   Image image;
@@ -60,42 +60,42 @@ typedef struct
   void (*free_block) (void *block);
 } Picture;
 
-/* Random guards and strides, negative ones too if allowed; contents are noise
- * that may not be valid codes. Strides and addresses of samples of two bytes
- * are even, those of bytes may be odd. */
+/* Makes a picture with random guards and strides (negative ones too if allowed). It
+ * holds noise, which may be invalid codes. Strides and addresses of samples of two
+ * bytes are even; those of bytes may be odd. */
 void picture_new (
     Picture *picture, const Image *layout, bool negative, Random *random);
-/* Likewise, but rows and memories follow each other without a gap, as in a frame
- * of one allocation: guards are before and after all of them. */
+/* The same, but rows and memories follow each other without a gap, as in a frame of one
+ * allocation; guards are before and after the whole frame. */
 void picture_new_packed (Picture *picture, const Image *layout, Random *random);
-/* Moves a picture to another block, of as many bytes, that free_block() frees. */
+/* Moves a picture to another block of the same size, which free_block() frees. */
 void picture_move (
     Picture *picture, uint8_t *block, void (*free_block) (void *));
 void picture_clear (Picture *picture);
 
-/* Fills what samples do not own with other noise. */
+/* Fills all bytes that belong to no sample with new noise. */
 void picture_scramble_guards (Picture *picture, Random *random);
-/* Fills the bits of all samples below their codes with other noise, but for
- * channels that the spec copies; `spec` NULL: in all. */
+/* Fills the bits below the codes with new noise, except in channels that the spec
+ * copies. `spec` NULL: in all channels. */
 void picture_scramble_low_bits (
     Picture *picture, const SepconvSpec *spec, Random *random);
-/* Valid codes in all channels, noise in the bits below them. */
+/* Paints valid codes in all channels, and noise in the bits below them. */
 void picture_paint (Picture *picture, Content content, Random *random);
 
-/* A sample as it lies in memory, and where. */
+/* Address of a sample in memory. */
 uint8_t *picture_sample (
     const Image *image, int plane, int channel, int x, int y);
 unsigned picture_raw (const Image *image, int plane, int channel, int x, int y);
 void picture_write_raw (
     const Image *image, int plane, int channel, int x, int y, unsigned raw);
-/* Its code; writing one clears the bits beside it. */
+/* The code of a sample. Writing a code clears the bits below and above it. */
 int picture_code (const Image *image, int plane, int channel, int x, int y);
 void picture_write_code (
     const Image *image, int plane, int channel, int x, int y, int code);
 
-/* Where the two blocks, of one layout and one allocation size, differ outside
- * samples; -1: nowhere. */
+/* Offset of the first byte outside of samples that differs between the picture and
+ * `before`, the block of a picture of the same layout and size; -1: none. */
 ptrdiff_t picture_guard_broken (const Picture *picture, const uint8_t *before);
 
-/* A copy of the block, to be freed by the caller. */
+/* Copies the block; the caller frees the copy. */
 uint8_t *picture_block_copy (const Picture *picture);

@@ -47,7 +47,7 @@ compare_exact (Verdict *verdict, const Image *a, const Image *b, int p, int c)
     }
 }
 
-/* How far two codes are apart; those of angles lie on a circle. */
+/* Distance of two codes; those of angles are on a circle. */
 static double
 distance (const SepconvSpec *spec, const ImagePlane *plane, double a, double b)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* glib-for-tsan: what ThreadSanitizer must know of GLib and GStreamer, which are not
- * built with it. To be preloaded; tests/sanitize.sh does.
+/* glib-for-tsan: informs ThreadSanitizer of the synchronization in GLib and GStreamer,
+ * which are not built with it. To be preloaded, as tests/sanitize.sh does.
  *
- * GLib's mutexes, conditions and once-locks are futexes of its own, and references are
- * counted by atomics: ThreadSanitizer sees none of that, and would report everything that
- * they order. Here, each such function does what it does and says what it orders. Locks
- * built on pthreads (GRecMutex, GRWLock) and threads are known anyway. */
+ * GLib's mutexes, conditions and once-locks use futexes directly, and references are
+ * atomic counters: ThreadSanitizer sees neither, and would report all accesses that they
+ * order. Each function here calls the original and declares the order. Locks built on
+ * pthreads (GRecMutex, GRWLock) and threads need no help. */
 #include <dlfcn.h>
 #include <gst/gst.h>
 #include <sanitizer/tsan_interface.h>
 
-/* The function that this one stands before. */
+/* The original function that this one wraps. */
 #define REAL(function) \
   ({ \
     static __typeof__ (&function) real; \
@@ -95,7 +95,7 @@ g_cond_wait_until (GCond *cond, GMutex *mutex, gint64 end_time)
   return woken;
 }
 
-/* Once: what was done before leaving is seen by all that find it done. */
+/* Once: work before leaving happens before the return of all that find it done. */
 
 #undef g_once_init_enter
 #undef g_once_init_leave
@@ -117,8 +117,8 @@ g_once_init_leave (volatile void *location, gsize result)
   REAL (g_once_init_leave) (location, result);
 }
 
-/* References: what a thread did before it dropped one comes before what the thread does
- * that drops the last. */
+/* References: a thread's work before it drops a reference happens before the work of the
+ * thread that drops the last one. */
 
 static void
 say_dropped (gpointer object)
@@ -156,7 +156,7 @@ gst_mini_object_replace (GstMiniObject **old, GstMiniObject *object)
   return REAL (gst_mini_object_replace) (old, object);
 }
 
-/* One that has become the only owner may write. */
+/* A thread that has become the only owner may write. */
 gboolean
 gst_mini_object_is_writable (const GstMiniObject *object)
 {
@@ -171,7 +171,7 @@ gst_mini_object_make_writable (GstMiniObject *object)
   return REAL (gst_mini_object_make_writable) (object);
 }
 
-/* Queues: without locks, or with locks that only GLib itself calls */
+/* Queues: lock-free, or with locks that only GLib itself calls */
 
 void
 g_async_queue_push (GAsyncQueue *queue, gpointer item)
@@ -232,7 +232,7 @@ gst_bus_timed_pop_filtered (
   return say_taken (REAL (gst_bus_timed_pop_filtered) (bus, timeout, types));
 }
 
-/* Threads of a pool, which are used again */
+/* Threads of a pool, which are reused */
 
 typedef struct
 {
@@ -249,7 +249,7 @@ do_work (gpointer item, gpointer data)
   work->function (item, work->data);
 }
 
-/* The record lives as long as the process, as pools mostly do. */
+/* Never freed, as pools mostly live as long as the process. */
 GThreadPool *
 g_thread_pool_new (GFunc function, gpointer data, gint max_threads,
     gboolean exclusive, GError **error)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* nvtx-recorder: what a program reports through NVTX, one line a call, in the file that
- * TRACE_RECORDING names. NVTX loads this library where NVTX_INJECTION64_PATH names it. A line is
+/* nvtx-recorder: records a program's NVTX calls, one per line, in the file that TRACE_RECORDING
+ * names. NVTX loads this library if NVTX_INJECTION64_PATH names it. The lines are
  *
  *   THREAD begin NUMBER LABEL    a range, whose number is its payload
  *   THREAD end
@@ -10,8 +10,7 @@
  *   THREAD stream HANDLE NAME
  *   THREAD domain NAME
  *
- * with threads and IDs as decimal numbers. Labels that are registered are recorded when they
- * are used. */
+ * Threads and IDs are decimal numbers. Registered labels are recorded where they are used. */
 #include <nvtx3/nvToolsExt.h>
 
 #include <inttypes.h>
@@ -42,7 +41,7 @@ open_recording (void)
     setvbuf (recording, NULL, _IOLBF, 4096);
 }
 
-/* One call of stdio for each line, which keeps the lines of threads apart. */
+/* One stdio call per line, which keeps lines of different threads apart. */
 static void __attribute__ ((format (printf, 1, 2)))
 record (const char *format, ...)
 {
@@ -55,7 +54,7 @@ record (const char *format, ...)
   fprintf (recording, "%ld %s\n", (long) syscall (SYS_gettid), line);
 }
 
-/* Handles of domains and labels are their texts. */
+/* Handles of domains and labels are pointers to their texts. */
 static nvtxDomainHandle_t NVTX_API
 domain_create (const char *name)
 {
@@ -123,7 +122,7 @@ name_stream (nvtx_CUstream stream, const char *name)
   record ("stream %p %s", stream, name);
 }
 
-/* Puts one function into a program's table of a module, if that has room for it. */
+/* Stores a function in a program's table of a module, if the table is long enough. */
 static void
 put (const NvtxExportTableCallbacks *callbacks, NvtxCallbackModule module,
     unsigned id, NvtxFunctionPointer function)
@@ -135,7 +134,7 @@ put (const NvtxExportTableCallbacks *callbacks, NvtxCallbackModule module,
     *table[id] = function;
 }
 
-/* Once for each library of the program that has NVTX in it. */
+/* Called once for each library of the program that uses NVTX. */
 int
 InitializeInjectionNvtx2 (NvtxGetExportTableFunc_t export_table)
 {

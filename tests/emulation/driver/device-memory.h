@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* device-memory: which addresses are whose. */
+/* device-memory: maps addresses to allocations. */
 #pragma once
 
 #include "driver.h"
 
-/* What one device has. */
+/* Memory of one device, in bytes. */
 #define DEVICE_BYTES ((size_t) 8 << 30)
 
 struct Allocation
@@ -15,8 +15,8 @@ struct Allocation
   std::shared_ptr<Context> context;
 };
 
-/* What holds all of the bytes from `at` on, or at least their start, or NULL for
- * memory that CUDA does not know. */
+/* Finds the allocation that holds the bytes from `at` on: all of them (whole), or only
+ * the first of them (part). unknown: CUDA did not allocate this memory. */
 enum class Found
 {
   unknown,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* driver: the parts of the emulated driver, to each other.
+/* driver: declarations that the parts of the emulated driver share.
  *
- * Handles are numbers that are never used twice, so that one that was destroyed is
- * told from every other. What was made in a context stays known, as destroyed, when
- * the context goes. Nothing waits with the lock held. */
+ * Handles are numbers that are never reused, so that a destroyed handle differs from all
+ * others. When a context is destroyed, its objects stay known as destroyed. No function
+ * blocks while it holds the lock. */
 #pragma once
 
 #include "emulated-faults.h"
@@ -19,7 +19,7 @@
 
 class Queue;
 
-/* Leaves a function with the first failure. */
+/* Returns from a function with the first error status. */
 #define CHECK(call) \
   do { \
     const CUresult check_status = (call); \
@@ -27,7 +27,7 @@ class Queue;
       return check_status; \
   } while (0)
 
-/* Leaves a function where a test wants this call to fail. */
+/* Returns `status` from a function where a test makes this call fail. */
 #define MAY_FAIL(kind, call, status) \
   do { \
     if (emulated_fault (EMULATED_FAULT_##kind, call)) \
@@ -40,14 +40,14 @@ struct Context
   CUdevice device;
   bool primary;
   bool destroyed = false;
-  bool lost = false; /* nothing could be freed there for a while */
+  bool lost = false; /* no object could be freed there for a while */
   size_t stack_size = 1024;
   std::set<CUcontext> peers;                   /* whose memory it may use */
   std::shared_ptr<Queue> null;                 /* the stream NULL */
   std::vector<std::shared_ptr<Queue>> retired; /* destroyed, but not done yet */
 };
 
-/* A stream, until it is destroyed. */
+/* A stream that is not destroyed. */
 struct Stream
 {
   std::shared_ptr<Context> context;
@@ -55,7 +55,7 @@ struct Stream
   bool blocking; /* it and the stream NULL wait for each other */
 };
 
-/* When an event was recorded last, or will be. */
+/* The time of an event's last recording, which may still be pending. */
 class Moment;
 
 struct Event
@@ -65,10 +65,10 @@ struct Event
   bool timed;
 };
 
-/* Of one kind of object. */
+/* A table of the handles of one kind of object. */
 template <typename Handle, typename Object> class Handles {
 public:
-  /* `first` tells the kinds from each other. */
+  /* `first` separates the number ranges of the kinds. */
   explicit Handles (uintptr_t first) : next (first)
   {
   }
@@ -118,7 +118,7 @@ struct State
   Handles<CUevent, Event> events{ 0xe4e700000000 };
 };
 
-/* Of everything in the state and what it refers to, but for queues and moments. */
+/* Protects the state and everything it refers to, except queues and moments. */
 extern std::mutex &state_lock;
 extern State &state;
 
@@ -127,30 +127,31 @@ extern State &state;
 CUresult check_device (CUdevice device);
 CUresult current_context (std::shared_ptr<Context> *context);
 
-/* Copies of what lies behind a handle; the queue of NULL is the current context's.
- * `of_current`: refuses other contexts' streams. */
+/* Copy the object of a handle. For the stream NULL, the queue is the current context's.
+ * `of_current`: refuses streams of other contexts. */
 CUresult find_stream (CUstream handle, bool of_current, Stream *stream);
 CUresult find_event (CUevent handle, Event *event);
 
-/* Ends the program if it is to be held to what it does wrong. */
+/* Ends the program with a message, if errors of the program under test are to be fatal. */
 void accuse (const char *what);
-/* Does so where something could not be freed; returns the status. */
+/* Calls accuse() if something could not be freed; returns the status. */
 CUresult freed (CUresult status, const char *what);
 
-/* Passes a point of pushes; returns whether contexts are lost, as they stay until the next
- * arming. */
+/* Passes the fault point of context pushes; returns whether contexts are lost. They stay
+ * lost until the next arming. */
 bool push_fault (const char *call);
 
-/* What is alive in all contexts. */
+/* Count the live objects in all contexts. */
 void count_memory (long *device, long *pinned);
 void count_handles (long *streams, long *events);
 void count_primaries (long *contexts);
 
-/* Whether something is left of a context that goes. */
+/* Whether a context that is being destroyed still has memory. */
 bool has_memory (const Context *context);
-/* For a context that goes. */
+/* For a context that is being destroyed. */
 void end_streams (const std::shared_ptr<Context> &context);
 void free_memory_of (const Context *context);
-/* Waits for all of the context's streams; only those that wait for NULL, too. */
+/* Waits for all of the context's streams; with `only_blocking`, only for those that
+ * synchronize with the stream NULL. */
 void wait_for_streams (
     const std::shared_ptr<Context> &context, bool only_blocking = false);

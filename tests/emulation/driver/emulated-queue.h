@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* emulated-queue: what the emulated driver exports beside the real one's functions. */
+/* emulated-queue: functions that the emulated driver exports beside those of the real
+ * driver. */
 #pragma once
 
 #include <cuda.h>
@@ -7,13 +8,13 @@
 extern "C" {
 #pragma GCC visibility push(default)
 
-/* Queues a call of run() on the stream, followed by one of release(); a kernel, for
- * the emulated runtime. As for a kernel, the stream's context must be current. On
- * failure neither is called. */
+/* Queues a call of run() on the stream, followed by a call of release(); the emulated
+ * runtime launches kernels with it. The stream's context must be current. On failure
+ * neither is called. */
 CUresult emulatedEnqueue (CUstream stream, void (*run) (void *), void *user,
     void (*release) (void *));
 
-/* Copies that were asked for so far, in all contexts, those of no bytes too. */
+/* Number of copies requested so far in all contexts, including copies of 0 bytes. */
 unsigned long long emulatedCopies (void);
 
 #pragma GCC visibility pop

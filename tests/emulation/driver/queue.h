@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* queue: the work of one stream, done in order by a thread of its own. */
+/* queue: the work of one stream, executed in order on its own thread. */
 #pragma once
 
 #include <chrono>
@@ -14,13 +14,14 @@
 class Queue {
 public:
   Queue ();
-  /* Finishes what is queued. */
+  /* Waits for all queued work. */
   ~Queue ();
   void enqueue (std::function<void ()> work);
-  /* How much has been queued so far; and waits until so much is done. */
+  /* mark() returns the number of items queued so far; wait() waits until that number is
+   * done. */
   uint64_t mark ();
   void wait (uint64_t until);
-  /* For what has been queued so far. */
+  /* Waits for everything queued so far. */
   void wait ();
   bool idle ();
 
@@ -34,7 +35,7 @@ private:
   uint64_t queued = 0, done = 0;
   bool ending = false;
   std::minstd_rand random;
-  std::thread worker; /* from the first work on */
+  std::thread worker; /* started with the first item */
 };
 
 class Moment {
@@ -42,7 +43,7 @@ public:
   void reach ();
   void wait ();
   bool reached ();
-  /* Only once it is reached. */
+  /* Only after the moment is reached. */
   std::chrono::steady_clock::time_point when ();
 
 private:

@@ -5,7 +5,7 @@
 
 #include <cuda.h>
 
-/* Queues work on a stream of the current context; NULL waits for it, and before it
- * for the streams that NULL waits for. */
+/* Queues work on a stream of the current context. The stream NULL first waits for all
+ * blocking streams, and then, as with `wait`, until the work is done. */
 CUresult enqueue (
     CUstream stream, std::function<void ()> work, bool wait = false);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* As much of the CUDA driver's interface as the engine, GStreamer's CUDA library and
- * the emulated runtime use. Numbers and layouts are those of the real one, since
- * programs that were built for it run on the emulation, too. */
+/* The part of the CUDA driver API that the engine, GStreamer's CUDA library and the
+ * emulated runtime use. Numbers and layouts are those of the real driver, since
+ * programs built for it must run on the emulation, too. */
 #pragma once
 
 #include <stddef.h>
@@ -30,7 +30,7 @@ typedef struct CUfunc_st *CUfunction;
 typedef struct CUarray_st *CUarray;
 typedef struct CUgraphicsResource_st *CUgraphicsResource;
 
-/* Named in signatures alone: what takes them is not emulated. */
+/* Only named in signatures: functions that take it are not emulated. */
 typedef struct CUDA_RESOURCE_DESC_st CUDA_RESOURCE_DESC;
 typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
 typedef struct CUDA_TEXTURE_DESC_st CUDA_TEXTURE_DESC;
@@ -183,7 +183,7 @@ typedef struct
   size_t WidthInBytes, Height;
 } CUDA_MEMCPY2D;
 
-/* Second versions keep the first one's name in programs. */
+/* The second versions of functions, under the names that programs use. */
 #define cuCtxCreate cuCtxCreate_v2
 #define cuCtxDestroy cuCtxDestroy_v2
 #define cuCtxPopCurrent cuCtxPopCurrent_v2

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* For GStreamer's headers, which name the type; nothing of OpenGL is emulated. */
+/* For GStreamer's headers, which name the type. OpenGL is not emulated. */
 #pragma once
 
 #include "cuda.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Halves on the host, rounded to nearest even. */
+/* FP16 on the host, rounded to nearest even. */
 #pragma once
 
 #include <math.h>
@@ -11,8 +11,8 @@ struct __half
   uint16_t bits;
 };
 
-/* Of a double that is normal, as n from -1022 to 1023 is. Kernels call these millions of times,
- * which ldexp() and ilogb() are too slow for. */
+/* 2^n for a normal double, -1022 <= n <= 1023. Kernels call these functions millions of times,
+ * for which ldexp() and ilogb() are too slow. */
 static inline double
 emulated_power_of_two (int n)
 {
@@ -32,7 +32,7 @@ emulated_exponent_of_double (double value)
   return (int) (bits >> 52 & 0x7ff) - 1023;
 }
 
-/* Ten bits after the leading one, exponents from -14, below them equal steps. */
+/* FP16: 10 fraction bits, smallest normal exponent -14, subnormals below. */
 static inline __half
 __double2half (double value)
 {
@@ -40,7 +40,8 @@ __double2half (double value)
   const double size = fabs (value);
   const int exponent =
       size >= 0x1p-14 ? emulated_exponent_of_double (size) : -14;
-  /* What has no more than 52 bits is rounded to the nearest even where it is added. */
+  /* Adding and subtracting 2^52 rounds a number of at most 52 bits to the nearest even
+   * integer. */
   const double steps =
       size * emulated_power_of_two (10 - exponent) + 0x1p52 - 0x1p52;
 
@@ -48,8 +49,8 @@ __double2half (double value)
     return { 0x7e00 };
   if (size > 65504.0 && steps * emulated_power_of_two (exponent - 10) > 65504.0)
     return { (uint16_t) (sign | 0x7c00) };
-  /* A carry out of the steps is one into the exponent; below the smallest exponent
-   * the leading bit is missing, and so is its step of the exponent. */
+  /* A carry out of the fraction goes into the exponent. A subnormal has no leading bit, so its
+   * exponent field becomes 0. */
   return { (uint16_t) (sign | (((exponent + 14) << 10) + (int) steps)) };
 }
 
@@ -63,7 +64,7 @@ __half2float (__half half)
   if (exponent == 0)
     return copysignf (
         (float) steps * 0x1p-24f, half.bits & 0x8000 ? -1.0f : 1.0f);
-  /* The exponent's bias is 112 more, and that of infinity all ones. */
+  /* The bias of a float's exponent is larger by 112; infinity and NaN have all ones. */
   bits |= (exponent == 31 ? 255 : exponent + 112) << 23 | steps << 13;
   memcpy (&value, &bits, sizeof value);
   return value;

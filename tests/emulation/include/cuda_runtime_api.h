@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* As much of the CUDA runtime as the engine uses, over the emulated driver. Unlike the
- * real one, it never makes a device's primary context current by itself: a call without
- * a current context fails. */
+/* The part of the CUDA runtime that the engine uses, on top of the emulated driver.
+ * Unlike the real one, it never makes a device's primary context current by itself: a
+ * call without a current context fails. */
 #pragma once
 
 #include <stddef.h>
@@ -152,7 +152,7 @@ cudaError_t cudaFuncSetAttribute (
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor (
     int *blocks, const void *kernel, int threads, size_t shared);
 
-/* Textures over pitched memory, point sampled, texels as they are. */
+/* Textures over pitched memory, point sampled, texels not converted. */
 enum cudaTextureAddressMode
 {
   cudaAddressModeWrap,

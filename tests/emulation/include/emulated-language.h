@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* As much of CUDA C++ as the engine's kernels use, on the host. */
+/* The part of CUDA C++ that the engine's kernels use, on the host. */
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -77,15 +77,15 @@ make_uint4 (unsigned x, unsigned y, unsigned z, unsigned w)
   return { x, y, z, w };
 }
 
-/* Hidden, so that nothing looks for another library's at run time. */
+/* Hidden, so that they are not bound to another library's symbols at run time. */
 #pragma GCC visibility push(hidden)
 
-/* Of the thread that runs. */
+/* Indices of the emulated thread that is running. */
 extern uint3 threadIdx, blockIdx;
 extern dim3 gridDim, blockDim;
 
-/* All threads of the block, or of the warp, must come; each calls them as often as
- * the others. */
+/* All threads of the block, or of the warp, must reach these, and each must call them
+ * equally often. */
 void __syncthreads ();
 void __syncwarp (unsigned mask = 0xffffffffu);
 int __shfl_sync (unsigned mask, int value, int lane);
@@ -93,7 +93,7 @@ unsigned __shfl_up_sync (unsigned mask, unsigned value, unsigned step);
 
 #pragma GCC visibility pop
 
-/* Threads switch only where they wait for each other. */
+/* Not atomic: emulated threads switch only at barriers. */
 template <typename T>
 static inline T
 atomicAdd (T *at, T value)
@@ -128,21 +128,21 @@ __threadfence ()
 {
 }
 
-/* The low word of both words, high first, shifted right by up to 31 bits. */
+/* Shifts the 64-bit word high:low right by up to 31 bits and returns its low word. */
 static inline uint32_t
 __funnelshift_r (uint32_t low, uint32_t high, uint32_t bits)
 {
   return (uint32_t) (((uint64_t) high << 32 | low) >> (bits & 31));
 }
 
-/* The place of the lowest bit that is set, from 1 on; 0: none is. */
+/* Position of the lowest set bit, counted from 1; 0: no bit is set. */
 static inline int
 __ffs (int bits)
 {
   return __builtin_ffs (bits);
 }
 
-/* The sum of c and the products of the words' bytes. */
+/* c plus the sum of the products of the words' bytes. */
 static inline uint32_t
 __dp4a (uint32_t a, uint32_t b, uint32_t c)
 {
@@ -151,15 +151,16 @@ __dp4a (uint32_t a, uint32_t b, uint32_t c)
   return c;
 }
 
-/* Whether the kernel that runs was launched early, so that memory may have changed since
- * it began: then it must not read by the non-coherent path. */
+/* Whether the running kernel was launched early (programmatic dependent launch): memory
+ * may then have changed since the kernel began, so that it must not read through the
+ * non-coherent path. */
 extern bool emulated_is_early __attribute__ ((visibility ("hidden")));
 
 template <typename T>
 static inline T
 __ldg (const T *at)
 {
-  /* A GPU would trap, or read what was there before. */
+  /* A GPU would trap, or read stale data. */
   if ((uintptr_t) at % alignof (T) != 0 || emulated_is_early)
     abort ();
   return *at;
@@ -217,7 +218,8 @@ __float_as_uint (float a)
   return bits;
 }
 
-/* Byte i of the result is the one of the eight of a and b that nibble i names. */
+/* Byte i of the result is the one of the eight bytes of a and b that nibble i of
+ * `selector` selects. */
 static inline uint32_t
 __byte_perm (uint32_t a, uint32_t b, uint32_t selector)
 {
@@ -244,14 +246,14 @@ max (T a, T b)
   return a > b ? a : b;
 }
 
-/* A texel as it is, of a texture that cudaCreateTextureObject() made. */
+/* Reads an unconverted texel of a texture of cudaCreateTextureObject(). */
 uint4 emulated_fetch (cudaTextureObject_t object, float x, float y);
 
 template <typename T>
 static inline T
 tex2D (cudaTextureObject_t object, float x, float y)
 {
-  /* As __ldg(). */
+  /* The same restriction as for __ldg(). */
   if (emulated_is_early)
     abort ();
   return emulated_fetch (object, x, y);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* wrapped-calls: what the plugin and the library over the emulated GPU ask of the system and of
- * GStreamer, as fault points. The linker has their own calls come here (--wrap); those of other
- * libraries go where they always go. Memory of GLib ends the process where there is none, and is
- * no fault point. */
+/* wrapped-calls: makes calls of the plugin and of the library over the emulated GPU to the
+ * system and to GStreamer fault points. The linker redirects only their own calls here (--wrap),
+ * not those of other libraries. GLib's allocation functions end the process on failure, so they
+ * are no fault points. */
 #include "emulated-faults.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ gboolean __wrap_gst_video_frame_map (GstVideoFrame *frame,
 gboolean __wrap_gst_buffer_pool_set_config (
     GstBufferPool *pool, GstStructure *config);
 
-/* Counts what was allocated. */
+/* Counts an allocation. */
 static void *
 allocated (void *memory)
 {
