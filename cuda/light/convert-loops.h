@@ -97,18 +97,29 @@ look_up (uint16_t *to, const uint16_t *from, int n, const uint16_t *table)
     to[x] = table[from[x]];
 }
 
-/* Repeats chroma samples for the pixels that share them, for n pixels. */
+/* Writes each sample `times` times, n samples in all. Inlined, for a constant. */
+INNER void
+repeat (uint16_t *restrict to, const uint16_t *restrict from, int n, int times)
+{
+  const int whole = n / times;
+
+  for (int k = 0; k < whole; k++)
+    for (int i = 0; i < times; i++)
+      to[k * times + i] = from[k];
+  for (int x = whole * times; x < n; x++)
+    to[x] = from[whole];
+}
+
+/* Repeats chroma samples for the sub_x pixels that share each, for n pixels. */
 static void
 spread (uint16_t *to, const uint16_t *from, int n, int sub_x)
 {
   if (sub_x == 1)
     memcpy (to, from, (size_t) n * sizeof *to);
   else if (sub_x == 2)
-    for (int x = 0; x < n; x++)
-      to[x] = from[x / 2];
+    repeat (to, from, n, 2);
   else
-    for (int x = 0; x < n; x++)
-      to[x] = from[x / 4];
+    repeat (to, from, n, 4);
 }
 
 /* light_index() of a sum that fits 32 bits and already has the rounding half. */
