@@ -230,11 +230,11 @@ equalize_weight (const EqualizeAxis *axis, const EqualizePlace *place)
 EQUALIZE_FUNCTION uint32_t
 equalize_between (uint32_t before, uint32_t after, uint32_t weight)
 {
-  const int64_t way = (int64_t) ((int32_t) after - (int32_t) before);
+  const int32_t way = (int32_t) after - (int32_t) before;
 
   /* Shifts of negative numbers round down. */
   return (uint32_t) ((int32_t) before
-      + (int32_t) ((way * (int32_t) weight + EQUALIZE_WEIGHT_ONE / 2)
+      + (int32_t) (((int64_t) way * (int32_t) weight + EQUALIZE_WEIGHT_ONE / 2)
           >> EQUALIZE_WEIGHT_BITS));
 }
 

@@ -68,7 +68,6 @@ typedef struct
   HostState *state;
   const Image *src, *dst;
   uint32_t follow;
-  bool keeps_states;
   int memory; /* of copy_rows() */
   int parts;  /* of map_cells() */
 } HostRun;
@@ -481,13 +480,10 @@ make_table (const HostRun *run, int tile, uint32_t *counts)
 {
   const EqualizeNumbers *numbers = &run->plan->numbers;
   const HostState *state = run->state;
-  const RemapStates states = {
-    .state = state->states + (size_t) tile * (size_t) numbers->entries,
-    .known = state->has_states,
-    .kept = run->keeps_states,
-  };
 
-  state->loops->make_table (numbers, counts, run->follow, &states,
+  state->loops->make_table (numbers, counts, run->follow,
+      state->states + (size_t) tile * (size_t) numbers->entries,
+      state->has_states,
       state->tables + (size_t) tile * ((size_t) numbers->full + 1));
 }
 
@@ -866,19 +862,13 @@ host_run (EqualizePlan *plan, const Image *src, const Image *dst,
 {
   HostState *state = plan->state;
   HostRun run = {
-    .plan = plan,
-    .state = state,
-    .src = src,
-    .dst = dst,
-    .follow = follow,
-    .keeps_states =
-        follow != EQUALIZE_ONE || plan->numbers.strength != EQUALIZE_ONE,
+    .plan = plan, .state = state, .src = src, .dst = dst, .follow = follow
   };
 
   (void) stream;
   (void) fault;
   make_tables (&run);
-  state->has_states = run.keeps_states;
+  state->has_states = remap_keeps_states (&plan->numbers, follow);
   for (run.memory = 0; run.memory < src->n_memories; run.memory++)
     if (plan->copies[run.memory] && run.memory != state->whole_memory)
       workers_run (state->workers, src->memory[run.memory].height,

@@ -171,17 +171,6 @@ between_words (uint32_t left, uint32_t right, uint32_t weight)
       + ((way * high + ((way * low + (1 << 15)) >> 12)) >> 4);
 }
 
-/* equalize_between() along y: vector units multiply factors of 32 bits to 64. */
-INNER int32_t
-between_rows (int32_t top, int32_t bottom, int32_t weight)
-{
-  const int32_t way = bottom - top;
-
-  return top
-      + (int32_t) (((int64_t) way * weight + EQUALIZE_WEIGHT_ONE / 2)
-          >> EQUALIZE_WEIGHT_BITS);
-}
-
 INNER void
 interpolate_words (uint16_t *dst, const uint16_t *src,
     const RemapCorners *corners, const uint32_t *weight_x, uint32_t weight_y)
@@ -197,7 +186,8 @@ interpolate_words (uint16_t *dst, const uint16_t *src,
     const int32_t top = between_words (top_left[i], top_right[i], weight_x[i]);
     const int32_t bottom =
         between_words (bottom_left[i], bottom_right[i], weight_x[i]);
-    const int32_t result = between_rows (top, bottom, (int32_t) weight_y);
+    const int32_t result = (int32_t) equalize_between (
+        (uint32_t) top, (uint32_t) bottom, weight_y);
 
     dst[i] = (uint16_t) ((result + 127 + (result >> 8 & 1)) >> 8);
   }
@@ -313,7 +303,8 @@ typedef struct
   EqualizeShares shares;
   float per_step; /* 1 / shares.step */
   uint32_t follow;
-  RemapStates states;
+  uint32_t *states;
+  bool known, keeps; /* S of the previous frame; S of this one */
 } RemapMaking;
 
 /* Replaces n values by their inclusive prefix sums plus `sum`; returns the last one. */
@@ -382,9 +373,9 @@ follow_block (const RemapMaking *making, int first, int n, const uint32_t *sums,
   const EqualizeNumbers numbers = making->numbers;
   const EqualizeCurve curve = making->curve;
   const uint32_t follow = making->follow;
-  uint32_t *state = making->states.state + first;
+  uint32_t *state = making->states + first;
 
-  if (!making->states.known)
+  if (!making->known)
     for (int i = 0; i < n; i++)
       state[i] = (uint32_t) table[i] << EQUALIZE_BITS;
   for (int i = 0; i < n; i++) {
@@ -406,7 +397,7 @@ make_block (const RemapMaking *making, uint32_t *counts, int first, int n,
 
   table += numbers.black + first;
   sum_block (making, counts, first, n, sum, sums);
-  if (making->states.kept)
+  if (making->keeps)
     follow_block (making, first, n, sums, table);
   else
     for (int i = 0; i < n; i++)
@@ -418,8 +409,8 @@ make_block (const RemapMaking *making, uint32_t *counts, int first, int n,
 static uint32_t
 state_of (const RemapMaking *making, int bin, const uint16_t *table)
 {
-  return making->states.kept
-      ? making->states.state[bin]
+  return making->keeps
+      ? making->states[bin]
       : (uint32_t) table[making->numbers.black + bin] << EQUALIZE_BITS;
 }
 
@@ -436,7 +427,7 @@ mix_codes (const EqualizeNumbers *numbers, int first, int last, uint32_t state,
 
 static void
 make_table (const EqualizeNumbers *numbers, uint32_t *counts, uint32_t follow,
-    const RemapStates *states, uint16_t *table)
+    uint32_t *states, bool known, uint16_t *table)
 {
   const int entries = numbers->entries, blocks = entries / BLOCK * BLOCK;
   const EqualizeShares shares = equalize_share_out (
@@ -447,7 +438,9 @@ make_table (const EqualizeNumbers *numbers, uint32_t *counts, uint32_t follow,
     .shares = shares,
     .per_step = 1.0f / (float) shares.step,
     .follow = follow,
-    .states = *states,
+    .states = states,
+    .known = known,
+    .keeps = remap_keeps_states (numbers, follow),
   };
   uint32_t sum = 0;
 

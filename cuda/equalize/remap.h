@@ -18,15 +18,6 @@ typedef struct
   const uint16_t *top_left, *top_right, *bottom_left, *bottom_right;
 } RemapCorners;
 
-/* The S of one table. */
-typedef struct
-{
-  uint32_t *state; /* [entries] */
-  /* `state` has the previous frame's S; else it equals F in the table */
-  bool known;
-  bool kept; /* `state` gets this frame's S; not needed where it equals F */
-} RemapStates;
-
 typedef struct
 {
   /* dst[i] = table[src[i]]; dst may be src. */
@@ -54,11 +45,19 @@ typedef struct
   /* Applies equalize_shifted() to n samples of red, green and blue, with change[n] of luma. */
   void (*shift_samples) (uint8_t *dst, const uint8_t *src,
       const int16_t *change, int n, const EqualizeNumbers *numbers);
-  /* Makes S and F, `table` [full + 1], of equalize.h from the counts of the bins, which become
-   * zero. Where S is not kept it equals F, and the next frame's S follows F. */
+  /* Makes S, `states` [entries], and F, `table` [full + 1], of equalize.h from the counts of the
+   * bins, which become zero. S is stored only if remap_keeps_states(). `known`: `states` has the
+   * previous frame's S; else that frame's table has it. */
   void (*make_table) (const EqualizeNumbers *numbers, uint32_t *counts,
-      uint32_t follow, const RemapStates *states, uint16_t *table);
+      uint32_t follow, uint32_t *states, bool known, uint16_t *table);
 } RemapLoops;
+
+/* Whether a run stores S. Without smoothing and at full strength F equals S. */
+static inline bool
+remap_keeps_states (const EqualizeNumbers *numbers, uint32_t follow)
+{
+  return follow != EQUALIZE_ONE || numbers->strength != EQUALIZE_ONE;
+}
 
 /* The loops for isa_best(): the best instruction set that the processor has and no cap
  * excludes. */
