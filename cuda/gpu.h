@@ -126,6 +126,9 @@ gpu_possible_order (const Gpu *gpu, GpuOrder order)
   return gpu_overlaps_kernels (gpu) ? order : GPU_AFTER_KERNELS;
 }
 
+/* The most streams on which work of successive frames is queued in turn. */
+#define GPU_MAX_TURNS 3
+
 /* Streams do not synchronise with the legacy default stream. */
 bool gpu_stream_new (GpuStream *stream, Fault *fault);
 void gpu_stream_free (GpuStream stream);

@@ -95,6 +95,8 @@ struct RingSlot
   GpuEvent finished; /* untimed; ring_wait() waits for it */
   int parts;         /* of this frame, so far */
   GpuOrder order;    /* of its kernels with those of other frames */
+  int turn;          /* RingPart.turn */
+  GpuStream compute; /* the stream of this turn */
   bool timed;        /* this frame records its marks */
   bool alone;        /* no other frame was in flight at submit */
   double submit_ns;
@@ -123,6 +125,11 @@ struct Ring
   GpuLink *link;                /* owns `up` and `down` */
   GpuStream up, compute, down;
   bool own_compute;
+  /* Only of the submitting thread. */
+  GpuStream other[GPU_MAX_TURNS - 1]; /* of turns 1, 2...; made when needed */
+  GpuEvent crossing; /* on one stream of the turns, for another to wait for */
+  int turns; /* of the last frame; 1: all earlier work precedes what `compute` gets next */
+  int turn; /* of the next frame, if it takes as many turns */
   RingSlot *slots;
   Workers *copy_in;  /* of the submitting thread */
   Workers *copy_out; /* of the waiting thread */
@@ -243,6 +250,7 @@ ring_new (Gpu *gpu, const Image *src_layout, const Image *dst_layout, int depth,
   ring->gpu = gpu;
   ring->compute = compute;
   ring->depth = depth;
+  ring->turns = 1;
   ring->pace_ns = PACE_MAX_NS;
   ring->src_layout = *src_layout;
   if (dst_layout != NULL)
@@ -263,6 +271,9 @@ ring_quiesce (Ring *ring)
     gpu_stream_synchronize (ring->up, NULL);
   if (ring->compute != NULL)
     gpu_stream_synchronize (ring->compute, NULL);
+  for (int i = 0; i < GPU_MAX_TURNS - 1; i++)
+    if (ring->other[i] != NULL)
+      gpu_stream_synchronize (ring->other[i], NULL);
   if (ring->down != NULL)
     gpu_stream_synchronize (ring->down, NULL);
 }
@@ -276,6 +287,9 @@ ring_free (Ring *ring)
     ring_quiesce (ring);
     for (int i = 0; i < ring->depth; i++)
       slot_clear (&ring->slots[i]);
+    gpu_event_free (ring->crossing);
+    for (int i = 0; i < GPU_MAX_TURNS - 1; i++)
+      gpu_stream_free (ring->other[i]);
     gpu_link_release (ring->link);
     if (ring->own_compute)
       gpu_stream_free (ring->compute);
@@ -491,12 +505,13 @@ mark (RingSlot *slot, int point, GpuStream stream, Fault *fault)
 
 /* Makes the frame's work wait for the work that is queued on `theirs`, an image's stream. */
 static bool
-follow (Ring *ring, GpuStream theirs, GpuEvent ready, bool up, Fault *fault)
+follow (Ring *ring, const RingSlot *slot, GpuStream theirs, GpuEvent ready,
+    bool up, Fault *fault)
 {
   return theirs == NULL
       || (gpu_event_record (ready, theirs, fault)
-          && (theirs == ring->compute
-              || gpu_stream_wait_event (ring->compute, ready, fault))
+          && (theirs == slot->compute
+              || gpu_stream_wait_event (slot->compute, ready, fault))
           && (!up || gpu_stream_wait_event (ring->up, ready, fault)));
 }
 
@@ -537,7 +552,7 @@ submit_down (Ring *ring, RingSlot *slot, int i, const int *before,
       mark_end ? slot->mark[MARK_COMPUTE_END] : slot->sliced_compute[i];
 
   if ((mark_end || down)
-      && !gpu_event_record (compute_end, ring->compute, fault))
+      && !gpu_event_record (compute_end, slot->compute, fault))
     return false;
   if (!down)
     return true;
@@ -574,10 +589,61 @@ order_of (const Ring *ring, const RingSlot *slot)
   return ring_order (ring->depth);
 }
 
+/* Makes work that is queued on `to` later wait for all work that is queued on `from`. */
+static bool
+cross (Ring *ring, GpuStream from, GpuStream to, Fault *fault)
+{
+  return gpu_event_record (ring->crossing, from, fault)
+      && gpu_stream_wait_event (to, ring->crossing, fault);
+}
+
+/* Before frames take `turns` turns: makes their streams, and has them wait for earlier frames. */
+static bool
+part_streams (Ring *ring, int turns, Fault *fault)
+{
+  if (ring->crossing == NULL && !gpu_event_new_untimed (&ring->crossing, fault))
+    return false;
+  for (int i = 0; i < turns - 1; i++)
+    if ((ring->other[i] == NULL && !gpu_stream_new (&ring->other[i], fault))
+        || !cross (ring, ring->compute, ring->other[i], fault))
+      return false;
+  ring->turns = turns;
+  ring->turn = 0;
+  return true;
+}
+
+/* After frames have taken turns: later frames on `compute` come after all of them. */
+static bool
+join_streams (Ring *ring, Fault *fault)
+{
+  for (int i = 0; i < ring->turns - 1; i++)
+    if (!cross (ring, ring->other[i], ring->compute, fault))
+      return false;
+  ring->turns = 1;
+  return true;
+}
+
+/* Gives the frame its turn, and the stream of this turn. A timed frame takes no turn: nothing else
+ * may run in the time that it measures. */
+static bool
+take_turn (Ring *ring, RingSlot *slot, Fault *fault)
+{
+  const bool alone = slot->timed || slot->order != GPU_BESIDE_KERNELS;
+  const int turns = alone || slot->frame.turns < 2 ? 1 : slot->frame.turns;
+
+  if (turns != ring->turns
+      && (!join_streams (ring, fault) || !part_streams (ring, turns, fault)))
+    return false;
+  slot->turn = ring->turn;
+  slot->compute = slot->turn == 0 ? ring->compute : ring->other[slot->turn - 1];
+  ring->turn = (ring->turn + 1) % turns;
+  return true;
+}
+
 /* Calls the frame's `compute` to queue its work on rows [before, ready), slice i. */
 static bool
-submit_compute (Ring *ring, RingSlot *slot, int i, const int *before,
-    const int *ready, int *done, Fault *fault)
+submit_compute (RingSlot *slot, int i, const int *before, const int *ready,
+    int *done, Fault *fault)
 {
   TRACE_BLOCK (TRACE_COMPUTE, (uint64_t) i);
   const RingFrame *frame = &slot->frame;
@@ -586,15 +652,16 @@ submit_compute (Ring *ring, RingSlot *slot, int i, const int *before,
     .dst = frame->passes ? &nothing : &slot->result,
     .first = slot->parts == 0,
     .last = i == frame->slices - 1,
-    .stream = ring->compute,
+    .stream = slot->compute,
     .order = slot->order,
+    .turn = slot->turn,
     .done = done };
 
   for (int m = 0; m < IMAGE_MAX_MEMORIES; m++)
     part.fresh[m] = (ImageRows){ before[m], ready[m] };
   if ((slot->copies_up
-          && !gpu_stream_wait_event (ring->compute, up_end (slot, i), fault))
-      || (part.first && !mark (slot, MARK_COMPUTE_START, ring->compute, fault)))
+          && !gpu_stream_wait_event (slot->compute, up_end (slot, i), fault))
+      || (part.first && !mark (slot, MARK_COMPUTE_START, slot->compute, fault)))
     return false;
   return frame->compute == NULL || frame->compute (frame->user, &part, fault);
 }
@@ -611,7 +678,7 @@ submit_slice (Ring *ring, RingSlot *slot, int i, const int *before,
   if (!has_rows (before, ready))
     return true;
   memcpy (done_before, done, sizeof done_before);
-  if (!submit_compute (ring, slot, i, before, ready, done, fault))
+  if (!submit_compute (slot, i, before, ready, done, fault))
     return false;
   slot->parts++;
   if (i == n - 1)
@@ -623,7 +690,7 @@ static bool
 submit_to_gpu (Ring *ring, RingSlot *slot, Fault *fault)
 {
   const RingFrame *frame = &slot->frame;
-  const GpuStream last = slot->copies_down ? ring->down : ring->compute;
+  const GpuStream last = slot->copies_down ? ring->down : slot->compute;
   /* A copy up straight into dst must wait for dst's stream. */
   const bool up = slot->copies_up && frame->passes;
   const int n = frame->slices;
@@ -634,8 +701,8 @@ submit_to_gpu (Ring *ring, RingSlot *slot, Fault *fault)
 
   for (int i = 0; i < n; i++)
     slice_rows (&slot->source, i, n, cut[i + 1]);
-  if (!follow (ring, frame->src_stream, slot->src_ready, false, fault)
-      || !follow (ring, frame->dst_stream, slot->dst_ready, up, fault)
+  if (!follow (ring, slot, frame->src_stream, slot->src_ready, false, fault)
+      || !follow (ring, slot, frame->dst_stream, slot->dst_ready, up, fault)
       || (slot->copies_up && !mark (slot, MARK_UP_START, ring->up, fault))
       || !submit_up (ring, slot, 0, cut[0], cut[1], fault))
     return false;
@@ -808,6 +875,9 @@ check_frame (const Ring *ring, const RingFrame *frame, Fault *fault)
   if (frame->passes && frame->dst.n_memories == 0)
     return fault_set (
         fault, FAULT_SETTINGS, "A frame passes into a result, but has none.");
+  if (frame->turns < 0 || frame->turns > GPU_MAX_TURNS)
+    return fault_set (fault, FAULT_SETTINGS,
+        "A frame takes 0 to %d turns, not %d.", GPU_MAX_TURNS, frame->turns);
   if (frame->in_place && (frame->passes || frame->compute == NULL))
     return fault_set (
         fault, FAULT_SETTINGS, "A frame in place is neither passed nor left.");
@@ -860,7 +930,7 @@ submit_frame (Ring *ring, RingSlot *slot, Fault *fault)
   slot->timed = slot->number < TIMED_FIRST || slot->number % every == 0;
   if (slot->timed && slot->frame.in_place)
     slot->order = GPU_AFTER_KERNELS;
-  return submit_to_gpu (ring, slot, fault);
+  return take_turn (ring, slot, fault) && submit_to_gpu (ring, slot, fault);
 }
 
 bool

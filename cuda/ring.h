@@ -17,6 +17,7 @@
  *
  * Kernels of neighbouring frames may overlap, too: see ring_order(). They do not where
  * an image belongs to the compute stream, since its owner may have queued work there.
+ * Frames that take turns are computed on several streams one after the other.
  *
  * Images in pinned memory (gpu_malloc_host) are read and written where they lie. Other
  * host images go through a pinned staging buffer of the slot, which is allocated when
@@ -72,6 +73,9 @@ typedef struct
   /* The order of the work with earlier kernels. Valid if the work reads only src and
    * writes only dst: no other frame in the ring uses their memory. */
   GpuOrder order;
+  /* 0, or a number below RingFrame.turns. The work of each turn has a stream of its own, so that
+   * work of different turns may run at the same time. */
+  int turn;
   /* Output: rows [0, done[m]) of memory m of dst are finished once the stream has done
    * this part's work; a complete memory should be reported as early as possible. 0
    * before the first part, later the value that the previous part left. After the last
@@ -117,6 +121,9 @@ typedef struct
    * is one copy each way if the bytes of a row are a multiple of 64, and if the pinned
    * memories, where they are the caller's, follow each other without a gap. */
   int slices;
+  /* The number of turns that the frame and its neighbours take, at most GPU_MAX_TURNS. Only frames
+   * whose order is GPU_BESIDE_KERNELS take turns; all others have turn 0. 0 is 1. */
+  int turns;
   RingCompute compute; /* NULL: no work; only with `passes` */
   void *user;          /* for compute */
 } RingFrame;

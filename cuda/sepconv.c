@@ -666,6 +666,11 @@ sepconv_plan_free (SepconvPlan *plan)
     return;
   if (plan->method != NULL)
     plan->method->ops->release (plan);
+  for (int i = 0; i < GPU_MAX_TURNS - 1; i++)
+    if (plan->other_state[i] != NULL) {
+      plan->state = plan->other_state[i];
+      plan->method->ops->release (plan);
+    }
   free (plan->more);
   free (plan->taps);
   free (plan);
@@ -867,6 +872,81 @@ sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
   };
 
   return run (plan, &part, fault);
+}
+
+int
+sepconv_turns_of_size (const SepconvPlan *plan, int most, double least)
+{
+  double samples = 0.0;
+
+  for (int i = 0; i < plan->n_channels; i++)
+    samples += (double) plan->channel[i].width
+        * sepconv_channel_height (&plan->channel[i], &plan->layout);
+  return samples < least * gpu_multiprocessors (plan->gpu) ? 1 : most;
+}
+
+int
+sepconv_plan_turns (const SepconvPlan *plan)
+{
+  const SepconvMethodOps *ops = plan->method->ops;
+
+  return ops->turns != NULL ? ops->turns (plan) : 1;
+}
+
+/* Methods use plan->state: during a run of another turn, it is the state of that turn. */
+static void
+swap_states (SepconvPlan *plan, int turn)
+{
+  void *state = plan->state;
+
+  plan->state = plan->other_state[turn - 1];
+  plan->other_state[turn - 1] = state;
+}
+
+static bool
+reserve_turn (SepconvPlan *plan, int turn, Fault *fault)
+{
+  bool ok;
+
+  if (plan->other_state[turn - 1] != NULL)
+    return true;
+  swap_states (plan, turn);
+  ok = plan->method->ops->prepare (plan, fault);
+  if (!ok) {
+    plan->method->ops->release (plan);
+    plan->state = NULL;
+  }
+  swap_states (plan, turn);
+  return ok;
+}
+
+bool
+sepconv_plan_reserve_turns (SepconvPlan *plan, int turns, Fault *fault)
+{
+  for (int turn = 1; turn < turns; turn++)
+    if (!reserve_turn (plan, turn, fault))
+      return false;
+  return true;
+}
+
+bool
+sepconv_plan_run_in_turn (SepconvPlan *plan, const Image *src, const Image *dst,
+    int turn, GpuStream stream, GpuOrder order, Fault *fault)
+{
+  bool ok;
+
+  if (turn < 0 || turn >= GPU_MAX_TURNS)
+    return fault_set (fault, FAULT_SETTINGS,
+        "A plan has the turns 0 to %d, and no turn %d.", GPU_MAX_TURNS - 1,
+        turn);
+  if (turn == 0)
+    return sepconv_plan_run (plan, src, dst, stream, order, fault);
+  if (!reserve_turn (plan, turn, fault))
+    return false;
+  swap_states (plan, turn);
+  ok = sepconv_plan_run (plan, src, dst, stream, order, fault);
+  swap_states (plan, turn);
+  return ok;
 }
 
 bool

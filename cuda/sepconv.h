@@ -197,7 +197,7 @@ bool sepconv_plan_in_parts (const SepconvPlan *plan);
 /* Filters src into dst. They must not overlap, and both have the plan's planes; no
  * memory may be larger than in the plan's layout. CPU: addresses are the host's, and
  * the call returns when the work is done. CUDA: addresses are the device's, and the
- * work is queued on `stream`, the same one for all runs of a plan; `order` is its order
+ * work is queued on `stream`, the same one for all these runs of a plan; `order` is its order
  * with the kernels that are queued there. One thread at a time. */
 bool sepconv_plan_run (SepconvPlan *plan, const Image *src, const Image *dst,
     GpuStream stream, GpuOrder order, Fault *fault);
@@ -207,6 +207,17 @@ typedef struct
 {
   int left, top, right, bottom;
 } SepconvWindow;
+
+/* The number of streams on which frames that are filtered in turn take the least time, at most
+ * GPU_MAX_TURNS. 1: one stream is as good. */
+int sepconv_plan_turns (const SepconvPlan *plan);
+/* Allocates what runs of the turns 1 to `turns` - 1 need; else the first run of each turn does. */
+bool sepconv_plan_reserve_turns (SepconvPlan *plan, int turns, Fault *fault);
+/* Like sepconv_plan_run(), for a run of one of GPU_MAX_TURNS turns, each of which has a stream of
+ * its own; all other runs have turn 0. Runs of different turns may overlap: the caller puts them in
+ * order where one needs the result of another. */
+bool sepconv_plan_run_in_turn (SepconvPlan *plan, const Image *src,
+    const Image *dst, int turn, GpuStream stream, GpuOrder order, Fault *fault);
 
 /* Like sepconv_plan_run(), for one window of each plane of dst, within the plane. Samples outside
  * the window are undefined afterwards: methods may skip their work. Planes whose memory has no rows

@@ -550,6 +550,7 @@ follow_spec (GstCudaSepconv *self, gboolean changed, Fault *fault)
   GstGpuFilter *filter = GST_GPU_FILTER (self);
 
   gst_gpu_filter_set_may_pass (filter, self->covers);
+  gst_gpu_filter_set_turns (filter, 1);
   if (self->covers) {
     if ((changed || self->regions_plan.plan == NULL)
         && !update_regions_plan (self, fault))
@@ -572,6 +573,11 @@ follow_spec (GstCudaSepconv *self, gboolean changed, Fault *fault)
   if ((changed || self->plan == NULL) && !update_plan (self, fault))
     return FALSE;
   gst_gpu_filter_set_in_parts (filter, sepconv_plan_in_parts (self->plan));
+  /* Without memory for the other turns there are none. */
+  if (self->order == GPU_BESIDE_KERNELS
+      && sepconv_plan_reserve_turns (
+          self->plan, sepconv_plan_turns (self->plan), NULL))
+    gst_gpu_filter_set_turns (filter, sepconv_plan_turns (self->plan));
   gst_gpu_filter_set_active_method (
       filter, sepconv_plan_method (self->plan)->name);
   return TRUE;
@@ -791,6 +797,9 @@ gst_cuda_sepconv_compute (
         gst_histo_counter_get_plan (&self->counter),
         gst_histo_counter_begin_result (&self->counter, slot_index),
         part->stream, part->order, fault);
+  if (part->turn != 0)
+    return sepconv_plan_run_in_turn (
+        self->plan, &src, &dst, part->turn, part->stream, part->order, fault);
   /* A reported frame does not overlap: running beside the histogram kernel of the frame before
    * is slower. */
   return sepconv_plan_advance (self->plan, &src, &dst, part->fresh, part->done,

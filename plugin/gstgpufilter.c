@@ -123,6 +123,12 @@ gst_gpu_filter_set_in_parts (GstGpuFilter *self, gboolean in_parts)
 }
 
 void
+gst_gpu_filter_set_turns (GstGpuFilter *self, gint turns)
+{
+  PRIVATE (self)->flights.turns = turns;
+}
+
+void
 gst_gpu_filter_set_reports (GstGpuFilter *self, gboolean reports)
 {
   PRIVATE (self)->reports = reports;

@@ -150,6 +150,9 @@ void gst_gpu_filter_set_slices (GstGpuFilter *self, guint slices);
 guint gst_gpu_filter_get_slices (GstGpuFilter *self);
 /* Sets whether the next frames can be computed slice by slice. If not, slices=0 means 1. */
 void gst_gpu_filter_set_in_parts (GstGpuFilter *self, gboolean in_parts);
+/* Sets the number of streams on which the next frames can be computed in turn: RingPart.turn. A
+ * frame that is reported, or whose fields are computed apart, has turn 0. */
+void gst_gpu_filter_set_turns (GstGpuFilter *self, gint turns);
 
 /* Sets whether the next frames may be reported, each before it is pushed. A frame that is not
  * reported is pushed before it is computed if downstream itself can wait for the GPU. */

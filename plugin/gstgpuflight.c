@@ -401,6 +401,16 @@ find_boxes (const GstGpuFlight *flight, RingFrame *frame, Fault *fault)
   return TRUE;
 }
 
+static gboolean
+takes_turns (const GstGpuFlight *flight, GstGpuFilterUse use)
+{
+  const GstGpuFlights *self = flight->all;
+
+  return use == GST_GPU_FILTER_WRITE && self->bitpack == NULL
+      && !flight->reports
+      && !gst_gpu_flights_has_fields (self, flight->slot_index);
+}
+
 /* Submits a mapped frame. After a success the flight ends in finish_frame(). */
 static gboolean
 submit (GstGpuFlight *flight, GstGpuFilterUse use, Fault *fault)
@@ -412,6 +422,7 @@ submit (GstGpuFlight *flight, GstGpuFilterUse use, Fault *fault)
     .dst_stream = flight->out_stream,
     .passes = flight->writes && use != GST_GPU_FILTER_WRITE,
     .in_place = flight->in_place,
+    .turns = takes_turns (flight, use) ? self->turns : 1,
     .compute = flight->computes ? compute_part : NULL,
     .user = flight };
 

@@ -59,6 +59,7 @@ typedef struct
   gboolean ring_computes; /* the ring is for frames that kernels work on */
   gboolean ring_writes;   /* the ring is for frames that have a result */
   gboolean in_parts; /* slices of a frame can be computed one after the other */
+  gint turns; /* streams on which successive frames can be computed in turn */
   gboolean pushed_early; /* the last frame was pushed before it was computed */
   GstGpuFlight
       *flights; /* [depth], used in turn; the pusher reads those queued */

@@ -15,5 +15,6 @@ extern "C" const SepconvMethodOps sepconv_box_running_split_ops = {
   .release = Split<sepconv_box_running_ops>::release,
   .run = Split<sepconv_box_running_ops>::run,
   .overlaps = false,
+  .turns = Split<sepconv_box_running_ops>::turns,
   .counts = NULL,
 };

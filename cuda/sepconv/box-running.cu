@@ -41,6 +41,8 @@
  * box has more than BOX_LONG_ROWS rows, on 1 / BOX_SHARE_OF_LONG of the multiprocessors. Fewer
  * blocks make higher strips, and the first sums of a strip cost the same whatever its height. */
 #define BOX_BLOCKS_BESIDE 2
+/* The fewest samples, for each multiprocessor, of a frame of passes that takes turns. */
+#define LEAST_TURN_SAMPLES 10e3
 #define BOX_LONG_ROWS 64
 #define BOX_SHARE_OF_LONG 2
 
@@ -232,13 +234,23 @@ box_running_prepare (SepconvPlan *plan, Fault *fault)
       && box_load_passes (fault);
 }
 
+/* A frame of strips is one kernel, which has no gaps to be filled. */
+static int
+box_running_turns (const SepconvPlan *plan)
+{
+  return spec_suits (plan)
+      ? 1
+      : sepconv_turns_of_size (plan, 2, LEAST_TURN_SAMPLES);
+}
+
 /* Cost of the passes, measured. Only the first sums of strips grow with the taps. */
 static double
 passes_cost (const SepconvWork *work)
 {
   const double n = sepconv_mean_taps (work);
 
-  return 5.0 + 0.07 * n + work->samples * (9.8 + 0.009 * n);
+  return (5.0 + 0.07 * n + work->samples * (9.8 + 0.009 * n))
+      * (work->order == GPU_BESIDE_KERNELS ? 0.83 : 1.0);
 }
 
 /* Cost of strips. In frames that run back to back, strips are lower, and their first sums take a
@@ -256,6 +268,8 @@ strips_cost (const SepconvWork *work)
         + bytes
         * ((work->sample_bytes == 2 ? 0.95 : 1.12) + 6e-4 * wide
             + 1.2e-6 * wide * wide);
+  if (work->sample_bytes == 2)
+    return 10.0 + 0.09 * n + bytes * (0.93 + 0.0013 * wide);
   return 8.0 + 0.08 * n + bytes * (1.3 + 0.0012 * wide);
 }
 
@@ -284,5 +298,6 @@ extern "C" const SepconvMethodOps sepconv_box_running_ops = {
   .release = twopass_release,
   .run = box_running_run,
   .overlaps = true,
+  .turns = box_running_turns,
   .counts = NULL,
 };

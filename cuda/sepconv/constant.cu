@@ -134,5 +134,6 @@ extern "C" const SepconvMethodOps sepconv_constant_ops = {
   .release = twopass_release,
   .run = constant_run,
   .overlaps = false,
+  .turns = NULL,
   .counts = NULL,
 };

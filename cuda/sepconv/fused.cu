@@ -996,5 +996,6 @@ extern "C" const SepconvMethodOps sepconv_fused_ops = {
   .release = fused_release,
   .run = fused_run,
   .overlaps = true,
+  .turns = NULL,
   .counts = NULL,
 };

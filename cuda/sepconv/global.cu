@@ -23,5 +23,6 @@ extern "C" const SepconvMethodOps sepconv_global_ops = {
   .release = twopass_release,
   .run = pointwise_memory_run<PlainLoad>,
   .overlaps = false,
+  .turns = NULL,
   .counts = NULL,
 };

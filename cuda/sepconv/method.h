@@ -69,6 +69,8 @@ struct SepconvPlan
   unsigned revision; /* starts at 1, increases with each spec */
   unsigned shape; /* starts at 1, increases with each sepconv_plan_reshape() */
   void *state;       /* the method's own */
+  /* The same for turns 1, 2...; NULL: no run yet. */
+  void *other_state[GPU_MAX_TURNS - 1];
 };
 
 /* One run: a frame, or a part of one. Rows fresh[m] of memory m of src have
@@ -126,6 +128,11 @@ sepconv_mean_taps (const SepconvWork *work)
   return 0.5 * (work->x_taps + work->y_taps);
 }
 
+/* For SepconvMethodOps.turns(): `most` for frames of at least `least` samples for each multiprocessor
+ * of the GPU, else 1. The GPU filters smaller frames faster than the host queues them, which takes
+ * longer on several streams. */
+int sepconv_turns_of_size (const SepconvPlan *plan, int most, double least);
+
 /* The input of cost() for a valid spec; the capability is left 0. */
 SepconvWork sepconv_work (
     const SepconvSpec *spec, const Image *layout, GpuOrder order);
@@ -154,6 +161,9 @@ typedef struct SepconvMethodOps
   bool (*run) (SepconvPlan *plan, const SepconvPart *part, Fault *fault);
   /* Whether GPU_BESIDE_KERNELS makes a difference to run(). */
   bool overlaps;
+  /* The number of streams on which frames that are filtered in turn take the least time; NULL: 1.
+   * Each turn has a state, and thereby device memory, of its own. */
+  int (*turns) (const SepconvPlan *plan);
   /* Whether run() can also count its result for `histo`, a plan for planes of the same kind;
    * NULL: never. */
   bool (*counts) (SepconvPlan *plan, const HistoPlan *histo);

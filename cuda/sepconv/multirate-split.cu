@@ -15,5 +15,6 @@ extern "C" const SepconvMethodOps sepconv_multirate_split_ops = {
   .release = Split<sepconv_multirate_ops>::release,
   .run = Split<sepconv_multirate_ops>::run,
   .overlaps = false,
+  .turns = Split<sepconv_multirate_ops>::turns,
   .counts = NULL,
 };

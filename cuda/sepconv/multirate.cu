@@ -38,6 +38,10 @@
 /* Rows of a block of interpolate. */
 #define LEAST_RESULT_ROWS 8
 #define MOST_RESULT_ROWS 64
+/* The fewest samples, for each multiprocessor, of a frame that takes turns; and the fewest million
+ * samples on the GPU of the costs, which has 132 multiprocessors. */
+#define LEAST_TURN_SAMPLES 75e3
+#define LEAST_TURN_MILLIONS (1e-6 * 132 * LEAST_TURN_SAMPLES)
 
 /* The pictures in the memory begin at multiples of this number of floats: 256 bytes. */
 #define FLOATS_UNIT 64
@@ -910,6 +914,21 @@ multirate_release (SepconvPlan *plan)
   free (state);
 }
 
+/* Microseconds of a frame: at any size, and of each million samples. */
+typedef struct
+{
+  double any_size;
+  double cost, of_two, of_four; /* of 1, 2 and 4 channels */
+  double smaller_planes; /* added if some planes have half of the factor */
+} MultirateTime;
+
+static bool
+takes_turns (const SepconvWork *work)
+{
+  return work->order == GPU_BESIDE_KERNELS
+      && work->samples >= LEAST_TURN_MILLIONS;
+}
+
 /* Cost of the kernels for bytes, by the factors that the taps allow. Planes with fewer samples have
  * half the taps and half the factor. A gaussian that is cut at 3 sigma, and so ends with a jump,
  * gets the factor of one with a third of its taps. */
@@ -918,38 +937,34 @@ bytes_cost (const SepconvWork *work)
 {
   static const struct
   {
-    double taps;     /* the fewest taps for factors of 16, 8, 4, 2, 1 */
-    double any_size; /* microseconds of a frame */
-    double cost, of_two,
-        of_four; /* microseconds of a million samples; of 2 and 4 channels */
-    /* added to these if some planes have half of the factor */
-    double smaller_planes;
-    double beside;      /* multiplies these where frames overlap */
+    double taps; /* the fewest taps for factors of 16, 8, 4, 2, 1 */
+    MultirateTime back_to_back, in_turns;
   } steps[] = {
-    { 225.0, 8.0, 0.735, 0.80, 0.96, 0.07, 0.89 },
-    { 117.0, 7.8, 0.74, 0.78, 1.07, 0.20, 0.94 },
-    { 57.0, 9.3, 1.13, 1.17, 1.21, 0.12, 0.98 },
-    { 25.0, 10.5, 2.3, 2.5, 2.5, 0.4, 0.98 },
+    { 225.0, { 8.0, 0.735, 0.80, 0.96, 0.07 },
+        { 3.0, 0.58, 0.63, 0.69, 0.04 } },
+    { 117.0, { 7.8, 0.74, 0.78, 1.07, 0.20 }, { 3.3, 0.66, 0.66, 0.81, 0.05 } },
+    { 57.0, { 9.3, 1.13, 1.17, 1.21, 0.12 }, { 4.6, 1.03, 1.05, 1.12, 0.07 } },
+    { 25.0, { 10.5, 2.3, 2.5, 2.5, 0.4 }, { 6.0, 1.9, 2.1, 2.1, 0.3 } },
     /* An axis is not decimated: the general kernels take the plane. */
-    { 0.0, 10.5, 3.4, 3.4, 3.4, 0.0, 0.98 },
+    { 0.0, { 10.5, 3.4, 3.4, 3.4, 0.0 }, { 6.0, 2.9, 2.9, 2.9, 0.0 } },
   };
   const double more = fmax (work->x_taps, work->y_taps);
   const double less = fmin (work->x_taps, work->y_taps);
   const double taps =
       work->longest * less / more * (work->jump > 0.003 ? 1.0 / 3.0 : 1.0);
+  const MultirateTime *time;
   size_t i = 0;
   double cost;
 
   while (taps < steps[i].taps)
     i++;
-  cost = work->channels >= 3 ? steps[i].of_four
-      : work->channels == 2  ? steps[i].of_two
-                             : steps[i].cost;
+  time = takes_turns (work) ? &steps[i].in_turns : &steps[i].back_to_back;
+  cost = work->channels >= 3 ? time->of_four
+      : work->channels == 2  ? time->of_two
+                             : time->cost;
   if (more < work->longest - 0.5)
-    cost += steps[i].smaller_planes;
-  if (work->order == GPU_BESIDE_KERNELS)
-    cost *= steps[i].beside;
-  return steps[i].any_size + work->samples * cost;
+    cost += time->smaller_planes;
+  return time->any_size + work->samples * cost;
 }
 
 /* Additional microseconds of a frame of bytes whose border mirrors or wraps; docs/performance.md
@@ -962,7 +977,8 @@ border_cost (const SepconvWork *work)
   return border_is_flat (work->border) ? 0.0 : 5.0 + of_samples * work->samples;
 }
 
-/* Cost with more than 10 bits, for which factors are smaller. */
+/* Cost of the general kernels with more than 10 bits, for which factors are smaller; n: mean number
+ * of taps. */
 static double
 deep_cost (const SepconvWork *work, double n)
 {
@@ -970,24 +986,57 @@ deep_cost (const SepconvWork *work, double n)
   {
     double taps; /* the fewest taps that the row is for */
     double any_size, of_12, of_16;
+    double of_12_in_turns, of_16_in_turns;
   } steps[] = {
-    { 250.0, 28.0, 2.95, 4.4 },
-    { 140.0, 27.0, 4.1, 9.6 },
-    { 110.0, 28.0, 5.3, 9.6 },
-    { 0.0, 30.0, 8.2, 16.0 },
+    { 250.0, 28.0, 2.95, 4.4, 2.35, 3.9 },
+    { 140.0, 27.0, 4.1, 9.6, 3.3, 8.0 },
+    { 110.0, 28.0, 5.3, 9.6, 4.75, 8.8 },
+    { 0.0, 30.0, 8.2, 16.0, 7.65, 14.0 },
   };
   size_t i = 0;
 
   while (n < steps[i].taps)
     i++;
+  if (takes_turns (work))
+    return 12.0
+        + work->samples
+        * (work->depth > 12 ? steps[i].of_16_in_turns
+                            : steps[i].of_12_in_turns);
   return steps[i].any_size + 0.005 * n
       + work->samples * (work->depth > 12 ? steps[i].of_16 : steps[i].of_12);
 }
 
-/* Cost of one term, for frames that run back to back; frames that overlap take a little less per
- * sample. There are three or four launches in sequence, whatever the size. All but packed bytes are
- * taken by the general kernels. From 340 taps on, bytes have more fitted taps, as their factors are
- * at most 16. */
+/* Cost of the general kernels with 9 or 10 bits. */
+static double
+ten_bits_cost (const SepconvWork *work, double n)
+{
+  if (!takes_turns (work))
+    return 15.0 + 0.005 * n + work->samples * 3.4;
+  return 10.0
+      + work->samples
+      * (n < 63.0         ? 3.85
+              : n < 90.0  ? 3.1
+              : n < 170.0 ? 2.65
+                          : 2.1);
+}
+
+/* Cost of the general kernels with 8 bits: three channels, or samples that are not adjacent. */
+static double
+general_bytes_cost (const SepconvWork *work, double n)
+{
+  const bool turns = takes_turns (work);
+
+  if (!work->packed)
+    return turns ? 14.0 + work->samples * (n > 110.0 ? 4.4 : 4.9)
+                 : 18.0 + work->samples * (n > 110.0 ? 5.3 : 6.0);
+  return turns
+      ? (n > 110.0 ? 15.5 : 20.0) + work->samples * (n > 110.0 ? 1.77 : 2.45)
+      : 26.0 + 0.005 * n + work->samples * (n > 110.0 ? 2.7 : 3.1);
+}
+
+/* Cost of one term. There are three or four launches in sequence, whatever the size. All but packed
+ * bytes are taken by the general kernels. From 340 taps on, bytes have more fitted taps, as their
+ * factors are at most 16. */
 static double
 cost_of_one (const SepconvWork *work)
 {
@@ -996,10 +1045,9 @@ cost_of_one (const SepconvWork *work)
   if (work->depth > 10)
     return deep_cost (work, n);
   if (work->sample_bytes > 1)
-    return 15.0 + 0.005 * n + work->samples * 3.4;
+    return ten_bits_cost (work, n);
   if (work->channels == 3 || !work->packed)
-    return 15.0 + 0.005 * n
-        + work->samples * (work->packed && n > 110.0 ? 2.5 : 3.0);
+    return general_bytes_cost (work, n);
   return bytes_cost (work) + 0.0115 * fmax (work->longest - 340, 0.0)
       + border_cost (work);
 }
@@ -1014,6 +1062,12 @@ multirate_cost (const SepconvWork *work)
   one.y_taps /= work->terms;
   return cost_of_one (&one) * (1.0 + 0.2 * (work->terms - 1))
       + 6.0 * (work->terms - 1);
+}
+
+static int
+multirate_turns (const SepconvPlan *plan)
+{
+  return sepconv_turns_of_size (plan, GPU_MAX_TURNS, LEAST_TURN_SAMPLES);
 }
 
 static bool
@@ -1033,5 +1087,6 @@ extern "C" const SepconvMethodOps sepconv_multirate_ops = {
   .release = multirate_release,
   .run = multirate_run,
   .overlaps = true,
+  .turns = multirate_turns,
   .counts = NULL,
 };

@@ -38,5 +38,6 @@ extern "C" const SepconvMethodOps sepconv_readonly_ops = {
   .release = twopass_release,
   .run = pointwise_memory_run<ReadonlyLoad>,
   .overlaps = false,
+  .turns = NULL,
   .counts = NULL,
 };

@@ -58,5 +58,6 @@ extern "C" const SepconvMethodOps sepconv_shared_padded_ops = {
   .release = twopass_release,
   .run = window_run<SharedPadded>,
   .overlaps = false,
+  .turns = NULL,
   .counts = NULL,
 };

@@ -41,5 +41,6 @@ extern "C" const SepconvMethodOps sepconv_shared_ops = {
   .release = twopass_release,
   .run = window_run<Shared>,
   .overlaps = false,
+  .turns = NULL,
   .counts = NULL,
 };

@@ -9,7 +9,7 @@
  * thread moves a group of units, by words where it can. Planes of three channels get a fourth
  * channel of zeros, which is not filtered.
  *
- * Successive frames share the memory of the planes, and so do not overlap. */
+ * Successive frames of a turn share the memory of the planes, and so do not overlap. */
 #pragma once
 
 #include "../divide.h"
@@ -29,6 +29,11 @@
 /* Units of a thread. */
 #define SPLIT_GROUP 4
 #define SPLIT_MOST_ROWS 65535
+
+/* The part of the time of back to back frames that frames of two turns take. */
+#define SPLIT_BESIDE 0.9
+/* The fewest samples, for each multiprocessor, of a frame that takes turns. */
+#define SPLIT_LEAST_TURN_SAMPLES 40e3
 
 /* How units are moved. */
 enum SplitKind
@@ -417,6 +422,7 @@ template <const SepconvMethodOps &INNER> struct Split
   cost (const SepconvWork *work)
   {
     SepconvWork inner = *work;
+    double cost;
 
     inner.order = GPU_AFTER_KERNELS;
     inner.packed = true;
@@ -424,7 +430,8 @@ template <const SepconvMethodOps &INNER> struct Split
       inner.channels = 4;
       inner.samples *= 4.0 / 3.0;
     }
-    return INNER.cost (&inner) + 3.0 + 1.2 * work->sample_bytes * work->samples;
+    cost = INNER.cost (&inner) + 3.0 + 1.2 * work->sample_bytes * work->samples;
+    return work->order == GPU_BESIDE_KERNELS ? SPLIT_BESIDE * cost : cost;
   }
 
   static bool
@@ -461,6 +468,13 @@ template <const SepconvMethodOps &INNER> struct Split
     INNER.release (&state->plan);
     gpu_free (state->memory);
     free (state);
+  }
+
+  /* A third turn gains nothing more, and takes memory of two whole frames. */
+  static int
+  turns (const SepconvPlan *plan)
+  {
+    return sepconv_turns_of_size (plan, 2, SPLIT_LEAST_TURN_SAMPLES);
   }
 
   static bool

@@ -16,5 +16,6 @@ extern "C" const SepconvMethodOps sepconv_tensor_split_ops = {
   .release = Split<sepconv_tensor_ops>::release,
   .run = Split<sepconv_tensor_ops>::run,
   .overlaps = false,
+  .turns = Split<sepconv_tensor_ops>::turns,
   .counts = NULL,
 };

@@ -968,5 +968,6 @@ extern "C" const SepconvMethodOps sepconv_tensor_twopass_ops = {
   .release = tensor_twopass_release,
   .run = tensor_twopass_run,
   .overlaps = false,
+  .turns = NULL,
   .counts = NULL,
 };

@@ -520,5 +520,6 @@ extern "C" const SepconvMethodOps sepconv_tensor_ops = {
   .release = tensor_release,
   .run = tensor_run,
   .overlaps = true,
+  .turns = NULL,
   .counts = tensor_counts,
 };

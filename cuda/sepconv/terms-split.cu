@@ -16,5 +16,6 @@ extern "C" const SepconvMethodOps sepconv_terms_split_ops = {
   .release = Split<sepconv_terms_ops>::release,
   .run = Split<sepconv_terms_ops>::run,
   .overlaps = false,
+  .turns = Split<sepconv_terms_ops>::turns,
   .counts = NULL,
 };

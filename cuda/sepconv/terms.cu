@@ -92,19 +92,20 @@ three_cost (const SepconvWork *work)
   return 4.5 + work->samples * ((two ? 1.1 : 0.7) + more);
 }
 
-/* On tensor cores: more than the cost of `tensor` for as many taps, since single kernels are better
- * left to `tensor`, and a share more for each further term. In two passes: 1.5 times the cost of
+/* On tensor cores: more than the cost of `tensor` for as many taps, and a share more for each
+ * further term. In two passes, as for a single kernel, which `tensor` does better: 1.5 times the cost of
  * `shared`, whose passes these are, and the time to write and read the sums of further terms. */
 static double
 terms_cost (const SepconvWork *work)
 {
   const double k = work->longest > 17 ? 3.0 : 2.0, s = work->samples;
   const bool two = work->sample_bytes > 1;
+  const bool plain = work->combine == SEPCONV_SUM && work->terms == 1;
   const double more = 1.0 + (two ? 0.5 : 0.2) * (work->terms - 1);
 
   if (has_three_taps (work))
     return three_cost (work);
-  if (work->longest > 33 || work->terms > 2 || work->channels == 3
+  if (plain || work->longest > 33 || work->terms > 2 || work->channels == 3
       || !work->packed)
     return 1.5 * twopass_cost (work, 0.31) + 4.0 * s * (work->terms - 1);
   if (work->order == GPU_BESIDE_KERNELS)
@@ -124,5 +125,6 @@ extern "C" const SepconvMethodOps sepconv_terms_ops = {
   .release = terms_release,
   .run = terms_run,
   .overlaps = true,
+  .turns = NULL,
   .counts = NULL,
 };

@@ -445,5 +445,6 @@ extern "C" const SepconvMethodOps sepconv_texture_ops = {
   .release = texture_release,
   .run = texture_run,
   .overlaps = false,
+  .turns = NULL,
   .counts = NULL,
 };

@@ -116,5 +116,6 @@ extern "C" const SepconvMethodOps sepconv_tile_l2_ops = {
   .release = twopass_release,
   .run = tile_l2_run,
   .overlaps = false,
+  .turns = NULL,
   .counts = NULL,
 };

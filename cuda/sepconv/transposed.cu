@@ -42,5 +42,6 @@ extern "C" const SepconvMethodOps sepconv_transposed_ops = {
   .release = twopass_release,
   .run = window_run<Transposed>,
   .overlaps = false,
+  .turns = NULL,
   .counts = NULL,
 };

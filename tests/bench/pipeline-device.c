@@ -26,6 +26,7 @@ typedef struct
 
 static const Work works[] = {
   { "filter", "backend=cuda sigma=2" },
+  { "long filter", "backend=cuda sigma=21" },
   { "filter and histogram", "backend=cuda sigma=2 histogram=true" },
   { "all frames told of",
       "backend=cuda sigma=2 histogram=true histogram-interval=0" },

@@ -714,6 +714,56 @@ gpu_memory_in_flight (void)
   }
 }
 
+/* Filters numbered pictures that all are in flight at once. */
+static void
+filter_all (const char *settings, GstCaps *caps, const GstVideoInfo *info,
+    GstBuffer **outs, guint32 n)
+{
+  GstBufferPool *pool;
+  Bridge bridge;
+
+  bridge_open (&bridge, settings, TRUE, TRUE);
+  test_context ("settings=%s", settings);
+  pool = gpu_pool_new (bridge.context, caps, 0, FALSE);
+  expect (filter_caps (&bridge.filter, caps), "caps refused");
+  for (guint32 i = 0; i < n; i++)
+    expect (
+        gst_harness_push (bridge.filter.harness, picture_on_gpu (pool, info, i))
+            == GST_FLOW_OK,
+        "frame %u is not taken", i);
+  for (guint32 i = 0; i < n; i++) {
+    GstBuffer *out = gst_harness_pull (bridge.filter.harness);
+
+    expect (out != NULL, "frame %u does not come", i);
+    outs[i] = gpu_fetch (out, info);
+  }
+  gpu_pool_free (pool);
+  bridge_close (&bridge);
+}
+
+/* Frames of a long kernel that are large enough for the GPU take turns on several streams, once
+ * eight frames have been timed. They are the same as frames that come one by one. */
+static void
+gpu_memory_turns (void)
+{
+  const gboolean small = gpu_is_emulated ();
+  const int width = small ? 400 : 3840, height = small ? 300 : 2160;
+  GstCaps *caps = gpu_caps ("NV12", width, height, NULL);
+  GstBuffer *apart[16], *in_turn[16];
+  GstVideoInfo info;
+
+  video_info (&info, "NV12", width, height, NULL);
+  filter_all ("sigma=16 method=multirate ring-depth=1", gst_caps_ref (caps),
+      &info, apart, G_N_ELEMENTS (apart));
+  filter_all ("sigma=16 method=multirate", caps, &info, in_turn,
+      G_N_ELEMENTS (in_turn));
+  for (guint i = 0; i < G_N_ELEMENTS (apart); i++) {
+    picture_expect_same (apart[i], in_turn[i], &info);
+    gst_buffer_unref (apart[i]);
+    gst_buffer_unref (in_turn[i]);
+  }
+}
+
 /* Frames that are reported, which the filter waits for, and others, which it may not wait for: all
  * come out in order and equal `filter`'s result, and each report belongs to its frame. */
 static void
@@ -1176,6 +1226,7 @@ const Test tests_gpu_memory[] = {
   { "gpu-memory-row", gpu_memory_row, VARIANT_CUDA },
   { "gpu-memory-pipelines", gpu_memory_pipelines, VARIANT_CUDA },
   { "gpu-memory-in-flight", gpu_memory_in_flight, VARIANT_CUDA },
+  { "gpu-memory-turns", gpu_memory_turns, VARIANT_CUDA },
   { "gpu-memory-method", gpu_memory_method, VARIANT_CUDA },
   { "gpu-memory-told-of", gpu_memory_told_of, VARIANT_CUDA },
   { "gpu-memory-events", gpu_memory_events, VARIANT_CUDA },

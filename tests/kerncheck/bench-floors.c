@@ -22,13 +22,14 @@ typedef struct
 } Copy;
 
 static bool
-launch_memcpy (void *user, int pair, GpuStream stream, Fault *fault)
+launch_memcpy (void *user, int pair, int turn, GpuStream stream, Fault *fault)
 {
   const Copy *copy = user;
   uint8_t *dst = copy->frames->dst[pair].memory[0].data;
   const uint8_t *src = copy->frames->src[pair].memory[0].data;
   const ptrdiff_t stride = (ptrdiff_t) copy->bytes;
 
+  (void) turn;
   if (copy->frames->on_device)
     return gpu_copy_rows (dst, stride, src, stride, copy->bytes, 1,
         GPU_COPY_DEVICE, stream, fault);
@@ -37,10 +38,11 @@ launch_memcpy (void *user, int pair, GpuStream stream, Fault *fault)
 }
 
 static bool
-launch_kernel (void *user, int pair, GpuStream stream, Fault *fault)
+launch_kernel (void *user, int pair, int turn, GpuStream stream, Fault *fault)
 {
   const Copy *copy = user;
 
+  (void) turn;
   return bench_copy_kernel (copy->gpu, copy->frames->dst[pair].memory[0].data,
       copy->frames->src[pair].memory[0].data, copy->bytes, stream, copy->order,
       fault);
@@ -54,18 +56,24 @@ bench_floors_measure (const Device *device, const BenchFrames *frames,
     GPU_AFTER_KERNELS };
   BenchTime time;
 
-  if (!bench_time (device, launch_memcpy, &copy, frames->n_pairs, &time, fault))
+  if (!bench_time (device,
+          &(BenchWork){ launch_memcpy, &copy, frames->n_pairs, 1 }, &time,
+          fault))
     return false;
   floors->memcpy_us = floors->copy_us = time.us.median;
   floors->kernel_us = floors->overlapping_us = NAN;
   if (device->gpu == NULL)
     return true;
-  if (!bench_time (device, launch_kernel, &copy, frames->n_pairs, &time, fault))
+  if (!bench_time (device,
+          &(BenchWork){ launch_kernel, &copy, frames->n_pairs, 1 }, &time,
+          fault))
     return false;
   floors->kernel_us = time.us.median;
   floors->copy_us = fmin (floors->memcpy_us, floors->kernel_us);
   copy.order = GPU_BESIDE_KERNELS;
-  if (!bench_time (device, launch_kernel, &copy, frames->n_pairs, &time, fault))
+  if (!bench_time (device,
+          &(BenchWork){ launch_kernel, &copy, frames->n_pairs, 1 }, &time,
+          fault))
     return false;
   floors->overlapping_us = time.us.median;
   return true;
@@ -80,18 +88,21 @@ bench_floors_sustain (const Device *device, const BenchFrames *frames,
   double by_kernel;
 
   floors->overlapped_us = NAN;
-  if (!bench_time_sustained (device, launch_memcpy, &copy, frames->n_pairs,
-          seconds, &floors->back_to_back_us, fault))
+  if (!bench_time_sustained (device,
+          &(BenchWork){ launch_memcpy, &copy, frames->n_pairs, 1 }, seconds,
+          &floors->back_to_back_us, fault))
     return false;
   if (device->gpu == NULL)
     return true;
-  if (!bench_time_sustained (device, launch_kernel, &copy, frames->n_pairs,
-          seconds, &by_kernel, fault))
+  if (!bench_time_sustained (device,
+          &(BenchWork){ launch_kernel, &copy, frames->n_pairs, 1 }, seconds,
+          &by_kernel, fault))
     return false;
   floors->back_to_back_us = fmin (floors->back_to_back_us, by_kernel);
   copy.order = GPU_BESIDE_KERNELS;
-  return bench_time_sustained (device, launch_kernel, &copy, frames->n_pairs,
-      seconds, &floors->overlapped_us, fault);
+  return bench_time_sustained (device,
+      &(BenchWork){ launch_kernel, &copy, frames->n_pairs, 1 }, seconds,
+      &floors->overlapped_us, fault);
 }
 
 typedef struct
@@ -105,10 +116,11 @@ typedef struct
 } Read;
 
 static bool
-launch_read (void *user, int pair, GpuStream stream, Fault *fault)
+launch_read (void *user, int pair, int turn, GpuStream stream, Fault *fault)
 {
   const Read *read = user;
 
+  (void) turn;
   return bench_read_kernel (read->gpu, read->frames->src[pair].memory[0].data,
       read->bytes, read->loads, read->sums, stream, read->order, fault);
 }
@@ -122,8 +134,9 @@ time_reads (
 
   *us = INFINITY;
   for (read->loads = 1; read->loads <= MAX_LOADS; read->loads *= 2) {
-    if (!bench_time (
-            device, launch_read, read, read->frames->n_pairs, &time, fault))
+    if (!bench_time (device,
+            &(BenchWork){ launch_read, read, read->frames->n_pairs, 1 }, &time,
+            fault))
       return false;
     if (time.us.median < *us) {
       *us = time.us.median;

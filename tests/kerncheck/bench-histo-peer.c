@@ -23,12 +23,13 @@ counts_bytes (const BenchHistoCase *c)
 }
 
 static bool
-launch (void *user, int pair, GpuStream stream, Fault *fault)
+launch (void *user, int pair, int turn, GpuStream stream, Fault *fault)
 {
   const Run *run = user;
   const BenchHistoCase *c = run->of;
   uint32_t *counts = run->counts;
 
+  (void) turn;
   for (int p = 0; p < c->layout.n_planes; p++) {
     if (!run->counter->count (run->library, &run->frames->src[pair], p,
             c->spec.bins, run->scratch, run->scratch_bytes, counts, stream,
@@ -96,7 +97,8 @@ bench_histo_peer_measure (const BenchHistoCounter *counter, const void *library,
 
   *peer = (BenchHistoPeer){ .us = NAN };
   ok = prepare (&run, fault)
-      && bench_time (device, launch, &run, frames->n_pairs, &time, fault);
+      && bench_time (device, &(BenchWork){ launch, &run, frames->n_pairs, 1 },
+          &time, fault);
   if (ok) {
     peer->us = time.us.median;
     ok = check (&run, device, peer, fault);

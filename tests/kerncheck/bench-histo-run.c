@@ -34,10 +34,11 @@ typedef struct
 } PlanRun;
 
 static bool
-launch_plan (void *user, int pair, GpuStream stream, Fault *fault)
+launch_plan (void *user, int pair, int turn, GpuStream stream, Fault *fault)
 {
   const PlanRun *run = user;
 
+  (void) turn;
   return histo_plan_run (run->plan, &run->frames->src[pair], run->result,
       stream, run->order, fault);
 }
@@ -58,14 +59,16 @@ measure_method (Bench *bench, const BenchHistoCase *c,
     return false;
   run.result = histo_result_new (run.plan, &bench->fault);
   ok = run.result != NULL
-      && bench_time (&bench->device, launch_plan, &run, bench->frames.n_pairs,
+      && bench_time (&bench->device,
+          &(BenchWork){ launch_plan, &run, bench->frames.n_pairs, 1 },
           &row->time, &bench->fault)
       && bench_histo_case_check_result (
           c, run.result, method->name, &bench->fault);
   run.order = GPU_AFTER_KERNELS;
   if (ok && histo_method_overlaps (method, bench->device.gpu)) {
-    ok = bench_time (&bench->device, launch_plan, &run, bench->frames.n_pairs,
-        &in_order, &bench->fault);
+    ok = bench_time (&bench->device,
+        &(BenchWork){ launch_plan, &run, bench->frames.n_pairs, 1 }, &in_order,
+        &bench->fault);
     row->in_order_us = in_order.us.median;
   }
   histo_plan_free (run.plan);

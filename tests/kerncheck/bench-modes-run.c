@@ -70,37 +70,40 @@ typedef struct
 } ModeRun;
 
 static bool
-launch_equalize (void *user, int pair, GpuStream stream, Fault *fault)
+launch_equalize (void *user, int pair, int turn, GpuStream stream, Fault *fault)
 {
   const ModeRun *run = user;
 
+  (void) turn;
   return equalize_plan_run (run->equalize, &run->frames->src[pair],
       &run->frames->dst[pair], stream, fault);
 }
 
 static bool
-launch_filter (void *user, int pair, GpuStream stream, Fault *fault)
+launch_filter (void *user, int pair, int turn, GpuStream stream, Fault *fault)
 {
   const ModeRun *run = user;
 
-  return sepconv_plan_run (run->filter, &run->frames->src[pair],
-      &run->frames->dst[pair], stream, GPU_BESIDE_KERNELS, fault);
+  return sepconv_plan_run_in_turn (run->filter, &run->frames->src[pair],
+      &run->frames->dst[pair], turn, stream, GPU_BESIDE_KERNELS, fault);
 }
 
 static bool
-launch_light (void *user, int pair, GpuStream stream, Fault *fault)
+launch_light (void *user, int pair, int turn, GpuStream stream, Fault *fault)
 {
   const ModeRun *run = user;
 
+  (void) turn;
   return light_plan_run (run->light, &run->frames->src[pair],
       &run->frames->dst[pair], stream, GPU_BESIDE_KERNELS, fault);
 }
 
 static bool
-launch_overlay (void *user, int pair, GpuStream stream, Fault *fault)
+launch_overlay (void *user, int pair, int turn, GpuStream stream, Fault *fault)
 {
   const ModeRun *run = user;
 
+  (void) turn;
   return overlay_plan_run (run->overlay, run->counts, &run->frames->src[pair],
       &run->frames->dst[pair], stream, fault);
 }
@@ -131,10 +134,13 @@ static bool
 time_mode (
     Bench *bench, const char *mode, int taps, BenchLaunch launch, ModeRun *run)
 {
+  const BenchWork work = { .launch = launch,
+    .user = run,
+    .n_pairs = bench->frames.n_pairs,
+    .turns = run->filter != NULL ? sepconv_plan_turns (run->filter) : 1 };
   BenchTime time;
 
-  if (!bench_time (&bench->device, launch, run, bench->frames.n_pairs, &time,
-          &bench->fault))
+  if (!bench_time (&bench->device, &work, &time, &bench->fault))
     return false;
   report (bench, mode, taps, &time);
   return true;
@@ -215,6 +221,7 @@ measure_light (Bench *bench, int taps)
   ok = run.filter != NULL
       && time_mode (bench, "filter", taps, launch_filter, &run);
   sepconv_plan_free (run.filter);
+  run.filter = NULL;
   for (int mode = 0; mode < 2 && ok; mode++) {
     spec.decode = mode == 0 ? decode : NULL;
     spec.decode_bits = 12;

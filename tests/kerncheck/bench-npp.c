@@ -145,11 +145,13 @@ pass (const Run *run, const Pass *filter, int p, const Image *src,
 }
 
 static bool
-launch_separable (void *user, int pair, GpuStream stream, Fault *fault)
+launch_separable (
+    void *user, int pair, int turn, GpuStream stream, Fault *fault)
 {
   const Run *run = user;
   const Image *src = &run->frames->src[pair], *dst = &run->frames->dst[pair];
 
+  (void) turn;
   (void) stream; /* it is in NPP's context */
   for (int p = 0; p < src->n_planes; p++)
     if (!bench_npp_check (
@@ -179,11 +181,12 @@ gauss (const Run *run, int p, const Image *src, const Image *dst)
 }
 
 static bool
-launch_gauss (void *user, int pair, GpuStream stream, Fault *fault)
+launch_gauss (void *user, int pair, int turn, GpuStream stream, Fault *fault)
 {
   const Run *run = user;
   const Image *src = &run->frames->src[pair], *dst = &run->frames->dst[pair];
 
+  (void) turn;
   (void) stream;
   for (int p = 0; p < src->n_planes; p++)
     if (!bench_npp_check (gauss (run, p, src, dst), fault))
@@ -241,7 +244,8 @@ measure_way (const Device *device, Run *run, BenchLaunch launch, double *us,
   BenchTime time;
 
   *us = NAN;
-  if (bench_time (device, launch, run, run->frames->n_pairs, &time, fault)) {
+  if (bench_time (device, &(BenchWork){ launch, run, run->frames->n_pairs, 1 },
+          &time, fault)) {
     *us = time.us.median;
     return true;
   }

@@ -55,29 +55,32 @@ typedef struct
 } RegionsRun;
 
 static bool
-launch_whole (void *user, int pair, GpuStream stream, Fault *fault)
+launch_whole (void *user, int pair, int turn, GpuStream stream, Fault *fault)
 {
   const RegionsRun *run = user;
 
+  (void) turn;
   return sepconv_plan_run (run->whole, &run->bench->frames.src[pair],
       &run->bench->frames.dst[pair], stream, GPU_AFTER_KERNELS, fault);
 }
 
 static bool
-launch_regions (void *user, int pair, GpuStream stream, Fault *fault)
+launch_regions (void *user, int pair, int turn, GpuStream stream, Fault *fault)
 {
   const RegionsRun *run = user;
 
+  (void) turn;
   return regions_plan_run (run->regions, run->bench->region, run->n,
       &run->bench->frames.src[pair], &run->bench->frames.dst[pair], 1, stream,
       GPU_AFTER_KERNELS, fault);
 }
 
 static bool
-launch_in_place (void *user, int pair, GpuStream stream, Fault *fault)
+launch_in_place (void *user, int pair, int turn, GpuStream stream, Fault *fault)
 {
   const RegionsRun *run = user;
 
+  (void) turn;
   return regions_plan_run_in_place (run->regions, run->bench->region, run->n,
       &run->bench->frames.src[pair], 1, stream, GPU_AFTER_KERNELS, fault);
 }
@@ -108,8 +111,9 @@ report (const Bench *bench, const char *what, const BenchTime *time)
 static bool
 time_run (Bench *bench, BenchLaunch launch, RegionsRun *run, BenchTime *time)
 {
-  return bench_time_without_graphs (
-      &bench->device, launch, run, bench->frames.n_pairs, time, &bench->fault);
+  return bench_time_without_graphs (&bench->device,
+      &(BenchWork){ launch, run, bench->frames.n_pairs, 1 }, time,
+      &bench->fault);
 }
 
 static bool

@@ -40,19 +40,20 @@ typedef struct
 } PlanRun;
 
 static bool
-launch_plan (void *user, int pair, GpuStream stream, Fault *fault)
+launch_plan (void *user, int pair, int turn, GpuStream stream, Fault *fault)
 {
   const PlanRun *run = user;
 
-  return sepconv_plan_run (run->plan, &run->frames->src[pair],
-      &run->frames->dst[pair], stream, run->order, fault);
+  return sepconv_plan_run_in_turn (run->plan, &run->frames->src[pair],
+      &run->frames->dst[pair], turn, stream, run->order, fault);
 }
 
 static bool
-launch_counting (void *user, int pair, GpuStream stream, Fault *fault)
+launch_counting (void *user, int pair, int turn, GpuStream stream, Fault *fault)
 {
   const PlanRun *run = user;
 
+  (void) turn;
   return sepconv_plan_run_counting (run->plan, &run->frames->src[pair],
       &run->frames->dst[pair], run->histo, run->counted, stream, run->order,
       fault);
@@ -60,11 +61,11 @@ launch_counting (void *user, int pair, GpuStream stream, Fault *fault)
 
 /* Measures a sustained figure, if one was asked for. */
 static bool
-sustain (Bench *bench, BenchLaunch launch, PlanRun *run, double *us)
+sustain (Bench *bench, const BenchWork *work, double *us)
 {
   return bench->options.sustained_s == 0.0
-      || bench_time_sustained (&bench->device, launch, run,
-          bench->frames.n_pairs, bench->options.sustained_s, us, &bench->fault);
+      || bench_time_sustained (
+          &bench->device, work, bench->options.sustained_s, us, &bench->fault);
 }
 
 /* Times runs with a histogram on the way, of the first three channels of a plane, if
@@ -72,6 +73,9 @@ sustain (Bench *bench, BenchLaunch launch, PlanRun *run, double *us)
 static bool
 measure_counting (Bench *bench, const BenchCase *c, PlanRun *run, BenchRow *row)
 {
+  const BenchWork work = {
+    .launch = launch_counting, .user = run, .n_pairs = bench->frames.n_pairs
+  };
   HistoSpec spec = { .bins = 256 };
   BenchTime time;
   bool ok;
@@ -86,12 +90,11 @@ measure_counting (Bench *bench, const BenchCase *c, PlanRun *run, BenchRow *row)
   if (ok && sepconv_plan_counts (run->plan, run->histo)) {
     run->counted = histo_result_new (run->histo, &bench->fault);
     ok = run->counted != NULL
-        && bench_time_without_graphs (&bench->device, launch_counting, run,
-            bench->frames.n_pairs, &time, &bench->fault);
+        && bench_time_without_graphs (
+            &bench->device, &work, &time, &bench->fault);
     if (ok)
       row->counting_us = time.us.median;
-    ok = ok
-        && sustain (bench, launch_counting, run, &row->sustained.counting_us);
+    ok = ok && sustain (bench, &work, &row->sustained.counting_us);
   }
   histo_result_free (run->counted);
   histo_plan_free (run->histo);
@@ -107,16 +110,19 @@ fits_l2 (const Bench *bench, const BenchCase *c)
 }
 
 /* One of the two functions of bench-timer.h. */
-typedef bool (*BenchTimer) (const Device *device, BenchLaunch launch,
-    void *user, int n_pairs, BenchTime *time, Fault *fault);
+typedef bool (*BenchTimer) (
+    const Device *device, const BenchWork *work, BenchTime *time, Fault *fault);
 
 static bool
 measure_plan (Bench *bench, const BenchCase *c, const SepconvMethod *method,
     BenchTimer time, BenchRow *row)
 {
   PlanRun run = { .frames = &bench->frames, .order = GPU_BESIDE_KERNELS };
+  BenchWork work = {
+    .launch = launch_plan, .user = &run, .n_pairs = bench->frames.n_pairs
+  };
   BenchTime again;
-  bool ok;
+  bool overlaps, ok;
 
   *row = (BenchRow){ .method = method,
     .in_order_us = NAN,
@@ -127,19 +133,22 @@ measure_plan (Bench *bench, const BenchCase *c, const SepconvMethod *method,
       bench->device.gpu, &bench->fault);
   if (run.plan == NULL)
     return false;
-  ok = time (&bench->device, launch_plan, &run, bench->frames.n_pairs,
-           &row->time, &bench->fault)
-      && sustain (bench, launch_plan, &run, &row->sustained.overlapped_us)
+  work.turns = sepconv_plan_turns (run.plan);
+  overlaps =
+      work.turns > 1 || sepconv_method_overlaps (method, bench->device.gpu);
+  ok = time (&bench->device, &work, &row->time, &bench->fault)
+      && sustain (bench, &work, &row->sustained.overlapped_us)
       && measure_counting (bench, c, &run, row);
   run.order = GPU_AFTER_KERNELS;
-  if (ok && sepconv_method_overlaps (method, bench->device.gpu)) {
-    ok = time (&bench->device, launch_plan, &run, bench->frames.n_pairs, &again,
-             &bench->fault)
-        && sustain (bench, launch_plan, &run, &row->sustained.back_to_back_us);
+  work.turns = 1;
+  if (ok && overlaps) {
+    ok = time (&bench->device, &work, &again, &bench->fault)
+        && sustain (bench, &work, &row->sustained.back_to_back_us);
     row->in_order_us = again.us.median;
   }
   if (ok && fits_l2 (bench, c)) {
-    ok = time (&bench->device, launch_plan, &run, 1, &again, &bench->fault);
+    work.n_pairs = 1;
+    ok = time (&bench->device, &work, &again, &bench->fault);
     row->l2_us = again.us.median;
   }
   sepconv_plan_free (run.plan);

@@ -18,10 +18,10 @@
 typedef struct
 {
   const Device *device;
-  BenchLaunch launch;
-  void *user;
-  int n_pairs;
+  const BenchWork *work;
   int next; /* pair */
+  GpuStream other[GPU_MAX_TURNS - 1]; /* of turns 1, 2... */
+  GpuEvent crossing;
 } Series;
 
 const char *
@@ -37,14 +37,62 @@ bench_way_name (BenchWay way)
 }
 
 static bool
+open_series (
+    Series *series, const Device *device, const BenchWork *work, Fault *fault)
+{
+  *series = (Series){ .device = device, .work = work };
+  if (work->turns < 2)
+    return true;
+  for (int i = 0; i < work->turns - 1; i++)
+    if (!gpu_stream_new (&series->other[i], fault))
+      return false;
+  return gpu_event_new_untimed (&series->crossing, fault);
+}
+
+static void
+close_series (Series *series)
+{
+  gpu_event_free (series->crossing);
+  for (int i = 0; i < GPU_MAX_TURNS - 1; i++)
+    gpu_stream_free (series->other[i]);
+}
+
+/* Makes later work on `to` wait for all work on `from`. */
+static bool
+cross (Series *series, GpuStream from, GpuStream to, Fault *fault)
+{
+  return gpu_event_record (series->crossing, from, fault)
+      && gpu_stream_wait_event (to, series->crossing, fault);
+}
+
+static int
+turns_of (const Series *series)
+{
+  return series->work->turns > 1 ? series->work->turns : 1;
+}
+
+/* Each batch begins and ends on the device's stream. */
+static bool
 launch_batch (Series *series, int batch, Fault *fault)
 {
-  for (int i = 0; i < batch; i++) {
-    if (!series->launch (
-            series->user, series->next, series->device->stream, fault))
+  const BenchWork *work = series->work;
+  const GpuStream first = series->device->stream;
+  const int turns = turns_of (series);
+
+  for (int t = 1; t < turns; t++)
+    if (!cross (series, first, series->other[t - 1], fault))
       return false;
-    series->next = (series->next + 1) % series->n_pairs;
+  for (int i = 0; i < batch; i++) {
+    const int turn = i % turns;
+
+    if (!work->launch (work->user, series->next, turn,
+            turn == 0 ? first : series->other[turn - 1], fault))
+      return false;
+    series->next = (series->next + 1) % work->n_pairs;
   }
+  for (int t = 1; t < turns; t++)
+    if (!cross (series, series->other[t - 1], first, fault))
+      return false;
   return true;
 }
 
@@ -106,12 +154,12 @@ time_on_gpu (Series *series, BenchGraph graph, int batch, int samples,
   return ok;
 }
 
-/* Times a second launch; the first one loads code and uploads taps. */
+/* Times a second launch; the first one loads code and uploads taps, once for each turn. */
 static bool
 time_one (Series *series, double *ns, Fault *fault)
 {
   if (series->device->gpu != NULL)
-    return time_on_gpu (series, NULL, 1, 1, ns, fault);
+    return time_on_gpu (series, NULL, turns_of (series), 1, ns, fault);
   return launch_batch (series, 1, fault)
       && time_on_host (series, 1, 1, ns, fault);
 }
@@ -140,14 +188,15 @@ capture (Series *series, int batch)
 static int
 graph_batch (const Series *series, double each_ns)
 {
-  const double turn_ns = each_ns * series->n_pairs;
+  const double turn_ns = each_ns * series->work->n_pairs;
   const double turns = fmax (1.0, ceil (BENCH_BATCH_NS / turn_ns));
 
   if (series->device->gpu == NULL
       || turn_ns * (BENCH_SAMPLES + 1) > BENCH_LIMIT_NS)
     return 0;
-  return (int) fmin (turns, fmax (1.0, (double) MAX_BATCH / series->n_pairs))
-      * series->n_pairs;
+  return (int) fmin (
+             turns, fmax (1.0, (double) MAX_BATCH / series->work->n_pairs))
+      * series->work->n_pairs;
 }
 
 static int
@@ -203,22 +252,30 @@ time_series (Series *series, bool graphs, BenchTime *time, Fault *fault)
   return true;
 }
 
-bool
-bench_time (const Device *device, BenchLaunch launch, void *user, int n_pairs,
+static bool
+time_work (const Device *device, const BenchWork *work, bool graphs,
     BenchTime *time, Fault *fault)
 {
-  Series series = { device, launch, user, n_pairs, 0 };
+  Series series;
+  const bool ok = open_series (&series, device, work, fault)
+      && time_series (&series, graphs, time, fault);
 
-  return time_series (&series, true, time, fault);
+  close_series (&series);
+  return ok;
 }
 
 bool
-bench_time_without_graphs (const Device *device, BenchLaunch launch, void *user,
-    int n_pairs, BenchTime *time, Fault *fault)
+bench_time (
+    const Device *device, const BenchWork *work, BenchTime *time, Fault *fault)
 {
-  Series series = { device, launch, user, n_pairs, 0 };
+  return time_work (device, work, true, time, fault);
+}
 
-  return time_series (&series, false, time, fault);
+bool
+bench_time_without_graphs (
+    const Device *device, const BenchWork *work, BenchTime *time, Fault *fault)
+{
+  return time_work (device, work, false, time, fault);
 }
 
 static bool
@@ -299,19 +356,22 @@ sustain_on_gpu (Series *series, int batch, double duration_ns, double *each_ns,
 }
 
 bool
-bench_time_sustained (const Device *device, BenchLaunch launch, void *user,
-    int n_pairs, double seconds, double *us, Fault *fault)
+bench_time_sustained (const Device *device, const BenchWork *work,
+    double seconds, double *us, Fault *fault)
 {
-  Series series = { device, launch, user, n_pairs, 0 };
+  Series series;
   double ns;
-  int batch;
+  bool ok = open_series (&series, device, work, fault)
+      && time_one (&series, &ns, fault);
 
-  if (!time_one (&series, &ns, fault))
-    return false;
-  batch = (int) fmin (fmax (ceil (SUSTAINED_BATCH_NS / ns), 1.0), MAX_BATCH);
-  if (!(device->gpu == NULL ? sustain_on_host : sustain_on_gpu) (
-          &series, batch, 1e9 * seconds, &ns, fault))
-    return false;
-  *us = ns / 1e3;
-  return true;
+  if (ok) {
+    const int batch =
+        (int) fmin (fmax (ceil (SUSTAINED_BATCH_NS / ns), 1.0), MAX_BATCH);
+
+    ok = (device->gpu == NULL ? sustain_on_host : sustain_on_gpu) (
+        &series, batch, 1e9 * seconds, &ns, fault);
+    *us = ns / 1e3;
+  }
+  close_series (&series);
+  return ok;
 }

@@ -10,7 +10,16 @@
 
 /* Queues the work for one pair of frames on the stream; on the host, does it. */
 typedef bool (*BenchLaunch) (
-    void *user, int pair, GpuStream stream, Fault *fault);
+    void *user, int pair, int turn, GpuStream stream, Fault *fault);
+
+typedef struct
+{
+  BenchLaunch launch;
+  void *user;
+  int n_pairs; /* launched in turn: pairs [0, n_pairs) */
+  /* Launches go to this many streams in turn, of which the first is the device's; 0 is 1. */
+  int turns;
+} BenchWork;
 
 typedef enum
 {
@@ -30,10 +39,9 @@ typedef struct
 
 const char *bench_way_name (BenchWay way);
 
-/* Takes the pairs [0, n_pairs) in turn. The first launch is not counted. On a GPU the
- * context must be pushed. */
-bool bench_time (const Device *device, BenchLaunch launch, void *user,
-    int n_pairs, BenchTime *time, Fault *fault);
+/* The first launch is not counted. On a GPU the context must be pushed. */
+bool bench_time (
+    const Device *device, const BenchWork *work, BenchTime *time, Fault *fault);
 /* Limits of `seconds` of bench_time_sustained(). */
 #define BENCH_MIN_SUSTAINED_S 0.1
 #define BENCH_MAX_SUSTAINED_S 60.0
@@ -43,10 +51,10 @@ bool bench_time (const Device *device, BenchLaunch launch, void *user,
  * are queued one by one, ahead of the GPU; a kernel shorter than its launch call counts as
  * long as that call. The first fifth of the time is not counted. Otherwise as
  * bench_time(). */
-bool bench_time_sustained (const Device *device, BenchLaunch launch, void *user,
-    int n_pairs, double seconds, double *us, Fault *fault);
+bool bench_time_sustained (const Device *device, const BenchWork *work,
+    double seconds, double *us, Fault *fault);
 
 /* As bench_time(), but without CUDA graphs: for plans that a failed capture would make
  * useless, because an event that was recorded during the capture cannot be waited for. */
-bool bench_time_without_graphs (const Device *device, BenchLaunch launch,
-    void *user, int n_pairs, BenchTime *time, Fault *fault);
+bool bench_time_without_graphs (
+    const Device *device, const BenchWork *work, BenchTime *time, Fault *fault);

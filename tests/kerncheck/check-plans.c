@@ -148,6 +148,37 @@ judge_run (Check *check, const MethodSubject *subject, Run *run,
       verdict.text);
 }
 
+/* Queues run number i, of `turns` turns: each has a stream of its own. */
+static bool
+queue_run (SepconvPlan *plan, const Image *src, const Image *dst, int i,
+    int turns, const GpuStream stream[GPU_MAX_TURNS], Fault *fault)
+{
+  const int turn = i % turns;
+  const GpuOrder order =
+      i / turns % 3 == 0 ? GPU_AFTER_KERNELS : GPU_BESIDE_KERNELS;
+
+  return turns > 1 ? sepconv_plan_run_in_turn (
+             plan, src, dst, turn, stream[turn], order, fault)
+                   : sepconv_plan_run (plan, src, dst, stream[0], order, fault);
+}
+
+static void
+expect_no_turn (Check *check, SepconvPlan *plan, const Image *src,
+    const Image *dst, GpuStream stream)
+{
+  const int wrong[] = { -1, GPU_MAX_TURNS };
+
+  for (int i = 0; i < 2; i++) {
+    Fault fault;
+
+    fault_clear (&fault);
+    EXPECT_FAULT (check,
+        !sepconv_plan_run_in_turn (
+            plan, src, dst, wrong[i], stream, GPU_BESIDE_KERNELS, &fault),
+        &fault, FAULT_SETTINGS, "a turn that there is not");
+  }
+}
+
 static void
 update_case (Check *check, Random *random, int index, const void *data)
 {
@@ -158,9 +189,11 @@ update_case (Check *check, Random *random, int index, const void *data)
   Run runs[N_RUNS] = { { .c = NULL } };
   DevicePicture from = { .block = NULL };
   uint8_t *busy = NULL;
+  GpuStream stream[GPU_MAX_TURNS] = { subject->device->stream };
   SepconvPlan *plan;
   Picture src;
   Fault fault;
+  int turns = 1;
   bool ok;
 
   if (last == NULL) {
@@ -172,6 +205,8 @@ update_case (Check *check, Random *random, int index, const void *data)
   picture_new (&src, &last->layout, on_host, random);
   picture_paint (&src, CONTENT_NOISE, random);
   plan = new_plan (last, subject, &fault);
+  if (index % 2 == 1)
+    turns = GPU_MAX_TURNS;
   ok = EXPECT (check, plan != NULL, "no plan: %s", fault.message)
       && EXPECT (check,
           device_picture_new (&from, subject->device, &src, &fault), "%s",
@@ -187,21 +222,30 @@ update_case (Check *check, Random *random, int index, const void *data)
       && EXPECT (check,
           keep_busy (subject->device, check->quick, &busy, &fault), "%s",
           fault.message);
+  for (int i = 1; i < turns && ok && !on_host; i++)
+    ok = EXPECT (
+        check, gpu_stream_new (&stream[i], &fault), "%s", fault.message);
+  if (ok)
+    expect_no_turn (check, plan, &from.image, &runs[0].to.image, stream[0]);
   for (int i = 0; i < N_RUNS && ok; i++) {
     runs[i].c = i == 0
         ? case_copy (last)
         : next_spec (check, plan, runs[i - 1].c, subject, random);
     ok = EXPECT (check,
-        sepconv_plan_run (plan, &from.image, &runs[i].to.image,
-            subject->device->stream,
-            i % 3 == 0 ? GPU_AFTER_KERNELS : GPU_BESIDE_KERNELS, &fault),
+        queue_run (
+            plan, &from.image, &runs[i].to.image, i, turns, stream, &fault),
         "run %d failed: %s (%s)", i, fault.message, fault.detail);
   }
+  for (int i = 1; i < turns; i++)
+    if (stream[i] != NULL)
+      gpu_stream_synchronize (stream[i], NULL);
   for (int i = 0; i < N_RUNS && ok; i++)
     judge_run (check, subject, &runs[i], &src, i);
 
   if (!on_host)
     gpu_stream_synchronize (subject->device->stream, NULL);
+  for (int i = 1; i < turns; i++)
+    gpu_stream_free (stream[i]);
   sepconv_plan_free (plan);
   gpu_free (busy);
   for (int i = 0; i < N_RUNS; i++) {

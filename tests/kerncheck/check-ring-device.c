@@ -412,10 +412,187 @@ check_timed (Check *check, const void *data)
   device_leave (&device);
 }
 
+/* Frames that take turns, among others that do not. */
+#define TURN_FRAMES 64
+#define TURN_DEPTH 4
+/* The first frames are timed, and so take no turns. */
+#define TIMED_FRAMES 8
+#define SLOW_BYTES ((size_t) 4 << 20)
+
+typedef struct
+{
+  Device device;
+  Picture picture[TURN_FRAMES + 1];
+  DevicePicture on_device[TURN_FRAMES + 1]; /* frame i computes number i + 1 */
+  uint8_t *slow;                            /* device */
+  GpuStream stream[TURN_FRAMES];
+  int turn[TURN_FRAMES];
+  int number; /* of the frame that is being submitted */
+  int n;      /* turns */
+} Turns;
+
+/* Copies, late. A RingCompute. */
+static bool
+compute_late (void *user, const RingPart *part, Fault *fault)
+{
+  Turns *turns = user;
+  const ImageMemory *src = &part->src->memory[0];
+  const ImageMemory *dst = &part->dst->memory[0];
+
+  turns->turn[turns->number] = part->turn;
+  turns->stream[turns->number] = part->stream;
+  for (int i = 0; i < 4; i++)
+    if (!gpu_copy_rows (turns->slow, 0, turns->slow + SLOW_BYTES, 0, SLOW_BYTES,
+            1, GPU_COPY_DEVICE, part->stream, fault))
+      return false;
+  return gpu_copy_rows (dst->data, dst->stride, src->data, src->stride,
+      src->row_bytes, src->height, GPU_COPY_DEVICE, part->stream, fault);
+}
+
+/* Five frames in six take turns. */
+static bool
+takes_turns (int i)
+{
+  return i % 6 != 0;
+}
+
+/* A frame that takes no turn reads the result of the frame before it; the others read the result of
+ * the last frame that takes none. */
+static int
+source_of (int i)
+{
+  return takes_turns (i) ? i - i % 6 + 1 : i;
+}
+
+static bool
+turns_open (Turns *turns, const Image *layout, Random *random, Fault *fault)
+{
+  for (int i = 0; i <= TURN_FRAMES; i++) {
+    picture_new (&turns->picture[i], layout, false, random);
+    picture_paint (&turns->picture[i], CONTENT_NOISE, random);
+    if (!device_picture_new (
+            &turns->on_device[i], &turns->device, &turns->picture[i], fault))
+      return false;
+  }
+  turns->slow = gpu_malloc (2 * SLOW_BYTES, fault);
+  return turns->slow != NULL;
+}
+
+static void
+turns_close (Turns *turns)
+{
+  for (int i = 0; i <= TURN_FRAMES; i++) {
+    device_picture_clear (&turns->on_device[i]);
+    picture_clear (&turns->picture[i]);
+  }
+  gpu_free (turns->slow);
+}
+
+static bool
+send_turns (Turns *turns, Ring *ring, Fault *fault)
+{
+  RingSlot *slot[TURN_DEPTH] = { NULL };
+  int sent = 0, waited = 0;
+  bool ok = true;
+
+  for (; ok && waited < TURN_FRAMES; waited++) {
+    for (; ok && sent < TURN_FRAMES && sent < waited + TURN_DEPTH; sent++) {
+      const RingFrame frame = {
+        .src = turns->on_device[source_of (sent)].image,
+        .dst = turns->on_device[sent + 1].image,
+        .src_place = RING_DEVICE,
+        .dst_place = RING_DEVICE,
+        .slices = 1,
+        .turns = takes_turns (sent) ? turns->n : 1,
+        .compute = compute_late,
+        .user = turns,
+      };
+
+      turns->number = sent;
+      slot[sent % TURN_DEPTH] = ring_acquire (ring);
+      ok = ring_submit (ring, slot[sent % TURN_DEPTH], &frame, fault);
+      if (!ok)
+        ring_release (ring, slot[sent % TURN_DEPTH]);
+    }
+    ok = ok && ring_wait (ring, slot[waited % TURN_DEPTH], fault);
+    if (waited < sent)
+      ring_release (ring, slot[waited % TURN_DEPTH]);
+  }
+  return ok;
+}
+
+static void
+judge_turns (Check *check, Turns *turns, Fault *fault)
+{
+  int next = 0;
+
+  for (int i = 0; i < TURN_FRAMES; i++) {
+    Picture *result = &turns->picture[i + 1];
+    Verdict verdict;
+
+    if (!EXPECT (check,
+            device_picture_fetch (&turns->on_device[i + 1], &turns->device,
+                result->block, result->bytes, fault),
+            "%s (%s)", fault->message, fault->detail))
+      return;
+    verdict_same (&verdict, &result->image, &turns->picture[0].image);
+    EXPECT (check, verdict.ok, "frame %d: %s", i, verdict.text);
+    if (!takes_turns (i) || i < TIMED_FRAMES)
+      next = 0;
+    EXPECT (check, turns->turn[i] == next, "frame %d has turn %d", i,
+        turns->turn[i]);
+    if (takes_turns (i) && i >= TIMED_FRAMES)
+      next = (next + 1) % turns->n;
+    for (int k = 0; k < i; k++)
+      EXPECT (check,
+          (turns->stream[i] == turns->stream[k])
+              == (turns->turn[i] == turns->turn[k]),
+          "frames %d and %d of turns %d and %d", i, k, turns->turn[i],
+          turns->turn[k]);
+  }
+}
+
+/* Frames that take turns come after earlier frames that take no turn, and before later
+ * ones. */
+static void
+check_turns (Check *check, const void *data)
+{
+  Random random = { check->seed };
+  Turns *turns = kerncheck_alloc (sizeof *turns);
+  Image layout;
+  Fault fault;
+
+  (void) data;
+  layout_make (layout_kind_by_name ("gray8"), 64, 48, &layout);
+  for (int n = 2; n <= GPU_MAX_TURNS; n++) {
+    Ring *ring = NULL;
+    bool ok;
+
+    memset (turns, 0, sizeof *turns);
+    fault_clear (&fault);
+    turns->n = n;
+    if (!device_enter (check, BACKEND_CUDA, &turns->device))
+      break;
+    check->cases++;
+    ok = turns_open (turns, &layout, &random, &fault)
+        && (ring = ring_new (
+                turns->device.gpu, &layout, &layout, TURN_DEPTH, NULL, &fault))
+            != NULL
+        && send_turns (turns, ring, &fault);
+    if (EXPECT (check, ok, "%s (%s)", fault.message, fault.detail))
+      judge_turns (check, turns, &fault);
+    ring_free (ring);
+    turns_close (turns);
+    device_leave (&turns->device);
+  }
+  free (turns);
+}
+
 void
 check_ring_device_add (void)
 {
   kerncheck_add (check_on_host, NULL, NULL, "ring/cpu/passes");
   kerncheck_add (check_crossings, NULL, NULL, "ring/cuda/crossings");
   kerncheck_add (check_timed, NULL, NULL, "ring/cuda/timed");
+  kerncheck_add (check_turns, NULL, NULL, "ring/cuda/turns");
 }
