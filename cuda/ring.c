@@ -603,10 +603,15 @@ part_streams (Ring *ring, int turns, Fault *fault)
 {
   if (ring->crossing == NULL && !gpu_event_new_untimed (&ring->crossing, fault))
     return false;
-  for (int i = 0; i < turns - 1; i++)
-    if ((ring->other[i] == NULL && !gpu_stream_new (&ring->other[i], fault))
-        || !cross (ring, ring->compute, ring->other[i], fault))
+  for (int i = 0; i < turns - 1; i++) {
+    if (ring->other[i] == NULL) {
+      if (!gpu_stream_new (&ring->other[i], fault))
+        return false;
+      trace_name_stream (ring->other[i], "gst-cudasepconv compute");
+    }
+    if (!cross (ring, ring->compute, ring->other[i], fault))
       return false;
+  }
   ring->turns = turns;
   ring->turn = 0;
   return true;

@@ -17,7 +17,7 @@
  *
  * Kernels of neighbouring frames may overlap, too: see ring_order(). They do not where
  * an image belongs to the compute stream, since its owner may have queued work there.
- * Frames that take turns are computed on several streams one after the other.
+ * Successive frames that take turns are computed on different streams.
  *
  * Images in pinned memory (gpu_malloc_host) are read and written where they lie. Other
  * host images go through a pinned staging buffer of the slot, which is allocated when

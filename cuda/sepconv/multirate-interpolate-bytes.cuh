@@ -104,21 +104,28 @@ multirate_plane_shared (const MultiratePart *plane)
           multirate_eights (MULTIRATE_RESULT_ROWS, plane->factor_y));
 }
 
-/* Whether all chunks of a plane are whole, are written at once, and have no kept channels. */
-static inline bool
-multirate_result_is_plain (const MultiratePart *plane)
+/* The way in which a plane's result can be written. */
+static inline MultirateResultWay
+multirate_result_way (const MultiratePart *plane)
 {
-  return plane->kept == 0 && plane->dst_unit == MULTIRATE_CHUNK
-      && plane->n_samples % MULTIRATE_CHUNK == 0;
+  if (plane->dst_unit != MULTIRATE_CHUNK
+      || plane->n_samples % MULTIRATE_CHUNK != 0)
+    return MULTIRATE_RESULT_ANY;
+  if (plane->kept == 0)
+    return MULTIRATE_RESULT_PLAIN;
+  return plane->channels == 4 && plane->src_unit == MULTIRATE_CHUNK
+      ? MULTIRATE_RESULT_KEEPS
+      : MULTIRATE_RESULT_ANY;
 }
 
 /* Half a warp's tile needs HALF_EIGHTS eights of columns and ROW_EIGHTS eights of rows of sums.
  * SHARPENS: the samples themselves are added, times a weight. */
-template <int CHANNELS, int HALF_EIGHTS, int ROW_EIGHTS, bool PLAIN,
+template <int CHANNELS, int HALF_EIGHTS, int ROW_EIGHTS, MultirateResultWay WAY,
     bool SHARPENS>
 struct MultirateResult
 {
-  static constexpr bool plain = PLAIN, sharpens = SHARPENS;
+  static constexpr MultirateResultWay way = WAY;
+  static constexpr bool sharpens = SHARPENS;
   static constexpr int channels = CHANNELS;
   static constexpr int half_eights = HALF_EIGHTS, row_eights = ROW_EIGHTS;
   static constexpr int pieces = multirate_result_pieces (HALF_EIGHTS);
@@ -298,20 +305,52 @@ multirate_put_chunk (
     multirate_store_chunk (to, plane.dst_unit, result);
 }
 
-/* Writes the warp's rows to the picture. */
+/* Brings the rows of the picture from which multirate_put_tile() will keep channels to the L2. */
+template <typename R>
+__device__ __forceinline__ void
+multirate_prefetch_kept (const MultirateResultMarch<R> &march)
+{
+  const MultiratePart &plane = *march.plane;
+
+  static_assert (MULTIRATE_RESULT_WARP_TILE <= GPU_PREFETCH_BYTES,
+      "Each row of a tile is one line.");
+  if (threadIdx.x % 8 == 0) {
+#pragma unroll
+    for (int y = 0; y < MULTIRATE_RESULT_ROWS; y += 4)
+      if (march.rows > y)
+        gpu_prefetch (
+            plane.src + (march.y + y) * plane.src_stride + march.byte);
+  }
+}
+
+/* Writes the warp's rows to the picture. Samples that are kept are loaded first, so that all loads
+ * are in flight together. */
 template <typename R>
 __device__ __forceinline__ void
 multirate_put_tile (MultirateResultMarch<R> &march)
 {
+  const MultiratePart &plane = *march.plane;
+  uint4 source[MULTIRATE_RESULT_ROWS / 4];
+
+  if constexpr (R::way == MULTIRATE_RESULT_KEEPS) {
+#pragma unroll
+    for (int y = 0; y < MULTIRATE_RESULT_ROWS; y += 4)
+      if (march.rows > y)
+        source[y / 4] = gpu_load ((const uint4 *) (plane.src
+            + (march.y + y) * plane.src_stride + march.byte));
+  }
 #pragma unroll
   for (int y = 0; y < MULTIRATE_RESULT_ROWS; y += 4) {
     const uint4 chunk =
         *(const uint4 *) (march.tile + march.from + y * MULTIRATE_RESULT_PITCH);
 
-    if constexpr (!R::plain)
+    if constexpr (R::way == MULTIRATE_RESULT_ANY)
       multirate_put_chunk (march, march.y + y, chunk);
     else if (march.rows > y)
-      *(uint4 *) (march.to + y * march.plane->dst_stride) = chunk;
+      *(uint4 *) (march.to + y * plane.dst_stride) =
+          R::way == MULTIRATE_RESULT_KEEPS
+          ? multirate_keep_bytes (chunk, source[y / 4], march.keep)
+          : chunk;
   }
   march.y += MULTIRATE_RESULT_ROWS;
   march.rows -= MULTIRATE_RESULT_ROWS;
@@ -529,6 +568,8 @@ multirate_put_rows (MultirateResultMarch<R> &march, bool more)
     for (int i = 0; i < 2 * R::pieces; i++)
       multirate_load_own (march, i / 2, i % 2, own[i / 2][i % 2]);
     march.own_row += MULTIRATE_RESULT_ROWS;
+  } else if constexpr (R::way == MULTIRATE_RESULT_KEEPS) {
+    multirate_prefetch_kept (march);
   }
   copy_async_wait<R::ahead - 1> ();
   __syncwarp (); /* all lanes' sums are there, and the tile has been read */
@@ -641,31 +682,31 @@ multirate_interpolate_strip (
 }
 
 /* Calls multirate_interpolate_strip() for the plane's channels and factors. */
-template <int CHANNELS, int HALF_EIGHTS, bool PLAIN, bool SHARPENS>
+template <int CHANNELS, int HALF_EIGHTS, MultirateResultWay WAY, bool SHARPENS>
 __device__ __forceinline__ void
 multirate_interpolate_plane (
     const MultiratePart &plane, int block, uint8_t *shared)
 {
   if (plane.factor_y > 2)
     multirate_interpolate_strip<
-        MultirateResult<CHANNELS, HALF_EIGHTS, 1, PLAIN, SHARPENS>> (
+        MultirateResult<CHANNELS, HALF_EIGHTS, 1, WAY, SHARPENS>> (
         plane, block, shared);
   else
     multirate_interpolate_strip<
-        MultirateResult<CHANNELS, HALF_EIGHTS, 2, PLAIN, SHARPENS>> (
+        MultirateResult<CHANNELS, HALF_EIGHTS, 2, WAY, SHARPENS>> (
         plane, block, shared);
 }
 
 #define MULTIRATE_RESULT_CASE(channels, half_eights) \
   case channels << 4 | half_eights: \
-    multirate_interpolate_plane<channels, half_eights, PLAIN, SHARPENS> ( \
+    multirate_interpolate_plane<channels, half_eights, WAY, SHARPENS> ( \
         plane, block, shared); \
     break
 
 #endif
 
-/* PLAIN: multirate_result_is_plain() is true of all planes. */
-template <bool PLAIN, bool SHARPENS>
+/* WAY: multirate_result_way() of all planes, or MULTIRATE_RESULT_ANY. */
+template <MultirateResultWay WAY, bool SHARPENS>
 static __global__ void
 __launch_bounds__ (MULTIRATE_RESULT_BYTES_THREADS,
     (SHARPENS ? MULTIRATE_SHARPEN_BYTES_AT_ONCE
@@ -682,16 +723,23 @@ __launch_bounds__ (MULTIRATE_RESULT_BYTES_THREADS,
   const int half_cells =
       MULTIRATE_RESULT_WARP_TILE / 2 >> plane.channels / 2 >> plane.shift_x;
 
-  switch (plane.channels << 4 | multirate_eights (half_cells, 1)) {
-    MULTIRATE_RESULT_CASE (1, 1);
-    MULTIRATE_RESULT_CASE (1, 2);
-    MULTIRATE_RESULT_CASE (1, 3);
-    MULTIRATE_RESULT_CASE (1, 5);
-    MULTIRATE_RESULT_CASE (2, 1);
-    MULTIRATE_RESULT_CASE (2, 2);
-    MULTIRATE_RESULT_CASE (2, 3);
-    MULTIRATE_RESULT_CASE (4, 1);
-    MULTIRATE_RESULT_CASE (4, 2);
+  if constexpr (WAY == MULTIRATE_RESULT_KEEPS) {
+    switch (plane.channels << 4 | multirate_eights (half_cells, 1)) {
+      MULTIRATE_RESULT_CASE (4, 1);
+      MULTIRATE_RESULT_CASE (4, 2);
+    }
+  } else {
+    switch (plane.channels << 4 | multirate_eights (half_cells, 1)) {
+      MULTIRATE_RESULT_CASE (1, 1);
+      MULTIRATE_RESULT_CASE (1, 2);
+      MULTIRATE_RESULT_CASE (1, 3);
+      MULTIRATE_RESULT_CASE (1, 5);
+      MULTIRATE_RESULT_CASE (2, 1);
+      MULTIRATE_RESULT_CASE (2, 2);
+      MULTIRATE_RESULT_CASE (2, 3);
+      MULTIRATE_RESULT_CASE (4, 1);
+      MULTIRATE_RESULT_CASE (4, 2);
+    }
   }
 #endif
 }

@@ -4,7 +4,9 @@
  * parallel. */
 #include "multirate-interpolate-bytes.cuh"
 
-void (*const multirate_sharpen_bytes[2]) (MultirateFrame) = {
-  multirate_interpolate_bytes<false, true>,
-  multirate_interpolate_bytes<true, true>,
+void (*const multirate_sharpen_bytes[MULTIRATE_N_RESULT_WAYS]) (
+    MultirateFrame) = {
+  multirate_interpolate_bytes<MULTIRATE_RESULT_ANY, true>,
+  multirate_interpolate_bytes<MULTIRATE_RESULT_PLAIN, true>,
+  multirate_interpolate_bytes<MULTIRATE_RESULT_KEEPS, true>,
 };

@@ -70,7 +70,7 @@ struct MultirateLaunch
   int threads[MULTIRATE_N_KERNELS];
   size_t shared[MULTIRATE_N_KERNELS];
   MultirateBytesWay way; /* suits all planes of bytes */
-  bool plain; /* multirate_result_is_plain() of all planes of bytes */
+  MultirateResultWay result_way; /* suits all planes of bytes */
   int pair_steps;        /* the most of any plane */
 };
 
@@ -89,6 +89,14 @@ static const struct
   DECIMATE_BYTES (MULTIRATE_FLAT),
   DECIMATE_BYTES (MULTIRATE_PICKS),
   DECIMATE_BYTES (MULTIRATE_GATHERS),
+};
+
+/* The kernels that write bytes, without unsharp masking. */
+static void (*const interpolate_bytes[MULTIRATE_N_RESULT_WAYS]) (
+    MultirateFrame) = {
+  multirate_interpolate_bytes<MULTIRATE_RESULT_ANY, false>,
+  multirate_interpolate_bytes<MULTIRATE_RESULT_PLAIN, false>,
+  multirate_interpolate_bytes<MULTIRATE_RESULT_KEEPS, false>,
 };
 
 /* The fewest cells of a strip. For bytes, no low row may have more than two parts, as
@@ -660,6 +668,16 @@ number_blocks (MultirateLaunch *launch)
   }
 }
 
+/* Takes a plane of bytes into account. */
+static void
+add_result_way (MultirateLaunch *launch, MultirateResultWay way)
+{
+  const bool first = launch->shared[MULTIRATE_INTERPOLATE_BYTES] == 0;
+
+  launch->result_way =
+      first || launch->result_way == way ? way : MULTIRATE_RESULT_ANY;
+}
+
 /* Prepares the launches for one term of all planes whose samples have `bytes` bytes. */
 static MultirateLaunch
 prepare_launch (
@@ -668,7 +686,6 @@ prepare_launch (
   const MultirateState *state = (const MultirateState *) plan->state;
   MultirateLaunch launch = MultirateLaunch ();
 
-  launch.plain = true;
   launch.frame.border = plan->border;
   launch.frame.order = part->order;
   for (int p = 0; p < plan->layout.n_planes; p++) {
@@ -691,7 +708,7 @@ prepare_launch (
         const MultirateBytesWay way = multirate_plane_way (plane, plan->border);
 
         launch.way = way > launch.way ? way : launch.way;
-        launch.plain = launch.plain && multirate_result_is_plain (plane);
+        add_result_way (&launch, multirate_result_way (plane));
         launch.pair_steps = max (launch.pair_steps, plane->pair_steps);
         launch.shared[MULTIRATE_INTERPOLATE_BYTES] =
             max (launch.shared[MULTIRATE_INTERPOLATE_BYTES],
@@ -791,9 +808,7 @@ run_planes (SepconvPlan *plan, const SepconvPart *part, Fault *fault)
         : multirate_along_both_bytes<MULTIRATE_LEAST_STEPS>,
     sharpens ? multirate_interpolate<BYTES, true>
              : multirate_interpolate<BYTES, false>,
-    sharpens           ? multirate_sharpen_bytes[launch.plain]
-        : launch.plain ? multirate_interpolate_bytes<true, false>
-                       : multirate_interpolate_bytes<false, false>,
+    (sharpens ? multirate_sharpen_bytes : interpolate_bytes)[launch.result_way],
   };
 
   if (!launch_kernels (plan, part, &launch, kernels, MULTIRATE_DECIMATE,
@@ -855,14 +870,13 @@ load_bytes_kernels (const SepconvPlan *plan, Fault *fault)
     if (!load_bytes_kernel (plan, decimate_bytes[way].kernel,
             decimate_bytes[way].shared, fault))
       return false;
-  return load_bytes_kernel (plan, multirate_interpolate_bytes<false, false>,
-             MULTIRATE_RESULT_BYTES_WARPS * MULTIRATE_RESULT_MOST_SHARED, fault)
-      && load_bytes_kernel (plan, multirate_interpolate_bytes<true, false>,
-          MULTIRATE_RESULT_BYTES_WARPS * MULTIRATE_RESULT_MOST_SHARED, fault)
-      && load_bytes_kernel (plan, multirate_sharpen_bytes[0],
-          MULTIRATE_RESULT_BYTES_WARPS * MULTIRATE_RESULT_MOST_SHARED, fault)
-      && load_bytes_kernel (plan, multirate_sharpen_bytes[1],
-          MULTIRATE_RESULT_BYTES_WARPS * MULTIRATE_RESULT_MOST_SHARED, fault);
+  for (int way = 0; way < MULTIRATE_N_RESULT_WAYS; way++)
+    if (!load_bytes_kernel (plan, interpolate_bytes[way],
+            MULTIRATE_RESULT_BYTES_WARPS * MULTIRATE_RESULT_MOST_SHARED, fault)
+        || !load_bytes_kernel (plan, multirate_sharpen_bytes[way],
+            MULTIRATE_RESULT_BYTES_WARPS * MULTIRATE_RESULT_MOST_SHARED, fault))
+      return false;
+  return true;
 }
 
 static bool

@@ -182,9 +182,19 @@ struct MultirateFrame
   MultiratePart plane[IMAGE_MAX_PLANES];
 };
 
-/* Kernels of multirate-sharpen.cu, [PLAIN]: multirate_interpolate_bytes() that also adds the sample
- * itself. */
-extern void (*const multirate_sharpen_bytes[2]) (MultirateFrame);
+/* How the kernels for bytes write a result. */
+enum MultirateResultWay
+{
+  MULTIRATE_RESULT_ANY, /* by chunks, or by bytes where these are not whole */
+  MULTIRATE_RESULT_PLAIN, /* all chunks are whole, are written at once, and keep no channel */
+  MULTIRATE_RESULT_KEEPS, /* the same, but with kept channels, and four channels in all */
+  MULTIRATE_N_RESULT_WAYS
+};
+
+/* Kernels of multirate-sharpen.cu: multirate_interpolate_bytes() that also adds the sample itself.
+ */
+extern void (*const multirate_sharpen_bytes[MULTIRATE_N_RESULT_WAYS]) (
+    MultirateFrame);
 
 /* The index of the plane to which the block belongs. */
 template <MultirateKernel KERNEL>

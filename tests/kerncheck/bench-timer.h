@@ -8,7 +8,7 @@
 #include "bench-measure.h"
 #include "kerncheck-device.h"
 
-/* Queues the work for one pair of frames on the stream; on the host, does it. */
+/* Queues the work for one pair of frames on the stream of its turn; on the host, does it. */
 typedef bool (*BenchLaunch) (
     void *user, int pair, int turn, GpuStream stream, Fault *fault);
 
@@ -16,8 +16,9 @@ typedef struct
 {
   BenchLaunch launch;
   void *user;
-  int n_pairs; /* launched in turn: pairs [0, n_pairs) */
-  /* Launches go to this many streams in turn, of which the first is the device's; 0 is 1. */
+  int n_pairs; /* pairs [0, n_pairs) are launched one after the other, again and again */
+  /* Turns that the launches take, each with a stream of its own; the first one's is the device's. 0
+   * is 1. */
   int turns;
 } BenchWork;
 
