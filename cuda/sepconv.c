@@ -664,13 +664,14 @@ sepconv_plan_free (SepconvPlan *plan)
 {
   if (plan == NULL)
     return;
-  if (plan->method != NULL)
+  if (plan->method != NULL) {
     plan->method->ops->release (plan);
-  for (int i = 0; i < GPU_MAX_TURNS - 1; i++)
-    if (plan->other_state[i] != NULL) {
-      plan->state = plan->other_state[i];
-      plan->method->ops->release (plan);
-    }
+    for (int i = 0; i < GPU_MAX_TURNS - 1; i++)
+      if (plan->other_state[i] != NULL) {
+        plan->state = plan->other_state[i];
+        plan->method->ops->release (plan);
+      }
+  }
   free (plan->more);
   free (plan->taps);
   free (plan);
