@@ -543,6 +543,16 @@ is_identity (const GstCudaSepconv *self)
       && (!self->covers || gst_regions_plan_only_filters (&self->regions_plan));
 }
 
+/* The number of turns that frames of the plan take; 1 if there is no memory for more. */
+static gint
+reserve_turns (GstCudaSepconv *self)
+{
+  const gint turns =
+      self->order == GPU_BESIDE_KERNELS ? sepconv_plan_turns (self->plan) : 1;
+
+  return sepconv_plan_reserve_turns (self->plan, turns, NULL) ? turns : 1;
+}
+
 /* Updates the plan that computes frames, or makes a new one; `changed`: the spec has changed. */
 static gboolean
 follow_spec (GstCudaSepconv *self, gboolean changed, Fault *fault)
@@ -550,12 +560,12 @@ follow_spec (GstCudaSepconv *self, gboolean changed, Fault *fault)
   GstGpuFilter *filter = GST_GPU_FILTER (self);
 
   gst_gpu_filter_set_may_pass (filter, self->covers);
-  gst_gpu_filter_set_turns (filter, 1);
   if (self->covers) {
     if ((changed || self->regions_plan.plan == NULL)
         && !update_regions_plan (self, fault))
       return FALSE;
     gst_gpu_filter_set_in_parts (filter, FALSE);
+    gst_gpu_filter_set_turns (filter, 1);
     gst_gpu_filter_set_active_method (
         filter, regions_plan_method_name (self->regions_plan.plan));
     return TRUE;
@@ -566,18 +576,17 @@ follow_spec (GstCudaSepconv *self, gboolean changed, Fault *fault)
             &self->light, usable_method (self), fault))
       return FALSE;
     gst_gpu_filter_set_in_parts (filter, FALSE);
+    gst_gpu_filter_set_turns (filter, 1);
     gst_gpu_filter_set_active_method (
         filter, light_plan_method_name (self->light.plan));
     return TRUE;
   }
-  if ((changed || self->plan == NULL) && !update_plan (self, fault))
-    return FALSE;
+  if (changed || self->plan == NULL) {
+    if (!update_plan (self, fault))
+      return FALSE;
+    gst_gpu_filter_set_turns (filter, reserve_turns (self));
+  }
   gst_gpu_filter_set_in_parts (filter, sepconv_plan_in_parts (self->plan));
-  /* Without memory for the other turns there are none. */
-  if (self->order == GPU_BESIDE_KERNELS
-      && sepconv_plan_reserve_turns (
-          self->plan, sepconv_plan_turns (self->plan), NULL))
-    gst_gpu_filter_set_turns (filter, sepconv_plan_turns (self->plan));
   gst_gpu_filter_set_active_method (
       filter, sepconv_plan_method (self->plan)->name);
   return TRUE;

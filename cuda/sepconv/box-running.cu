@@ -250,7 +250,7 @@ passes_cost (const SepconvWork *work)
   const double n = sepconv_mean_taps (work);
 
   return (5.0 + 0.07 * n + work->samples * (9.8 + 0.009 * n))
-      * (work->order == GPU_BESIDE_KERNELS ? 0.83 : 1.0);
+      * (sepconv_work_takes_turns (work, LEAST_TURN_SAMPLES) ? 0.83 : 1.0);
 }
 
 /* Cost of strips. In frames that run back to back, strips are lower, and their first sums take a

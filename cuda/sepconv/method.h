@@ -15,6 +15,9 @@ extern "C" {
  * grow with block + n / block instead of n. */
 #define SEPCONV_SUM_BLOCK 32
 
+/* Of the GPU that costs were fitted on. */
+#define SEPCONV_COST_MULTIPROCESSORS 132
+
 /* One channel of one plane, with the formula rearranged around the middle of the
  * code range, c = 2^(depth-1), which halves the numbers that floats must hold:
  *
@@ -132,6 +135,15 @@ sepconv_mean_taps (const SepconvWork *work)
  * of the GPU, else 1. The GPU filters smaller frames faster than the host queues them, which takes
  * longer on several streams. */
 int sepconv_turns_of_size (const SepconvPlan *plan, int most, double least);
+
+/* Whether a method that calls sepconv_turns_of_size() with this `least` has turns on the GPU of the
+ * costs, an H200. */
+static inline bool
+sepconv_work_takes_turns (const SepconvWork *work, double least)
+{
+  return work->order == GPU_BESIDE_KERNELS
+      && 1e6 * work->samples >= least * SEPCONV_COST_MULTIPROCESSORS;
+}
 
 /* The input of cost() for a valid spec; the capability is left 0. */
 SepconvWork sepconv_work (

@@ -38,10 +38,8 @@
 /* Rows of a block of interpolate. */
 #define LEAST_RESULT_ROWS 8
 #define MOST_RESULT_ROWS 64
-/* The fewest samples, for each multiprocessor, of a frame that takes turns; and the fewest million
- * samples on the GPU of the costs, which has 132 multiprocessors. */
+/* The fewest samples, for each multiprocessor, of a frame that takes turns. */
 #define LEAST_TURN_SAMPLES 75e3
-#define LEAST_TURN_MILLIONS (1e-6 * 132 * LEAST_TURN_SAMPLES)
 
 /* The pictures in the memory begin at multiples of this number of floats: 256 bytes. */
 #define FLOATS_UNIT 64
@@ -939,8 +937,7 @@ typedef struct
 static bool
 takes_turns (const SepconvWork *work)
 {
-  return work->order == GPU_BESIDE_KERNELS
-      && work->samples >= LEAST_TURN_MILLIONS;
+  return sepconv_work_takes_turns (work, LEAST_TURN_SAMPLES);
 }
 
 /* Cost of the kernels for bytes, by the factors that the taps allow. Planes with fewer samples have

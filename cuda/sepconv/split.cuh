@@ -31,7 +31,7 @@
 #define SPLIT_MOST_ROWS 65535
 
 /* The part of the time of back to back frames that frames of two turns take. */
-#define SPLIT_BESIDE 0.9
+#define SPLIT_IN_TURNS 0.9
 /* The fewest samples, for each multiprocessor, of a frame that takes turns. */
 #define SPLIT_LEAST_TURN_SAMPLES 40e3
 
@@ -431,7 +431,9 @@ template <const SepconvMethodOps &INNER> struct Split
       inner.samples *= 4.0 / 3.0;
     }
     cost = INNER.cost (&inner) + 3.0 + 1.2 * work->sample_bytes * work->samples;
-    return work->order == GPU_BESIDE_KERNELS ? SPLIT_BESIDE * cost : cost;
+    return sepconv_work_takes_turns (work, SPLIT_LEAST_TURN_SAMPLES)
+        ? SPLIT_IN_TURNS * cost
+        : cost;
   }
 
   static bool

@@ -93,8 +93,9 @@ three_cost (const SepconvWork *work)
 }
 
 /* On tensor cores: more than the cost of `tensor` for as many taps, and a share more for each
- * further term. In two passes, as for a single kernel, which `tensor` does better: 1.5 times the cost of
- * `shared`, whose passes these are, and the time to write and read the sums of further terms. */
+ * further term. In two passes, as for a single kernel, which `tensor` does better: 1.5 times the
+ * cost of `shared`, whose passes these are, and the time to write and read the sums of further
+ * terms. */
 static double
 terms_cost (const SepconvWork *work)
 {

@@ -54,26 +54,22 @@ bench_floors_measure (const Device *device, const BenchFrames *frames,
 {
   Copy copy = { device->gpu, frames, image_bytes (&frames->src[0]),
     GPU_AFTER_KERNELS };
+  const BenchWork by_memcpy = { launch_memcpy, &copy, frames->n_pairs, 1 };
+  const BenchWork by_kernel = { launch_kernel, &copy, frames->n_pairs, 1 };
   BenchTime time;
 
-  if (!bench_time (device,
-          &(BenchWork){ launch_memcpy, &copy, frames->n_pairs, 1 }, &time,
-          fault))
+  if (!bench_time (device, &by_memcpy, &time, fault))
     return false;
   floors->memcpy_us = floors->copy_us = time.us.median;
   floors->kernel_us = floors->overlapping_us = NAN;
   if (device->gpu == NULL)
     return true;
-  if (!bench_time (device,
-          &(BenchWork){ launch_kernel, &copy, frames->n_pairs, 1 }, &time,
-          fault))
+  if (!bench_time (device, &by_kernel, &time, fault))
     return false;
   floors->kernel_us = time.us.median;
   floors->copy_us = fmin (floors->memcpy_us, floors->kernel_us);
   copy.order = GPU_BESIDE_KERNELS;
-  if (!bench_time (device,
-          &(BenchWork){ launch_kernel, &copy, frames->n_pairs, 1 }, &time,
-          fault))
+  if (!bench_time (device, &by_kernel, &time, fault))
     return false;
   floors->overlapping_us = time.us.median;
   return true;
@@ -85,24 +81,22 @@ bench_floors_sustain (const Device *device, const BenchFrames *frames,
 {
   Copy copy = { device->gpu, frames, image_bytes (&frames->src[0]),
     GPU_AFTER_KERNELS };
-  double by_kernel;
+  const BenchWork by_memcpy = { launch_memcpy, &copy, frames->n_pairs, 1 };
+  const BenchWork by_kernel = { launch_kernel, &copy, frames->n_pairs, 1 };
+  double kernel_us;
 
   floors->overlapped_us = NAN;
-  if (!bench_time_sustained (device,
-          &(BenchWork){ launch_memcpy, &copy, frames->n_pairs, 1 }, seconds,
-          &floors->back_to_back_us, fault))
+  if (!bench_time_sustained (
+          device, &by_memcpy, seconds, &floors->back_to_back_us, fault))
     return false;
   if (device->gpu == NULL)
     return true;
-  if (!bench_time_sustained (device,
-          &(BenchWork){ launch_kernel, &copy, frames->n_pairs, 1 }, seconds,
-          &by_kernel, fault))
+  if (!bench_time_sustained (device, &by_kernel, seconds, &kernel_us, fault))
     return false;
-  floors->back_to_back_us = fmin (floors->back_to_back_us, by_kernel);
+  floors->back_to_back_us = fmin (floors->back_to_back_us, kernel_us);
   copy.order = GPU_BESIDE_KERNELS;
-  return bench_time_sustained (device,
-      &(BenchWork){ launch_kernel, &copy, frames->n_pairs, 1 }, seconds,
-      &floors->overlapped_us, fault);
+  return bench_time_sustained (
+      device, &by_kernel, seconds, &floors->overlapped_us, fault);
 }
 
 typedef struct

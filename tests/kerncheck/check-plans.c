@@ -157,9 +157,8 @@ queue_run (SepconvPlan *plan, const Image *src, const Image *dst, int i,
   const GpuOrder order =
       i / turns % 3 == 0 ? GPU_AFTER_KERNELS : GPU_BESIDE_KERNELS;
 
-  return turns > 1 ? sepconv_plan_run_in_turn (
-             plan, src, dst, turn, stream[turn], order, fault)
-                   : sepconv_plan_run (plan, src, dst, stream[0], order, fault);
+  return sepconv_plan_run_in_turn (
+      plan, src, dst, turn, stream[turn], order, fault);
 }
 
 static void
