@@ -127,7 +127,7 @@ gpu_possible_order (const Gpu *gpu, GpuOrder order)
 }
 
 /* The most streams on which work of successive frames is queued in turn. */
-#define GPU_MAX_TURNS 3
+#define GPU_MAX_TURNS 4
 
 /* Streams do not synchronise with the legacy default stream. */
 bool gpu_stream_new (GpuStream *stream, Fault *fault);

@@ -477,40 +477,50 @@ multirate_sum_cells (MultirateBytesMarch<D> &march, int n)
 
 template <typename D>
 __device__ __forceinline__ void
-multirate_decimate_strip (const MultirateFrame &frame,
+multirate_decimate_strips (const MultirateFrame &frame,
     const MultiratePart &plane, int block, MultirateBytesMemory<D::way> &memory)
 {
-  const int strip = block / plane.tiles;
-  /* The strip's first cell, counted from the first cell under the plane's windows. */
-  const int cell = strip * plane.strip_cells;
-  const int n = min (plane.strip_cells, plane.cells - cell);
+  const int across = block / plane.tiles;
+  const int first = across * plane.strips_at_once;
+  const int last = min (first + plane.strips_at_once, plane.strips);
+  /* The first strip's first cell, counted from the first cell under the plane's windows. */
+  const int cell = first * plane.strip_cells;
+  const int cells = min (last * plane.strip_cells, plane.cells) - cell;
   MultirateBytesMarch<D> march = {};
 
   march.plane = &plane;
   march.memory = &memory;
   march.border = frame.border;
-  march.tile = multirate_bytes_tile<D> (plane, block - strip * plane.tiles);
+  march.tile = multirate_bytes_tile<D> (plane, block - across * plane.tiles);
   multirate_begin_bytes (march, (plane.first_row - 2 + cell) * plane.factor_y,
-      (n * plane.factor_y + MULTIRATE_BYTES_ROWS - 1) / MULTIRATE_BYTES_ROWS);
+      (cells * plane.factor_y + MULTIRATE_BYTES_ROWS - 1)
+          / MULTIRATE_BYTES_ROWS);
   gpu_admit_next ();
   if (frame.order == GPU_AFTER_KERNELS)
     gpu_await_previous ();
 #pragma unroll 1
   for (int i = 0; i < MULTIRATE_BYTES_AHEAD; i++)
     multirate_ask_for_rows (march);
-  __syncthreads (); /* the windows are there */
-  /* The last low rows are complete MULTIRATE_REACH - 1 cells behind the strip. */
 #pragma unroll 1
-  for (int i = 0; i < n + MULTIRATE_REACH - 1; i += MULTIRATE_BYTES_STEP) {
-    if (march.works)
-      multirate_sum_cells (march, min (n - i, MULTIRATE_BYTES_STEP));
-    multirate_put_lows (march, strip, n, i);
+  for (int strip = first; strip < last; strip++) {
+    const int n =
+        min (plane.strip_cells, plane.cells - strip * plane.strip_cells);
+
+    /* The windows are there, and the last low rows of the strip before have been read. */
+    __syncthreads ();
+    /* The last low rows are complete MULTIRATE_REACH - 1 cells behind the strip. */
+#pragma unroll 1
+    for (int i = 0; i < n + MULTIRATE_REACH - 1; i += MULTIRATE_BYTES_STEP) {
+      if (march.works)
+        multirate_sum_cells (march, min (n - i, MULTIRATE_BYTES_STEP));
+      multirate_put_lows (march, strip, n, i);
+    }
   }
 }
 
 #define MULTIRATE_DECIMATION_CASE(channels, cells) \
   case channels << 8 | cells: \
-    multirate_decimate_strip<MultirateDecimation<channels, cells, WAY>> ( \
+    multirate_decimate_strips<MultirateDecimation<channels, cells, WAY>> ( \
         frame, plane, block, memory); \
     break
 

@@ -40,6 +40,9 @@
 #define MOST_RESULT_ROWS 64
 /* The fewest samples, for each multiprocessor, of a frame that takes turns. */
 #define LEAST_TURN_SAMPLES 75e3
+/* In turns, a kernel for bytes has blocks for this part of the GPU only, so that it runs beside one
+ * of another frame. */
+#define TURN_SHARE 2
 
 /* The pictures in the memory begin at multiples of this number of floats: 256 bytes. */
 #define FLOATS_UNIT 64
@@ -64,6 +67,7 @@ struct MultirateState
 struct MultirateLaunch
 {
   MultirateFrame frame;
+  int share; /* the kernels for bytes have blocks for 1 / share of the GPU */
   int blocks[MULTIRATE_N_KERNELS];
   int threads[MULTIRATE_N_KERNELS];
   size_t shared[MULTIRATE_N_KERNELS];
@@ -469,7 +473,8 @@ rows_of_block (
   return (int) fmin (ceil (rows_across / at_once), IMAGE_MAX_HEIGHT);
 }
 
-/* Cuts planes into strips for decimate: the planes of bytes, or all others. */
+/* Cuts planes into strips for decimate: the planes of bytes, or all others. The strips do not depend
+ * on launch->share: cut differently, sums would be rounded differently. */
 static void
 cut_strips (const SepconvPlan *plan, MultirateLaunch *launch, bool bytes)
 {
@@ -501,6 +506,7 @@ cut_strips (const SepconvPlan *plan, MultirateLaunch *launch, bool bytes)
       plane->strip_cells =
           round_up (plane->strip_cells, multirate_strip_unit (plane->factor_y));
     plane->strips = divide_up (plane->cells, plane->strip_cells);
+    plane->strips_at_once = bytes ? launch->share : 1;
   }
 }
 
@@ -520,7 +526,7 @@ cut_results (const SepconvPlan *plan, MultirateLaunch *launch, bool bytes)
     plane->result_tiles = divide_up (plane->n_samples, tile);
     rows_across += (double) plane->result_tiles * plane->height;
   }
-  rows = bytes ? rows_of_block (plan, rows_across,
+  rows = bytes ? rows_of_block (plan, launch->share * rows_across,
              MULTIRATE_RESULT_BYTES_THREADS, MULTIRATE_RESULT_BYTES_AT_ONCE)
                : rows_of_block (plan, rows_across, MULTIRATE_RESULT_THREADS,
                    MULTIRATE_THREADS_AT_ONCE);
@@ -591,8 +597,8 @@ cut_byte_sums (const SepconvPlan *plan, MultirateLaunch *launch, int rows)
     blocks +=
         plane->both_tiles * plane->channels * divide_up (plane->sum_rows, rows);
   }
-  return divide_up (
-             blocks, MULTIRATE_PAIRS_AT_ONCE * gpu_multiprocessors (plan->gpu))
+  return divide_up (launch->share * blocks,
+             MULTIRATE_PAIRS_AT_ONCE * gpu_multiprocessors (plan->gpu))
       * (rows / TENSOR_STEP + launch->pair_steps - 1);
 }
 
@@ -624,7 +630,7 @@ count_blocks (const MultiratePart *plane, int (&blocks)[MULTIRATE_N_KERNELS])
     return;
   }
   blocks[plane->bytes ? MULTIRATE_DECIMATE_BYTES : MULTIRATE_DECIMATE] =
-      plane->tiles * plane->strips;
+      plane->tiles * divide_up (plane->strips, plane->strips_at_once);
   if (plane->both_rows > 0) {
     const MultirateKernel kernel = plane->pair_steps > 0
         ? MULTIRATE_ALONG_BOTH_BYTES
@@ -676,6 +682,12 @@ add_result_way (MultirateLaunch *launch, MultirateResultWay way)
       first || launch->result_way == way ? way : MULTIRATE_RESULT_ANY;
 }
 
+static int
+multirate_turns (const SepconvPlan *plan)
+{
+  return sepconv_turns_of_size (plan, GPU_MAX_TURNS, LEAST_TURN_SAMPLES);
+}
+
 /* Prepares the launches for one term of all planes whose samples have `bytes` bytes. */
 static MultirateLaunch
 prepare_launch (
@@ -686,6 +698,9 @@ prepare_launch (
 
   launch.frame.border = plan->border;
   launch.frame.order = part->order;
+  launch.share = part->order == GPU_BESIDE_KERNELS && multirate_turns (plan) > 1
+      ? TURN_SHARE
+      : 1;
   for (int p = 0; p < plan->layout.n_planes; p++) {
     const ImagePlane *layout = &plan->layout.plane[p];
     const ImageRows *rows = &part->result[layout->memory];
@@ -952,9 +967,9 @@ bytes_cost (const SepconvWork *work)
     MultirateTime back_to_back, in_turns;
   } steps[] = {
     { 225.0, { 8.0, 0.735, 0.80, 0.96, 0.07 },
-        { 3.0, 0.58, 0.63, 0.69, 0.04 } },
-    { 117.0, { 7.8, 0.74, 0.78, 1.07, 0.20 }, { 3.3, 0.66, 0.66, 0.81, 0.05 } },
-    { 57.0, { 9.3, 1.13, 1.17, 1.21, 0.12 }, { 4.6, 1.03, 1.05, 1.12, 0.07 } },
+        { 2.2, 0.575, 0.60, 0.68, 0.04 } },
+    { 117.0, { 7.8, 0.74, 0.78, 1.07, 0.20 }, { 2.6, 0.61, 0.62, 0.80, 0.05 } },
+    { 57.0, { 9.8, 1.10, 1.17, 1.22, 0.12 }, { 4.0, 1.02, 1.03, 1.12, 0.07 } },
     { 25.0, { 10.5, 2.3, 2.5, 2.5, 0.4 }, { 6.0, 1.9, 2.1, 2.1, 0.3 } },
     /* An axis is not decimated: the general kernels take the plane. */
     { 0.0, { 10.5, 3.4, 3.4, 3.4, 0.0 }, { 6.0, 2.9, 2.9, 2.9, 0.0 } },
@@ -985,7 +1000,9 @@ border_cost (const SepconvWork *work)
 {
   const double of_samples = work->channels >= 3 ? 0.16 : 0.04;
 
-  return border_is_flat (work->border) ? 0.0 : 5.0 + of_samples * work->samples;
+  return border_is_flat (work->border)
+      ? 0.0
+      : (takes_turns (work) ? 3.0 : 5.0) + of_samples * work->samples;
 }
 
 /* Cost of the general kernels with more than 10 bits, for which factors are smaller; n: mean number
@@ -1035,14 +1052,17 @@ ten_bits_cost (const SepconvWork *work, double n)
 static double
 general_bytes_cost (const SepconvWork *work, double n)
 {
-  const bool turns = takes_turns (work);
+  const double samples = work->samples;
+  const bool turns = takes_turns (work), many_taps = n > 110.0;
 
   if (!work->packed)
-    return turns ? 14.0 + work->samples * (n > 110.0 ? 4.4 : 4.9)
-                 : 18.0 + work->samples * (n > 110.0 ? 5.3 : 6.0);
-  return turns
-      ? (n > 110.0 ? 15.5 : 20.0) + work->samples * (n > 110.0 ? 1.77 : 2.45)
-      : 26.0 + 0.005 * n + work->samples * (n > 110.0 ? 2.7 : 3.1);
+    return turns ? 14.0 + samples * (many_taps ? 4.4 : 4.9)
+                 : 18.0 + samples * (many_taps ? 5.3 : 6.0);
+  if (turns)
+    return many_taps ? 15.5 + samples * 1.77 : 20.0 + samples * 2.45;
+  return 0.005 * n
+      + (many_taps ? fmin (26.0 + samples * 2.7, 45.0 + samples * 2.0)
+                   : 26.0 + samples * 3.1);
 }
 
 /* Cost of one term. There are three or four launches in sequence, whatever the size. All but packed
@@ -1059,8 +1079,8 @@ cost_of_one (const SepconvWork *work)
     return ten_bits_cost (work, n);
   if (work->channels == 3 || !work->packed)
     return general_bytes_cost (work, n);
-  return bytes_cost (work) + 0.0115 * fmax (work->longest - 340, 0.0)
-      + border_cost (work);
+  return bytes_cost (work) + border_cost (work)
+      + (takes_turns (work) ? 0.0045 : 0.01) * fmax (work->longest - 340, 0.0);
 }
 
 /* A second term is filtered in the small picture only, by two more launches. */
@@ -1073,12 +1093,6 @@ multirate_cost (const SepconvWork *work)
   one.y_taps /= work->terms;
   return cost_of_one (&one) * (1.0 + 0.2 * (work->terms - 1))
       + 6.0 * (work->terms - 1);
-}
-
-static int
-multirate_turns (const SepconvPlan *plan)
-{
-  return sepconv_turns_of_size (plan, GPU_MAX_TURNS, LEAST_TURN_SAMPLES);
 }
 
 static bool

@@ -154,6 +154,7 @@ struct MultiratePart
    * Windows reach across strips: each strip makes its parts of all low rows to which its cells
    * belong, strip_cells + 3 rows. */
   int tiles, tile_lows, strips, strip_cells, cells;
+  int strips_at_once; /* of a block, one after the other: in the kernel for bytes */
   float *parts; /* [strip][row of the strip][channel][low_pitch] */
 
   /* sum[]; its first column and row have index -1. */

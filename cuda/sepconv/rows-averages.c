@@ -128,7 +128,7 @@ fit_smoothed (
     const Taps *taps, double factor, RowsAveragesTaps *to, AxisLoss *loss)
 {
   const double sum = factor * taps_sum (taps);
-  double off = 0.0, rest = sum, smoothed = sum;
+  double off = 0.0, smoothed = sum, rest;
   RowsFit fit;
 
   if (!rows_fit (&fit, taps))

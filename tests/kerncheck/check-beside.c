@@ -6,6 +6,7 @@
 
 #include "cases.h"
 #include "kerncheck-device.h"
+#include "sepconv/method.h"
 
 #include <string.h>
 
@@ -23,6 +24,22 @@ enum
 
 static const Effort normal_effort = { 1283, 719, 25e6 };
 static const Effort quick_effort = { 150, 90, 3e5 };
+
+/* Layouts of the blurs that a method with turns filters in addition, in pictures that are large
+ * enough to take turns: there kernels leave room for those of other turns. */
+static const struct
+{
+  const char *kind;
+  bool keeps; /* one channel */
+} in_turns[] = {
+  { "gray8", false },
+  { "two8", false },
+  { "nv12", false },
+  { "ayuv", false },
+  { "ayuv", true },
+  { "gray16", false },
+};
+#define N_IN_TURNS ((int) (sizeof in_turns / sizeof *in_turns))
 
 typedef struct
 {
@@ -128,17 +145,61 @@ queue_all_and_fetch (Series *series, const Device *device, Fault *fault)
   return true;
 }
 
+/* Makes blur number `number` for a method with turns. */
+static bool
+make_blur_in_turns (
+    Case *c, const SepconvMethod *method, int number, Random *random)
+{
+  const LayoutKind *kind = layout_kind_by_name (in_turns[number].kind);
+  const SepconvBorder border =
+      random_chance (random, 70) ? SEPCONV_REPLICATE : SEPCONV_CONSTANT;
+
+  for (int i = 0; i < 30; i++) {
+    case_set_layout (c, kind, 16 * random_int (random, 20, 30),
+        random_int (random, 240, 300));
+    case_make_spec (c, border, &normal_effort, random);
+    for (int p = 0; p < c->layout.n_planes; p++)
+      c->spec.plane[p].channels = (1u << c->layout.plane[p].channels) - 1;
+    if (in_turns[number].keeps)
+      c->spec.plane[0].channels &= ~(1u << random_int (random, 0, 3));
+    case_make_blurs (c, random);
+    c->spec.scale = 1.0;
+    c->spec.bias = 0.0;
+    if (sepconv_method_supports (method, &c->spec, &c->layout, NULL, NULL))
+      return true;
+  }
+  return false;
+}
+
+/* The number of the random cases of a method; later ones are blurs in turns. */
+static int
+random_cases (const Check *check)
+{
+  return (check->quick ? 1 : 4) * N_BORDERS;
+}
+
+static bool
+make_case (Case *c, const MethodSubject *subject, Check *check, int index,
+    Random *random)
+{
+  const int first = random_cases (check);
+
+  return index < first
+      ? case_make_tall (c, subject->method, (SepconvBorder) (index % N_BORDERS),
+          check->quick ? &quick_effort : &normal_effort, random)
+      : make_blur_in_turns (
+          c, subject->method, (index - first) % N_IN_TURNS, random);
+}
+
 static void
 beside_case (Check *check, Random *random, int index, const void *data)
 {
   const MethodSubject *subject = data;
-  const Effort *effort = check->quick ? &quick_effort : &normal_effort;
   Case *c = case_new ();
   Series series;
   Fault fault;
 
-  if (!case_make_tall (c, subject->method, (SepconvBorder) (index % N_BORDERS),
-          effort, random)) {
+  if (!make_case (c, subject, check, index, random)) {
     check->unsupported++;
     case_free (c);
     return;
@@ -162,8 +223,11 @@ beside_case (Check *check, Random *random, int index, const void *data)
 static void
 check_beside (Check *check, const void *data)
 {
+  const SepconvMethod *method = data;
+  const int blurs = method->ops->turns != NULL ? N_IN_TURNS : 0;
+
   device_check_method (
-      check, data, (check->quick ? 1 : 4) * N_BORDERS, beside_case);
+      check, method, random_cases (check) + blurs, beside_case);
 }
 
 void
