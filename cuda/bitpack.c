@@ -9,23 +9,32 @@
 #define ROW_ALIGNMENT 256
 
 static const BitpackShape shapes[BITPACK_N_FORMATS] = {
-  [BITPACK_V210] = { "v210", BITPACK_SIXES, 3, 6, 16, { 0 }, false },
-  [BITPACK_UYVP] = { "UYVP", BITPACK_PAIRS, 3, 2, 5, { 0 }, false },
-  [BITPACK_Y410] = { "Y410", BITPACK_WORDS, 4, 1, 4, { 10, 0, 20, 30 }, false },
+  [BITPACK_V210] = { "v210", BITPACK_SIXES, 3, 6, 16, { 0 }, 0, false },
+  [BITPACK_UYVP] = { "UYVP", BITPACK_PAIRS, 3, 2, 5, { 0 }, 0, false },
+  [BITPACK_Y410] = { "Y410", BITPACK_WORDS, 4, 1, 4, { 10, 0, 20, 30 }, 0,
+      false },
   [BITPACK_RGB10A2_LE] = { "RGB10A2_LE", BITPACK_WORDS, 4, 1, 4,
-      { 0, 10, 20, 30 }, false },
+      { 0, 10, 20, 30 }, 0, false },
   [BITPACK_BGR10A2_LE] = { "BGR10A2_LE", BITPACK_WORDS, 4, 1, 4,
-      { 20, 10, 0, 30 }, false },
-  [BITPACK_R210] = { "r210", BITPACK_WORDS, 3, 1, 4, { 20, 10, 0 }, true },
-  [BITPACK_GRAY10_LE32] = { "GRAY10_LE32", BITPACK_THREES, 0, 3, 4, { 0 },
+      { 20, 10, 0, 30 }, 0, false },
+  [BITPACK_R210] = { "r210", BITPACK_WORDS, 3, 1, 4, { 20, 10, 0 }, 0, true },
+  [BITPACK_RGB16] = { "RGB16", BITPACK_HALFWORDS, 3, 1, 2, { 11, 5, 0 }, 6,
       false },
-  [BITPACK_NV12_10LE32] = { "NV12_10LE32", BITPACK_THREES, 0, 6, 8, { 0 },
+  [BITPACK_BGR16] = { "BGR16", BITPACK_HALFWORDS, 3, 1, 2, { 0, 5, 11 }, 6,
       false },
-  [BITPACK_NV16_10LE32] = { "NV16_10LE32", BITPACK_THREES, 0, 6, 8, { 0 },
+  [BITPACK_RGB15] = { "RGB15", BITPACK_HALFWORDS, 3, 1, 2, { 10, 5, 0 }, 5,
       false },
-  [BITPACK_NV12_10LE40] = { "NV12_10LE40", BITPACK_FOURS, 0, 4, 5, { 0 },
+  [BITPACK_BGR15] = { "BGR15", BITPACK_HALFWORDS, 3, 1, 2, { 0, 5, 10 }, 5,
       false },
-  [BITPACK_BIG_ENDIAN] = { "big-endian", BITPACK_SWAPPED, 0, 1, 2, { 0 },
+  [BITPACK_GRAY10_LE32] = { "GRAY10_LE32", BITPACK_THREES, 0, 3, 4, { 0 }, 0,
+      false },
+  [BITPACK_NV12_10LE32] = { "NV12_10LE32", BITPACK_THREES, 0, 6, 8, { 0 }, 0,
+      false },
+  [BITPACK_NV16_10LE32] = { "NV16_10LE32", BITPACK_THREES, 0, 6, 8, { 0 }, 0,
+      false },
+  [BITPACK_NV12_10LE40] = { "NV12_10LE40", BITPACK_FOURS, 0, 4, 5, { 0 }, 0,
+      false },
+  [BITPACK_BIG_ENDIAN] = { "big-endian", BITPACK_SWAPPED, 0, 1, 2, { 0 }, 0,
       false },
 };
 
@@ -161,15 +170,19 @@ are_channels_of (const BitpackShape *shape, const Image *planes)
 {
   const int width = planes->plane[0].width;
   const int height = image_plane_height (planes, 0);
+  const int depth = shape->kind == BITPACK_HALFWORDS ? 8 : 10;
+  const bool is_422 =
+      shape->kind == BITPACK_SIXES || shape->kind == BITPACK_PAIRS;
   bool ok = planes->n_planes == shape->n_planes && have_own_memories (planes)
       && width <= find_max_width (shape);
 
   for (int p = 0; ok && p < shape->n_planes; p++) {
     const ImagePlane *plane = &planes->plane[p];
-    const bool half = shape->kind != BITPACK_WORDS && p > 0;
+    const bool half = is_422 && p > 0;
 
-    ok = plane->channels == 1 && plane->depth == 10 && plane->shift == 0
-        && plane->pixel_stride == 2 && plane->offset == 0
+    ok = plane->channels == 1 && plane->depth == depth && plane->shift == 0
+        && plane->pixel_stride == image_sample_bytes (plane)
+        && plane->offset == 0
         && plane->width == (half ? divide_up (width, 2) : width)
         && image_plane_height (planes, p) == height;
   }

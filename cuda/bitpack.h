@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* bitpack: unpacks video whose samples the engine cannot read in place to planes, and packs it
- * again: samples of 10 bits packed across byte boundaries, and big-endian samples of two bytes.
+ * again: samples of 10 bits packed across byte boundaries, samples of 5 and 6 bits, and big-endian
+ * samples of two bytes.
  *
  * Formats in words of 32 bits. Samples begin at the lowest bit. Words are little-endian, except in
  * r210:
@@ -21,16 +22,28 @@
  * byte on. UYVP has two pixels of 4:2:2 in five bytes: U, Y0, V, Y1, from the highest bit of the
  * first byte on. The last pixel of an odd width takes four bytes.
  *
+ * Formats with a little-endian word of 16 bits a pixel, also from the lowest bit on:
+ *
+ *   RGB16         5 bits of B, 6 of G, 5 of R
+ *   BGR16         5 bits of R, 6 of G, 5 of B
+ *   RGB15         5 bits each of B, G and R, and a bit of 0
+ *   BGR15         5 bits each of R, G and B, and a bit of 0
+ *
  * BITPACK_BIG_ENDIAN is any format with samples of two bytes: the bytes of each are swapped.
  * Sources: v210: Apple, Uncompressed Y'CbCr Video in QuickTime Files (Technical Note TN2162); UYVP:
  * RFC 4175, section 4.3; the others: GStreamer, GstVideoFormat.
  *
  * A packed frame is an Image, for the ring and for copies: bitpack_layout(). Its planes are another
- * Image, for computation, with samples of two bytes:
+ * Image, for computation, with samples of two bytes, or of one byte for RGB16 to BGR15:
  *
  *   v210 to r210, UYVP   each of one channel, in a memory of its own without gaps, of depth 10 and
  *                        shift 0: Y, U and V, or R, G and B; and alpha, whose 2 bits are repeated
  *                        to make 10. Packing rounds alpha to the nearest of its four codes
+ *   RGB16 to BGR15       the same, R, G and B of depth 8; their 5 or 6 bits are repeated to make 8.
+ *                        Packing rounds to the nearest of the 32 or 64 codes, by half a code at
+ *                        most. A result that is less than 0.75 of an 8-bit code from the exact one
+ *                        for these samples is therefore packed with an error of less than
+ *                        0.5 + 0.75 * 63 / 255, or 0.69, of a code of 6 bits, and 0.6 of 5 bits
  *   GRAY10_LE32 to       each in a memory of its own without gaps, of depth 10: Y, and UV of two
  *   NV12_10LE40          channels
  *   BITPACK_BIG_ENDIAN   any */
@@ -53,6 +66,10 @@ typedef enum
   BITPACK_RGB10A2_LE,
   BITPACK_BGR10A2_LE,
   BITPACK_R210,
+  BITPACK_RGB16,
+  BITPACK_BGR16,
+  BITPACK_RGB15,
+  BITPACK_BGR15,
   BITPACK_GRAY10_LE32,
   BITPACK_NV12_10LE32,
   BITPACK_NV16_10LE32,
@@ -100,8 +117,9 @@ const Image *bitpack_plan_result (const BitpackPlan *plan);
 bool bitpack_unpack (BitpackPlan *plan, const Image *packed,
     const Image *planes, GpuStream stream, Fault *fault);
 
-/* The reverse: fills `packed`. Bits and pixels without a sample in the planes become 0.
- * Samples must be less than 2^depth. */
+/* The reverse: fills `packed`. Samples that have not changed since they were unpacked get the bits
+ * that they had. Bits and pixels without a sample in the planes become 0. Samples must be less than
+ * 2^depth. */
 bool bitpack_pack (BitpackPlan *plan, const Image *planes, const Image *packed,
     GpuStream stream, Fault *fault);
 

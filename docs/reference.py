@@ -99,8 +99,10 @@ def formats_table(element):
             cells.setdefault(info.depth[0], {}).setdefault(column, []).append(name)
     newer = "".join(f"\nBuilt with GStreamer {major}.{minor} or later also: {', '.join(names)}.\n"
                     for (major, minor), names in NEWER.items())
+    # The first component of RGB16 has 5 bits, the second one 6.
     return (table(["bits", *COLUMNS],
-                  [[str(bits), *(", ".join(row.get(column, [])) for column in COLUMNS)]
+                  [["5 and 6" if bits == 5 else str(bits),
+                    *(", ".join(row.get(column, [])) for column in COLUMNS)]
                    for bits, row in sorted(cells.items())])
             + newer)
 

@@ -150,6 +150,14 @@ gst_frame_format_packing (GstVideoFormat format)
       return BITPACK_BGR10A2_LE;
     case GST_VIDEO_FORMAT_r210:
       return BITPACK_R210;
+    case GST_VIDEO_FORMAT_RGB16:
+      return BITPACK_RGB16;
+    case GST_VIDEO_FORMAT_BGR16:
+      return BITPACK_BGR16;
+    case GST_VIDEO_FORMAT_RGB15:
+      return BITPACK_RGB15;
+    case GST_VIDEO_FORMAT_BGR15:
+      return BITPACK_BGR15;
     case GST_VIDEO_FORMAT_GRAY10_LE32:
       return BITPACK_GRAY10_LE32;
     case GST_VIDEO_FORMAT_NV12_10LE32:
@@ -181,6 +189,11 @@ planes_of (GstVideoFormat format)
       return GST_VIDEO_FORMAT_GBRA_10LE;
     case BITPACK_R210:
       return GST_VIDEO_FORMAT_GBR_10LE;
+    case BITPACK_RGB16:
+    case BITPACK_BGR16:
+    case BITPACK_RGB15:
+    case BITPACK_BGR15:
+      return GST_VIDEO_FORMAT_GBR;
     case BITPACK_GRAY10_LE32:
     case BITPACK_NV12_10LE32:
     case BITPACK_NV16_10LE32:
@@ -192,6 +205,19 @@ planes_of (GstVideoFormat format)
       break;
   }
   return GST_VIDEO_FORMAT_UNKNOWN;
+}
+
+void
+gst_frame_get_code_range (const GstVideoInfo *info,
+    gint offset[GST_VIDEO_MAX_COMPONENTS], gint scale[GST_VIDEO_MAX_COMPONENTS])
+{
+  const GstVideoFormatInfo *format = info->finfo;
+
+  /* GStreamer has no ranges of fewer than 8 bits, and their samples are unpacked to 8. */
+  if (format->depth[0] < 8)
+    format = gst_video_format_get_info (planes_of (format->format));
+  gst_video_color_range_offsets (
+      info->colorimetry.range, format, offset, scale);
 }
 
 /* Adapts the planes of P010 to packed formats for which GStreamer has no unpacked one. */
@@ -402,8 +428,7 @@ gst_frame_layout_convert_color (const GstFrameLayout *self,
   gdouble value[GST_VIDEO_MAX_COMPONENTS];
   gint offset[GST_VIDEO_MAX_COMPONENTS], scale[GST_VIDEO_MAX_COMPONENTS];
 
-  gst_video_color_range_offsets (
-      info->colorimetry.range, info->finfo, offset, scale);
+  gst_frame_get_code_range (info, offset, scale);
   if (GST_VIDEO_INFO_IS_RGB (info)) {
     value[GST_VIDEO_COMP_R] = color.r;
     value[GST_VIDEO_COMP_G] = color.g;

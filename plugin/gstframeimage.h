@@ -76,6 +76,12 @@ const GstMapInfo *gst_frame_get_plane_map (
 gboolean gst_frame_layout_get_image (
     const GstFrameLayout *self, const GstVideoFrame *frame, Image *image);
 
+/* Gets the zero level and the range of each component's codes, as they are computed in, of frames
+ * of `info`. Not of alpha. */
+void gst_frame_get_code_range (const GstVideoInfo *info,
+    gint offset[GST_VIDEO_MAX_COMPONENTS],
+    gint scale[GST_VIDEO_MAX_COMPONENTS]);
+
 /* Converts a colour (0xAARRGGBB) to the codes of frames of `info`, by the matrix and range of
  * its colorimetry. */
 void gst_frame_layout_convert_color (const GstFrameLayout *self,

@@ -40,13 +40,14 @@
 
 /* Formats that the elements take. Sources without a preference choose the first one, so that
  * the cheapest and most usual formats come first: sorted by bits, then YUV before RGB before
- * grey. Big-endian formats come last. */
+ * grey. Formats of fewer than 8 bits come after those of 8, and big-endian formats last. */
 #define FORMATS \
   "{ I420, NV12, YV12, NV21, YUY2, UYVY, YVYU, VYUY, Y42B, NV16, NV61, " \
   "Y444, NV24, Y41B, YUV9, YVU9, A420, AV12, " YUV_8_OF_1_24 \
   "AYUV, VUYA, v308, IYU2, " \
   "BGRx, RGBx, xRGB, xBGR, BGRA, RGBA, ARGB, ABGR, " RGB_8_OF_1_24 \
   "RGB, BGR, RGBP, BGRP, GBR, GBRA, GRAY8, " \
+  "RGB16, BGR16, RGB15, BGR15, " \
   "P010_10LE, I420_10LE, I422_10LE, Y210, v210, UYVP, Y444_10LE, " \
   "A420_10LE, A422_10LE, A444_10LE, Y410, NV12_10LE32, NV16_10LE32, " \
   "NV12_10LE40, GBR_10LE, GBRA_10LE, RGB10A2_LE, BGR10A2_LE, r210, " GRAY_10 \

@@ -27,8 +27,7 @@ add_component (GstHistoComponents *self, const GstFrameLayout *layout,
 
   for (; at > 0 && self->component[at - 1].component > channel->component; at--)
     self->component[at] = self->component[at - 1];
-  gst_video_color_range_offsets (
-      info->colorimetry.range, info->finfo, offset, scale);
+  gst_frame_get_code_range (info, offset, scale);
   if (is_rgb)
     gst_histo_rgb_weights (info, weight);
   self->component[at].name = (is_rgb ? rgb : yuv)[channel->component];

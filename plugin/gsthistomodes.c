@@ -338,8 +338,7 @@ gst_histo_modes_get_equalize (const GstHistoModes *self,
   for (gint p = 0; p < layout->layout.n_planes; p++)
     for (gint c = 0; c < layout->layout.plane[p].channels; c++)
       spec->role[p][c] = equalize_role (&layout->channel[p][c]);
-  gst_video_color_range_offsets (
-      info->colorimetry.range, info->finfo, offset, scale);
+  gst_frame_get_code_range (info, offset, scale);
   spec->black = offset[0];
   spec->white = offset[0] + scale[0];
   gst_histo_rgb_weights (info, weight);

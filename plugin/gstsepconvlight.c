@@ -191,12 +191,12 @@ transfer_of (const GstVideoInfo *info)
                                       : GST_VIDEO_TRANSFER_SRGB;
 }
 
-/* Fills the table of linear light. Full-range RGB and grey have one entry for each code. Other
- * codes lie between entries, so that the table has up to four bits more than the codes. */
+/* Fills the table of linear light for codes of `depth` bits. Full-range RGB and grey have one
+ * entry for each code. Other codes lie between entries, so that the table has up to four bits more
+ * than the codes. */
 static void
-fill_decode (GstSepconvLight *self, const GstVideoInfo *info)
+fill_decode (GstSepconvLight *self, const GstVideoInfo *info, gint depth)
 {
-  const gint depth = GST_VIDEO_INFO_COMP_DEPTH (info, 0);
   const gboolean full = self->spec.range == (1 << depth) - 1;
   const gint bits = full && !GST_VIDEO_INFO_IS_YUV (info)
       ? depth
@@ -224,8 +224,7 @@ fill_levels (LightSpec *spec, const GstVideoInfo *info)
 {
   gint offset[GST_VIDEO_MAX_COMPONENTS], scale[GST_VIDEO_MAX_COMPONENTS];
 
-  gst_video_color_range_offsets (
-      info->colorimetry.range, info->finfo, offset, scale);
+  gst_frame_get_code_range (info, offset, scale);
   spec->black = offset[GST_VIDEO_COMP_Y];
   spec->range = scale[GST_VIDEO_COMP_Y];
   spec->neutral = offset[GST_VIDEO_COMP_U];
@@ -261,7 +260,7 @@ gst_sepconv_light_describe (GstSepconvLight *self, const SepconvSpec *filter,
       self->spec.role[p][c] = role_of (&layout->channel[p][c]);
   }
   fill_levels (&self->spec, info);
-  fill_decode (self, info);
+  fill_decode (self, info, layout->layout.plane[0].depth);
   return light_validate (&self->spec, &layout->layout, fault);
 }
 

@@ -26,6 +26,7 @@ struct BitpackFrame
   int aligned;       /* alignment of all packed rows, bytes: 16, 4, or 1 */
   bool fours;        /* rows of samples are aligned to four bytes */
   int bit[IMAGE_MAX_PLANES];
+  int bits[IMAGE_MAX_PLANES]; /* HALFWORDS: of a sample */
   bool big_endian, has_alpha;
 };
 
@@ -48,6 +49,9 @@ template <> struct Share<BITPACK_PAIRS> : ShareOf<8, 5>
 {
 };
 template <> struct Share<BITPACK_WORDS> : ShareOf<4, 4>
+{
+};
+template <> struct Share<BITPACK_HALFWORDS> : ShareOf<8, 4>
 {
 };
 template <> struct Share<BITPACK_THREES> : ShareOf<12, 4>
@@ -166,43 +170,56 @@ store_words (const BitpackFrame &frame, int x, int y,
   }
 }
 
-__device__ static uint16_t *
+template <typename SAMPLE = uint16_t>
+__device__ static SAMPLE *
 plane_row (const BitpackFrame &frame, int p, int y)
 {
-  return (uint16_t *) (frame.plane[p] + y * frame.stride[p]);
+  return (SAMPLE *) (frame.plane[p] + y * frame.stride[p]);
 }
 
-/* Writes the first n of N samples. If N is even and rows are aligned to four bytes, so is `to`. */
-template <int N>
+/* Writes the first n of N samples. If N samples are whole words and rows are aligned to four
+ * bytes, so is `to`. */
+template <int N, typename SAMPLE>
 __device__ static void
 put_samples (
-    const BitpackFrame &frame, uint16_t *to, const uint32_t sample[N], int n)
+    const BitpackFrame &frame, SAMPLE *to, const uint32_t sample[N], int n)
 {
-  if (N % 2 == 0 && n == N && frame.fours) {
+  const int in_word = sizeof (uint32_t) / sizeof (SAMPLE), bits = 32 / in_word;
+
+  if (N % in_word == 0 && n == N && frame.fours) {
 #pragma unroll
-    for (int i = 0; i < N / 2; i++)
-      ((uint32_t *) to)[i] = sample[2 * i] | sample[2 * i + 1] << 16;
+    for (int i = 0; i < N / in_word; i++) {
+      uint32_t word = 0;
+
+#pragma unroll
+      for (int k = 0; k < in_word; k++)
+        word |= sample[in_word * i + k] << bits * k;
+      ((uint32_t *) to)[i] = word;
+    }
   } else {
 #pragma unroll
     for (int i = 0; i < N; i++)
       if (i < n)
-        to[i] = (uint16_t) sample[i];
+        to[i] = (SAMPLE) sample[i];
   }
 }
 
 /* Reads the first n of N samples; the others become 0. */
-template <int N>
+template <int N, typename SAMPLE>
 __device__ static void
 get_samples (
-    const BitpackFrame &frame, const uint16_t *from, uint32_t sample[N], int n)
+    const BitpackFrame &frame, const SAMPLE *from, uint32_t sample[N], int n)
 {
-  if (N % 2 == 0 && n == N && frame.fours) {
-#pragma unroll
-    for (int i = 0; i < N / 2; i++) {
-      const uint32_t two = ((const uint32_t *) from)[i];
+  const int in_word = sizeof (uint32_t) / sizeof (SAMPLE), bits = 32 / in_word;
 
-      sample[2 * i] = two & 0xffff;
-      sample[2 * i + 1] = two >> 16;
+  if (N % in_word == 0 && n == N && frame.fours) {
+#pragma unroll
+    for (int i = 0; i < N / in_word; i++) {
+      const uint32_t word = ((const uint32_t *) from)[i];
+
+#pragma unroll
+      for (int k = 0; k < in_word; k++)
+        sample[in_word * i + k] = word >> bits * k & ((1u << bits) - 1);
     }
   } else {
 #pragma unroll
@@ -393,6 +410,64 @@ __launch_bounds__ (THREADS_X *THREADS_Y) pack_words (const BitpackFrame frame)
   }
 }
 
+static __global__ void
+__launch_bounds__ (THREADS_X *THREADS_Y)
+    unpack_halfwords (const BitpackFrame frame)
+{
+  const int pixels = Share<BITPACK_HALFWORDS>::PIXELS;
+  const Place place = find_place<BITPACK_HALFWORDS> (frame);
+
+  if (place.n <= 0)
+    return;
+  for (int y = first_row (); y < frame.height; y += rows_apart ()) {
+    uint32_t word[Share<BITPACK_HALFWORDS>::WORDS], sample[pixels];
+
+    load_words<BITPACK_HALFWORDS> (frame, place.x, y, word);
+#pragma unroll
+    for (int p = 0; p < 3; p++) {
+      const int bits = frame.bits[p];
+
+      /* The bits of a sample are repeated to make 8. */
+#pragma unroll
+      for (int i = 0; i < pixels; i++) {
+        const uint32_t code =
+            word[i / 2] >> (16 * (i % 2) + frame.bit[p]) & ((1u << bits) - 1);
+
+        sample[i] = code << (8 - bits) | code >> (2 * bits - 8);
+      }
+      put_samples<pixels> (
+          frame, plane_row<uint8_t> (frame, p, y) + place.x, sample, place.n);
+    }
+  }
+}
+
+static __global__ void
+__launch_bounds__ (THREADS_X *THREADS_Y)
+    pack_halfwords (const BitpackFrame frame)
+{
+  const int pixels = Share<BITPACK_HALFWORDS>::PIXELS;
+  const Place place = find_place<BITPACK_HALFWORDS> (frame);
+
+  if (place.n <= 0)
+    return;
+  for (int y = first_row (); y < frame.height; y += rows_apart ()) {
+    uint32_t word[Share<BITPACK_HALFWORDS>::WORDS] = {}, sample[pixels];
+
+#pragma unroll
+    for (int p = 0; p < 3; p++) {
+      const uint32_t full = (1u << frame.bits[p]) - 1;
+
+      get_samples<pixels> (
+          frame, plane_row<uint8_t> (frame, p, y) + place.x, sample, place.n);
+#pragma unroll
+      for (int i = 0; i < pixels; i++)
+        word[i / 2] |= (sample[i] * full + 127) / 255
+            << (16 * (i % 2) + frame.bit[p]);
+    }
+    store_words<BITPACK_HALFWORDS> (frame, place.x, y, word);
+  }
+}
+
 /* Unpacks rows of samples of one memory. */
 template <BitpackKind KIND>
 static __global__ void
@@ -452,6 +527,7 @@ static const struct
   { Share<BITPACK_PAIRS>::PIXELS, unpack_422<BITPACK_PAIRS>,
       pack_422<BITPACK_PAIRS> },
   { Share<BITPACK_WORDS>::PIXELS, unpack_words, pack_words },
+  { Share<BITPACK_HALFWORDS>::PIXELS, unpack_halfwords, pack_halfwords },
   { Share<BITPACK_THREES>::PIXELS, unpack_rows<BITPACK_THREES>,
       pack_rows<BITPACK_THREES> },
   { Share<BITPACK_FOURS>::PIXELS, unpack_rows<BITPACK_FOURS>,
@@ -496,6 +572,7 @@ describe_frame (
   for (int p = 0; p < shape->n_planes; p++) {
     add_samples (&frame, p, bitpack_memory (planes, p));
     frame.bit[p] = shape->bit[p];
+    frame.bits[p] = bitpack_sample_bits (shape, p);
   }
   frame.width = planes->plane[0].width;
   frame.height = image_plane_height (planes, 0);

@@ -29,10 +29,10 @@ typedef struct
   int memory; /* of `packed` */
 } Job;
 
-static uint16_t *
-samples_of (const ImageMemory *memory, int y)
+static uint8_t *
+row_at (const ImageMemory *memory, int y)
 {
-  return (uint16_t *) (void *) (memory->data + y * memory->stride);
+  return memory->data + y * memory->stride;
 }
 
 static BitpackRow
@@ -42,7 +42,7 @@ row_of_memory (const Job *job, int y)
   const int m = job->memory;
 
   return (BitpackRow){ .shape = job->shape,
-    .color = { samples_of (&planes->memory[m], y) },
+    .color = { row_at (&planes->memory[m], y) },
     .width = bitpack_row_samples (planes, m),
     .shift = bitpack_shift (job->shape, planes, m) };
 }
@@ -54,7 +54,7 @@ row_of (const Job *job, int y)
   BitpackRow row = { .shape = job->shape, .width = planes->plane[0].width };
 
   for (int p = 0; p < planes->n_planes; p++) {
-    uint16_t *at = samples_of (bitpack_memory (planes, p), y);
+    uint8_t *at = row_at (bitpack_memory (planes, p), y);
 
     if (p == BITPACK_ALPHA)
       row.alpha = at;
@@ -77,7 +77,7 @@ convert_rows (void *user, int worker, int first, int last)
     const BitpackRow row =
         by_memories ? row_of_memory (job, y) : row_of (job, y);
 
-    job->loop (&row, packed->data + y * packed->stride, samples);
+    job->loop (&row, row_at (packed, y), samples);
   }
 }
 

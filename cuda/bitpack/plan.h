@@ -15,9 +15,10 @@ extern "C" {
 /* How samples are packed. Tables of both backends are in this order. */
 typedef enum
 {
-  BITPACK_SIXES, /* as in v210 */
-  BITPACK_PAIRS, /* as in UYVP */
-  BITPACK_WORDS, /* one word per pixel */
+  BITPACK_SIXES,     /* as in v210 */
+  BITPACK_PAIRS,     /* as in UYVP */
+  BITPACK_WORDS,     /* one word per pixel */
+  BITPACK_HALFWORDS, /* one word of 16 bits per pixel */
   /* Each memory on its own, with rows of samples: */
   BITPACK_THREES,  /* three in a word */
   BITPACK_FOURS,   /* four in five bytes */
@@ -37,9 +38,10 @@ typedef struct
   BitpackKind kind;
   int n_planes; /* not used by kinds that go by memories */
   int group_pixels, group_bytes;
-  /* WORDS: the lowest bit of each plane's sample, and whether the highest byte comes first. */
+  /* WORDS and HALFWORDS: the lowest bit of each plane's sample. */
   int bit[IMAGE_MAX_PLANES];
-  bool big_endian;
+  int green_bits;  /* HALFWORDS: 5 or 6; red and blue have 5 */
+  bool big_endian; /* WORDS: the highest byte comes first */
 } BitpackShape;
 
 typedef struct BitpackOps BitpackOps;
@@ -67,6 +69,13 @@ struct BitpackOps
   bool (*pack) (BitpackPlan *plan, const Image *planes, const Image *packed,
       GpuStream stream, Fault *fault);
 };
+
+/* HALFWORDS: the bits of a sample of plane p. */
+static inline int
+bitpack_sample_bits (const BitpackShape *shape, int p)
+{
+  return p == 1 ? shape->green_bits : 5;
+}
 
 extern const BitpackOps bitpack_host_ops, bitpack_device_ops;
 

@@ -48,27 +48,28 @@ bitpack_unpack_threes (
     const BitpackRow *row, uint8_t *packed, uint16_t *samples)
 {
   const int words = row->width / 3, left = row->width % 3;
-  uint16_t last[3];
+  uint16_t *to = row->color[0], last[3];
 
   (void) samples;
-  bitpack_take_threes_apart (row->color[0], packed, words, row->shift);
+  bitpack_take_threes_apart (to, packed, words, row->shift);
   if (left == 0)
     return;
   bitpack_take_threes_apart (last, packed + 4 * words, 1, row->shift);
-  memcpy (row->color[0] + 3 * words, last, (size_t) left * sizeof *last);
+  memcpy (to + 3 * words, last, (size_t) left * sizeof *last);
 }
 
 static void
 bitpack_pack_threes (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
 {
   const int words = row->width / 3, left = row->width % 3;
+  const uint16_t *from = row->color[0];
   uint16_t last[3] = { 0 };
 
   (void) samples;
-  bitpack_join_threes (packed, row->color[0], words, row->shift);
+  bitpack_join_threes (packed, from, words, row->shift);
   if (left == 0)
     return;
-  memcpy (last, row->color[0] + 3 * words, (size_t) left * sizeof *last);
+  memcpy (last, from + 3 * words, (size_t) left * sizeof *last);
   bitpack_join_threes (packed + 4 * words, last, 1, row->shift);
 }
 
@@ -510,17 +511,104 @@ bitpack_pack_words (const BitpackRow *row, uint8_t *packed, uint16_t *samples)
     bitpack_pack_words_of (row, row->alpha, packed, false);
 }
 
+/* One word of 16 bits per pixel. The bits of green are a constant in each loop, and all steps fit
+ * 16 bits, or compilers vectorize them in fewer, wider lanes. */
+
+/* The lowest bits of a word, repeated to make 8. */
+static inline uint8_t
+bitpack_repeat (uint16_t word, const int bits)
+{
+  const uint16_t code = (uint16_t) (word & ((1u << bits) - 1));
+
+  return (uint8_t) (code << (8 - bits) | code >> (2 * bits - 8));
+}
+
+/* The reverse, rounded to nearest. The last line divides sums below 65535 by 255, exactly. */
+static inline uint16_t
+bitpack_shorten (uint8_t sample, const int bits)
+{
+  const uint16_t sum = (uint16_t) (sample * ((1u << bits) - 1) + 127);
+
+  return (uint16_t) ((uint16_t) (sum + 1 + (sum >> 8)) >> 8);
+}
+
+/* The plane whose samples are in the highest bits: red, or blue. */
+static inline int
+bitpack_high_plane (const BitpackRow *row)
+{
+  return row->shape->bit[0] > 0 ? 0 : 2;
+}
+
+static inline void
+bitpack_unpack_halfwords_of (
+    const BitpackRow *row, const uint8_t *restrict packed, const int green_bits)
+{
+  const int p = bitpack_high_plane (row), n = row->width;
+  uint8_t *restrict high = row->color[p], *restrict green = row->color[1],
+                    *restrict low = row->color[2 - p];
+
+  for (int x = 0; x < n; x++) {
+    uint16_t word;
+
+    memcpy (&word, packed + 2 * x, sizeof word);
+    low[x] = bitpack_repeat (word, 5);
+    green[x] = bitpack_repeat ((uint16_t) (word >> 5), green_bits);
+    high[x] = bitpack_repeat ((uint16_t) (word >> (5 + green_bits)), 5);
+  }
+}
+
+static inline void
+bitpack_pack_halfwords_of (
+    const BitpackRow *row, uint8_t *restrict packed, const int green_bits)
+{
+  const int p = bitpack_high_plane (row), n = row->width;
+  const uint8_t *restrict high = row->color[p], *restrict green = row->color[1],
+                          *restrict low = row->color[2 - p];
+
+  for (int x = 0; x < n; x++) {
+    const uint16_t word = (uint16_t) (bitpack_shorten (low[x], 5)
+        | bitpack_shorten (green[x], green_bits) << 5
+        | bitpack_shorten (high[x], 5) << (5 + green_bits));
+
+    memcpy (packed + 2 * x, &word, sizeof word);
+  }
+}
+
+static void
+bitpack_unpack_halfwords (
+    const BitpackRow *row, uint8_t *packed, uint16_t *samples)
+{
+  (void) samples;
+  if (row->shape->green_bits == 6)
+    bitpack_unpack_halfwords_of (row, packed, 6);
+  else
+    bitpack_unpack_halfwords_of (row, packed, 5);
+}
+
+static void
+bitpack_pack_halfwords (
+    const BitpackRow *row, uint8_t *packed, uint16_t *samples)
+{
+  (void) samples;
+  if (row->shape->green_bits == 6)
+    bitpack_pack_halfwords_of (row, packed, 6);
+  else
+    bitpack_pack_halfwords_of (row, packed, 5);
+}
+
 extern const BitpackLoops BITPACK_LOOPS;
 const BitpackLoops BITPACK_LOOPS = {
   .unpack = { [BITPACK_SIXES] = bitpack_unpack_sixes,
       [BITPACK_PAIRS] = bitpack_unpack_pairs,
       [BITPACK_WORDS] = bitpack_unpack_words,
+      [BITPACK_HALFWORDS] = bitpack_unpack_halfwords,
       [BITPACK_THREES] = bitpack_unpack_threes,
       [BITPACK_FOURS] = bitpack_unpack_fours,
       [BITPACK_SWAPPED] = bitpack_unpack_swapped },
   .pack = { [BITPACK_SIXES] = bitpack_pack_sixes,
       [BITPACK_PAIRS] = bitpack_pack_pairs,
       [BITPACK_WORDS] = bitpack_pack_words,
+      [BITPACK_HALFWORDS] = bitpack_pack_halfwords,
       [BITPACK_THREES] = bitpack_pack_threes,
       [BITPACK_FOURS] = bitpack_pack_fours,
       [BITPACK_SWAPPED] = bitpack_pack_swapped },

@@ -8,8 +8,9 @@
 typedef struct
 {
   const BitpackShape *shape;
-  uint16_t *color[3],
-      *alpha; /* alpha may be NULL; a memory has its samples in color[0] */
+  /* Samples of two bytes, or of one byte for HALFWORDS. Alpha may be NULL; a memory has its
+   * samples in color[0]. */
+  void *color[3], *alpha;
   int width;  /* pixels; or samples */
   int shift;  /* of a memory's codes, bits */
 } BitpackRow;

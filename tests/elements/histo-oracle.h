@@ -40,3 +40,7 @@ gboolean histo_has_planes (const GstVideoInfo *info, const char *settings);
 /* Expects that comparison to find no difference, and takes the message. */
 void histo_expect (GstMessage *message, GstBuffer *picture,
     const GstVideoInfo *info, const char *settings);
+/* The same for a message about a result, which is counted before it is rounded to 5 or 6 bits.
+ * Formats of so few bits are compared if each code has a bin. */
+void histo_expect_result (GstMessage *message, GstBuffer *result,
+    const GstVideoInfo *info, const char *settings);

@@ -19,7 +19,8 @@ typedef struct
   GstVideoFormat packed; /* format with bit-packed samples, or UNKNOWN */
   gboolean high_first;   /* the more significant byte of a sample comes first */
   int index;
-  int depth, shift;
+  int depth, shift; /* of codes */
+  int bits; /* of stored codes; fewer than `depth` if codes repeat them */
   int sub_x, sub_y;
   int kind;      /* LUMA, CHROMA, ALPHA; COLOR in RGB */
   double zero;   /* level of black or of no colour; 0 in grey and RGB */
@@ -97,15 +98,6 @@ high_offsets (const GstVideoInfo *info)
   }
 }
 
-/* The same for all components of a format that the elements take. */
-int
-picture_shift (const GstVideoInfo *info)
-{
-  return high_offsets (info) != NULL
-      ? 16 - (int) GST_VIDEO_FORMAT_INFO_DEPTH (info->finfo, 0)
-      : (int) GST_VIDEO_FORMAT_INFO_SHIFT (info->finfo, 0);
-}
-
 /* Returns the format if its samples are packed across byte boundaries. */
 static GstVideoFormat
 packed_format (const GstVideoInfo *info)
@@ -117,6 +109,10 @@ packed_format (const GstVideoInfo *info)
     case GST_VIDEO_FORMAT_RGB10A2_LE:
     case GST_VIDEO_FORMAT_BGR10A2_LE:
     case GST_VIDEO_FORMAT_r210:
+    case GST_VIDEO_FORMAT_RGB16:
+    case GST_VIDEO_FORMAT_BGR16:
+    case GST_VIDEO_FORMAT_RGB15:
+    case GST_VIDEO_FORMAT_BGR15:
     case GST_VIDEO_FORMAT_GRAY10_LE32:
     case GST_VIDEO_FORMAT_NV12_10LE32:
     case GST_VIDEO_FORMAT_NV16_10LE32:
@@ -127,12 +123,33 @@ packed_format (const GstVideoInfo *info)
   }
 }
 
+/* The same for all components of a format that the elements take. Packed samples are read
+ * without the bits below them. */
+int
+picture_shift (const GstVideoInfo *info)
+{
+  if (packed_format (info) != GST_VIDEO_FORMAT_UNKNOWN)
+    return 0;
+  return high_offsets (info) != NULL
+      ? 16 - (int) GST_VIDEO_FORMAT_INFO_DEPTH (info->finfo, 0)
+      : (int) GST_VIDEO_FORMAT_INFO_SHIFT (info->finfo, 0);
+}
+
 static gboolean
 has_high_byte_first (const GstVideoInfo *info)
 {
   return packed_format (info) == GST_VIDEO_FORMAT_UYVP
       || packed_format (info) == GST_VIDEO_FORMAT_r210
       || g_str_has_suffix (GST_VIDEO_INFO_NAME (info), "BE");
+}
+
+/* The depth of the codes of a component in the filter: 8 if it has 5 or 6 bits. */
+static int
+filter_depth (const GstVideoInfo *info, guint component)
+{
+  const int bits = (int) GST_VIDEO_FORMAT_INFO_DEPTH (info->finfo, component);
+
+  return bits == 5 || bits == 6 ? 8 : bits;
 }
 
 static Component
@@ -146,7 +163,8 @@ component_of (const GstVideoFrame *frame, int c, guint32 argb)
     .pixel_stride = GST_VIDEO_FORMAT_INFO_PSTRIDE (format, c),
     .width = GST_VIDEO_FRAME_COMP_WIDTH (frame, c),
     .height = GST_VIDEO_FRAME_COMP_HEIGHT (frame, c),
-    .depth = (int) GST_VIDEO_FORMAT_INFO_DEPTH (format, c),
+    .depth = filter_depth (&frame->info, (guint) c),
+    .bits = (int) GST_VIDEO_FORMAT_INFO_DEPTH (format, c),
     .shift = picture_shift (&frame->info),
     .sub_x = 1 << GST_VIDEO_FORMAT_INFO_W_SUB (format, c),
     .sub_y = 1 << GST_VIDEO_FORMAT_INFO_H_SUB (format, c),
@@ -185,7 +203,9 @@ static int
 packed_bit (const Component *c, int x)
 {
   static const int yuv[] = { 10, 0, 20, 30 }, rgb[] = { 0, 10, 20, 30 },
-                   bgr[] = { 20, 10, 0, 30 }, from_high[] = { 2, 12, 22 };
+                   bgr[] = { 20, 10, 0, 30 }, from_high[] = { 2, 12, 22 },
+                   rgb16[] = { 11, 5, 0 }, bgr16[] = { 0, 5, 11 },
+                   rgb15[] = { 10, 5, 0 }, bgr15[] = { 0, 5, 10 };
   /* Order U Y V Y. */
   const int i = c->index == 0 ? 2 * x + 1 : 4 * x + 2 * (c->index - 1);
   /* Order Y Y, or U V. */
@@ -208,6 +228,14 @@ packed_bit (const Component *c, int x)
       return 32 * x + rgb[c->index];
     case GST_VIDEO_FORMAT_BGR10A2_LE:
       return 32 * x + bgr[c->index];
+    case GST_VIDEO_FORMAT_RGB16:
+      return 16 * x + rgb16[c->index];
+    case GST_VIDEO_FORMAT_BGR16:
+      return 16 * x + bgr16[c->index];
+    case GST_VIDEO_FORMAT_RGB15:
+      return 16 * x + rgb15[c->index];
+    case GST_VIDEO_FORMAT_BGR15:
+      return 16 * x + bgr15[c->index];
     default:
       return 32 * x + from_high[c->index];
   }
@@ -220,8 +248,8 @@ packed_bytes (const Component *c, int x, int y, int *n, int *shift)
 {
   const int bit = packed_bit (c, x), in_byte = bit % 8;
 
-  *n = in_byte + c->depth > 8 ? 2 : 1;
-  *shift = c->high_first ? 8 * *n - in_byte - c->depth : in_byte;
+  *n = in_byte + c->bits > 8 ? 2 : 1;
+  *shift = c->high_first ? 8 * *n - in_byte - c->bits : in_byte;
   return c->data + (gssize) y * c->stride + bit / 8;
 }
 
@@ -234,7 +262,7 @@ packed_raw (const Component *c, int x, int y)
       : c->high_first       ? GST_READ_UINT16_BE (p)
                             : GST_READ_UINT16_LE (p);
 
-  return bits >> shift & ((1u << c->depth) - 1);
+  return bits >> shift & ((1u << c->bits) - 1);
 }
 
 static void
@@ -242,7 +270,7 @@ put_packed (const Component *c, int x, int y, guint code)
 {
   int n, shift;
   guint8 *p = packed_bytes (c, x, y, &n, &shift);
-  const guint mask = ((1u << c->depth) - 1) << shift;
+  const guint mask = ((1u << c->bits) - 1) << shift;
 
   for (int i = 0; i < n; i++) {
     const int at = 8 * (c->high_first ? n - 1 - i : i);
@@ -265,9 +293,38 @@ sample_raw (const Component *c, int x, int y)
 }
 
 static guint
+stored_code (const Component *c, int x, int y)
+{
+  return sample_raw (c, x, y) >> c->shift & ((1u << c->bits) - 1);
+}
+
+/* Repeats the bits of a code to make `depth`, which is less than three times as many. */
+static guint
+repeat_bits (guint code, int bits, int depth)
+{
+  return code << (depth - bits) | code >> (2 * bits - depth);
+}
+
+static guint
 sample_code (const Component *c, int x, int y)
 {
-  return sample_raw (c, x, y) >> c->shift & ((1u << c->depth) - 1);
+  const guint code = stored_code (c, x, y);
+
+  return c->bits == c->depth ? code : repeat_bits (code, c->bits, c->depth);
+}
+
+/* Codes per stored code. */
+static double
+code_step (int bits, int depth)
+{
+  return (double) ((1 << depth) - 1) / ((1 << bits) - 1);
+}
+
+/* The stored code that is nearest to a code. */
+static guint
+nearest_stored (guint code, int bits, int depth)
+{
+  return (guint) floor (code / code_step (bits, depth) + 0.5);
 }
 
 /* ---- taps ---------------------------------------------------------------- */
@@ -814,7 +871,9 @@ static char *
 compare_filtered (
     const Component *in, const Component *out, const char *settings)
 {
-  const double full = (1 << in->depth) - 1;
+  /* Results are compared as stored. */
+  const double step = code_step (in->bits, in->depth);
+  const double full = (1 << in->bits) - 1, turn = (1 << in->depth) / step;
   double bound = in->depth > 12 ? 1.0 : 0.75;
   double *expected = filtered (in, settings);
   char *border = setting_name (settings, "border", "replicate");
@@ -823,23 +882,23 @@ compare_filtered (
 
   /* A border colour that is no code of the format may be rounded to the nearest code. */
   if (g_str_equal (border, "constant"))
-    bound += fabs (in->border - rint (in->border));
+    bound += fabs (in->border - rint (in->border)) / step;
   for (int y = 0; y < in->height && !problem; y++) {
     for (int x = 0; x < in->width && !problem; x++) {
-      const double want =
-          CLAMP (expected[y * in->width + x], 0.0, full + (circular ? 1 : 0));
+      const double want = CLAMP (
+          expected[y * in->width + x] / step, 0.0, circular ? turn : full);
       const guint raw = sample_raw (out, x, y);
-      const guint got = sample_code (out, x, y);
+      const guint got = stored_code (out, x, y);
 
       /* An angle just below a full turn is close to 0. */
       if (fabs (got - want) >= bound
-          && !(circular && full + 1.0 - fabs (got - want) < bound))
+          && !(circular && turn - fabs (got - want) < bound))
         problem = g_strdup_printf ("(%d,%d) is %u instead of %.3f (was %u)", x,
-            y, got, want, sample_code (in, x, y));
+            y, got, want, stored_code (in, x, y));
       else if (raw != got << out->shift)
         problem = g_strdup_printf (
             "(%d,%d) has bits outside its %d significant ones: 0x%04x", x, y,
-            out->depth, raw);
+            out->bits, raw);
     }
   }
   g_free (border);
@@ -981,7 +1040,7 @@ picture_color_code (const GstVideoInfo *info, guint component, guint32 argb)
 {
   return border_code (info, (int) component,
       component_kind (info->finfo, (int) component),
-      (int) GST_VIDEO_INFO_COMP_DEPTH (info, component), argb);
+      filter_depth (info, component), argb);
 }
 
 char *
@@ -1092,9 +1151,28 @@ picture_new (const GstVideoInfo *info, guint32 seed)
 int
 picture_depth (const GstVideoInfo *info, guint component)
 {
-  const int depth = (int) GST_VIDEO_FORMAT_INFO_DEPTH (info->finfo, component);
+  const int depth = filter_depth (info, component);
 
   return depth == 2 ? 10 : depth;
+}
+
+gboolean
+picture_is_rounded (const GstVideoInfo *info)
+{
+  return GST_VIDEO_FORMAT_INFO_DEPTH (info->finfo, 0) < 8;
+}
+
+guint
+picture_rounded (const GstVideoInfo *info, guint component, double code)
+{
+  const int bits = (int) GST_VIDEO_FORMAT_INFO_DEPTH (info->finfo, component);
+  const int depth = picture_depth (info, component);
+  const guint full = (1u << depth) - 1;
+  const guint whole = (guint) CLAMP (code, 0.0, full);
+
+  return picture_is_rounded (info)
+      ? repeat_bits (nearest_stored (whole, bits, depth), bits, depth)
+      : whole;
 }
 
 /* Expands a 2-bit alpha to 10 bits. */
@@ -1127,12 +1205,12 @@ picture_samples (
 static void
 put_code (const Component *c, int x, int y, guint code)
 {
-  const guint mask = ((1u << c->depth) - 1) << c->shift;
+  const guint mask = ((1u << c->bits) - 1) << c->shift;
   const guint raw = (sample_raw (c, x, y) & ~mask) | code << c->shift;
   guint8 *p = sample_address (c, x, y);
 
   if (c->packed != GST_VIDEO_FORMAT_UNKNOWN) {
-    put_packed (c, x, y, code);
+    put_packed (c, x, y, nearest_stored (code, c->bits, c->depth));
     return;
   }
   if (c->depth + c->shift <= 8)

@@ -24,8 +24,14 @@ GstBuffer *picture_new_laid_out (
     const GstVideoInfo *info, guint32 seed, const PictureLayout *layout);
 
 /* Bits of a component's codes, here and in histograms. 10 for 2-bit alpha, whose bits are repeated
- * to fill 10. */
+ * to fill 10; 8 for components of 5 and 6 bits. */
 int picture_depth (const GstVideoInfo *info, guint component);
+
+/* Whether results are stored with fewer bits, for formats of 5 and 6 bits. */
+gboolean picture_is_rounded (const GstVideoInfo *info);
+/* Returns a whole code as it is read again after it has been stored, clamped; `code` itself if
+ * formats are not rounded. */
+guint picture_rounded (const GstVideoInfo *info, guint component, double code);
 
 /* Returns the codes of a component row by row; `*n` is their number; the caller frees them. */
 guint16 *picture_samples (

@@ -188,8 +188,7 @@ colored (const Canvas *canvas, guint32 color)
 static Fill
 blurred (const Canvas *canvas, const char *settings)
 {
-  const int depth =
-      (int) GST_VIDEO_INFO_COMP_DEPTH (canvas->info, canvas->component);
+  const int depth = picture_depth (canvas->info, canvas->component);
   Fill fill = { .error = depth > 12 ? 1.0 : 0.75 };
 
   fill.value = picture_filtered (
@@ -246,8 +245,7 @@ cover (Canvas *canvas, const Look *look, const Box *box, const Fill *fill)
       /* Both the step and its weight are rounded. */
       if (weight < 1.0)
         canvas->error[i] += 0.5
-            + (double) ((1 << GST_VIDEO_INFO_COMP_DEPTH (
-                             canvas->info, canvas->component)))
+            + (double) (1 << picture_depth (canvas->info, canvas->component))
                 / 65536.0;
     }
 }
@@ -318,11 +316,17 @@ check_component (Canvas *canvas, const Look *look, const Box *boxes, int n,
   canvas->filled = g_new0 (gboolean, samples);
   canvas->mixed = g_new0 (gboolean, samples);
   compose (canvas, look, boxes, n);
-  for (gsize i = 0; i < samples; i++)
-    expect (fabs (got[i] - canvas->value[i]) <= canvas->error[i] + 1e-6,
+  for (gsize i = 0; i < samples; i++) {
+    const double error = canvas->error[i] + 1e-6;
+
+    expect (got[i] >= picture_rounded (canvas->info, canvas->component,
+                ceil (canvas->value[i] - error))
+            && got[i] <= picture_rounded (canvas->info, canvas->component,
+                   floor (canvas->value[i] + error)),
         "component %u, sample (%d,%d) is %u instead of %.3f +- %.3f (was %u)",
         canvas->component, (int) i % canvas->width, (int) i / canvas->width,
         got[i], canvas->value[i], canvas->error[i], canvas->source[i]);
+  }
   picture_put_results (
       expected, canvas->info, canvas->component, got, canvas->filled);
   picture_put_results (

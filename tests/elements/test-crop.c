@@ -107,9 +107,9 @@ crop_packed (void)
     const char *format;
     guint group; /* pixels of a group, if more than two */
   } packed[] = { { "v210", 6 }, { "UYVP", 1 }, { "RGB10A2_LE", 1 },
-    { "r210", 1 }, { "NV12_10LE32", 6 }, { "NV16_10LE32", 6 },
-    { "NV12_10LE40", 4 }, { "GRAY10_LE32", 3 }, { "I420_10BE", 1 },
-    { "ARGB64_BE", 1 } };
+    { "r210", 1 }, { "RGB16", 1 }, { "BGR15", 1 }, { "NV12_10LE32", 6 },
+    { "NV16_10LE32", 6 }, { "NV12_10LE40", 4 }, { "GRAY10_LE32", 3 },
+    { "I420_10BE", 1 }, { "ARGB64_BE", 1 } };
 
   for (guint i = 0; i < 2 * G_N_ELEMENTS (packed); i++) {
     const char *format = packed[i / 2].format;

@@ -51,8 +51,9 @@ histo_modes_messages (void)
       for (int f = 0; video_formats[f]; f++) {
         char *all = g_strdup_printf (
             "cudahisto interval=0 mode=%s %s", modes[m], settings[s]);
+        const gboolean of_result = g_str_equal (modes[m], "equalize");
         GstBuffer *in, *out, *told;
-        char *problem;
+        char *problem = NULL;
         GstMessage *message;
         GstVideoInfo info;
         Filter filter;
@@ -63,9 +64,12 @@ histo_modes_messages (void)
         told = told_of (modes[m], in, out);
         expect_use (modes[m], in, out, &info);
         message = histo_message (&filter);
-        problem = histo_compare_statistics (message, told, &info, settings[s]);
+        if (!of_result || !picture_is_rounded (&info))
+          problem =
+              histo_compare_statistics (message, told, &info, settings[s]);
         expect (problem == NULL, "%s", problem);
-        histo_expect (message, told, &info, settings[s]);
+        (of_result ? histo_expect_result : histo_expect) (
+            message, told, &info, settings[s]);
         histo_expect_silence (&filter);
         gst_buffer_unref (in);
         gst_buffer_unref (out);

@@ -14,7 +14,7 @@ check_results (const char *format, int width, int height, const char *more,
   for (guint32 i = 0; i < 5; i++) {
     GstBuffer *out = filter_process (&filter, picture_new (&info, i));
 
-    histo_expect (histo_message (&filter), out, &info, settings);
+    histo_expect_result (histo_message (&filter), out, &info, settings);
     gst_buffer_unref (out);
   }
   histo_expect_silence (&filter);

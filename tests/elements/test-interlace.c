@@ -4,7 +4,7 @@
 
 static const char *const interlace_formats[] = { "GRAY8", "I420", "NV12",
   "YUY2", "P010_10LE", "v210", "UYVP", "RGBA", "RGB10A2_LE", "Y444_16LE",
-  "NV12_10LE40", "I420_10BE" };
+  "RGB16", "NV12_10LE40", "I420_10BE" };
 
 static void
 check_interlaced (const char *settings)

@@ -326,7 +326,8 @@ own_element_refuses_formats (void)
 {
   /* Formats that the subclass refuses, and that the base class refuses. */
   static const char *const rows[][2] = { { "ownelement refuse=NV12", "NV12" },
-    { "ownelement", "v210" }, { "ownelement", "RGB10A2_LE" } };
+    { "ownelement", "v210" }, { "ownelement", "RGB10A2_LE" },
+    { "ownelement", "RGB16" } };
 
   for (guint r = 0; r < G_N_ELEMENTS (rows); r++) {
     GstVideoInfo info;

@@ -18,7 +18,8 @@ static const Box odd_boxes[] = { { 5, 3, 18, 14 }, { 9, 7, 12, 26 },
   { 27, 17, 60, 50 }, { 0, 0, 1, 1 } };
 
 static const char *const odd_formats[] = { "GRAY8", "NV12", "I420", "YUY2",
-  "YVYU", "YUV9", "RGBA", "RGBx", "P010_10LE", "A444_10LE", "ARGB64", "AYUV" };
+  "YVYU", "YUV9", "RGBA", "RGBx", "P010_10LE", "A444_10LE", "ARGB64", "AYUV",
+  "RGB16", "BGR15" };
 
 /* Pushes a picture with boxes, and expects them to be covered. */
 static void

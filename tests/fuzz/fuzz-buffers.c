@@ -6,8 +6,9 @@
 
 static const char *const formats[] = { "GRAY8", "NV12", "I420", "YUY2", "RGB",
   "RGBA", "BGRx", "P010_10LE", "Y444_16LE", "AYUV", "A420", "GRAY16_LE", "Y210",
-  "ARGB64", "NV24", "GBR", "v210", "UYVP", "RGB10A2_LE", "r210", "NV12_10LE32",
-  "NV12_10LE40", "GRAY10_LE32", "I420_10BE", "Y412_BE" };
+  "ARGB64", "NV24", "GBR", "v210", "UYVP", "RGB10A2_LE", "r210", "RGB16",
+  "BGR15", "NV12_10LE32", "NV12_10LE40", "GRAY10_LE32", "I420_10BE",
+  "Y412_BE" };
 
 static const char *const modes[] = { "progressive", "interleaved", "mixed",
   "alternate" };
