@@ -180,8 +180,8 @@ negotiation_explicit_system_memory (void)
 static void
 negotiation_unsupported_format (void)
 {
-  static const char *const formats[] = { "RGB16", "IYU1", "RGB8P", "NV12_64Z32",
-    "ENCODED" };
+  static const char *const formats[] = { "NV12_4L4", "IYU1", "RGB8P",
+    "NV12_64Z32", "ENCODED" };
   Filter filter;
 
   filter_open (&filter, "sigma=1");
@@ -216,7 +216,7 @@ static void
 negotiation_queries (void)
 {
   static const char downstream[] =
-      "video/x-raw, format=(string){ NV12, RGBA, RGB16 }, width=(int)[1, 640], "
+      "video/x-raw, format=(string){ NV12, RGBA, RGB8P }, width=(int)[1, 640], "
       "height=(int)480, framerate=(fraction)[0/1, 60/1]";
   static const char expected[] =
       "video/x-raw, format=(string){ NV12, RGBA }, width=(int)[1, 640], "
