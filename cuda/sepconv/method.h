@@ -197,6 +197,13 @@ sepconv_plan_term (const SepconvPlan *plan, int p, int t)
                 : &plan->more[p * (plan->most_terms - 1) + t - 1];
 }
 
+/* Whether runs of the plan take turns: there is a state for a second one. */
+static inline bool
+sepconv_has_turns (const SepconvPlan *plan)
+{
+  return plan->other_state[0] != NULL;
+}
+
 /* The first channel of plane p; its others follow, as many as the layout has. */
 static inline const SepconvChannel *
 sepconv_plane_channels (const SepconvPlan *plan, int p)

@@ -682,12 +682,6 @@ add_result_way (MultirateLaunch *launch, MultirateResultWay way)
       first || launch->result_way == way ? way : MULTIRATE_RESULT_ANY;
 }
 
-static int
-multirate_turns (const SepconvPlan *plan)
-{
-  return sepconv_turns_of_size (plan, GPU_MAX_TURNS, LEAST_TURN_SAMPLES);
-}
-
 /* Prepares the launches for one term of all planes whose samples have `bytes` bytes. */
 static MultirateLaunch
 prepare_launch (
@@ -698,7 +692,7 @@ prepare_launch (
 
   launch.frame.border = plan->border;
   launch.frame.order = part->order;
-  launch.share = part->order == GPU_BESIDE_KERNELS && multirate_turns (plan) > 1
+  launch.share = part->order == GPU_BESIDE_KERNELS && sepconv_has_turns (plan)
       ? TURN_SHARE
       : 1;
   for (int p = 0; p < plan->layout.n_planes; p++) {
@@ -1093,6 +1087,12 @@ multirate_cost (const SepconvWork *work)
   one.y_taps /= work->terms;
   return cost_of_one (&one) * (1.0 + 0.2 * (work->terms - 1))
       + 6.0 * (work->terms - 1);
+}
+
+static int
+multirate_turns (const SepconvPlan *plan)
+{
+  return sepconv_turns_of_size (plan, GPU_MAX_TURNS, LEAST_TURN_SAMPLES);
 }
 
 static bool

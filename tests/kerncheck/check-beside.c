@@ -86,7 +86,10 @@ begin (Series *series, const Case *c, const MethodSubject *subject,
     return false;
   series->plan = sepconv_plan_new (&c->spec, &c->layout,
       subject->method->backend, subject->method, device->gpu, fault);
-  return series->plan != NULL && gpu_stream_new (&series->up, fault)
+  return series->plan != NULL
+      && sepconv_plan_reserve_turns (
+          series->plan, sepconv_plan_turns (series->plan), fault)
+      && gpu_stream_new (&series->up, fault)
       && gpu_event_new_untimed (&series->came, fault);
 }
 
