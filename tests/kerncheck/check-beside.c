@@ -161,8 +161,10 @@ make_blur_in_turns (
     case_set_layout (c, kind, 16 * random_int (random, 20, 30),
         random_int (random, 240, 300));
     case_make_spec (c, border, &normal_effort, random);
+    /* Planes without taps stay as they are. */
     for (int p = 0; p < c->layout.n_planes; p++)
-      c->spec.plane[p].channels = (1u << c->layout.plane[p].channels) - 1;
+      if (c->spec.plane[p].channels != 0)
+        c->spec.plane[p].channels = (1u << c->layout.plane[p].channels) - 1;
     if (in_turns[number].keeps)
       c->spec.plane[0].channels &= ~(1u << random_int (random, 0, 3));
     case_make_blurs (c, random);
