@@ -1163,16 +1163,28 @@ picture_is_rounded (const GstVideoInfo *info)
 }
 
 guint
-picture_rounded (const GstVideoInfo *info, guint component, double code)
+picture_rounded (const GstVideoInfo *info, guint component, guint code)
 {
   const int bits = (int) GST_VIDEO_FORMAT_INFO_DEPTH (info->finfo, component);
   const int depth = picture_depth (info, component);
-  const guint full = (1u << depth) - 1;
-  const guint whole = (guint) CLAMP (code, 0.0, full);
 
   return picture_is_rounded (info)
-      ? repeat_bits (nearest_stored (whole, bits, depth), bits, depth)
-      : whole;
+      ? repeat_bits (nearest_stored (code, bits, depth), bits, depth)
+      : code;
+}
+
+double
+picture_error (
+    const GstVideoInfo *info, guint component, guint code, double value)
+{
+  const guint full = (1u << picture_depth (info, component)) - 1;
+  guint least = code, most = code;
+
+  while (least > 0 && picture_rounded (info, component, least - 1) == code)
+    least--;
+  while (most < full && picture_rounded (info, component, most + 1) == code)
+    most++;
+  return fabs (CLAMP (rint (value), least, most) - value);
 }
 
 /* Expands a 2-bit alpha to 10 bits. */

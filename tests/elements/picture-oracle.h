@@ -29,9 +29,12 @@ int picture_depth (const GstVideoInfo *info, guint component);
 
 /* Whether results are stored with fewer bits, for formats of 5 and 6 bits. */
 gboolean picture_is_rounded (const GstVideoInfo *info);
-/* Returns a whole code as it is read again after it has been stored, clamped; `code` itself if
- * formats are not rounded. */
-guint picture_rounded (const GstVideoInfo *info, guint component, double code);
+/* Returns a code as it is read again after it has been stored: `code` itself unless the format is
+ * rounded. */
+guint picture_rounded (const GstVideoInfo *info, guint component, guint code);
+/* Returns how far the nearest of the codes that are stored as `code` is from a value. */
+double picture_error (
+    const GstVideoInfo *info, guint component, guint code, double value);
 
 /* Returns the codes of a component row by row; `*n` is their number; the caller frees them. */
 guint16 *picture_samples (

@@ -316,17 +316,13 @@ check_component (Canvas *canvas, const Look *look, const Box *boxes, int n,
   canvas->filled = g_new0 (gboolean, samples);
   canvas->mixed = g_new0 (gboolean, samples);
   compose (canvas, look, boxes, n);
-  for (gsize i = 0; i < samples; i++) {
-    const double error = canvas->error[i] + 1e-6;
-
-    expect (got[i] >= picture_rounded (canvas->info, canvas->component,
-                ceil (canvas->value[i] - error))
-            && got[i] <= picture_rounded (canvas->info, canvas->component,
-                   floor (canvas->value[i] + error)),
+  for (gsize i = 0; i < samples; i++)
+    expect (picture_error (
+                canvas->info, canvas->component, got[i], canvas->value[i])
+            <= canvas->error[i] + 1e-6,
         "component %u, sample (%d,%d) is %u instead of %.3f +- %.3f (was %u)",
         canvas->component, (int) i % canvas->width, (int) i / canvas->width,
         got[i], canvas->value[i], canvas->error[i], canvas->source[i]);
-  }
   picture_put_results (
       expected, canvas->info, canvas->component, got, canvas->filled);
   picture_put_results (

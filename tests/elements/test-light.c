@@ -300,10 +300,7 @@ expect_component (const Scene *scene, guint c)
       else if (GST_VIDEO_INFO_COMP_DEPTH (scene->info, c) == 2)
         allowed += 0.5 * full / 3.0;
       code = CLAMP (scene->black[c] + scene->range[c] * level, 0.0, full);
-      expect (scene->out[c][at]
-                  >= picture_rounded (scene->info, c, ceil (code - allowed))
-              && scene->out[c][at]
-                  <= picture_rounded (scene->info, c, floor (code + allowed)),
+      expect (picture_error (scene->info, c, scene->out[c][at], code) < allowed,
           "component %u at %d,%d of field %d is %u where %.3f was expected "
           "within %.2f",
           c, x, row, scene->first, scene->out[c][at], code, allowed);

@@ -184,7 +184,7 @@ random_cases (const Check *check)
 }
 
 static bool
-make_case (Case *c, const MethodSubject *subject, Check *check, int index,
+make_case (Case *c, const MethodSubject *subject, const Check *check, int index,
     Random *random)
 {
   const int first = random_cases (check);
@@ -192,8 +192,7 @@ make_case (Case *c, const MethodSubject *subject, Check *check, int index,
   return index < first
       ? case_make_tall (c, subject->method, (SepconvBorder) (index % N_BORDERS),
           check->quick ? &quick_effort : &normal_effort, random)
-      : make_blur_in_turns (
-          c, subject->method, (index - first) % N_IN_TURNS, random);
+      : make_blur_in_turns (c, subject->method, index - first, random);
 }
 
 static void
