@@ -18,14 +18,15 @@ direct_has (const DirectTile &tile, const RegionsDevicePlane &plane, int k)
       && tile.y + DIRECT_EACH * (int) threadIdx.y + k < plane.height;
 }
 
-/* The n for which direct_has() holds for the thread's rows k < n; it may be negative, or more than
- * DIRECT_EACH. */
-__device__ __forceinline__ int
+/* Bit k: direct_has() holds for the thread's row k. */
+__device__ __forceinline__ unsigned
 direct_rows (const DirectTile &tile, const RegionsDevicePlane &plane)
 {
-  return tile.x + (int) threadIdx.x < plane.width
+  const int n = tile.x + (int) threadIdx.x < plane.width
       ? plane.height - tile.y - DIRECT_EACH * (int) threadIdx.y
       : 0;
+
+  return (1u << min (max (n, 0), DIRECT_EACH)) - 1;
 }
 
 /* Columns [left, right) and rows [top, bottom) of a tile, whose codes are needed. */

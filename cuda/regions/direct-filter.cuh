@@ -4,7 +4,7 @@
  * time and, once all sums are ready, four along y. */
 #pragma once
 
-#include "direct-clip.cuh"
+#include "direct-job.cuh"
 #include "fill-kernels.cuh"
 
 #define DIRECT_TAP_FOURS (DIRECT_MOST_TAPS / 4)
@@ -35,7 +35,7 @@ __device__ __forceinline__ DirectTerm
 direct_lay_out (const DirectFrame &frame, const RegionsTerm &of, float4 *shared)
 {
   DirectTerm term;
-  int left = frame.shared / (int) sizeof (float4);
+  int left = frame.shared / (int) sizeof (float4), pitch;
 
   term.fours_x = (of.nx + 3) / 4;
   term.fours_y = (of.ny + 3) / 4;
@@ -45,62 +45,89 @@ direct_lay_out (const DirectFrame &frame, const RegionsTerm &of, float4 *shared)
   term.sums = shared + 2 * DIRECT_TAP_FOURS;
   term.samples = term.sums + term.rows * DIRECT_TILE_FOURS;
   left -= (int) (term.samples - shared);
-  term.strip = min (term.rows, left / (DIRECT_TILE_FOURS + term.fours_x));
+  pitch = DIRECT_TILE_FOURS + term.fours_x;
+  term.strip = term.rows * pitch <= left ? term.rows : left / pitch;
   return term;
 }
 
-/* direct_load_strip() for a strip that lies entirely within the plane. */
-template <typename Sample>
+/* Four pixels of PIXEL bytes each, which one load brings. */
+template <int PIXEL> struct alignas (4 * PIXEL) DirectFour
+{
+  uint32_t word[PIXEL];
+};
+
+/* The sample of pixel k, which begins at byte `at` of its pixel. */
+template <typename Sample, int PIXEL>
+__device__ __forceinline__ Sample
+direct_pick (const DirectFour<PIXEL> &four, int k, int at)
+{
+  return (Sample) (four.word[k * PIXEL / 4] >> 8 * (k * PIXEL % 4 + at));
+}
+
+/* direct_load_strip() by loads of four pixels of PIXEL bytes each: the strip lies within the plane,
+ * also if it begins `lead` pixels earlier, at a multiple of four, and ends at one. */
+template <typename Sample, int PIXEL>
 __device__ __forceinline__ void
-direct_load_inside (const RegionsDevicePlane &plane, const DirectTile &tile,
+direct_load_fours (const RegionsDevicePlane &plane, const DirectTile &tile,
     float center, float *samples, int pitch, int columns, int x, int y, int n)
 {
-  const int lane = (int) threadIdx.x, warp = (int) threadIdx.y;
-  const uint8_t *from = plane.src + (y + warp) * plane.src_stride
-      + (ptrdiff_t) (x + lane) * plane.pixel_stride
-      + tile.channel * plane.channel_stride;
-  float *to = samples + warp * pitch + lane;
+  const int at_once = PIXEL <= 2 ? 4 : 2; /* loads of a thread in flight */
+  const int lead = x & 3;
+  const int across = (lead + columns + 3) / 4;
+  const int lanes = across > 16 ? 32 : 16, apart = DIRECT_THREADS / lanes;
+  const int top = direct_me () / lanes;
+  const ptrdiff_t step = apart * plane.src_stride;
+  const uint8_t *const first = plane.src + tile.channel * plane.channel_stride;
+  const int at = (int) ((uintptr_t) first & (PIXEL - 1));
 
-#pragma unroll 4
-  for (int row = warp; row < n; row += DIRECT_ROWS) {
-    const int apart = DIRECT_COLUMNS * plane.pixel_stride;
-
-    if (lane < columns)
-      to[0] = (float) (*(const Sample *) from >> plane.shift) - center;
-    if (lane + DIRECT_COLUMNS < columns)
-      to[DIRECT_COLUMNS] =
-          (float) (*(const Sample *) (from + apart) >> plane.shift) - center;
 #pragma unroll 1
-    for (int i = lane + 2 * DIRECT_COLUMNS, k = 2; i < columns;
-         i += DIRECT_COLUMNS, k++)
-      to[k * DIRECT_COLUMNS] =
-          (float) (*(const Sample *) (from + k * apart) >> plane.shift)
-          - center;
-    from += DIRECT_ROWS * plane.src_stride;
-    to += DIRECT_ROWS * pitch;
+  for (int i = direct_me () % lanes; i < across; i += lanes) {
+    const int column = 4 * i - lead;
+    const uint8_t *from = first - at + (y + top) * plane.src_stride
+        + (ptrdiff_t) (x + column) * PIXEL;
+    float *to = samples + top * pitch + column;
+
+#pragma unroll 1
+    for (int row = top; row < n; row += at_once * apart) {
+      DirectFour<PIXEL> four[at_once] = {};
+
+#pragma unroll
+      for (int k = 0; k < at_once; k++, from += step)
+        if (row + k * apart < n)
+          four[k] = *(const DirectFour<PIXEL> *) from;
+#pragma unroll
+      for (int k = 0; k < at_once; k++, to += apart * pitch) {
+        float level[4];
+
+        if (row + k * apart >= n)
+          continue;
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+          level[j] = (float) (direct_pick<Sample, PIXEL> (four[k], j, at)
+                         >> plane.shift)
+              - center;
+        if (lead == 0)
+          *(float4 *) to = make_float4 (level[0], level[1], level[2], level[3]);
+        else
+#pragma unroll
+          for (int j = 0; j < 4; j++)
+            if (column + j >= 0 && column + j < columns)
+              to[j] = level[j];
+      }
+    }
   }
 }
 
 /* Loads n rows and `columns` columns of samples, less the center, from (x, y) on into a strip, each
  * row by one warp. */
 __device__ __forceinline__ void
-direct_load_strip (const DirectFrame &frame, const DirectTile &tile,
-    const SepconvChannel &channel, const DirectTerm &term, float *samples,
-    int columns, int x, int y, int n)
+direct_load_pixels (const DirectFrame &frame, const DirectTile &tile,
+    const SepconvChannel &channel, float *samples, int pitch, int columns,
+    int x, int y, int n)
 {
   const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
-  const int pitch = REGIONS_TILE + 4 * term.fours_x;
   const float center = (float) channel.center, border = (float) channel.border;
 
-  if (x >= 0 && y >= 0 && x + columns <= plane.width && y + n <= plane.height) {
-    if (plane.sample_bytes == 1)
-      direct_load_inside<uint8_t> (
-          plane, tile, center, samples, pitch, columns, x, y, n);
-    else
-      direct_load_inside<uint16_t> (
-          plane, tile, center, samples, pitch, columns, x, y, n);
-    return;
-  }
   for (int row = threadIdx.y; row < n; row += DIRECT_ROWS) {
     const int from = border_index (y + row, plane.height, frame.border);
     const uint8_t *line = plane.src + from * plane.src_stride
@@ -116,6 +143,36 @@ direct_load_strip (const DirectFrame &frame, const DirectTile &tile,
               - center;
     }
   }
+}
+
+/* direct_load_pixels() in the fastest way that the strip allows. */
+__device__ __forceinline__ void
+direct_load_strip (const DirectFrame &frame, const DirectTile &tile,
+    const SepconvChannel &channel, float *samples, int pitch, int columns,
+    int x, int y, int n)
+{
+  const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
+  const float center = (float) channel.center;
+  const int kind = plane.sample_bytes * 16 + plane.pixel_stride;
+
+  if (!frame.plane[tile.plane].by_fours || x < 0 || y < 0
+      || ((x + columns + 3) & ~3) > plane.width || y + n > plane.height)
+    direct_load_pixels (frame, tile, channel, samples, pitch, columns, x, y, n);
+  else if (kind == 16 + 1)
+    direct_load_fours<uint8_t, 1> (
+        plane, tile, center, samples, pitch, columns, x, y, n);
+  else if (kind == 16 + 2)
+    direct_load_fours<uint8_t, 2> (
+        plane, tile, center, samples, pitch, columns, x, y, n);
+  else if (kind == 16 + 4)
+    direct_load_fours<uint8_t, 4> (
+        plane, tile, center, samples, pitch, columns, x, y, n);
+  else if (kind == 32 + 2)
+    direct_load_fours<uint16_t, 2> (
+        plane, tile, center, samples, pitch, columns, x, y, n);
+  else
+    direct_load_fours<uint16_t, 4> (
+        plane, tile, center, samples, pitch, columns, x, y, n);
 }
 
 /* Adds the products of four taps to the sums of four neighbours; samples b follow samples a. */
@@ -191,11 +248,12 @@ direct_sum_rows (const DirectTerm &term, int first, int n, int left, int right)
 
 /* Adds the sums of term t for the thread's four samples. */
 __device__ __forceinline__ void
-direct_sum_term (const DirectFrame &frame, const DirectTile &tile,
-    const RegionsTaps &taps, int t, const DirectClip &clip, float4 *shared,
-    float (&sum)[4])
+direct_sum_term (const DirectFrame &frame, const DirectJob &job, int t,
+    float4 *shared, float (&sum)[4])
 {
-  const RegionsTerm &of = taps.term[t];
+  const DirectTile &tile = job.tile;
+  const DirectClip &clip = job.clip;
+  const RegionsTerm &of = job.taps.term[t];
   const DirectTerm term = direct_lay_out (frame, of, shared);
   const int left = clip.left / 4, right = (clip.right + 3) / 4;
   const int top = clip.top / DIRECT_EACH * DIRECT_EACH;
@@ -212,9 +270,10 @@ direct_sum_term (const DirectFrame &frame, const DirectTile &tile,
 
     if (first > top)
       __syncthreads ();
-    direct_load_strip (frame, tile, taps.channel[tile.channel], term,
-        (float *) (term.samples + left), 4 * (right - left + term.fours_x),
-        tile.x - of.nx / 2 + 4 * left, tile.y - of.ny / 2 + first, n);
+    direct_load_strip (frame, tile, job.taps.channel[tile.channel],
+        (float *) (term.samples + left), REGIONS_TILE + 4 * term.fours_x,
+        4 * (right - left + term.fours_x), tile.x - of.nx / 2 + 4 * left,
+        tile.y - of.ny / 2 + first, n);
     __syncthreads ();
     direct_sum_rows (term, first, n, left, right);
   }
@@ -235,11 +294,12 @@ direct_sum_term (const DirectFrame &frame, const DirectTile &tile,
 /* The code of the sample at (x, y), from its sums. */
 template <DirectKind KIND>
 __device__ __forceinline__ int
-direct_combine (const DirectFrame &frame, const DirectTile &tile,
-    const RegionsTaps &taps, float first, float second, int x, int y)
+direct_combine (const DirectFrame &frame, const DirectJob &job, float first,
+    float second, int x, int y)
 {
+  const DirectTile &tile = job.tile;
   const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
-  const SepconvChannel &channel = taps.channel[tile.channel];
+  const SepconvChannel &channel = job.taps.channel[tile.channel];
   const double sums[2] = { first, second };
   double value;
 
@@ -247,32 +307,35 @@ direct_combine (const DirectFrame &frame, const DirectTile &tile,
     return round_to_code (first + (float) channel.offset, channel.max_code);
   if (x >= plane.width || y >= plane.height)
     return 0;
-  value = combine_sums (&taps.how, &channel,
+  value = combine_sums (&job.taps.how, &channel,
       regions_load_code (
           plane, plane.src + y * plane.src_stride, x, tile.channel)
           - channel.center,
       sums);
-  if (taps.how.combine == SEPCONV_DIRECTION)
+  if (job.taps.how.combine == SEPCONV_DIRECTION)
     return __double2int_rn (value) & channel.max_code;
   return round_to_code (value, channel.max_code);
 }
 
-/* The codes of the thread's samples within the clip: DIRECT_EACH rows of column threadIdx.x of the
- * tile. All threads of the block must call it. */
+/* A filter's codes of the thread's samples within the job's clip, which is not empty: DIRECT_EACH
+ * rows of column threadIdx.x of the tile. All threads of the block must call it. */
 template <DirectKind KIND>
 __device__ __forceinline__ void
-direct_filter (const DirectFrame &frame, const DirectTile &tile,
-    const RegionsTaps &taps, const DirectClip &clip, float4 *shared,
-    int (&code)[DIRECT_EACH])
+direct_filter (const DirectFrame &frame, DirectJob *job, int filter,
+    float4 *shared, int (&code)[DIRECT_EACH])
 {
   float first[4] = {}, second[4] = {};
 
-  if (direct_is_empty (clip))
-    return;
-  for (int t = 0; t < taps.n_terms; t++) {
+  if (job->filter != filter) {
+    __syncthreads ();
+    direct_store_filter (
+        job, filter, direct_fetch_filter (frame, job->tile, filter));
+    __syncthreads ();
+  }
+  for (int t = 0; t < job->taps.n_terms; t++) {
     float sum[4] = {};
 
-    direct_sum_term (frame, tile, taps, t, clip, shared, sum);
+    direct_sum_term (frame, *job, t, shared, sum);
 #pragma unroll
     for (int k = 0; k < DIRECT_EACH; k++)
       if (KIND == DIRECT_SUM || t == 0)
@@ -282,7 +345,7 @@ direct_filter (const DirectFrame &frame, const DirectTile &tile,
   }
 #pragma unroll
   for (int k = 0; k < DIRECT_EACH; k++)
-    code[k] = direct_combine<KIND> (frame, tile, taps, first[k], second[k],
-        tile.x + (int) threadIdx.x,
-        tile.y + DIRECT_EACH * (int) threadIdx.y + k);
+    code[k] = direct_combine<KIND> (frame, *job, first[k], second[k],
+        job->tile.x + (int) threadIdx.x,
+        job->tile.y + DIRECT_EACH * (int) threadIdx.y + k);
 }

@@ -43,9 +43,9 @@ direct_lay_over (int raw, int fill, uint32_t weight, int shift)
 /* Makes the fill of a region; *filter is the filter whose codes are in `fill` already, or -1. */
 template <DirectKind KIND>
 __device__ __forceinline__ void
-direct_fill (const DirectFrame &frame, const DirectTile &tile,
-    const DirectRegion &region, const DirectClip &clip, float4 *shared,
-    int *filter, int (&fill)[DIRECT_EACH])
+direct_fill (const DirectFrame &frame, DirectJob *job, const DirectTile &tile,
+    const DirectRegion &region, float4 *shared, int *filter,
+    int (&fill)[DIRECT_EACH])
 {
   if (KIND == DIRECT_PLAIN) {
 #pragma unroll
@@ -54,8 +54,8 @@ direct_fill (const DirectFrame &frame, const DirectTile &tile,
   } else if (KIND == DIRECT_MEANS) {
     direct_pixelate (frame, tile, region, shared, fill);
   } else if (*filter != region.amount) {
-    direct_filter<KIND> (frame, tile, frame.taps[region.amount + tile.plane],
-        clip, shared, fill);
+    if (!direct_is_empty (job->clip))
+      direct_filter<KIND> (frame, job, region.amount, shared, fill);
     *filter = region.amount;
   }
 }
@@ -81,45 +81,43 @@ direct_load (const DirectTile &tile, const RegionsDevicePlane &plane,
       from + direct_at (tile, plane, stride, k), plane.sample_bytes, 0);
 }
 
-/* The raw samples of all of the thread's rows; see direct_load(). */
+/* The raw samples of the thread's rows k that have a bit in `rows`; see direct_load(). */
 __device__ __forceinline__ void
 direct_load_rows (const DirectTile &tile, const RegionsDevicePlane &plane,
-    bool from_dst, int (&raw)[DIRECT_EACH])
+    bool from_dst, unsigned rows, int (&raw)[DIRECT_EACH])
 {
   const ptrdiff_t stride = from_dst ? plane.dst_stride : plane.src_stride;
-  const int rows = direct_rows (tile, plane);
   const uint8_t *from =
       (from_dst ? plane.dst : plane.src) + direct_at (tile, plane, stride, 0);
 
   if (plane.sample_bytes == 1) {
 #pragma unroll
     for (int k = 0; k < DIRECT_EACH; k++, from += stride)
-      if (k < rows)
+      if (rows >> k & 1)
         raw[k] = *from;
   } else {
 #pragma unroll
     for (int k = 0; k < DIRECT_EACH; k++, from += stride)
-      if (k < rows)
+      if (rows >> k & 1)
         raw[k] = *(const uint16_t *) from;
   }
 }
 
 __device__ __forceinline__ void
 direct_store_rows (const DirectTile &tile, const RegionsDevicePlane &plane,
-    const int (&raw)[DIRECT_EACH])
+    unsigned rows, const int (&raw)[DIRECT_EACH])
 {
-  const int rows = direct_rows (tile, plane);
   uint8_t *to = plane.dst + direct_at (tile, plane, plane.dst_stride, 0);
 
   if (plane.sample_bytes == 1) {
 #pragma unroll
     for (int k = 0; k < DIRECT_EACH; k++, to += plane.dst_stride)
-      if (k < rows)
+      if (rows >> k & 1)
         *to = (uint8_t) raw[k];
   } else {
 #pragma unroll
     for (int k = 0; k < DIRECT_EACH; k++, to += plane.dst_stride)
-      if (k < rows)
+      if (rows >> k & 1)
         *(uint16_t *) to = (uint16_t) raw[k];
   }
 }
@@ -144,9 +142,9 @@ direct_find_covered (const DirectTile &tile, const DirectRegion &region,
   return rows;
 }
 
-/* Lays one sharp region over the thread's raw samples. */
+/* Lays one sharp region over the thread's raw samples. Returns the rows that it covers. */
 template <DirectKind KIND>
-__device__ __forceinline__ void
+__device__ __forceinline__ unsigned
 direct_lay_sharp (const DirectFrame &frame, const DirectRegion &region,
     const DirectTile &tile, const int (&fill)[DIRECT_EACH],
     int (&raw)[DIRECT_EACH])
@@ -163,28 +161,23 @@ direct_lay_sharp (const DirectFrame &frame, const DirectRegion &region,
     else if (direct_has (tile, plane.of, k))
       raw[k] = direct_load (tile, plane.of, false, k);
   }
+  return rows;
 }
 
-/* Lays one region over the thread's raw samples. */
+/* Lays one region with soft edges, or an ellipse, over the thread's raw samples. */
 template <DirectKind KIND>
 __device__ __forceinline__ void
-direct_lay_region (const DirectFrame &frame, const DirectRegion &region,
-    const DirectTile &tile, const DirectClip &clip, float4 *shared, int *filter,
-    int (&fill)[DIRECT_EACH], int (&raw)[DIRECT_EACH])
+direct_lay_soft (const DirectFrame &frame, const DirectRegion &region,
+    const DirectTile &tile, const int (&fill)[DIRECT_EACH],
+    int (&raw)[DIRECT_EACH])
 {
   const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
   const bool of_source = KIND == DIRECT_PLAIN && region.of_source;
-  RegionsShapeInPlane shape;
-  double column;
+  const RegionsShapeInPlane shape =
+      direct_shape (frame, region, frame.plane[tile.plane]);
+  const double column =
+      regions_axis_term (&shape.x, tile.x + (int) threadIdx.x);
 
-  if (!of_source)
-    direct_fill<KIND> (frame, tile, region, clip, shared, filter, fill);
-  if (frame.sharp) {
-    direct_lay_sharp<KIND> (frame, region, tile, fill, raw);
-    return;
-  }
-  shape = direct_shape (frame, region, frame.plane[tile.plane]);
-  column = regions_axis_term (&shape.x, tile.x + (int) threadIdx.x);
 #pragma unroll
   for (int k = 0; k < DIRECT_EACH; k++) {
     const int y = tile.y + DIRECT_EACH * (int) threadIdx.y + k;
@@ -205,52 +198,43 @@ direct_lay_region (const DirectFrame &frame, const DirectRegion &region,
   }
 }
 
-/* The smallest clip with all samples of a channel's tile that regions cover, if regions are sharp;
- * else all samples. */
-__device__ __forceinline__ DirectClip
-direct_find_clip (
-    const DirectFrame &frame, const DirectJob &job, const DirectTile &tile)
-{
-  DirectClip clip = { REGIONS_TILE, 0, REGIONS_TILE, 0 };
-
-#pragma unroll 1
-  for (int w = 0; w < direct_masks (frame); w++)
-#pragma unroll 1
-    for (unsigned rest = job.touched[w]; rest != 0; rest &= rest - 1) {
-      const DirectClip of = direct_clip (
-          frame, direct_regions (frame)[32 * w + __ffs ((int) rest) - 1], tile);
-
-      if (direct_is_empty (of))
-        continue;
-      clip.left = min (clip.left, of.left);
-      clip.right = max (clip.right, of.right);
-      clip.top = min (clip.top, of.top);
-      clip.bottom = max (clip.bottom, of.bottom);
-    }
-  return clip;
-}
-
-/* Lays all regions that touch the tile over one channel. */
+/* Lays all regions that touch the tile over one channel. Sharp regions in place need no samples
+ * besides their fills. Elsewhere filters need so many registers that samples are loaded after the
+ * first one: those under a soft region then, and those that no sharp region covers at the end. */
 template <DirectKind KIND>
 __device__ __forceinline__ void
-direct_compose (const DirectFrame &frame, const DirectJob &job,
+direct_compose (const DirectFrame &frame, DirectJob *job,
     const DirectTile &tile, float4 *shared)
 {
   const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
+  const unsigned rows = direct_rows (tile, plane);
   int raw[DIRECT_EACH] = {}, fill[DIRECT_EACH] = {};
+  unsigned missing = rows;
   int filter = -1;
-  DirectClip clip = {};
 
-  if (KIND == DIRECT_SUM || KIND == DIRECT_COMBINED)
-    clip = direct_find_clip (frame, job, tile);
-  direct_load_rows (tile, plane, frame.covers, raw);
+  if (!direct_is_filter (KIND) && !(frame.covers && frame.sharp)) {
+    direct_load_rows (tile, plane, frame.covers, rows, raw);
+    missing = 0;
+  }
 #pragma unroll 1
   for (int w = 0; w < direct_masks (frame); w++)
-    for (unsigned rest = job.touched[w]; rest != 0; rest &= rest - 1)
-      direct_lay_region<KIND> (frame,
-          direct_regions (frame)[32 * w + __ffs ((int) rest) - 1], tile, clip,
-          shared, &filter, fill, raw);
-  direct_store_rows (tile, plane, raw);
+    for (unsigned rest = job->touched[w]; rest != 0; rest &= rest - 1) {
+      const DirectRegion &region =
+          direct_regions (frame)[32 * w + __ffs ((int) rest) - 1];
+
+      if (KIND != DIRECT_PLAIN || !region.of_source)
+        direct_fill<KIND> (frame, job, tile, region, shared, &filter, fill);
+      if (frame.sharp) {
+        missing &= ~direct_lay_sharp<KIND> (frame, region, tile, fill, raw);
+        continue;
+      }
+      direct_load_rows (tile, plane, frame.covers, missing, raw);
+      missing = 0;
+      direct_lay_soft<KIND> (frame, region, tile, fill, raw);
+    }
+  if (!frame.covers)
+    direct_load_rows (tile, plane, false, missing, raw);
+  direct_store_rows (tile, plane, frame.covers ? rows & ~missing : rows, raw);
 }
 
 /* Copies the samples of a channel's part of a tile. */
@@ -258,58 +242,44 @@ __device__ __forceinline__ void
 direct_copy_samples (const DirectFrame &frame, const DirectTile &tile)
 {
   const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
+  const unsigned rows = direct_rows (tile, plane);
   int raw[DIRECT_EACH] = {};
 
-  direct_load_rows (tile, plane, false, raw);
-  direct_store_rows (tile, plane, raw);
+  direct_load_rows (tile, plane, false, rows, raw);
+  direct_store_rows (tile, plane, rows, raw);
 }
 
-/* The channel and samples of a part of the job's tile; parts are numbered through all planes of the
- * tile's memory. */
-__device__ __forceinline__ DirectTile
-direct_find_samples (const DirectFrame &frame, const DirectJob &job, int part)
+template <DirectKind KIND>
+__device__ __forceinline__ void
+direct_finish_part (const DirectFrame &frame, DirectJob *job,
+    const DirectTile &tile, float4 *shared)
 {
-  DirectTile tile = { 0, 0, 0, job.tile_y * REGIONS_TILE };
+  const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
 
-#pragma unroll 1
-  for (int p = 0; p < frame.n_planes; p++) {
-    const DirectPlane &plane = frame.plane[p];
-    const int n =
-        plane.memory == job.memory ? plane.halves * plane.of.channels : 0;
-
-    if (part >= 0 && part < n) {
-      const int half = plane.halves > 1 && part >= plane.of.channels ? 1 : 0;
-
-      tile.plane = p;
-      tile.channel = part - half * plane.of.channels;
-      tile.x = (job.tile_x * plane.halves + half) * REGIONS_TILE;
-    }
-    part -= n;
-  }
-  return tile;
+  if (tile.x >= plane.width)
+    return;
+  if (plane.treated >> tile.channel & 1)
+    direct_compose<KIND> (frame, job, tile, shared);
+  else if (frame.memory[job->memory].has_gaps)
+    direct_copy_samples (frame, tile);
 }
 
 /* Finishes the job's parts of a tile. Part 0 also copies the bytes that belong to no sample. */
 template <DirectKind KIND>
 __device__ __forceinline__ void
-direct_finish_parts (
-    const DirectFrame &frame, const DirectJob &job, float4 *shared)
+direct_finish_parts (const DirectFrame &frame, DirectJob *job, float4 *shared)
 {
-  const DirectMemory &memory = frame.memory[job.memory];
-  const int last = min (job.part + frame.together, memory.parts);
+  const DirectMemory &memory = frame.memory[job->memory];
+  const int last = min (job->part + frame.together, memory.parts);
 
-  if (memory.has_gaps && job.part == 0)
-    direct_copy_loose (frame, job);
+  if (memory.has_gaps && job->part == 0)
+    direct_copy_loose (frame, *job);
 #pragma unroll 1
-  for (int part = job.part; part < last; part++) {
-    const DirectTile tile = direct_find_samples (frame, job, part);
-    const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
-
-    if (tile.x >= plane.width)
-      continue;
-    if (plane.treated >> tile.channel & 1)
-      direct_compose<KIND> (frame, job, tile, shared);
-    else if (memory.has_gaps)
-      direct_copy_samples (frame, tile);
+  for (int part = job->part; part < last; part++) {
+    if (direct_is_filter (KIND))
+      direct_finish_part<KIND> (frame, job, job->tile, shared);
+    else
+      direct_finish_part<KIND> (
+          frame, job, direct_find_samples (frame, *job, part), shared);
   }
 }

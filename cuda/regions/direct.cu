@@ -24,7 +24,7 @@
 
 /* Least resident blocks of a multiprocessor. */
 #define BLOCKS_AT_ONCE(kind) \
-  ((kind) == DIRECT_COMBINED ? 2 : (kind) == DIRECT_PLAIN ? 3 : 4)
+  ((kind) == DIRECT_COMBINED ? 2 : (kind) == DIRECT_MEANS ? 4 : 3)
 
 /* Parts of a tile for one block of threads: kinds whose work takes longer than finding the tile are
  * spread over several blocks. */
@@ -54,7 +54,8 @@ __launch_bounds__ (DIRECT_THREADS, BLOCKS_AT_ONCE (KIND))
     m = direct_find_copy (frame, &job, &block);
     __syncthreads ();
   } else {
-    mine = direct_find_parts (frame, &job, (int) blockIdx.x);
+    mine = direct_find_parts (
+        frame, &job, (int) blockIdx.x, direct_is_filter (KIND));
   }
   gpu_admit_next ();
   if (!frame.beside)
@@ -62,7 +63,7 @@ __launch_bounds__ (DIRECT_THREADS, BLOCKS_AT_ONCE (KIND))
   if (copies)
     direct_copy (frame, job, m, block);
   else if (mine)
-    direct_finish_parts<KIND> (frame, job, shared);
+    direct_finish_parts<KIND> (frame, &job, shared);
   /* Does the same as gpu_end_in_turn(), whose call would cost registers here. */
   if (frame.beside && blockIdx.x == gridDim.x - 1)
     gpu_await_previous ();
@@ -364,8 +365,8 @@ describe_regions (
     if (run->kind == DIRECT_MEANS)
       find_block (run, place, &region[i], fits);
   }
-  return (run->kind != DIRECT_SUM && run->kind != DIRECT_COMBINED)
-      || run->of->n == 0 || find_filters (direct, run, region, fits, fault);
+  return !direct_is_filter (run->kind) || run->of->n == 0
+      || find_filters (direct, run, region, fits, fault);
 }
 
 /* The samples of plane p that region i may reach. */
@@ -439,6 +440,18 @@ describe_tiles (RegionsDirect *direct, DirectRun *run)
   return true;
 }
 
+/* Whether direct_load_fours() can load rows of a plane: it has code for the pixels, and four of
+ * them are aligned to their size. */
+static bool
+pixels_by_fours (const ImageMemory *src, const RegionsDevicePlane *plane)
+{
+  const int pixel = plane->pixel_stride;
+  const int least = plane->sample_bytes;
+
+  return (pixel == least || pixel == 2 * least || pixel == 4) && pixel <= 4
+      && image_is_aligned (src->data, src->stride, 4 * pixel);
+}
+
 static DirectPlane
 describe_plane (const RegionsDirect *direct, const DirectRun *run, int p)
 {
@@ -450,6 +463,8 @@ describe_plane (const RegionsDirect *direct, const DirectRun *run, int p)
   plane.memory = from->memory;
   plane.halves =
       direct->tile_bytes[from->memory] / (REGIONS_TILE * from->pixel_stride);
+  plane.by_fours =
+      pixels_by_fours (&run->of->src->memory[from->memory], &plane.of);
   plane.pixels_x = spec->subsampling_x[p];
   plane.pixels_y = spec->subsampling_y[p] * run->of->rows_apart;
   for (int c = 0; c < IMAGE_MAX_CHANNELS; c++)
@@ -560,7 +575,7 @@ send (RegionsDirect *direct, DirectRun *run, Fault *fault)
   const DirectTable *table = &direct->last;
   RegionsTable *sent = &direct->sent[regions_set (run->of)];
 
-  if ((run->kind == DIRECT_SUM || run->kind == DIRECT_COMBINED)
+  if (direct_is_filter (run->kind)
       && !regions_filters_send (direct->filters, run->of, true, fault))
     return false;
   run->frame.taps = (const RegionsTaps *) direct->filters->sent_taps.device;

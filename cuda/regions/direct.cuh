@@ -49,6 +49,13 @@ enum DirectKind
   DIRECT_N_KINDS
 };
 
+/* Whether fills are filters'; each block of threads then has one part of a tile. */
+__host__ __device__ __forceinline__ constexpr bool
+direct_is_filter (DirectKind kind)
+{
+  return kind == DIRECT_SUM || kind == DIRECT_COMBINED;
+}
+
 /* A grown region, in pixels of the picture. Width 0 stands for the whole picture, with weight 1. */
 struct DirectRegion
 {
@@ -91,6 +98,8 @@ struct DirectPlane
   int memory;
   int halves; /* parts of REGIONS_TILE columns that a tile has */
   int pixels_x, pixels_y;
+  bool
+      by_fours; /* rows allow loads of four pixels at a time, aligned to their size */
   uint16_t color[IMAGE_MAX_CHANNELS];
 };
 
@@ -118,16 +127,6 @@ struct DirectFrame
 
 static_assert (sizeof (DirectFrame) <= DIRECT_MOST_PARAMETER,
     "kernels have no larger parameters");
-
-/* The work of a block of threads, in shared memory. */
-struct DirectJob
-{
-  int memory, region; /* of a tile */
-  int tile_x, tile_y;
-  int part; /* the first one */
-  /* bit i: region i touches what the block writes */
-  unsigned touched[DIRECT_MASKS];
-};
 
 __device__ __forceinline__ const DirectRegion *
 direct_regions (const DirectFrame &frame)

@@ -113,6 +113,15 @@ atomicMin (int *at, int value)
   return before;
 }
 
+static inline int
+atomicMax (int *at, int value)
+{
+  const int before = *at;
+
+  *at = value > before ? value : before;
+  return before;
+}
+
 template <typename T>
 static inline T
 atomicExch (T *at, T value)
