@@ -7,8 +7,8 @@ GType
 gst_cuda_histogram_meta_api_get_type (void)
 {
   static gsize type = 0;
-  /* A change of colours or of size makes the counters wrong. videoscale of GStreamer 1.20 asks for
-   * the latter by its tag. */
+  /* The counters are wrong once the colours or the size change, so elements that change either drop
+   * the meta by these tags. Only videoscale of GStreamer 1.20 needs the tag for the size. */
   static const gchar *tags[] = { GST_META_TAG_VIDEO_STR,
     GST_META_TAG_VIDEO_COLORSPACE_STR, GST_META_TAG_VIDEO_SIZE_STR, NULL };
 

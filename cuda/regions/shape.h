@@ -9,8 +9,9 @@
  *   ellipse     the square of the distance from the centre, divided by the half axis
  *
  * and the weight follows from the sum's root: beyond `inside`, which is 0 for a rectangle and 1
- * for an ellipse, it falls from 1 to 0 within `reach`. No sum of an ellipse is exactly 1: the
- * size and the distance of an axis in half pixels are never both odd or both even. */
+ * for an ellipse, it falls from 1 to 0 within `reach`. No sample lies exactly on an ellipse, where
+ * rounding would decide its weight: along each axis, in half pixels, either the size or the
+ * distance is odd, never both. */
 #pragma once
 
 #include <math.h>

@@ -363,10 +363,10 @@ roundings (int n)
 }
 
 /* Error of the interpolation of bytes on tensor cores, in units of 2^-24 * center codes;
- * tensor-loss.h has the error model. A result has 8 products that are not zero, in up to four
- * additions. Each product loses up to one unit of the largest addend; each addition loses one unit
- * of the sum before it and two of its own. The FP16 hi/lo split loses two. Both axes lose that.
- * Sums are less than 2048, which includes the start values, plus 6 * center * gain. */
+ * tensor-loss.h has the error model. Along each of the two axes a result sums at most 8 products
+ * that are not zero, in at most 4 additions. The error, in units of the largest sum: 1 for each
+ * product; 1 for the sum before each addition, and 2 for the addition itself; 2 for the FP16 hi/lo
+ * split. No sum, with the start value, is more than 2048 + 6 * center * gain. */
 static double
 interpolation_loss (double gain)
 {

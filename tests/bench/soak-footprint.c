@@ -92,9 +92,9 @@ soak_footprint (void)
   SoakFootprint footprint = { 0 };
   gchar *status = NULL;
 
-  /* First: what is freed but kept for later is no leak. */
   footprint.device_kib = soak_footprint_device_kib ();
   footprint.threads = count_threads ();
+  /* Freed memory that malloc() holds for later is no leak. */
   malloc_trim (0);
   if (g_file_get_contents ("/proc/self/status", &status, NULL, NULL))
     footprint.resident_kib = status_number (status, "VmRSS:");
