@@ -118,6 +118,38 @@ direct_load_fours (const RegionsDevicePlane &plane, const DirectTile &tile,
   }
 }
 
+/* direct_load_strip() sample by sample, for a strip that lies within the plane. */
+template <typename Sample>
+__device__ __forceinline__ void
+direct_load_inside (const RegionsDevicePlane &plane, const DirectTile &tile,
+    float center, float *samples, int pitch, int columns, int x, int y, int n)
+{
+  const int lane = (int) threadIdx.x, warp = (int) threadIdx.y;
+  const uint8_t *from = plane.src + (y + warp) * plane.src_stride
+      + (ptrdiff_t) (x + lane) * plane.pixel_stride
+      + tile.channel * plane.channel_stride;
+  float *to = samples + warp * pitch + lane;
+
+#pragma unroll 4
+  for (int row = warp; row < n; row += DIRECT_ROWS) {
+    const int apart = DIRECT_COLUMNS * plane.pixel_stride;
+
+    if (lane < columns)
+      to[0] = (float) (*(const Sample *) from >> plane.shift) - center;
+    if (lane + DIRECT_COLUMNS < columns)
+      to[DIRECT_COLUMNS] =
+          (float) (*(const Sample *) (from + apart) >> plane.shift) - center;
+#pragma unroll 1
+    for (int i = lane + 2 * DIRECT_COLUMNS, k = 2; i < columns;
+         i += DIRECT_COLUMNS, k++)
+      to[k * DIRECT_COLUMNS] =
+          (float) (*(const Sample *) (from + k * apart) >> plane.shift)
+          - center;
+    from += DIRECT_ROWS * plane.src_stride;
+    to += DIRECT_ROWS * pitch;
+  }
+}
+
 /* Loads n rows and `columns` columns of samples, less the center, from (x, y) on into a strip, each
  * row by one warp. */
 __device__ __forceinline__ void
@@ -153,11 +185,20 @@ direct_load_strip (const DirectFrame &frame, const DirectTile &tile,
 {
   const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
   const float center = (float) channel.center;
+  const bool inside =
+      x >= 0 && y >= 0 && x + columns <= plane.width && y + n <= plane.height;
+  const bool fours =
+      ((x + columns + 3) & ~3) <= frame.plane[tile.plane].by_fours;
   const int kind = plane.sample_bytes * 16 + plane.pixel_stride;
 
-  if (!frame.plane[tile.plane].by_fours || x < 0 || y < 0
-      || ((x + columns + 3) & ~3) > plane.width || y + n > plane.height)
+  if (!inside)
     direct_load_pixels (frame, tile, channel, samples, pitch, columns, x, y, n);
+  else if (!fours && plane.sample_bytes == 1)
+    direct_load_inside<uint8_t> (
+        plane, tile, center, samples, pitch, columns, x, y, n);
+  else if (!fours)
+    direct_load_inside<uint16_t> (
+        plane, tile, center, samples, pitch, columns, x, y, n);
   else if (kind == 16 + 1)
     direct_load_fours<uint8_t, 1> (
         plane, tile, center, samples, pitch, columns, x, y, n);

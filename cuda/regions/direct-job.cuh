@@ -25,6 +25,9 @@ struct DirectJob
   RegionsTaps taps;
 };
 
+static_assert (sizeof (DirectJob) + DIRECT_SHARED <= 48 << 10,
+    "kernels have no more shared memory without asking for it");
+
 /* The samples of a part of the job's tile; parts are numbered through all planes of the tile's
  * memory, and in each plane through its channels. */
 __device__ __forceinline__ DirectTile

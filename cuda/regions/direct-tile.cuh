@@ -198,9 +198,10 @@ direct_lay_soft (const DirectFrame &frame, const DirectRegion &region,
   }
 }
 
-/* Lays all regions that touch the tile over one channel. Sharp regions in place need no samples
- * besides their fills. Elsewhere filters need so many registers that samples are loaded after the
- * first one: those under a soft region then, and those that no sharp region covers at the end. */
+/* Lays all regions that touch the tile over one channel. Sharp regions need no samples but their
+ * fills where dst has the picture. Otherwise all samples are loaded first, or for filters, which
+ * need many registers, after the first fill if regions are soft, and at the end if they are sharp:
+ * then only those that no region covers. */
 template <DirectKind KIND>
 __device__ __forceinline__ void
 direct_compose (const DirectFrame &frame, DirectJob *job,
@@ -209,7 +210,7 @@ direct_compose (const DirectFrame &frame, DirectJob *job,
   const RegionsDevicePlane &plane = frame.plane[tile.plane].of;
   const unsigned rows = direct_rows (tile, plane);
   int raw[DIRECT_EACH] = {}, fill[DIRECT_EACH] = {};
-  unsigned missing = rows;
+  unsigned missing = rows; /* rows that raw does not have */
   int filter = -1;
 
   if (!direct_is_filter (KIND) && !(frame.covers && frame.sharp)) {

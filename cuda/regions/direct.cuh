@@ -98,8 +98,8 @@ struct DirectPlane
   int memory;
   int halves; /* parts of REGIONS_TILE columns that a tile has */
   int pixels_x, pixels_y;
-  bool
-      by_fours; /* rows allow loads of four pixels at a time, aligned to their size */
+  /* Pixels of a row of src that loads of four, aligned to their size, may bring; 0: none. */
+  int by_fours;
   uint16_t color[IMAGE_MAX_CHANNELS];
 };
 
