@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* direct-job: finds the work of a block of threads, and the regions that touch it. */
+/* direct-job: finds the work of a block of threads, the regions that touch it, and their filter. */
 #pragma once
 
 #include "direct-clip.cuh"
@@ -8,7 +8,7 @@
 
 static_assert (sizeof (RegionsTaps) % sizeof (uint32_t) == 0
         && DIRECT_FILTER_WORDS <= DIRECT_THREADS,
-    "each thread copies at most one word of the taps");
+    "each thread copies at most one word of a filter");
 
 /* The work of a block of threads, in shared memory. */
 struct DirectJob

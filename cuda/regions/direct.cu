@@ -440,18 +440,16 @@ describe_tiles (RegionsDirect *direct, DirectRun *run)
   return true;
 }
 
-/* The number of pixels of a row that direct_load_fours() can load: none if it has no code for them,
- * or four of them are not aligned to their size. The sample lies within its pixel, as find_cell()
+/* The number of pixels of a row that direct_load_fours() can load: none unless they have 1, 2 or 4
+ * bytes and four of them are aligned to their size. Samples lie within their pixels, as find_cell()
  * requires. */
 static int
 pixels_by_fours (const ImageMemory *src, const RegionsDevicePlane *plane)
 {
   const int pixel = plane->pixel_stride;
-  const int least = plane->sample_bytes;
   const size_t pixels = src->row_bytes / (size_t) pixel;
 
-  if ((pixel != least && pixel != 2 * least && pixel != 4) || pixel > 4
-      || !image_is_aligned (src->data, src->stride, 4 * pixel))
+  if (4 % pixel != 0 || !image_is_aligned (src->data, src->stride, 4 * pixel))
     return 0;
   return pixels < (size_t) plane->width ? (int) pixels : plane->width;
 }
