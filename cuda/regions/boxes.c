@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "boxes.h"
 
+#define FOUR_SAMPLES 8 /* bytes, at most */
+
 /* As regions_taps_reach(), also for the taps that strength > 0 makes. */
 static int
 reach_of (const RegionsPlan *plan, const RegionsPlace *place,
@@ -76,6 +78,17 @@ add_area (ImageBox *box, const ImagePlane *plane, const RegionsArea *area,
   box->bottom = none || area->y.last > box->bottom ? area->y.last : box->bottom;
 }
 
+/* Widens a box to whole groups of four samples, which a GPU loads together. */
+static void
+widen_box (ImageBox *box, size_t row_bytes)
+{
+  const size_t right =
+      ((size_t) box->right + FOUR_SAMPLES - 1) / FOUR_SAMPLES * FOUR_SAMPLES;
+
+  box->left = box->left / FOUR_SAMPLES * FOUR_SAMPLES;
+  box->right = (int) (right < row_bytes ? right : row_bytes);
+}
+
 void
 regions_find_boxes (const RegionsPlan *plan, const RegionsPlace *place,
     const Image *layout, int rows_apart, ImageBox *read, ImageBox *written)
@@ -96,4 +109,7 @@ regions_find_boxes (const RegionsPlan *plan, const RegionsPlace *place,
     add_area (&written[m], plane, &part.area, layout->memory[m].row_bytes);
     add_area (&read[m], plane, &area, layout->memory[m].row_bytes);
   }
+  if (plan->backend == BACKEND_CUDA && plan->spec.fill == REGIONS_FILTER)
+    for (int m = 0; m < layout->n_memories; m++)
+      widen_box (&read[m], layout->memory[m].row_bytes);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* device: regions on a GPU. Most runs are one kernel, direct.cuh's. Any other run sends the lists
- * of pack.cuh, copies the picture and queues at most three kernels for all regions; regions whose
- * sums take more than MOST_BYTES are split into batches, one after another. In place only the
- * bytes that in-place.cuh names are copied. */
+/* device: regions on a GPU. Most runs are the kernels of direct.cuh, one to three. Any other run
+ * sends the lists of pack.cuh, copies the picture and queues at most three kernels for all regions;
+ * regions whose sums take more than MOST_BYTES are split into batches, one after another. In place
+ * only the bytes that in-place.cuh names are copied. */
 #include "compose-kernel.cuh"
 #include "direct-host.cuh"
 #include "in-place.cuh"
@@ -15,20 +15,6 @@
 
 #define MOST_BYTES ((size_t) 256 << 20)
 
-/* Scratch memory of a run: sums and codes, or means. */
-struct DeviceSums
-{
-  void *data;
-  size_t bytes;
-};
-
-/* Memory of one run in flight. */
-struct DeviceSet
-{
-  RegionsTable table; /* of the pack */
-  DeviceSums sums;
-};
-
 /* plan->state */
 struct RegionsDevice
 {
@@ -38,35 +24,10 @@ struct RegionsDevice
   RegionsInPlace *in_place;
   RegionsOrigin packed; /* of the run that `pack` has in one batch */
   unsigned generation;  /* of the filters in `pack` */
-  /* Runs that are not overlapped use the first. */
-  DeviceSet set[REGIONS_OVERLAPPING];
+  /* For each run in flight: the pack on the GPU. Runs that are not overlapped use the first. */
+  RegionsTable table[REGIONS_OVERLAPPING];
+  RegionsScratch scratch; /* sums and codes, or means, or low samples */
 };
-
-static DeviceSums *
-sums_of (RegionsDevice *state, const RegionsRun *run)
-{
-  const bool alone = run->beside != NULL && run->beside->alone;
-
-  return &state->set[alone ? 0 : regions_set (run)].sums;
-}
-
-static bool
-reserve_sums (
-    RegionsDevice *state, const RegionsRun *run, size_t bytes, Fault *fault)
-{
-  DeviceSums *sums = sums_of (state, run);
-
-  if (bytes <= sums->bytes)
-    return true;
-  if (!gpu_stream_synchronize (run->stream, fault))
-    return false;
-  gpu_free (sums->data);
-  sums->bytes = 0;
-  sums->data = gpu_malloc (bytes + bytes / 4, fault);
-  if (sums->data != NULL)
-    sums->bytes = bytes + bytes / 4;
-  return sums->data != NULL;
-}
 
 static size_t
 sums_bytes (const RegionsPack *pack)
@@ -77,20 +38,19 @@ sums_bytes (const RegionsPack *pack)
 
 template <typename T>
 static const T *
-sent (const DeviceSet *set, const RegionsList &list)
+sent (const RegionsTable *table, const RegionsList &list)
 {
-  return (const T *) ((const uint8_t *) set->table.staging.device + list.at);
+  return (const T *) ((const uint8_t *) table->staging.device + list.at);
 }
 
 template <typename Real>
 static RegionsFrame<Real>
-describe_frame (const RegionsPlan *plan, const RegionsRun *run)
+describe_frame (const RegionsPlan *plan, const RegionsRun *run, void *sums)
 {
   RegionsDevice *state = (RegionsDevice *) plan->state;
   const RegionsPack *pack = state->pack;
   const RegionsFilters *filters = &state->filters;
-  const DeviceSet *set = &state->set[regions_set (run)];
-  void *sums = sums_of (state, run)->data;
+  const RegionsTable *table = &state->table[regions_set (run)];
   RegionsFrame<Real> frame = {};
 
   frame.border = plan->spec.filter->border;
@@ -98,12 +58,12 @@ describe_frame (const RegionsPlan *plan, const RegionsRun *run)
     frame.plane[p] = regions_device_plane (plan, run, p);
   frame.taps = (const RegionsTaps *) filters->sent_taps.device;
   frame.tap = (const Real *) filters->sent_tap[pack->float_holds].device;
-  frame.parts = sent<RegionsDevicePart> (set, pack->parts);
-  frame.sum_jobs = sent<RegionsSumJob> (set, pack->sum_jobs);
-  frame.code_jobs = sent<RegionsCodeJob> (set, pack->code_jobs);
-  frame.mean_jobs = sent<RegionsMeanJob> (set, pack->mean_jobs);
-  frame.tiles = sent<RegionsTile> (set, pack->tiles);
-  frame.list = sent<int> (set, pack->list);
+  frame.parts = sent<RegionsDevicePart> (table, pack->parts);
+  frame.sum_jobs = sent<RegionsSumJob> (table, pack->sum_jobs);
+  frame.code_jobs = sent<RegionsCodeJob> (table, pack->code_jobs);
+  frame.mean_jobs = sent<RegionsMeanJob> (table, pack->mean_jobs);
+  frame.tiles = sent<RegionsTile> (table, pack->tiles);
+  frame.list = sent<int> (table, pack->list);
   frame.sums = (Real *) sums;
   frame.codes = (uint16_t *) (frame.sums + pack->n_sums);
   frame.means = (uint16_t *) sums;
@@ -112,10 +72,11 @@ describe_frame (const RegionsPlan *plan, const RegionsRun *run)
 
 template <typename Real>
 static bool
-launch (const RegionsPlan *plan, const RegionsRun *run, Fault *fault)
+launch (
+    const RegionsPlan *plan, const RegionsRun *run, void *sums, Fault *fault)
 {
   const RegionsPack *pack = ((const RegionsDevice *) plan->state)->pack;
-  const RegionsFrame<Real> frame = describe_frame<Real> (plan, run);
+  const RegionsFrame<Real> frame = describe_frame<Real> (plan, run, sums);
   const dim3 block (FILL_COLUMNS, FILL_ROWS);
   bool ok = false;
 
@@ -172,7 +133,7 @@ send (const RegionsPlan *plan, const RegionsRun *run, Fault *fault)
       && !regions_filters_send (&state->filters, run, pack->float_holds, fault))
     return false;
   return regions_send_table (
-      &state->set[regions_set (run)].table, pack->revision, pack->bytes,
+      &state->table[regions_set (run)], pack->revision, pack->bytes,
       run->stream,
       [pack] (uint8_t *block) { regions_pack_write (pack, block); }, fault);
 }
@@ -186,20 +147,19 @@ run_batch (
   RegionsDevice *state = (RegionsDevice *) plan->state;
   const RegionsPack *pack = state->pack;
   const bool any = pack->parts.n > 0;
+  void *sums = NULL;
 
-  if (any && !send (plan, run, fault))
+  if (any
+      && (!send (plan, run, fault)
+          || !regions_scratch_reserve (
+              &state->scratch, plan, run, sums_bytes (pack), &sums, fault)))
     return false;
-  /* Runs overlap only while their sums take no more memory than their pictures. */
-  if (sums_bytes (pack) > image_bytes (&plan->layout)
-      && !regions_run_alone (run, fault))
-    return false;
-  if ((any && !reserve_sums (state, run, sums_bytes (pack), fault))
-      || (!*copied && !copy_picture (plan, run, fault)))
+  if (!*copied && !copy_picture (plan, run, fault))
     return false;
   *copied = true;
   return !any
-      || (pack->float_holds ? launch<float> (plan, run, fault)
-                            : launch<double> (plan, run, fault));
+      || (pack->float_holds ? launch<float> (plan, run, sums, fault)
+                            : launch<double> (plan, run, sums, fault));
 }
 
 static bool
@@ -251,22 +211,32 @@ run_packed (RegionsPlan *plan, const RegionsRun *run, bool copied, Fault *fault)
 static bool
 cover (RegionsPlan *plan, const RegionsRun *run, bool copied, Fault *fault)
 {
+  RegionsDevice *state = (RegionsDevice *) plan->state;
   bool done;
 
   return regions_direct_run (
-             ((RegionsDevice *) plan->state)->direct, plan, run, &done, fault)
+             state->direct, plan, run, &state->scratch, &done, fault)
       && (done || run_packed (plan, run, copied, fault));
 }
 
 static bool
 run_in_place (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
 {
-  RegionsInPlace *in_place = ((RegionsDevice *) plan->state)->in_place;
+  RegionsDevice *state = (RegionsDevice *) plan->state;
+  RegionsInPlace *in_place = state->in_place;
+  bool on_gpu, reads_itself;
   RegionsInner inner;
 
   if (run->n == 0)
     return true;
-  if (regions_in_place_begin (in_place, plan, run, &inner, fault)
+  if (!regions_in_place_find (run, &on_gpu, fault)
+      || !regions_direct_reads_itself (
+          state->direct, plan, run, &reads_itself, fault))
+    return false;
+  if (on_gpu && reads_itself)
+    return cover (plan, run, true, fault)
+        && regions_in_place_settle (in_place, run->stream, fault);
+  if (regions_in_place_begin (in_place, plan, run, on_gpu, &inner, fault)
       && cover (plan, &inner.run, true, fault)
       && regions_in_place_end (in_place, plan, run, &inner, fault))
     return true;
@@ -299,10 +269,9 @@ cuda_release (RegionsPlan *plan)
   regions_pack_free (state->pack);
   regions_in_place_free (state->in_place);
   regions_filters_free (&state->filters);
-  for (DeviceSet &set : state->set) {
-    staging_clear (&set.table.staging);
-    gpu_free (set.sums.data);
-  }
+  for (RegionsTable &table : state->table)
+    staging_clear (&table.staging);
+  regions_scratch_free (&state->scratch);
   free (state);
 }
 
@@ -344,8 +313,7 @@ cuda_prepare (RegionsPlan *plan, Fault *fault)
   state->pack = regions_pack_new (&plan->layout, &state->filters, fault);
   state->in_place = regions_in_place_new (fault);
   return state->pack != NULL && state->in_place != NULL
-      && staging_init (
-          &state->set[0].table.staging, REGIONS_LEAST_TABLE, fault);
+      && staging_init (&state->table[0].staging, REGIONS_LEAST_TABLE, fault);
 }
 
 static bool

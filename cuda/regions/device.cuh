@@ -33,12 +33,43 @@ struct RegionsTerm
   double sum_x; /* of the taps of x */
 };
 
+/* The taps of an axis at a lower sampling rate: the first four members as in MultirateAxis, its
+ * window, phases and taps in the array of all taps, from multiples of four on. */
+struct RegionsRate
+{
+  int factor, weight_sum, first, n;
+  int window, phase, tap;
+  unsigned reciprocal; /* for regions_cell() */
+};
+
+/* Samples of an axis, at most. */
+#define REGIONS_RATE_SAMPLES (1 << 21)
+#define REGIONS_RECIPROCAL_BITS 26
+
+static inline unsigned
+regions_reciprocal (int factor)
+{
+  return ((1u << REGIONS_RECIPROCAL_BITS) + (unsigned) factor - 1)
+      / (unsigned) factor;
+}
+
+/* sample / factor, for a sample of [0, REGIONS_RATE_SAMPLES): the product is too large by less
+ * than 1 / MULTIRATE_MAX_FACTOR. */
+__host__ __device__ __forceinline__ int
+regions_cell (const RegionsRate &rate, int sample)
+{
+  return (int) ((uint64_t) (unsigned) sample * rate.reciprocal
+      >> REGIONS_RECIPROCAL_BITS);
+}
+
 /* The filter of one plane. */
 struct RegionsTaps
 {
   Combination how;
   int n_terms;
   RegionsTerm term[TAPS_MAX_TERMS];
+  /* The only term at lower sampling rates; factors 0: it is not computed so. */
+  RegionsRate rate_x, rate_y;
   SepconvChannel channel[IMAGE_MAX_CHANNELS];
 };
 

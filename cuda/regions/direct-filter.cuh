@@ -344,7 +344,7 @@ direct_combine (const DirectFrame &frame, const DirectJob &job, float first,
   const double sums[2] = { first, second };
   double value;
 
-  if (KIND == DIRECT_SUM)
+  if (KIND != DIRECT_COMBINED)
     return round_to_code (first + (float) channel.offset, channel.max_code);
   if (x >= plane.width || y >= plane.height)
     return 0;
@@ -358,28 +358,34 @@ direct_combine (const DirectFrame &frame, const DirectJob &job, float first,
   return round_to_code (value, channel.max_code);
 }
 
-/* A filter's codes of the thread's samples within the job's clip, which is not empty: DIRECT_EACH
- * rows of column threadIdx.x of the tile. All threads of the block must call it. */
+/* Loads a filter, unless the job has it. All threads of the block must call it. */
+__device__ __forceinline__ void
+direct_use_filter (const DirectFrame &frame, DirectJob *job, int filter)
+{
+  if (job->filter == filter)
+    return;
+  __syncthreads ();
+  direct_store_filter (job, filter, direct_fetch_filter (frame, filter));
+  __syncthreads ();
+}
+
+/* The codes that the job's filter gives the thread's samples within the job's clip, which is not
+ * empty: DIRECT_EACH rows of column threadIdx.x of the tile. All threads of the block must call
+ * it. */
 template <DirectKind KIND>
 __device__ __forceinline__ void
-direct_filter (const DirectFrame &frame, DirectJob *job, int filter,
-    float4 *shared, int (&code)[DIRECT_EACH])
+direct_filter (const DirectFrame &frame, DirectJob *job, float4 *shared,
+    int (&code)[DIRECT_EACH])
 {
   float first[4] = {}, second[4] = {};
 
-  if (job->filter != filter) {
-    __syncthreads ();
-    direct_store_filter (
-        job, filter, direct_fetch_filter (frame, job->tile, filter));
-    __syncthreads ();
-  }
   for (int t = 0; t < job->taps.n_terms; t++) {
     float sum[4] = {};
 
     direct_sum_term (frame, *job, t, shared, sum);
 #pragma unroll
     for (int k = 0; k < DIRECT_EACH; k++)
-      if (KIND == DIRECT_SUM || t == 0)
+      if (KIND != DIRECT_COMBINED || t == 0)
         first[k] += sum[k];
       else
         second[k] = sum[k];

@@ -18,10 +18,11 @@ struct DirectJob
   int part; /* the first one */
   /* bit i: region i touches what the block writes */
   unsigned touched[DIRECT_MASKS];
-  /* The rest is set for filters, whose blocks have one part each. */
+  /* direct_is_filter() */
   DirectTile tile;
   DirectClip clip; /* has all samples that regions cover */
-  int filter;      /* the DirectRegion.amount that `taps` are of */
+  /* direct_is_filter() or direct_has_lows() */
+  int filter; /* index of `taps` among those of all filters; -1: none are loaded */
   RegionsTaps taps;
 };
 
@@ -53,17 +54,14 @@ direct_find_samples (const DirectFrame &frame, const DirectJob &job, int part)
   return tile;
 }
 
-/* Loads the thread's word of a filter for the tile's plane; direct_store_filter() puts it into the
- * job. */
+/* Loads the thread's word of a filter; direct_store_filter() puts it into the job. */
 __device__ __forceinline__ uint32_t
-direct_fetch_filter (
-    const DirectFrame &frame, const DirectTile &tile, int filter)
+direct_fetch_filter (const DirectFrame &frame, int filter)
 {
   const int i = direct_me ();
 
-  return i < DIRECT_FILTER_WORDS
-      ? ((const uint32_t *) &frame.taps[filter + tile.plane])[i]
-      : 0;
+  return i < DIRECT_FILTER_WORDS ? ((const uint32_t *) &frame.taps[filter])[i]
+                                 : 0;
 }
 
 __device__ __forceinline__ void
@@ -148,8 +146,8 @@ direct_find_parts (
   }
   __syncthreads ();
   if (filters) {
-    filter = direct_regions (frame)[job->region].amount;
-    word = direct_fetch_filter (frame, job->tile, filter);
+    filter = direct_regions (frame)[job->region].amount + job->tile.plane;
+    word = direct_fetch_filter (frame, filter);
   }
   if (direct_touch (frame, job, job->memory, job->tile_x, job->tile_x + 1,
           job->tile_y, job->tile_y + 1)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "direct-copy.cuh"
+#include "direct-interpolate.cuh"
 #include "direct-means.cuh"
 
 /* The same shape as regions_part() makes. */
@@ -40,13 +41,15 @@ direct_lay_over (int raw, int fill, uint32_t weight, int shift)
   return code == (uint32_t) raw >> shift ? raw : (int) (code << shift);
 }
 
-/* Makes the fill of a region; *filter is the filter whose codes are in `fill` already, or -1. */
+/* Makes the fill of region number i; *filter is the filter whose codes are in `fill` already, or
+ * -1. */
 template <DirectKind KIND>
 __device__ __forceinline__ void
 direct_fill (const DirectFrame &frame, DirectJob *job, const DirectTile &tile,
-    const DirectRegion &region, float4 *shared, int *filter,
-    int (&fill)[DIRECT_EACH])
+    int i, float4 *shared, int *filter, int (&fill)[DIRECT_EACH])
 {
+  const DirectRegion &region = direct_regions (frame)[i];
+
   if (KIND == DIRECT_PLAIN) {
 #pragma unroll
     for (int k = 0; k < DIRECT_EACH; k++)
@@ -54,8 +57,14 @@ direct_fill (const DirectFrame &frame, DirectJob *job, const DirectTile &tile,
   } else if (KIND == DIRECT_MEANS) {
     direct_pixelate (frame, tile, region, shared, fill);
   } else if (*filter != region.amount) {
+    direct_use_filter (frame, job, region.amount + tile.plane);
+    if (direct_has_lows (KIND) && job->taps.rate_x.factor > 0) {
+      direct_interpolate (frame, job->taps, tile, i, (float *) shared, fill);
+      *filter = -1;
+      return;
+    }
     if (!direct_is_empty (job->clip))
-      direct_filter<KIND> (frame, job, region.amount, shared, fill);
+      direct_filter<KIND> (frame, job, shared, fill);
     *filter = region.amount;
   }
 }
@@ -220,11 +229,11 @@ direct_compose (const DirectFrame &frame, DirectJob *job,
 #pragma unroll 1
   for (int w = 0; w < direct_masks (frame); w++)
     for (unsigned rest = job->touched[w]; rest != 0; rest &= rest - 1) {
-      const DirectRegion &region =
-          direct_regions (frame)[32 * w + __ffs ((int) rest) - 1];
+      const int i = 32 * w + __ffs ((int) rest) - 1;
+      const DirectRegion &region = direct_regions (frame)[i];
 
       if (KIND != DIRECT_PLAIN || !region.of_source)
-        direct_fill<KIND> (frame, job, tile, region, shared, &filter, fill);
+        direct_fill<KIND> (frame, job, tile, i, shared, &filter, fill);
       if (frame.sharp) {
         missing &= ~direct_lay_sharp<KIND> (frame, region, tile, fill, raw);
         continue;

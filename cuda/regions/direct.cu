@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "direct-decimate.cuh"
 #include "direct-host.cuh"
+#include "direct-low-filter.cuh"
 #include "direct-tile.cuh"
 #include "in-place.cuh"
 #include "table.cuh"
@@ -12,6 +14,9 @@
 
 #define MOST_TILES 65535 /* of a memory, along an axis */
 #define MOST_BLOCKS (1 << 30)
+/* Blocks of threads that each multiprocessor should have at least. */
+#define LEAST_BLOCKS 2
+#define MOST_LOWS (1 << 26) /* low samples and sums of all regions */
 #define MOST_PARTS (2 * IMAGE_MAX_PLANES * IMAGE_MAX_CHANNELS) /* of a tile */
 /* PIXELATE: most samples of a block along an axis. Each tile reads its blocks in full, so samples
  * of larger blocks would be read too often. */
@@ -31,6 +36,8 @@
 static const int parts_together[DIRECT_N_KINDS] = {
   MOST_PARTS, /* DIRECT_PLAIN */
   1,          /* DIRECT_SUM */
+  4,          /* DIRECT_RATES */
+  1,          /* DIRECT_MIXED */
   1,          /* DIRECT_COMBINED */
   2,          /* DIRECT_MEANS */
 };
@@ -49,6 +56,8 @@ __launch_bounds__ (DIRECT_THREADS, BLOCKS_AT_ONCE (KIND))
 
   if (direct_me () < DIRECT_MASKS)
     job.touched[direct_me ()] = 0;
+  if (direct_me () == 0)
+    job.filter = -1;
   __syncthreads ();
   if (copies) {
     m = direct_find_copy (frame, &job, &block);
@@ -72,6 +81,8 @@ __launch_bounds__ (DIRECT_THREADS, BLOCKS_AT_ONCE (KIND))
 static void (*const kernels[DIRECT_N_KINDS]) (DirectFrame) = {
   direct_kernel<DIRECT_PLAIN>,
   direct_kernel<DIRECT_SUM>,
+  direct_kernel<DIRECT_RATES>,
+  direct_kernel<DIRECT_MIXED>,
   direct_kernel<DIRECT_COMBINED>,
   direct_kernel<DIRECT_MEANS>,
 };
@@ -82,17 +93,25 @@ struct DirectTable
 {
   RegionsOrigin origin;
   unsigned revision;  /* of the table, from 1 */
-  bool fits;          /* one kernel can do it */
+  bool fits;          /* the kernels can do it */
+  DirectKind kind;
   int shared, blocks; /* as DirectFrame has them */
   size_t bytes;
+  /* direct_has_lows(): blocks of threads that make low samples, and sums */
+  int decimating, filtering;
+  int filtering_shared; /* bytes of the latter */
+  size_t lows;          /* low samples and sums */
+  int low_rows;         /* as DirectFrame has it */
   uint64_t table[DIRECT_MOST_REGIONS
-      * (sizeof (DirectRegion) + IMAGE_MAX_MEMORIES * sizeof (DirectTiles))
+      * (sizeof (DirectRegion) + IMAGE_MAX_MEMORIES * sizeof (DirectTiles)
+          + IMAGE_MAX_PLANES * sizeof (DirectLows))
       / sizeof (uint64_t)];
 };
 
 struct RegionsDirect
 {
   bool possible; /* with this GPU and these planes */
+  int multiprocessors;
   int tile_bytes[IMAGE_MAX_MEMORIES], across[IMAGE_MAX_MEMORIES];
   int parts[IMAGE_MAX_MEMORIES]; /* of a tile */
   int loose[IMAGE_MAX_MEMORIES]; /* as DirectMemory has it */
@@ -222,9 +241,13 @@ regions_direct_new (
     return NULL;
   }
   direct->filters = filters;
+  direct->multiprocessors = gpu_multiprocessors (gpu);
   direct->possible =
       gpu_capability (gpu) >= DIRECT_CAPABILITY && cut_tiles (direct, layout);
   /* Loads the kernels, so that no frame waits for that. */
+  for (auto kernel : { direct_decimate, direct_filter_lows })
+    GPU_CHECK (
+        cudaFuncGetAttributes (&attributes, (const void *) kernel), fault);
   for (auto kernel : kernels)
     GPU_CHECK (
         cudaFuncGetAttributes (&attributes, (const void *) kernel), fault);
@@ -279,12 +302,42 @@ means_bytes (int block, int pixels_x, int pixels_y)
       * (int) sizeof (uint32_t);
 }
 
-/* Finds the filters of all places; *fits: the kernel can compute them. */
+/* Bytes of shared memory for a plane's filter; more than DIRECT_SHARED: the kernel cannot compute
+ * it. */
+static int
+plane_bytes (const RegionsTaps *taps, bool float_holds)
+{
+  if (taps->rate_x.factor > 0)
+    return direct_interpolate_bytes (taps->rate_y);
+  for (int t = 0; t < taps->n_terms; t++)
+    if (!float_holds || taps->term[t].nx > DIRECT_MOST_TAPS
+        || taps->term[t].ny > DIRECT_MOST_TAPS)
+      return DIRECT_SHARED + 1;
+  return filter_bytes (taps);
+}
+
+/* Takes a filter at lower rates; *fits: windows of a pixel's samples and sums have room in shared
+ * memory. */
+static void
+find_rates (DirectTable *table, const RegionsTaps *taps, int pixel, bool *fits)
+{
+  const int bytes = direct_low_filter_floats (taps->rate_x, taps->rate_y)
+      * (int) sizeof (float);
+
+  if (table->filtering_shared < bytes)
+    table->filtering_shared = bytes;
+  *fits = *fits && bytes <= DIRECT_SHARED
+      && (4 * DIRECT_THREADS - 3) / (pixel * taps->rate_x.factor)
+          >= MULTIRATE_REACH;
+}
+
+/* Finds the filters of all places; *fits: the kernels can compute them. */
 static bool
 find_filters (RegionsDirect *direct, DirectRun *run, DirectRegion *regions,
     bool *fits, Fault *fault)
 {
   const RegionsPlan *plan = run->plan;
+  bool at_rates = false, plain = false;
 
   regions_filters_begin (direct->filters, plan);
   /* The largest sigma first: it has the most taps. */
@@ -295,15 +348,23 @@ find_filters (RegionsDirect *direct, DirectRun *run, DirectRegion *regions,
             direct->filters, plan, &run->of->place[i], &filter, fault))
       return false;
     regions[i].amount = filter.first;
-    *fits = filter.float_holds && filter.longest <= DIRECT_MOST_TAPS;
-    for (int p = 0; p < run->frame.n_planes; p++) {
-      const int bytes = filter_bytes (
-          regions_filters_taps (direct->filters, filter.first + p));
+    for (int p = 0; p < run->frame.n_planes && *fits; p++) {
+      const RegionsTaps *taps =
+          regions_filters_taps (direct->filters, filter.first + p);
+      const int bytes = plane_bytes (taps, filter.float_holds);
 
       if (run->frame.shared < bytes)
         run->frame.shared = bytes;
+      *fits = bytes <= DIRECT_SHARED;
+      if (taps->rate_x.factor > 0)
+        find_rates (&direct->last, taps,
+            direct_pixel_samples (run->frame.plane[p].of), fits);
+      at_rates = at_rates || taps->rate_x.factor > 0;
+      plain = plain || (taps->n_terms > 0 && taps->rate_x.factor == 0);
     }
   }
+  if (at_rates)
+    run->kind = plain ? DIRECT_MIXED : DIRECT_RATES;
   return true;
 }
 
@@ -437,6 +498,100 @@ describe_tiles (RegionsDirect *direct, DirectRun *run)
       return false;
   }
   frame->blocks = (int) n;
+  return true;
+}
+
+static int
+count_channels (unsigned treated)
+{
+  int n = 0;
+
+  for (; treated != 0; treated &= treated - 1)
+    n++;
+  return n;
+}
+
+/* The blocks of threads that make the low samples of all regions, if groups make `group_rows` rows
+ * each. Numbers them, too. */
+static int64_t
+count_decimating (const RegionsDirect *direct, const DirectRun *run,
+    DirectLows *lows, int group_rows)
+{
+  const DirectRegion *region = (const DirectRegion *) direct->last.table;
+  int64_t n = 0;
+
+  for (int p = 0; p < run->frame.n_planes; p++)
+    for (int i = 0; i < run->frame.n_regions; i++, lows++) {
+      const RegionsTaps *taps =
+          regions_filters_taps (direct->filters, region[i].amount + p);
+      DirectLowTiles tiles;
+
+      if (lows->filter.n == 0)
+        continue;
+      tiles = direct_low_tiles (taps->rate_x, taps->rate_y,
+          direct_pixel_samples (run->frame.plane[p].of),
+          direct_low_span (taps->rate_x, lows->area.x),
+          direct_low_span (taps->rate_y, lows->area.y), group_rows);
+      lows->decimate.first = (int) n;
+      lows->decimate.n = tiles.across * tiles.down;
+      n += lows->decimate.n;
+    }
+  return n;
+}
+
+/* Describes the low samples and sums of all regions; returns false if there are too many. */
+static bool
+describe_lows (RegionsDirect *direct, DirectRun *run)
+{
+  const DirectFrame *frame = &run->frame;
+  DirectTable *table = &direct->last;
+  const DirectRegion *region = (const DirectRegion *) table->table;
+  DirectLows *const first =
+      (DirectLows *) ((DirectTiles *) (region + frame->n_regions)
+          + frame->n_memories * frame->n_regions);
+  DirectLows *lows = first;
+  int64_t blocks = 0, n = 0;
+
+  memset (
+      lows, 0, sizeof *lows * (size_t) (frame->n_planes * frame->n_regions));
+  for (int p = 0; p < frame->n_planes; p++)
+    for (int i = 0; i < frame->n_regions; i++, lows++) {
+      const RegionsTaps *taps =
+          regions_filters_taps (direct->filters, region[i].amount + p);
+      const int channels = count_channels (frame->plane[p].of.treated);
+      DirectLowSpan x, y;
+
+      lows->area = area_of (run, i, p);
+      if (taps->rate_x.factor == 0 || channels == 0
+          || regions_area_is_empty (&lows->area))
+        continue;
+      if (lows->area.x.last > REGIONS_RATE_SAMPLES
+          || lows->area.y.last > REGIONS_RATE_SAMPLES)
+        return false;
+      x = direct_low_span (taps->rate_x, lows->area.x);
+      y = direct_low_span (taps->rate_y, lows->area.y);
+      lows->lows_at = (int) n;
+      n += (int64_t) channels * x.lows * y.lows;
+      lows->sums_at = (int) n;
+      n += (int64_t) channels * x.sums * y.sums;
+      lows->filter.first = (int) blocks;
+      lows->filter.n = channels * divide_up (x.sums, DIRECT_SUM_COLUMNS)
+          * divide_up (y.sums, DIRECT_SUM_ROWS);
+      blocks += lows->filter.n;
+      if (n > MOST_LOWS)
+        return false;
+    }
+  table->lows = (size_t) n;
+  table->filtering = (int) blocks;
+  /* More rows need fewer loads, but more blocks of threads occupy more of the GPU. */
+  table->low_rows = DIRECT_LOW_ROWS;
+  blocks = count_decimating (direct, run, first, table->low_rows);
+  while (
+      table->low_rows > 1 && blocks < LEAST_BLOCKS * direct->multiprocessors) {
+    table->low_rows /= 2;
+    blocks = count_decimating (direct, run, first, table->low_rows);
+  }
+  table->decimating = (int) blocks;
   return true;
 }
 
@@ -577,7 +732,7 @@ send (RegionsDirect *direct, DirectRun *run, Fault *fault)
   const DirectTable *table = &direct->last;
   RegionsTable *sent = &direct->sent[regions_set (run->of)];
 
-  if (direct_is_filter (run->kind)
+  if ((direct_is_filter (run->kind) || direct_has_lows (run->kind))
       && !regions_filters_send (direct->filters, run->of, true, fault))
     return false;
   run->frame.taps = (const RegionsTaps *) direct->filters->sent_taps.device;
@@ -594,6 +749,26 @@ send (RegionsDirect *direct, DirectRun *run, Fault *fault)
     return false;
   run->frame.sent = sent->staging.device;
   return true;
+}
+
+/* Queues the kernels that make the low samples and sums of a run. */
+static bool
+launch_rates (const DirectTable *table, const DirectRun *run, Fault *fault)
+{
+  const dim3 block (DIRECT_COLUMNS, DIRECT_ROWS);
+  bool ok = false;
+
+  GPU_CHECK (gpu_launch_early (run->plan->gpu, direct_decimate,
+                 dim3 ((unsigned) table->decimating), block, 0, run->of->stream,
+                 run->frame),
+      fault);
+  GPU_CHECK (gpu_launch_early (run->plan->gpu, direct_filter_lows,
+                 dim3 ((unsigned) table->filtering), block,
+                 (size_t) table->filtering_shared, run->of->stream, run->frame),
+      fault);
+  ok = true;
+done:
+  return ok;
 }
 
 static bool
@@ -627,6 +802,20 @@ regions_direct_copy (RegionsDirect *direct, const RegionsPlan *plan,
   return !*done || launch (&run, fault);
 }
 
+/* Makes the low samples and sums. The kernel of the tiles has to wait for that, and so for all
+ * kernels before. */
+static bool
+make_lows (const DirectTable *table, DirectRun *run, RegionsScratch *scratch,
+    Fault *fault)
+{
+  if (!regions_scratch_reserve (scratch, run->plan, run->of,
+          table->lows * sizeof (float), (void **) &run->frame.lows, fault))
+    return false;
+  run->frame.low_rows = table->low_rows;
+  run->frame.beside = false;
+  return table->decimating == 0 || launch_rates (table, run, fault);
+}
+
 static bool
 make_table (RegionsDirect *direct, DirectRun *run, Fault *fault)
 {
@@ -635,41 +824,76 @@ make_table (RegionsDirect *direct, DirectRun *run, Fault *fault)
 
   table->origin = RegionsOrigin ();
   table->revision++;
+  table->filtering_shared = 0;
   if (!describe_regions (direct, run, &table->fits, fault))
     return false;
-  table->fits = table->fits && describe_tiles (direct, run);
+  /* How tiles are divided depends on the kind, which the filters may have changed. */
+  table->fits = table->fits && describe_picture (direct, run)
+      && describe_tiles (direct, run)
+      && (!direct_has_lows (run->kind) || describe_lows (direct, run));
+  table->kind = run->kind;
   table->shared = frame->shared;
   table->blocks = frame->blocks;
   table->bytes = (size_t) frame->n_regions
       * (sizeof (DirectRegion)
-          + (size_t) frame->n_memories * sizeof (DirectTiles));
+          + (size_t) frame->n_memories * sizeof (DirectTiles)
+          + (direct_has_lows (run->kind)
+                  ? (size_t) frame->n_planes * sizeof (DirectLows)
+                  : 0));
   table->origin = regions_origin (run->plan, run->of);
+  return true;
+}
+
+/* Describes a run; its table is direct->last then. *fits: the kernels can do it. */
+static bool
+describe_run (RegionsDirect *direct, const RegionsPlan *plan,
+    const RegionsRun *of, DirectRun *run, bool *fits, Fault *fault)
+{
+  const int n = of->n + (is_covered_outside (plan) ? 1 : 0);
+  const DirectTable *table = &direct->last;
+  const bool known = regions_is_origin (&table->origin, plan, of);
+
+  *fits = false;
+  if (!direct->possible || n > DIRECT_MOST_REGIONS)
+    return true;
+  run->frame = DirectFrame ();
+  run->kind = known ? table->kind : find_kind (&plan->spec);
+  run->plan = plan;
+  run->of = of;
+  run->frame.n_regions = n;
+  if (!describe_picture (direct, run))
+    return true;
+  if (!known && !make_table (direct, run, fault))
+    return false;
+  run->frame.shared = table->shared;
+  run->frame.blocks = table->blocks;
+  *fits = table->fits;
   return true;
 }
 
 bool
 regions_direct_run (RegionsDirect *direct, const RegionsPlan *plan,
-    const RegionsRun *of, bool *done, Fault *fault)
+    const RegionsRun *of, RegionsScratch *scratch, bool *done, Fault *fault)
 {
-  const int n = of->n + (is_covered_outside (plan) ? 1 : 0);
-  const DirectTable *table = &direct->last;
   DirectRun run;
 
-  *done = false;
-  if (!direct->possible || n > DIRECT_MOST_REGIONS)
-    return true;
-  run.frame = DirectFrame ();
-  run.kind = find_kind (&plan->spec);
-  run.plan = plan;
-  run.of = of;
-  run.frame.n_regions = n;
-  if (!describe_picture (direct, &run))
-    return true;
-  if (!regions_is_origin (&table->origin, plan, of)
-      && !make_table (direct, &run, fault))
+  if (!describe_run (direct, plan, of, &run, done, fault))
     return false;
-  run.frame.shared = table->shared;
-  run.frame.blocks = table->blocks;
-  *done = table->fits;
-  return !table->fits || (send (direct, &run, fault) && launch (&run, fault));
+  return !*done
+      || (send (direct, &run, fault)
+          && (!direct_has_lows (run.kind)
+              || make_lows (&direct->last, &run, scratch, fault))
+          && launch (&run, fault));
+}
+
+bool
+regions_direct_reads_itself (RegionsDirect *direct, const RegionsPlan *plan,
+    const RegionsRun *of, bool *reads, Fault *fault)
+{
+  DirectRun run;
+
+  if (!describe_run (direct, plan, of, &run, reads, fault))
+    return false;
+  *reads = *reads && run.kind == DIRECT_RATES;
+  return true;
 }

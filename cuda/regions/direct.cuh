@@ -2,7 +2,8 @@
 /* direct: regions by one kernel. Some of its blocks of threads each finish parts of a tile of dst
  * that regions touch: they make the fills in shared memory and lay them over the samples in
  * registers. The other blocks copy the bytes between these tiles. The regions are in the kernel's
- * parameter if they fit; the taps of a spec are sent once.
+ * parameter if they fit; the taps of a spec are sent once. For long blurs, which are filtered at a
+ * lower sampling rate, two more kernels come before: direct-lows.cuh.
  *
  * A tile is cut out of a memory, not of a plane, so that no two tiles share a byte. In each of
  * NV12's two memories it is 32 x 32 samples of a plane; in YUY2's it is 64 x 32 samples of Y with
@@ -10,7 +11,8 @@
  *
  *   allowed                at most
  *   regions                DIRECT_MOST_REGIONS
- *   FILTER                 DIRECT_MOST_TAPS along each axis, whose sums floats hold
+ *   FILTER                 DIRECT_MOST_TAPS along each axis, whose sums floats hold; at lower
+ *                          sampling rates, as many as shared memory has room for
  *   PIXELATE               blocks whose sums have room in shared memory, DIRECT_SHARED
  *   planes of a memory     pixels of one size, or of halves of it, whose samples lie within them
  *   compute capability     DIRECT_CAPABILITY at least
@@ -44,16 +46,25 @@ enum DirectKind
 {
   DIRECT_PLAIN,    /* a color, or the source */
   DIRECT_SUM,      /* filters of SEPCONV_SUM */
+  DIRECT_RATES,    /* the same, at lower sampling rates */
+  DIRECT_MIXED,    /* some as DIRECT_SUM and some as DIRECT_RATES */
   DIRECT_COMBINED, /* other filters */
   DIRECT_MEANS,
   DIRECT_N_KINDS
 };
 
-/* Whether fills are filters'; each block of threads then has one part of a tile. */
+/* Whether fills are the sums of all taps; each block of threads then has one part of a tile. */
 __host__ __device__ __forceinline__ constexpr bool
 direct_is_filter (DirectKind kind)
 {
-  return kind == DIRECT_SUM || kind == DIRECT_COMBINED;
+  return kind == DIRECT_SUM || kind == DIRECT_MIXED || kind == DIRECT_COMBINED;
+}
+
+/* Whether fills are made of DirectLows. */
+__host__ __device__ __forceinline__ constexpr bool
+direct_has_lows (DirectKind kind)
+{
+  return kind == DIRECT_RATES || kind == DIRECT_MIXED;
 }
 
 /* A grown region, in pixels of the picture. Width 0 stands for the whole picture, with weight 1. */
@@ -70,6 +81,21 @@ struct DirectTiles
 {
   int first;
   uint16_t left, top, right, bottom;
+};
+
+/* Work for blocks of threads with successive numbers; n 0: there is none. */
+struct DirectBlockRange
+{
+  int first, n;
+};
+
+/* direct_has_lows(): a region in a plane, and where its low samples and their sums are: both are
+ * [treated channel][row][column], from DirectFrame.lows[lows_at] and [sums_at] on. */
+struct DirectLows
+{
+  RegionsArea area;
+  DirectBlockRange decimate, filter; /* of the two kernels that make them */
+  int lows_at, sums_at;
 };
 
 struct DirectMemory
@@ -120,7 +146,12 @@ struct DirectFrame
   DirectMemory memory[IMAGE_MAX_MEMORIES];
   const RegionsTaps *taps; /* of each plane for a filter */
   const float *tap;
-  /* DirectRegion[n_regions], then DirectTiles[n_memories][n_regions]; NULL: they are in `table`. */
+  /* direct_has_lows(): low samples and sums of all regions, and the rows of low samples that a group
+   * of threads makes, at most DIRECT_LOW_ROWS. */
+  float *lows;
+  int low_rows;
+  /* DirectRegion[n_regions], then DirectTiles[n_memories][n_regions], then, if
+   * direct_has_lows(), DirectLows[n_planes][n_regions]; NULL: they are in `table`. */
   const void *sent;
   uint64_t table[DIRECT_TABLE / sizeof (uint64_t)];
 };

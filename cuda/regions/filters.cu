@@ -12,6 +12,10 @@
 #define REGIONS_MOST_KEPT (4 << 20)
 #endif
 #define LEAST_SENT 65536 /* smallest allocation, bytes */
+/* A lower sampling rate is faster for this many taps along the longer axis of a plane, or more, if
+ * some plane's factor is at least LEAST_FACTOR. */
+#define LEAST_AT_RATES 65
+#define LEAST_FACTOR 4
 
 void
 regions_filters_init (RegionsFilters *filters)
@@ -43,6 +47,7 @@ regions_filters_free (RegionsFilters *filters)
   free (filters->known.data);
   free (filters->taps.data);
   free (filters->tap.data);
+  free (filters->rates);
 }
 
 void
@@ -59,8 +64,7 @@ regions_filters_begin (RegionsFilters *filters, const RegionsPlan *plan)
 }
 
 static bool
-append_taps (RegionsFilters *filters, const Taps *taps, int *at,
-    RegionsFilterOf *found, Fault *fault)
+append_taps (RegionsFilters *filters, const Taps *taps, int *at, Fault *fault)
 {
   RegionsList *list = &filters->tap;
   double *to = (double *) regions_extend (list, (size_t) taps->n);
@@ -69,15 +73,68 @@ append_taps (RegionsFilters *filters, const Taps *taps, int *at,
     return regions_no_memory (fault);
   memcpy (to, taps->tap, sizeof *to * (size_t) taps->n);
   *at = (int) (list->n - (size_t) taps->n);
-  if (found->longest < taps->n)
-    found->longest = taps->n;
   return true;
 }
 
-/* Appends the filter of plane p of filters->filter. */
+/* Appends n floats from a multiple of four on. */
+static bool
+append_floats (
+    RegionsFilters *filters, const float *from, int n, int *at, Fault *fault)
+{
+  RegionsList *list = &filters->tap;
+  const int gap = (int) (-list->n & 3);
+  double *to = (double *) regions_extend (list, (size_t) (gap + n));
+
+  if (to == NULL)
+    return regions_no_memory (fault);
+  for (int i = 0; i < gap; i++)
+    *to++ = 0.0;
+  for (int i = 0; i < n; i++)
+    to[i] = from[i];
+  *at = (int) list->n - n;
+  return true;
+}
+
+static bool
+append_rate (RegionsFilters *filters, const MultirateAxis *axis,
+    RegionsRate *rate, Fault *fault)
+{
+  rate->factor = axis->factor;
+  rate->weight_sum = axis->weight_sum;
+  rate->reciprocal = regions_reciprocal (axis->factor);
+  rate->first = axis->first;
+  rate->n = axis->n;
+  return append_floats (filters, axis->window, MULTIRATE_REACH * axis->factor,
+             &rate->window, fault)
+      && append_floats (filters, axis->phase[0], MULTIRATE_REACH * axis->factor,
+          &rate->phase, fault)
+      && append_floats (filters, axis->tap, axis->n, &rate->tap, fault);
+}
+
+/* Appends the rates of plane p, if its taps are long and smooth. */
+static bool
+append_rates (RegionsFilters *filters, const SepconvSpec *spec, int p,
+    RegionsTaps *taps, Fault *fault)
+{
+  const RegionsTerm *term = &taps->term[0];
+
+  if (taps->how.combine != SEPCONV_SUM || taps->n_terms != 1
+      || (term->nx < LEAST_AT_RATES && term->ny < LEAST_AT_RATES))
+    return true;
+  if (filters->rates == NULL)
+    filters->rates = (MultiratePlane *) malloc (sizeof *filters->rates);
+  if (filters->rates == NULL)
+    return regions_no_memory (fault);
+  return !multirate_plan_alone (
+             filters->rates, filters->filter, spec, p, MULTIRATE_BYTE_WINDOWS)
+      || (append_rate (filters, &filters->rates->x, &taps->rate_x, fault)
+          && append_rate (filters, &filters->rates->y, &taps->rate_y, fault));
+}
+
+/* Appends the filter of plane p of filters->filter, which was made from `spec`. */
 static bool
 append_plane (
-    RegionsFilters *filters, int p, RegionsFilterOf *found, Fault *fault)
+    RegionsFilters *filters, const SepconvSpec *spec, int p, Fault *fault)
 {
   const SepconvPlan *filter = filters->filter;
   RegionsTaps taps;
@@ -95,17 +152,20 @@ append_plane (
     term->nx = from->x.n;
     term->ny = from->y.n;
     term->sum_x = taps_sum (&from->x);
-    if (!append_taps (filters, &from->x, &term->x, found, fault)
-        || !append_taps (filters, &from->y, &term->y, found, fault))
+    if (!append_taps (filters, &from->x, &term->x, fault)
+        || !append_taps (filters, &from->y, &term->y, fault))
       return false;
   }
+  if (!append_rates (filters, spec, p, &taps, fault))
+    return false;
   for (int c = 0; c < filter->layout.plane[p].channels; c++)
     taps.channel[c] = sepconv_plane_channels (filter, p)[c];
   return regions_append (&filters->taps, taps, fault);
 }
 
-/* Makes filters->filter for a sigma; 0: with the taps of the spec. */
-static bool
+/* Makes filters->filter for a sigma; 0: with the taps of the spec. Returns the spec that it was
+ * made from, or NULL. */
+static const SepconvSpec *
 make_filter (RegionsFilters *filters, const RegionsPlan *plan, double sigma,
     Fault *fault)
 {
@@ -114,7 +174,7 @@ make_filter (RegionsFilters *filters, const RegionsPlan *plan, double sigma,
   if (sigma > 0.0) {
     if (!regions_make_taps (&plan->spec, &plan->layout, sigma, &filters->spec,
             filters->made, fault))
-      return false;
+      return NULL;
     spec = &filters->spec;
   }
   if (filters->filter != NULL
@@ -126,7 +186,7 @@ make_filter (RegionsFilters *filters, const RegionsPlan *plan, double sigma,
     sepconv_plan_adopt (filters->filter, spec);
   else
     filters->filter = sepconv_plan_new_bare (spec, &plan->layout, fault);
-  return filters->filter != NULL;
+  return filters->filter != NULL ? spec : NULL;
 }
 
 /* The number of known filters with a lower sigma. */
@@ -148,6 +208,20 @@ count_below (const RegionsFilters *filters, double sigma)
   return first;
 }
 
+/* Drops the rates of a filter, whose first RegionsTaps is `first`, unless they are faster. */
+static void
+drop_slow_rates (const RegionsFilters *filters, int first, int n_planes)
+{
+  RegionsTaps *taps = (RegionsTaps *) filters->taps.data + first;
+  bool fast = false;
+
+  for (int p = 0; p < n_planes; p++)
+    fast = fast || taps[p].rate_x.factor >= LEAST_FACTOR
+        || taps[p].rate_y.factor >= LEAST_FACTOR;
+  for (int p = 0; p < n_planes && !fast; p++)
+    taps[p].rate_x.factor = taps[p].rate_y.factor = 0;
+}
+
 bool
 regions_filters_find (RegionsFilters *filters, const RegionsPlan *plan,
     const RegionsPlace *place, RegionsFilterOf *found, Fault *fault)
@@ -155,20 +229,22 @@ regions_filters_find (RegionsFilters *filters, const RegionsPlan *plan,
   const double sigma = plan->spec.strength > 0.0 ? place->sigma : 0.0;
   const size_t at = count_below (filters, sigma), n = filters->known.n - at;
   RegionsFilterOf *known = (RegionsFilterOf *) filters->known.data + at;
+  const SepconvSpec *spec;
 
   if (n > 0 && known->sigma == sigma) {
     *found = *known;
     return true;
   }
-  if (!make_filter (filters, plan, sigma, fault))
+  spec = make_filter (filters, plan, sigma, fault);
+  if (spec == NULL)
     return false;
   found->sigma = sigma;
   found->first = (int) filters->taps.n;
-  found->longest = 0;
   found->float_holds = filters->filter->float_holds;
   for (int p = 0; p < plan->layout.n_planes; p++)
-    if (!append_plane (filters, p, found, fault))
+    if (!append_plane (filters, spec, p, fault))
       return false;
+  drop_slow_rates (filters, found->first, plan->layout.n_planes);
   if (regions_extend (&filters->known, 1) == NULL)
     return regions_no_memory (fault);
   known = (RegionsFilterOf *) filters->known.data + at;

@@ -6,12 +6,13 @@
 #include "device.cuh"
 #include "list.cuh"
 
+#include "../sepconv/multirate-plan.h"
+
 /* A known filter, as runs use it. */
 struct RegionsFilterOf
 {
   double sigma;
   int first;        /* its RegionsTaps of plane 0; those of the others follow */
-  int longest;      /* most taps of an axis */
   bool float_holds; /* floats suffice for its sums */
 };
 
@@ -44,6 +45,8 @@ struct RegionsFilters
   /* The taps that strength > 0 makes, with the filter that borrows them. */
   SepconvSpec spec;
   Taps made[2 * IMAGE_MAX_PLANES];
+  MultiratePlane *
+      rates; /* of the plane that is being appended; NULL: there was none yet */
 };
 
 void regions_filters_init (RegionsFilters *filters);

@@ -374,21 +374,26 @@ begin_beside (RegionsInPlace *self, InPlaceSet *set, const RegionsRun *run,
 }
 
 bool
-regions_in_place_begin (RegionsInPlace *self, const RegionsPlan *plan,
-    const RegionsRun *run, RegionsInner *inner, Fault *fault)
+regions_in_place_find (const RegionsRun *run, bool *on_gpu, Fault *fault)
 {
-  InPlaceSet *set = &self->set[0];
   int device = -1;
-  GpuOrder order;
-  bool on_gpu;
+
+  if (!gpu_memory_device (run->src->memory[0].data, &device, fault))
+    return false;
+  *on_gpu = device >= 0;
+  return true;
+}
+
+bool
+regions_in_place_begin (RegionsInPlace *self, const RegionsPlan *plan,
+    const RegionsRun *run, bool on_gpu, RegionsInner *inner, Fault *fault)
+{
+  const GpuOrder order = on_gpu ? GPU_AFTER_KERNELS : run->order;
+  InPlaceSet *set = &self->set[0];
 
   inner->run = *run;
   inner->run.src = &inner->src;
   inner->run.dst = &inner->dst;
-  if (!gpu_memory_device (run->src->memory[0].data, &device, fault))
-    return false;
-  on_gpu = device >= 0;
-  order = on_gpu ? GPU_AFTER_KERNELS : run->order;
   if (!regions_in_place_reserve (self, plan, on_gpu, order, fault))
     return false;
   if (order == GPU_BESIDE_KERNELS) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* in-place: regions of a picture that is its own result. Tiles read samples around them, so a
  * kernel first copies what fills read into a picture of the plan, the shadow. The main kernels
- * read the shadow, and write the picture itself if it lies in GPU memory. Pinned memory is read
- * and written only once, in vectors as wide as its rows allow: there the result is made in a
- * second picture of the plan, and a last kernel copies it back.
+ * read the shadow, and write the picture itself if it lies in GPU memory; there, runs that
+ * regions_direct_reads_itself() accepts need no shadow. Pinned memory is read and written only
+ * once, in vectors as wide as its rows allow: there the result is made in a second picture of the
+ * plan, and a last kernel copies it back.
  *
  * These kernels are short, and wait for the bus. Where their order allows it, runs on pinned
  * memory alternate between streams, each with its own pictures, and overlap. */
@@ -29,9 +30,11 @@ struct RegionsInner
   RegionsBeside beside;
 };
 
-/* Queues the first copy, and fills in the run to be queued after it. */
+/* Whether the picture of a run is in GPU memory. */
+bool regions_in_place_find (const RegionsRun *run, bool *on_gpu, Fault *fault);
+/* Queues the first copy, and fills in the run to be queued after it. `on_gpu` as above. */
 bool regions_in_place_begin (RegionsInPlace *self, const RegionsPlan *plan,
-    const RegionsRun *run, RegionsInner *inner, Fault *fault);
+    const RegionsRun *run, bool on_gpu, RegionsInner *inner, Fault *fault);
 /* Queues the last copy, if one is needed, and makes run->stream wait for it. */
 bool regions_in_place_end (RegionsInPlace *self, const RegionsPlan *plan,
     const RegionsRun *run, const RegionsInner *inner, Fault *fault);

@@ -778,6 +778,19 @@ bias_loss (const SepconvSpec *spec, double weight, int depth)
       -24);
 }
 
+bool
+multirate_plan_alone (MultiratePlane *plane, const SepconvPlan *plan,
+    const SepconvSpec *spec, int p, MultirateWindows windows)
+{
+  const Taps *x = &plan->taps[p].x, *y = &plan->taps[p].y;
+  const int depth = plan->layout.plane[p].depth;
+  const double gain = taps_norm (x) * taps_norm (y);
+
+  return multirate_plan (plane, x, y, depth, gain, windows)
+      && multirate_loss (plane, depth, gain) + bias_loss (spec, 0.0, depth)
+      <= allowed_loss (depth);
+}
+
 /* The kernels of a plane, with their gains. */
 static MultirateTerms
 terms_of (const SepconvSpec *spec, const SepconvPlane *how, double gain)

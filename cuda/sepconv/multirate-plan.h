@@ -117,6 +117,11 @@ bool multirate_plan (MultiratePlane *plane, const Taps *x, const Taps *y,
 bool multirate_plan_terms (MultiratePlane *plane, const MultirateTerms *terms,
     int depth, MultirateWindows windows);
 
+/* Plans plane p of a plan that was made from `spec`, with the combination SEPCONV_SUM and a single
+ * kernel. Returns false if both factors are 1 or the loss, with that of the bias, is too large. */
+bool multirate_plan_alone (MultiratePlane *plane, const SepconvPlan *plan,
+    const SepconvSpec *spec, int p, MultirateWindows windows);
+
 /* How sums and the sample itself make up a result. For UNSHARP:
  *
  *   d = offset + weight * (in - center) + sum

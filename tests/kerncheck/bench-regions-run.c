@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_REGIONS 50
-#define SIDE 64       /* pixels */
-#define LEAST_SIDE 40 /* if sizes differ: side of the first region */
-#define N_TAPS 25
+#define MOST_REGIONS 200
+#define DEFAULT_REGIONS 50
+#define DEFAULT_SIDE 64 /* pixels */
+#define DEFAULT_TAPS 25
 #define STRENGTH 0.25 /* of the blur that scales with the regions */
 
 typedef struct
@@ -25,6 +25,7 @@ typedef struct
   BenchGrid grid;
   BenchOn on;
   bool quick;
+  int count, side;       /* regions, and their pixels a side */
   const char *json_path; /* or NULL */
 } Options;
 
@@ -40,7 +41,8 @@ typedef struct
   Fault fault;
   /* The current case. */
   BenchCase *c;
-  Region region[N_REGIONS];
+  int n_taps;
+  Region region[MOST_REGIONS];
   TapsSettings taps;
   RegionsSpec spec;
   double whole_us, copy_us;
@@ -102,6 +104,9 @@ report (const Bench *bench, const char *what, const BenchTime *time)
   bench_json_string (json, "format", bench->c->format->name);
   bench_json_number (json, "width", at.width);
   bench_json_number (json, "height", at.height);
+  bench_json_number (json, "regions", bench->options.count);
+  bench_json_number (json, "side", bench->options.side);
+  bench_json_number (json, "taps", bench->n_taps);
   bench_json_string (json, "what", what);
   bench_json_time (json, time);
   bench_json_end (json);
@@ -173,18 +178,19 @@ measure_regions (
 }
 
 /* Regions in a grid of at most ten columns, which overlap only in small pictures; `mixed`: each has
- * another size. */
+ * another size, from 5/8 of the side on. */
 static void
 place_regions (Bench *bench, bool mixed)
 {
   const BenchSize size = bench->c->size;
-  const int across = size.width / SIDE > 10 ? 10 : size.width / SIDE + 1;
-  const int down = (N_REGIONS + across - 1) / across;
+  const int n = bench->options.count, usual = bench->options.side;
+  const int across = size.width / usual > 10 ? 10 : size.width / usual + 1;
+  const int down = (n + across - 1) / across;
 
-  for (int i = 0; i < N_REGIONS; i++) {
+  for (int i = 0; i < n; i++) {
     const int x = i % across * (size.width / across);
     const int y = i / across * (size.height / down);
-    const int side = mixed ? LEAST_SIDE + i : SIDE;
+    const int side = mixed ? usual * 5 / 8 + usual * i * 50 / n / 64 : usual;
 
     bench->region[i] = (Region){ x, y, x + side, y + side };
   }
@@ -195,9 +201,10 @@ make_spec (Bench *bench)
 {
   const BenchCase *c = bench->c;
 
-  bench->taps = (TapsSettings){
-    .sigma_x = N_TAPS / 6.0, .sigma_y = -1.0, .radius_x = -1, .radius_y = -1
-  };
+  bench->taps = (TapsSettings){ .sigma_x = bench->n_taps / 6.0,
+    .sigma_y = -1.0,
+    .radius_x = -1,
+    .radius_y = -1 };
   bench->spec = (RegionsSpec){ .filter = &c->spec, .taps = &bench->taps };
   for (int p = 0; p < c->layout.n_planes; p++) {
     bench->spec.subsampling_x[p] =
@@ -222,6 +229,7 @@ static bool
 measure_frames (Bench *bench)
 {
   const size_t rotation = bench_device_rotation (&bench->device, &bench->facts);
+  const int n = bench->options.count;
   bool ok;
 
   place_regions (bench, false);
@@ -234,13 +242,12 @@ measure_frames (Bench *bench)
           &bench->device, &bench->frames, &bench->warm, &bench->fault)
       && measure_whole (bench)
       && measure_regions (bench, "copy", REGIONS_SOLID, 0.0, 0)
-      && measure_regions (bench, "filter", REGIONS_FILTER, 0.0, N_REGIONS)
-      && measure_regions (bench, "strong", REGIONS_FILTER, STRENGTH, N_REGIONS)
-      && measure_regions (bench, "pixelate", REGIONS_PIXELATE, 0.0, N_REGIONS)
-      && measure_regions (bench, "solid", REGIONS_SOLID, 0.0, N_REGIONS);
+      && measure_regions (bench, "filter", REGIONS_FILTER, 0.0, n)
+      && measure_regions (bench, "strong", REGIONS_FILTER, STRENGTH, n)
+      && measure_regions (bench, "pixelate", REGIONS_PIXELATE, 0.0, n)
+      && measure_regions (bench, "solid", REGIONS_SOLID, 0.0, n);
   place_regions (bench, true);
-  ok = ok
-      && measure_regions (bench, "mixed", REGIONS_FILTER, STRENGTH, N_REGIONS);
+  ok = ok && measure_regions (bench, "mixed", REGIONS_FILTER, STRENGTH, n);
   bench_frames_clear (&bench->frames);
   return ok;
 }
@@ -251,6 +258,7 @@ measure (Bench *bench)
   const BenchGrid *grid = &bench->options.grid;
   bool ok = true;
 
+  bench->n_taps = grid->taps[0];
   if (!bench_device_open (
           &bench->device, bench->options.on, &bench->facts, &bench->fault))
     return false;
@@ -261,13 +269,14 @@ measure (Bench *bench)
   bench_json_array (bench->json, "rows");
   printf ("%d regions of %dx%d pixels, %d taps; times by that of the whole "
           "picture's filter, and less that of the copy\n",
-      N_REGIONS, SIDE, SIDE, N_TAPS);
+      bench->options.count, bench->options.side, bench->options.side,
+      bench->n_taps);
   printf ("%-6s %-9s %-17s %10s %7s %9s %9s\n", "format", "size", "what", "us",
       "spread", "by whole", "no copy");
   for (int f = 0; f < grid->n_formats && ok; f++)
     for (int s = 0; s < grid->n_sizes && ok; s++) {
       bench->c = bench_case_new (grid->format[f], grid->size[s],
-          bench_kernel (0), N_TAPS, &bench->fault);
+          bench_kernel (0), bench->n_taps, &bench->fault);
       bench->whole_us = bench->copy_us = 0.0;
       ok = bench->c != NULL && measure_frames (bench);
       free (bench->c);
@@ -283,11 +292,26 @@ usage (void)
   fprintf (stderr,
       "usage: kerncheck --bench --regions [--quick] [--json FILE]\n"
       "                 [--backend auto|cuda|cpu] [--format NAME]...\n"
-      "                 [--size WIDTHxHEIGHT]...\n"
-      "  Times %d regions that are filtered, also with strength %g, pixelated or\n"
-      "  covered with a color, in a copy and in place, beside the filter and the copy\n"
-      "  of the whole picture. Mixed ones have strength %g and sides of %d pixels and more.\n",
-      N_REGIONS, STRENGTH, STRENGTH, LEAST_SIDE);
+      "                 [--size WIDTHxHEIGHT]... [--taps N] [--count N] [--side PIXELS]\n"
+      "  Times regions that are filtered, also with strength %g, pixelated or covered\n"
+      "  with a color, in a copy and in place, beside the filter and the copy of the\n"
+      "  whole picture. Mixed ones have strength %g and different sides. Without options,\n"
+      "  %d regions of %dx%d pixels are filtered with %d taps; at most %d are possible.\n",
+      STRENGTH, STRENGTH, DEFAULT_REGIONS, DEFAULT_SIDE, DEFAULT_SIDE,
+      DEFAULT_TAPS, MOST_REGIONS);
+}
+
+/* Takes an integer from 1 to `most`. */
+static bool
+take_number (const char *text, int most, int *number)
+{
+  char *end;
+  const long value = strtol (text, &end, 10);
+
+  if (end == text || *end != '\0' || value < 1 || value > most)
+    return false;
+  *number = (int) value;
+  return true;
 }
 
 static bool
@@ -305,6 +329,13 @@ take_value (void *user, const char *name, const char *value)
     return bench_grid_add_size (&options->grid, value);
   if (strcmp (name, "--backend") == 0)
     return bench_on_parse (&options->on, value);
+  if (strcmp (name, "--taps") == 0)
+    return options->grid.n_taps == 0
+        && bench_grid_add_taps (&options->grid, value);
+  if (strcmp (name, "--count") == 0)
+    return take_number (value, MOST_REGIONS, &options->count);
+  if (strcmp (name, "--side") == 0)
+    return take_number (value, REGIONS_MAX_EDGE, &options->side);
   return false;
 }
 
@@ -324,12 +355,18 @@ parse (Options *options, int argc, char **argv)
   return false;
 }
 
-/* Fills each list that is empty with the defaults. */
+/* Fills in the defaults. */
 static void
 complete (Options *options)
 {
   BenchGrid *grid = &options->grid;
 
+  if (options->count == 0)
+    options->count = DEFAULT_REGIONS;
+  if (options->side == 0)
+    options->side = DEFAULT_SIDE;
+  if (grid->n_taps == 0)
+    grid->taps[grid->n_taps++] = DEFAULT_TAPS;
   if (grid->n_formats == 0) {
     bench_grid_add_format (grid, "NV12");
     if (!options->quick)

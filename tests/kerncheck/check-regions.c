@@ -1621,6 +1621,85 @@ check_deep (Check *check, const void *data)
   check_subject (check, data, 3, deep_case);
 }
 
+/* A case of long blurs, which vary from region to region, in a picture of several tiles. */
+static RegionsCase *
+long_begin (Check *check, int index, Random *random)
+{
+  static const Subject any = { BACKEND_CPU, NULL };
+  const int scale = check->quick ? 1 : 2;
+  RegionsCase *r = kerncheck_alloc (sizeof *r);
+  Case *c = case_new ();
+
+  r->c = c;
+  r->rows_apart = random_chance (random, 20) ? 2 : 1;
+  case_set_layout (c, layout_kind (index % layout_n_kinds ()),
+      random_int (random, 30, 250 * scale),
+      random_int (random, 20, 100 * scale));
+  do {
+    make_spec (r, &any, &quick_effort, random);
+    r->spec.outside = false;
+    r->spec.fill = REGIONS_FILTER;
+    r->spec.grow = 0.0;
+    r->spec.shape =
+        random_chance (random, 60) ? REGIONS_RECTANGLE : REGIONS_ELLIPSE;
+    r->spec.feather =
+        random_chance (random, 60) ? 0.0 : random_double (random, 0.0, 0.5);
+    r->spec.taps = &r->taps;
+    r->taps.kernel = TAPS_GAUSSIAN;
+    r->spec.strength = random_double (random, 0.1, 1.5);
+    r->spec.scale_taps = random_chance (random, 70);
+    c->spec.combine = SEPCONV_SUM;
+    c->spec.scale = random_chance (random, 70) ? 1.0 : c->spec.scale;
+  } while (!regions_validate (&r->spec, &c->layout, NULL));
+  r->n = random_int (random, 1, 3);
+  for (int i = 0; i < r->n; i++) {
+    const int width = random_int (random, 10, 150 * scale);
+    const int height = random_int (random, 10, 100 * scale);
+    const int x = random_int (random, -20, c->width);
+    const int y = random_int (random, -20, c->height);
+
+    r->regions[i] = (Region){ x, y, x + width, y + height };
+  }
+  describe (check, r);
+  return r;
+}
+
+static void
+long_case (Check *check, Random *random, int index, const void *data)
+{
+  const RunningSubject *subject = data;
+  Gpu *gpu = subject->device->gpu;
+  RegionsCase *r = long_begin (check, index, random);
+  RegionsPlan *plan;
+  Picture src, dst;
+
+  /* On a GPU of fewer multiprocessors, each block of threads has more to do. */
+  if (gpu != NULL)
+    gpu_limit_multiprocessors (gpu, random_int (random, 0, 4));
+  plan = new_plan_of (check, subject, r, &r->c->layout);
+  make_source (subject, r, &src, random);
+  picture_new (&dst, &r->c->layout, gpu == NULL, random);
+  if (plan != NULL && run_cleanly (check, subject, plan, r, &src, &dst)) {
+    expect_result (check, r, &src, &dst);
+    expect_run_in_place (check, subject, plan, r, &src, &dst, false, random);
+    if (gpu != NULL)
+      expect_run_in_place (check, subject, plan, r, &src, &dst, true, random);
+  }
+  picture_clear (&src);
+  picture_clear (&dst);
+  regions_plan_free (plan);
+  if (gpu != NULL)
+    gpu_limit_multiprocessors (gpu, 0);
+  case_end (r);
+}
+
+static void
+check_long (Check *check, const void *data)
+{
+  check_subject (check, data,
+      check->quick ? layout_n_kinds () : 4 * layout_n_kinds (), long_case);
+}
+
 void
 check_regions_add (void)
 {
@@ -1635,6 +1714,7 @@ check_regions_add (void)
   kerncheck_add (check_update, &any, NULL, "regions/cpu/update");
   kerncheck_add (check_several_workers, &any, NULL, "regions/cpu/workers");
   kerncheck_add (check_deep, &any, NULL, "regions/cpu/deep");
+  kerncheck_add (check_long, &any, NULL, "regions/cpu/long");
   kerncheck_add (check_oracle, &gpu, NULL, "regions/cuda/oracle");
   kerncheck_add (check_in_place, &gpu, NULL, "regions/cuda/in-place");
   kerncheck_add (
@@ -1642,6 +1722,7 @@ check_regions_add (void)
   kerncheck_add (check_again, &gpu, NULL, "regions/cuda/again");
   kerncheck_add (check_update, &gpu, NULL, "regions/cuda/update");
   kerncheck_add (check_deep, &gpu, NULL, "regions/cuda/deep");
+  kerncheck_add (check_long, &gpu, NULL, "regions/cuda/long");
   kerncheck_add (check_flight, &gpu, NULL, "regions/cuda/in-flight");
   for (int i = 0; i < sepconv_n_methods () && i < 64; i++) {
     const SepconvMethod *method = sepconv_method (i);

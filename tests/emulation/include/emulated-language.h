@@ -151,6 +151,20 @@ __ffs (int bits)
   return __builtin_ffs (bits);
 }
 
+/* The number of zero bits above the highest set bit; 32: no bit is set. */
+static inline int
+__clz (int bits)
+{
+  return bits == 0 ? 32 : __builtin_clz ((unsigned) bits);
+}
+
+/* The number of bits that are set. */
+static inline int
+__popc (unsigned bits)
+{
+  return __builtin_popcount (bits);
+}
+
 /* c plus the sum of the products of the words' bytes. */
 static inline uint32_t
 __dp4a (uint32_t a, uint32_t b, uint32_t c)
