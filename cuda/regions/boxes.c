@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "boxes.h"
 
-#define FOUR_SAMPLES 8 /* bytes, at most */
+#define LOADED 8 /* bytes of four samples, at most */
 
 /* As regions_taps_reach(), also for the taps that strength > 0 makes. */
 static int
@@ -82,10 +82,9 @@ add_area (ImageBox *box, const ImagePlane *plane, const RegionsArea *area,
 static void
 widen_box (ImageBox *box, size_t row_bytes)
 {
-  const size_t right =
-      ((size_t) box->right + FOUR_SAMPLES - 1) / FOUR_SAMPLES * FOUR_SAMPLES;
+  const size_t right = ((size_t) box->right + LOADED - 1) / LOADED * LOADED;
 
-  box->left = box->left / FOUR_SAMPLES * FOUR_SAMPLES;
+  box->left = box->left / LOADED * LOADED;
   box->right = (int) (right < row_bytes ? right : row_bytes);
 }
 

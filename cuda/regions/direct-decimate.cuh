@@ -21,10 +21,9 @@ struct Decimation
   alignas (16) float window_x[MULTIRATE_REACH * MULTIRATE_MAX_FACTOR];
   /* [row of a cell]: the weights of its four windows */
   float4 window_y[MULTIRATE_MAX_FACTOR];
-  bool inside; /* no row stands for the border constant */
-  /* `in_bytes`: and samples and weights are bytes; the same weights are then here, [step]: see
-   * decimate_weights() */
-  bool in_bytes;
+  bool inside;   /* no row stands for the border constant */
+  bool in_bytes; /* the same, and samples and weights are bytes */
+  /* `in_bytes`: the weights of window_y, [step]: see decimate_weights() */
   uint4 bytes_y[MULTIRATE_MAX_FACTOR / 4];
   /* [row]: the row of the picture that stands for it; -1: the border constant does */
   int row[DIRECT_LOW_PICTURE_ROWS + 3];
@@ -478,8 +477,22 @@ decimate_clamp (const DecimateTile &tile, int first)
   if (tile.read.first > 0)
     first = max (first, (plane.offset + tile.read.first * plane.pixel) & ~3);
   if (tile.read.last < plane.width)
-    first = min (first, (plane.offset + tile.read.last * plane.pixel - 1) & ~3);
+    first =
+        min (first, (plane.offset + (tile.read.last - 1) * plane.pixel) & ~3);
   return first;
+}
+
+/* Whether a load may bring the four samples from `first` on. Groups that are not whole pixels have
+ * to lie within tile.read: decimate_clamp() does not move them. */
+__device__ __forceinline__ bool
+decimate_is_inside (const DecimateTile &tile, int first)
+{
+  const DirectLowPlane &plane = tile.plane;
+
+  return first >= 0 && first + 4 <= plane.by_fours
+      && (4 % plane.pixel == 0
+          || (first >= plane.offset + tile.read.first * plane.pixel
+              && first + 4 <= plane.offset + tile.read.last * plane.pixel));
 }
 
 /* Finds where a thread's samples are, one by one. */
@@ -533,7 +546,7 @@ decimate_rows (
   columns.center = (float) taps.channel[0].center;
   columns.pitch = 4 * tile.tiles.lanes + 4;
   columns.to = work->sums + top * columns.pitch + 4 * lane;
-  fours = columns.first >= 0 && columns.first + 4 <= tile.plane.by_fours
+  fours = decimate_is_inside (tile, columns.first)
       && (work->in_bytes || (work->inside && tile.plane.sample_bytes == 2));
   if (!fours)
     decimate_find_samples (frame, tile, taps, &columns);

@@ -113,10 +113,19 @@ direct_pixel_samples (const RegionsDevicePlane &plane)
   return plane.pixel_stride / plane.sample_bytes;
 }
 
+/* The end of the pixels that lie in the group of four samples of pixel last - 1, or before it. */
+__device__ __forceinline__ int
+direct_last_of_four (const DirectLowPlane &plane, int last)
+{
+  const int end = (plane.offset + (last - 1) * plane.pixel) | 3;
+
+  return (end - plane.offset) / plane.pixel + 1;
+}
+
 /* The pixels of a row that n taps reach from `area`. The windows of low samples reach further, with
- * next to no weight: beyond an end of this range, its last pixel stands for all others, so that
- * codes depend on these pixels alone. Ends within the plane are moved outwards to whole groups of
- * four samples, where such groups are whole pixels. */
+ * next to no weight: beyond an end of this range, its last group of four samples stands for all
+ * others, so that codes depend on these pixels alone. Ends within the plane are moved outwards to
+ * whole groups. Where groups are not whole pixels, pixels take their place. */
 __device__ __forceinline__ RegionsSpan
 direct_read_columns (const DirectLowPlane &plane, RegionsSpan area, int n)
 {
@@ -130,9 +139,7 @@ direct_read_columns (const DirectLowPlane &plane, RegionsSpan area, int n)
     read.first =
         max (((plane.offset + read.first * plane.pixel) & ~3) / plane.pixel, 0);
   if (read.last < plane.width)
-    read.last =
-        min (((plane.offset + read.last * plane.pixel + 3) & ~3) / plane.pixel,
-            plane.width);
+    read.last = min (direct_last_of_four (plane, read.last), plane.width);
   return read;
 }
 

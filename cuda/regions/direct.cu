@@ -17,6 +17,8 @@
 /* Blocks of threads that each multiprocessor should have at least. */
 #define LEAST_BLOCKS 2
 #define MOST_LOWS (1 << 26) /* low samples and sums of all regions */
+/* Sums that a sample of each channel of a plane is made of. */
+#define LEAST_LOWS (MULTIRATE_REACH * MULTIRATE_REACH * IMAGE_MAX_CHANNELS)
 #define MOST_PARTS (2 * IMAGE_MAX_PLANES * IMAGE_MAX_CHANNELS) /* of a tile */
 /* PIXELATE: most samples of a block along an axis. Each tile reads its blocks in full, so samples
  * of larger blocks would be read too often. */
@@ -562,8 +564,12 @@ describe_lows (RegionsDirect *direct, DirectRun *run)
       DirectLowSpan x, y;
 
       lows->area = area_of (run, i, p);
-      if (taps->rate_x.factor == 0 || channels == 0
-          || regions_area_is_empty (&lows->area))
+      if (regions_area_is_empty (&lows->area)) {
+        /* Tiles of another plane in the same memory may still read sums here. */
+        lows->area = { { 0, 1 }, { 0, 1 } };
+        continue;
+      }
+      if (taps->rate_x.factor == 0 || channels == 0)
         continue;
       if (lows->area.x.last > REGIONS_RATE_SAMPLES
           || lows->area.y.last > REGIONS_RATE_SAMPLES)
@@ -581,7 +587,7 @@ describe_lows (RegionsDirect *direct, DirectRun *run)
       if (n > MOST_LOWS)
         return false;
     }
-  table->lows = (size_t) n;
+  table->lows = (size_t) (n > LEAST_LOWS ? n : LEAST_LOWS);
   table->filtering = (int) blocks;
   /* More rows need fewer loads, but more blocks of threads occupy more of the GPU. */
   table->low_rows = DIRECT_LOW_ROWS;

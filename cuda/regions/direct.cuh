@@ -37,7 +37,8 @@
 #define DIRECT_EACH (REGIONS_TILE / DIRECT_ROWS) /* rows of a thread */
 #define DIRECT_MASKS (DIRECT_MOST_REGIONS / 32)
 
-/* Bytes of the table of regions in the parameter: room for 50 regions of NV12 or I420. */
+/* Bytes of the table of regions in the parameter: room for 50 regions of NV12 or I420, without
+ * DirectLows. */
 #define DIRECT_TABLE 3072
 #define DIRECT_MOST_PARAMETER 4096
 
@@ -53,7 +54,7 @@ enum DirectKind
   DIRECT_N_KINDS
 };
 
-/* Whether fills are the sums of all taps; each block of threads then has one part of a tile. */
+/* Whether some fills are sums of all taps; each block of threads then has one part of a tile. */
 __host__ __device__ __forceinline__ constexpr bool
 direct_is_filter (DirectKind kind)
 {

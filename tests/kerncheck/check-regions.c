@@ -1621,7 +1621,28 @@ check_deep (Check *check, const void *data)
   check_subject (check, data, 3, deep_case);
 }
 
-/* A case of long blurs, which vary from region to region, in a picture of several tiles. */
+/* Gives all regions a gaussian that ends early: its fits reach beyond the taps with some weight. */
+static void
+make_short_gaussian (RegionsCase *r, Random *random)
+{
+  Case *c = r->c;
+
+  r->spec.strength = 0.0;
+  for (int p = 0; p < c->layout.n_planes; p++) {
+    SepconvPlane *plane = &c->spec.plane[p];
+    const int radius = random_int (random, 32, 90);
+
+    if (plane->channels == 0)
+      continue;
+    taps_gaussian (&c->x[p], radius / 3.0, radius);
+    taps_gaussian (&c->y[p], radius / 3.0, radius);
+    plane->x = &c->x[p];
+    plane->y = &c->y[p];
+    plane->n_more = 0;
+  }
+}
+
+/* A case of long blurs, which may vary from region to region, in a picture of several tiles. */
 static RegionsCase *
 long_begin (Check *check, int index, Random *random)
 {
@@ -1650,12 +1671,17 @@ long_begin (Check *check, int index, Random *random)
     r->spec.scale_taps = random_chance (random, 70);
     c->spec.combine = SEPCONV_SUM;
     c->spec.scale = random_chance (random, 70) ? 1.0 : c->spec.scale;
+    if (random_chance (random, 30))
+      make_short_gaussian (r, random);
   } while (!regions_validate (&r->spec, &c->layout, NULL));
   r->n = random_int (random, 1, 3);
   for (int i = 0; i < r->n; i++) {
     const int width = random_int (random, 10, 150 * scale);
     const int height = random_int (random, 10, 100 * scale);
-    const int x = random_int (random, -20, c->width);
+    /* The last column may belong to some planes only. */
+    const int x = random_chance (random, 10)
+        ? c->width - 1
+        : random_int (random, -20, c->width);
     const int y = random_int (random, -20, c->height);
 
     r->regions[i] = (Region){ x, y, x + width, y + height };
