@@ -224,16 +224,17 @@ run_in_place (RegionsPlan *plan, const RegionsRun *run, Fault *fault)
 {
   RegionsDevice *state = (RegionsDevice *) plan->state;
   RegionsInPlace *in_place = state->in_place;
-  bool on_gpu, reads_itself;
+  bool on_gpu, reads_itself = false;
   RegionsInner inner;
 
   if (run->n == 0)
     return true;
   if (!regions_in_place_find (run, &on_gpu, fault)
-      || !regions_direct_reads_itself (
-          state->direct, plan, run, &reads_itself, fault))
+      || (on_gpu
+          && !regions_direct_reads_itself (
+              state->direct, plan, run, &reads_itself, fault)))
     return false;
-  if (on_gpu && reads_itself)
+  if (reads_itself)
     return cover (plan, run, true, fault)
         && regions_in_place_settle (in_place, run->stream, fault);
   if (regions_in_place_begin (in_place, plan, run, on_gpu, &inner, fault)

@@ -34,8 +34,8 @@ struct Decimation
 struct DecimateColumns
 {
   const uint8_t *base; /* of the memory */
-  int stride,
-      first; /* `first`: the first sample of a row, a multiple of four */
+  int stride;
+  int first; /* of the four samples of a row: a multiple of four */
   /* Each sample's offset in a row in bytes, or that of the one that stands for it; -1: the border
    * constant does */
   int at[4];

@@ -13,9 +13,9 @@ RegionsDirect *regions_direct_new (
     const Image *layout, const Gpu *gpu, RegionsFilters *filters, Fault *fault);
 void regions_direct_free (RegionsDirect *direct);
 
-/* Queues a run, whose last kernel also copies the rest of the picture, unless the run is in place or
- * the plan has filtered the whole picture before. If not *done, no kernel was queued, and pack.cuh
- * has to do the run. */
+/* Queues a run, whose last kernel also copies the rest of the picture, unless the run is in place
+ * or the plan has filtered the whole picture before. If not *done, no kernel was queued, and
+ * pack.cuh has to do the run. */
 bool regions_direct_run (RegionsDirect *direct, const RegionsPlan *plan,
     const RegionsRun *run, RegionsScratch *scratch, bool *done, Fault *fault);
 

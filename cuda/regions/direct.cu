@@ -827,6 +827,7 @@ make_table (RegionsDirect *direct, DirectRun *run, Fault *fault)
 {
   DirectTable *table = &direct->last;
   DirectFrame *frame = &run->frame;
+  const DirectKind kind = run->kind;
 
   table->origin = RegionsOrigin ();
   table->revision++;
@@ -834,7 +835,8 @@ make_table (RegionsDirect *direct, DirectRun *run, Fault *fault)
   if (!describe_regions (direct, run, &table->fits, fault))
     return false;
   /* How tiles are divided depends on the kind, which the filters may have changed. */
-  table->fits = table->fits && describe_picture (direct, run)
+  table->fits = table->fits
+      && (run->kind == kind || describe_picture (direct, run))
       && describe_tiles (direct, run)
       && (!direct_has_lows (run->kind) || describe_lows (direct, run));
   table->kind = run->kind;

@@ -147,8 +147,8 @@ struct DirectFrame
   DirectMemory memory[IMAGE_MAX_MEMORIES];
   const RegionsTaps *taps; /* of each plane for a filter */
   const float *tap;
-  /* direct_has_lows(): low samples and sums of all regions, and the rows of low samples that a group
-   * of threads makes, at most DIRECT_LOW_ROWS. */
+  /* direct_has_lows(): low samples and sums of all regions, and the rows of low samples that a
+   * group of threads makes, at most DIRECT_LOW_ROWS. */
   float *lows;
   int low_rows;
   /* DirectRegion[n_regions], then DirectTiles[n_memories][n_regions], then, if

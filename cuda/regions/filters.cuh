@@ -45,8 +45,8 @@ struct RegionsFilters
   /* The taps that strength > 0 makes, with the filter that borrows them. */
   SepconvSpec spec;
   Taps made[2 * IMAGE_MAX_PLANES];
-  MultiratePlane *
-      rates; /* of the plane that is being appended; NULL: there was none yet */
+  /* The plane that is being appended; NULL: there was none yet. */
+  MultiratePlane *rates;
 };
 
 void regions_filters_init (RegionsFilters *filters);

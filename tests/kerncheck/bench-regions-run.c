@@ -41,7 +41,6 @@ typedef struct
   Fault fault;
   /* The current case. */
   BenchCase *c;
-  int n_taps;
   Region region[MOST_REGIONS];
   TapsSettings taps;
   RegionsSpec spec;
@@ -106,7 +105,7 @@ report (const Bench *bench, const char *what, const BenchTime *time)
   bench_json_number (json, "height", at.height);
   bench_json_number (json, "regions", bench->options.count);
   bench_json_number (json, "side", bench->options.side);
-  bench_json_number (json, "taps", bench->n_taps);
+  bench_json_number (json, "taps", bench->options.grid.taps[0]);
   bench_json_string (json, "what", what);
   bench_json_time (json, time);
   bench_json_end (json);
@@ -201,7 +200,7 @@ make_spec (Bench *bench)
 {
   const BenchCase *c = bench->c;
 
-  bench->taps = (TapsSettings){ .sigma_x = bench->n_taps / 6.0,
+  bench->taps = (TapsSettings){ .sigma_x = bench->options.grid.taps[0] / 6.0,
     .sigma_y = -1.0,
     .radius_x = -1,
     .radius_y = -1 };
@@ -258,7 +257,6 @@ measure (Bench *bench)
   const BenchGrid *grid = &bench->options.grid;
   bool ok = true;
 
-  bench->n_taps = grid->taps[0];
   if (!bench_device_open (
           &bench->device, bench->options.on, &bench->facts, &bench->fault))
     return false;
@@ -270,13 +268,13 @@ measure (Bench *bench)
   printf ("%d regions of %dx%d pixels, %d taps; times by that of the whole "
           "picture's filter, and less that of the copy\n",
       bench->options.count, bench->options.side, bench->options.side,
-      bench->n_taps);
+      bench->options.grid.taps[0]);
   printf ("%-6s %-9s %-17s %10s %7s %9s %9s\n", "format", "size", "what", "us",
       "spread", "by whole", "no copy");
   for (int f = 0; f < grid->n_formats && ok; f++)
     for (int s = 0; s < grid->n_sizes && ok; s++) {
       bench->c = bench_case_new (grid->format[f], grid->size[s],
-          bench_kernel (0), bench->n_taps, &bench->fault);
+          bench_kernel (0), bench->options.grid.taps[0], &bench->fault);
       bench->whole_us = bench->copy_us = 0.0;
       ok = bench->c != NULL && measure_frames (bench);
       free (bench->c);
